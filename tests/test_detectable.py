@@ -115,18 +115,13 @@ def test_pairs_are_planned_at_their_share_of_the_level() -> None:
     assert set(more.table["n_topics"]) == {40}
 
 
-def test_pairs_of_baselines_and_groups_count_once() -> None:
+def test_pairs_of_baselines_count_once() -> None:
     frame = world()
     two = detectable_difference(frame, baseline=["run 0", "run 1"])
     assert set(two.table["n_pairs"]) == {5}
     assert len(two.pairs) == 2 * 6
-    groups = {f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(10)}
-    result = detectable_difference(frame, by=groups)
-    levels = result.table.set_index(["group", "measure"])["alpha"].to_dict()
-    assert levels["even", "AP"] == pytest.approx(0.05 / 12)
-    assert levels["all", "AP"] == pytest.approx(0.05 / 6)
-    rows = result.pairs[result.pairs["group"] == "all"].drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(rows, detectable_difference(frame).pairs)
+    assert two.table["alpha"].tolist() == pytest.approx([0.05 / 5] * len(two.table))
+    assert detectable_difference(frame).table["alpha"].tolist() == pytest.approx([0.05 / 6] * len(two.table))
 
 
 def test_equal_runs_have_no_detectable_difference() -> None:
@@ -175,7 +170,6 @@ def test_planned_power_is_reached_in_simulations() -> None:
         ({"n_topics": 1}, "n_topics: expected a whole number of at least 2"),
         ({"correction": "hlom"}, "correction"),
         ({"baseline": "run 9"}, "run 9"),
-        ({"by": {f"q{n}": "one" if n == 0 else "others" for n in range(10)}}, "at least two topics in each group"),
     ],
 )
 def test_bad_input(options: dict[str, Any], message: str) -> None:

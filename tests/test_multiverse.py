@@ -290,19 +290,6 @@ def test_frames_without_the_record(perquery: pd.DataFrame) -> None:
         pd.testing.assert_frame_equal(getattr(result, table), getattr(expected, table))
 
 
-def test_groups_of_topics(perquery: pd.DataFrame) -> None:
-    groups = {f"q{number}": "even" if number % 2 == 0 else "odd" for number in range(8)}
-    result = multiverse(perquery, by=groups)
-    assert list(result.pairs["group"].unique()) == ["even", "odd", "all"]
-    assert " of 3 pairs ha" in result.summary
-    assert result.summary == multiverse(perquery).summary
-    whole = multiverse(perquery)
-    rows = result.pairs[result.pairs["group"] == "all"].drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(rows, whole.pairs)
-    single = multiverse(perquery, by={**groups, "q0": "one"}).variants
-    assert single.loc[single["group"] == "one", ["low", "high", "p"]].isna().all(axis=None)
-
-
 def test_lower_is_better() -> None:
     rows = [
         (name, qid, measure, value)
@@ -327,7 +314,6 @@ def test_lower_is_better() -> None:
         ({"measures": ["distance=euclidean gate=none cutoff=3 aspects=strict"]}, "at least two variants"),
         ({"alpha": 1}, "alpha"),
         ({"correction": "guess"}, "correction"),
-        ({"by": {"q0": "a"}}, "expected a group for each topic"),
     ],
 )
 def test_bad_calls(perquery: pd.DataFrame, options: dict[str, Any], message: str) -> None:

@@ -111,15 +111,8 @@ def test_a_warning_that_is_raised_as_an_error_is_raised_again() -> None:
     ranks(perquery, n_resamples=1)  # it was given now
 
 
-def test_groups_order_of_rows_and_seed() -> None:
+def test_order_of_rows() -> None:
     perquery = world(4)
-    groups = {f"q{number}": "first" if number < 6 else "second" for number in range(12)}
-    result = ranks(perquery, MEASURES, by=groups, n_resamples=20)
-    assert list(result.consensus["group"].unique()) == ["first", "second", "all"]
-    alone = ranks(perquery[perquery["qid"].map(groups) == "first"], MEASURES, n_resamples=20)
-    for grouped, part in ((result.table, alone.table), (result.consensus, alone.consensus)):
-        rows = grouped[grouped["group"] == "first"].drop(columns="group").reset_index(drop=True)
-        pd.testing.assert_frame_equal(rows, part)
     mixed = perquery.sort_values("value").sort_values(
         ["measure", "name"], kind="stable", key=lambda column: column.map(str)
     )
@@ -127,15 +120,6 @@ def test_groups_order_of_rows_and_seed() -> None:
     mixed = mixed.sort_values("measure", kind="stable").astype({"measure": str})
     pd.testing.assert_frame_equal(
         ranks(mixed, MEASURES, n_resamples=20).consensus, ranks(perquery, MEASURES, n_resamples=20).consensus
-    )
-    single = ranks(perquery, MEASURES, by={**groups, "q0": "one"}, n_resamples=20)
-    one = single.table[single.table["group"] == "one"]
-    assert (one["low"] == 1).all()
-    assert (one["high"] == 4).all()
-    assert (
-        single.consensus.loc[single.consensus["group"] == "one", ["borda_low", "copeland_high"]]
-        .isna()
-        .all(axis=None)
     )
 
 
@@ -154,7 +138,6 @@ def test_text_and_html() -> None:
         (lambda frame: frame, {"alpha": 0}, "alpha"),
         (lambda frame: frame, {"n_resamples": 0}, "n_resamples"),
         (lambda frame: frame, {"measures": ["accuracy"]}, "accuracy"),
-        (lambda frame: frame, {"by": "group"}, "by"),
     ],
 )
 def test_bad_input(change: Any, options: dict[str, Any], message: str) -> None:

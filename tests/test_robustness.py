@@ -16,8 +16,8 @@ from shared_data import shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, On, Robustness, analysis, robustness
-from pt_multiaspect.analysis import _robustness_study as rules
-from pt_multiaspect.analysis._robustness_study import FAILS, HOLDS, UNDECIDED
+from pt_multiaspect.analysis import _verdicts as rules
+from pt_multiaspect.analysis._verdicts import FAILS, HOLDS, UNDECIDED
 from pt_multiaspect.integration.declared import default_measures
 from pt_multiaspect.integration.variants import one_choice_variants
 
@@ -118,12 +118,16 @@ def test_rows_equal_the_functions_that_they_come_from(
     if isinstance(measure, type(TOMA)):
         assert "no mean" in found.left_out["weights"]
         return
-    weights = analysis.weightings(perquery, measure, n_resamples=1, **options)
+    weights = analysis.weightings(perquery, measure, n_resamples=1, baseline=against)
     for a, b in pairs:
         weighted = only(weights.pairs, a=a, b=b)
         side = "fraction" if means[a] > means[b] else "fraction_lower"
         assert row(found, "weights", a, b)["same_sign"] == weighted[side]
-        assert row(found, "weights", a, b)["significant"] == weighted["fraction_significant"]
+        significant = row(found, "weights", a, b)["significant"]
+        if correction is None:
+            assert significant == weighted["fraction_significant"]
+        else:  # corrected for all pairs
+            assert significant <= weighted["fraction_significant"]
 
 
 def test_the_best_run_is_compared_with_each_other_and_all_pairs_are_corrected() -> None:
@@ -214,21 +218,56 @@ def test_values_of_aspects_with_another_base_give_no_weights() -> None:
     assert "aspects" not in found.left_out
 
 
-def test_groups_of_topics() -> None:
+def test_results_have_each_pair_once_those_of_the_claims_first() -> None:
+    found = robustness(*world(n_runs=4), MEASURE)
+    claims = list(dict.fromkeys(zip(found.table["a"], found.table["b"], strict=True)))
+    assert len(claims) == 3
+    for result in (found.weightings, found.multiverse):
+        pairs = list(zip(result.pairs["a"], result.pairs["b"], strict=True))
+        assert pairs[:3] == claims
+        assert len({frozenset(pair) for pair in pairs}) == len(pairs) == 6
+    of_labels = found.missing_labels.pairs
+    assert list(zip(of_labels["a"], of_labels["b"], strict=True)) == claims
+
+
+def test_directions_that_are_given_hold_for_all_questions() -> None:
+    """Lower is better for a label that names no measure: its variants were compared as if higher was."""
+    values = world_of_costs()
+    found = robustness(values, None, {"cost": "lower"}, baseline="old", variants=["AP"])
+    assert row(found, "topics", "new", "old")["difference"] < 0
+    assert "better than old" in found.summary
+    assert row(found, "variants", "new", "old")["same_sign"] == 1
+
+
+def world_of_costs() -> pd.DataFrame:
+    rows = [
+        (name, f"q{topic}", label, value + topic / 100)
+        for name, values in {"old": {"cost": 0.5, "AP": 0.1}, "new": {"cost": 0.2, "AP": 0.3}}.items()
+        for label, value in values.items()
+        for topic in range(4)
+    ]
+    return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+
+
+def test_runs_without_values_of_an_aspect_are_refused() -> None:
     runs, qrels = world()
-    groups = {f"q{n}": "even" if n % 2 == 0 else "odd" for n in range(8)}
-    found = robustness(runs, qrels, MEASURE, baseline="run 0", by=groups)
-    whole = robustness(runs, qrels, MEASURE, baseline="run 0")
-    of_all = found.table[found.table["group"] == "all"].drop(columns="group").reset_index(drop=True)
-    pd.testing.assert_frame_equal(of_all, whole.table)
-    assert list(found.table["group"].unique()) == ["even", "odd", "all"]
-    assert "labels" not in set(found.table.loc[found.table["group"] == "odd", "question"])
-    tests = analysis.compare_with_baseline(
-        ma.evaluate(runs, qrels, {"m": MEASURE}, progress=False), "run 0", by=groups
-    )
-    topics = found.table[found.table["question"] == "topics"].set_index(["group", "a"])["p"]
-    assert topics.to_dict() == tests.set_index(["group", "name"])["p"].to_dict()
-    assert "even" in str(found)
+    parts = [On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in SCALES]
+    perquery = ma.evaluate(runs, qrels, [MEASURE, *parts], progress=False)
+    lacking = perquery[(perquery["measure"] != str(parts[0])) | (perquery["name"] != "run 1")]
+    with pytest.raises(MultiAspectError, match=r"system run 1 has no value of On"):
+        robustness(lacking, baseline="run 0")
+
+
+def test_aspects_with_other_topics_than_the_measure_give_no_weights() -> None:
+    runs, qrels = world()
+    parts = [On(aspect=aspect, base="nDCG@3", aspects=SCALES) for aspect in SCALES]
+    perquery = ma.evaluate(runs, qrels, [MEASURE, *parts], progress=False)
+    fewer = perquery[(perquery["measure"] != str(parts[0])) | (perquery["qid"] != "q1")]
+    found = robustness(fewer, baseline="run 0")
+    assert "different sets of topics" in found.left_out["weights"]
+    tests = analysis.compare_with_baseline(fewer, "run 0").set_index(["measure", "name"])["p"]
+    of_run = row(found, "aspects", "run 1", "run 0")
+    assert f"{rules.p_value(tests[str(parts[0]), 'run 1'])}" in of_run["evidence"]
 
 
 def test_judges() -> None:
@@ -380,13 +419,9 @@ def test_rows_that_cannot_be_had_are_named() -> None:
     ("options", "message"),
     [
         ({"baseline": "none"}, "none"),
-        ({"alpha": 1.5}, "alpha"),
-        ({"power": 0.01}, "power"),
         ({"correction": "bonferroni"}, "correction"),
         ({"measure": ["AP", "RR"]}, "expected one measure, got AP, RR"),
-        ({"seed": -1}, "seed"),
         ({"variants": "nope"}, "nope"),
-        ({"by": {"q0": "a"}}, "group"),
     ],
 )
 def test_bad_input(options: dict[str, Any], message: str) -> None:

@@ -158,6 +158,57 @@ def read_oriented(
     return OrientedValues(values * signs, signs, names, qids, labels, known)
 
 
+class ValuesByMeasure:
+    """The values of measures of a long frame, each converted to an array once.
+
+    Measures may have different topics, but must have the same systems.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The long frame.
+    known : mapping
+        The measures to read, by label: measures, directions, or None if unknown.
+    """
+
+    def __init__(self, perquery: pd.DataFrame, known: Mapping[str, Any]) -> None:
+        self.known = known
+        self._rows = rows_of_measures(perquery, list(known))
+        groups = [[label] for label in known] if topics_differ(self._rows) else [list(known)]
+        self._names: list[Any] = []
+        self._arrays: dict[str, tuple[Floats, list[Any]]] = {}
+        for labels in groups:
+            values, names, qids, _ = matrix(rows_of_measures(self._rows, labels))
+            self._names = self._names or names
+            if names != self._names:
+                raise MultiAspectError(
+                    f"expected values of {choices(labels)} for the systems {choices(self._names)}, got those of "
+                    f"{choices(names)}"
+                )
+            for column, label in enumerate(labels):
+                self._arrays[label] = values[:, :, [column]], qids
+
+    def select(self, labels: Sequence[str], function: str | None = None) -> OrientedValues:
+        """Return the values of some measures, which must have the same topics.
+
+        Parameters
+        ----------
+        labels : sequence of str
+            The measures.
+        function : str, optional
+            If given, directions are checked for this caller, as by `check_directions`.
+        """
+        arrays, topics = zip(*(self._arrays[label] for label in labels), strict=True)
+        if any(qids != topics[0] for qids in topics):
+            matrix(rows_of_measures(self._rows, labels))  # raises an error that says which values are missing
+        known = {label: self.known[label] for label in labels}
+        values = np.concatenate(arrays, axis=2)
+        if function is not None:
+            check_directions(self._rows, values, list(labels), known, function)
+        signs = np.array([-1.0 if lower_is_better(measure) else 1.0 for measure in known.values()])
+        return OrientedValues(values * signs, signs, self._names, topics[0], list(labels), known)
+
+
 def _known_measures(perquery: pd.DataFrame, labels: list[Any], by_label: Mapping[str, Any]) -> dict[str, Any]:
     """Return measures or directions by label: those given, then those of the record and the names."""
     return {**({} if {*map(str, labels)} <= {*by_label} else measures_by_label(perquery)), **by_label}

@@ -1,8 +1,9 @@
-"""Pairs of runs, and groups of topics, for analyses of long frames."""
+"""Pairs of runs, for analyses of long frames."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -11,38 +12,54 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..errors import number_of, refuse_repeated, refuse_unknown
-from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..views import Block, Cell, Column, Sentence, Table, decimals
 
 #: Maximum number of pairs that printed results contain.
 MAX_SHOWN = 20
 
 
-def pairs_of_runs(
-    names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None
-) -> tuple[Ints, Ints, dict[str, list[Any]]]:
-    """Return the rows of both runs of each pair, and the columns ``a`` and ``b`` with their names.
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of runs."""
+
+    #: The runs, by row of the values.
+    names: list[Any]
+    #: The rows of the runs a and b of each pair.
+    first: Ints
+    second: Ints
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns ``a`` and ``b`` of results: the names of both runs."""
+        return {"a": [self.names[row] for row in self.first], "b": [self.names[row] for row in self.second]}
+
+
+def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> Pairs:
+    """Return the pairs of runs that are compared.
 
     Parameters
     ----------
     names : list
-        The runs, by row.
+        The runs, by row of the values.
     in_order : list
         The same, in the order of the pairs.
     baseline : str, sequence of str or None
         The second runs of the pairs; None for all pairs, of which one run has none.
-
-    Returns
-    -------
-    first, second : ndarray of int, shape (n_pairs,)
-    columns : dict of str to list
     """
+    if baseline is None:
+        return make_pairs(names, combinations(in_order, 2))
+    baselines = read_baselines(baseline, names)
+    return make_pairs(names, [(a, b) for b in baselines for a in in_order if a != b])
+
+
+def make_pairs(names: list[Any], pairs: Iterable[tuple[Any, Any]]) -> Pairs:
+    """Return pairs of runs that are given by name; `names` are the runs by row of the values."""
     row = {name: index for index, name in enumerate(names)}
-    pairs = [(row[a], row[b]) for a, b in combinations(in_order, 2)]
-    if baseline is not None:
-        pairs = [(row[a], row[b]) for b in read_baselines(baseline, names) for a in in_order if a != b]
-    first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-    return first, second, {"a": [names[row] for row in first], "b": [names[row] for row in second]}
+    rows = np.array([(row[a], row[b]) for a, b in pairs], dtype=np.intp).reshape(-1, 2)
+    return Pairs(names, rows[:, 0], rows[:, 1])
 
 
 def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
@@ -70,28 +87,12 @@ def rows_per_pair(
     """
     keys = pd.DataFrame(pairs)
     n_items = len(next(iter(items.values())))
-    return keys.loc[keys.index.repeat(n_items)].assign(
-        **{name: [*column] * len(keys) for name, column in items.items()},
-        **{name: table.ravel() for name, table in statistics.items()},
-    )
-
-
-def topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterator[tuple[dict[str, str], Ints]]:
-    """Yield the columns that identify a group of topics, and the positions of its topics; all topics last."""
-    everything = np.arange(len(qids))
-    if by is None:
-        yield {}, everything
-        return
-    group_of = read_topic_groups(by, frame)
-    group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
-    for name in dict.fromkeys(group_of.values()):
-        yield {"group": name}, np.flatnonzero(group == name)
-    yield {"group": ALL}, everything
-
-
-def rows_of_all(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of all topics, without those of groups of topics."""
-    return pairs if "group" not in pairs else pairs[pairs["group"] == ALL]
+    table = keys.loc[keys.index.repeat(n_items)].reset_index(drop=True)
+    for name, column in items.items():
+        table[name] = [*column] * len(keys)
+    for name, values in statistics.items():
+        table[name] = values.ravel()
+    return table
 
 
 def pairs_blocks(
@@ -107,7 +108,7 @@ def pairs_blocks(
     Parameters
     ----------
     pairs : DataFrame
-        One row per pair, with the columns ``a b difference p`` and, of groups of topics, ``group``.
+        One row per pair, with the columns ``a b difference p``.
     balance : Series of float
         How much the choices agree on each pair; if there are too many, those with a balance near 0 come first.
     columns : sequence of Column
@@ -124,12 +125,11 @@ def pairs_blocks(
             f" The {MAX_SHOWN} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."
         )
         pairs = pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
-    keys = [key for key in ("group", "a", "b") if key in pairs]
     rows = [
-        [*(str(row[key]) for key in keys), decimals(row["difference"]), decimals(row["p"]), *further_cells(row)]
+        [str(row["a"]), str(row["b"]), decimals(row["difference"]), decimals(row["p"]), *further_cells(row)]
         for row in pairs.to_dict("records")
     ]
-    heads = [*(Column(key, left=True, shorten=12) for key in keys), *columns]
+    heads = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), *columns]
     return [Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN), Sentence(note)]
 
 

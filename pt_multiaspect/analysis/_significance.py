@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter
+from ._pairs import Pairs
 
 TESTS = ("bootstrap", "permutation", "t", "tukey")
 
@@ -93,36 +94,51 @@ def remove_rounding_errors(differences: Floats, values: Floats) -> Floats:
     return np.where(np.abs(differences) <= zero, 0.0, differences)
 
 
-def mean_differences(values: Floats, first: Ints, second: Ints) -> Floats:
+def sum_over_topics(values: Floats) -> Floats:
+    """Return the sums over topics, systems × measures.
+
+    Topics are added one after the other, so that the sum of a measure does not depend on others beside it.
+    """
+    by_topic = np.ascontiguousarray(values.swapaxes(0, 1))
+    return np.asarray(by_topic.sum(axis=0))
+
+
+def mean_over_topics(values: Floats) -> Floats:
+    """Return the means over topics, systems × measures; see `sum_over_topics`."""
+    return np.asarray(sum_over_topics(values) / values.shape[1])
+
+
+def mean_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of the means of pairs of systems, pairs × measures."""
-    means = values.mean(axis=1)
-    return remove_rounding_errors(means[first] - means[second], values)
+    means = mean_over_topics(values)
+    return remove_rounding_errors(means[pairs.first] - means[pairs.second], values)
 
 
-def t_test_levels(values: Floats, first: Ints, second: Ints, correct: Callable[[Floats], Floats]) -> Floats:
+def t_test_levels(values: Floats, pairs: Pairs, correct: Callable[[Floats], Floats]) -> Floats:
     """Return the levels of paired t-tests, pairs × measures, NaN for a single topic.
 
     Parameters
     ----------
     values : ndarray, systems × topics × measures
         The per-topic values.
-    first, second : ndarray of int, shape (n_pairs,)
-        The systems of each pair.
+    pairs : Pairs
+        The pairs of systems.
     correct : callable
         The `corrector`; all pairs under one measure form a family, in which a pair and its reverse count once.
     """
-    result = np.full((len(first), values.shape[2]), np.nan)
+    result = np.full((len(pairs), values.shape[2]), np.nan)
     if values.shape[1] > 1:
         levels = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0)
-        once, pair = unordered_pairs(first, second)
+        once, pair = unordered_pairs(pairs)
         for column in range(values.shape[2]):
-            result[:, column] = correct(levels(column, first[once], second[once])[1])[pair]
+            _, level, _ = levels(column, pairs.first[once], pairs.second[once])
+            result[:, column] = correct(level)[pair]
     return result
 
 
-def unordered_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
     """Return the rows of the distinct unordered pairs, and the position of each pair among these."""
-    low, high = np.minimum(first, second), np.maximum(first, second)
+    low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
     _, once, pair = np.unique(low * (high.max(initial=0) + 1) + high, return_index=True, return_inverse=True)
     return once, pair
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats, Ints
 from .._validation import proportion
 from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label, read_long_frame
@@ -16,12 +17,8 @@ from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
 from ..kernels.intervals import half_width
 from ._frames import by_measure, matrix, topics_differ
-from ._pairs import pairs_of_runs, topics_by_group
-from ._significance import check_correction, correct_groups, paired_test, unordered_pairs
-
-#: The columns of the result before the verdict.
-_COLUMNS = ["measure", "baseline", "name", "difference", "low", "high", "asl", "p", "significant"]
-_COLUMNS += ["wins", "losses", "ties"]
+from ._pairs import Pairs, pairs_of_runs
+from ._significance import ALPHA, check_correction, correct_groups, corrector, paired_test, unordered_pairs
 
 
 def compare_with_baseline(
@@ -154,29 +151,88 @@ def _compare(
 ) -> list[pd.DataFrame]:
     """Return the comparisons of measures with the same topics, by measure and group, given the whole frame."""
     values, names, qids, measures = matrix(rows)
-    first, second, sides = pairs_of_runs(names, rows["name"].unique().tolist(), baseline)
-    once, pair = unordered_pairs(first, second)
-    low, high = np.minimum(first, second)[once], np.maximum(first, second)[once]
-    sign = np.where(first < second, 1.0, -1.0)
+    pairs = pairs_of_runs(names, rows["name"].unique().tolist(), baseline)
+    compared = _OncePairs(pairs)
     lower, alpha = _directions(perquery), options["alpha"]
     groups = [
         (keys, paired_test(values[:, topics], **options))
-        for keys, topics in topics_by_group(by, perquery, qids)
+        for keys, topics in _topics_by_group(by, perquery, qids)
         if len(topics)
     ]
     parts = []
     for number, measure in enumerate(measures):
-        tests = [levels(number, low, high)[:2] for _, levels in groups]
-        corrected = correct_groups(np.stack([asl for _, asl in tests]), options["test"], correction, alpha)
-        for (keys, _), (differences, asl), p in zip(groups, tests, corrected[:, pair], strict=True):
-            half = half_width(differences, 1 - alpha)[pair]
-            difference = sign * differences.mean(axis=1)[pair] + 0.0
-            gains = differences[pair] * sign[:, None] * (-1.0 if lower[str(measure)] else 1.0)
-            wins, losses, ties = ((np.sign(gains) == outcome).sum(axis=1) for outcome in (1, -1, 0))
-            ends = (difference, difference - half, difference + half)
-            cells = (measure, sides["b"], sides["a"], *ends, asl[pair], p, p < alpha, wins, losses, ties)
-            parts.append(pd.DataFrame({**keys, **dict(zip(_COLUMNS, cells, strict=True))}))
+        tests = [levels(number, compared.low, compared.high)[:2] for _, levels in groups]
+        asl_by_group = np.stack([asl for _, asl in tests])
+        corrected = correct_groups(asl_by_group, options["test"], correction, alpha)
+        for (keys, _), (differences, asl), p in zip(groups, tests, corrected, strict=True):
+            columns = {
+                **keys,
+                "measure": measure,
+                "baseline": pairs.columns["b"],
+                "name": pairs.columns["a"],
+                **compared.mean_and_interval(differences, alpha),
+                "asl": asl[compared.pair],
+                "p": p[compared.pair],
+                "significant": p[compared.pair] < alpha,
+                **compared.outcomes(differences, lower_is_better=bool(lower[str(measure)])),
+            }
+            parts.append(pd.DataFrame(columns))
     return parts
+
+
+def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[str, Floats]:
+    """Return the ``difference low high p`` of each pair by paired t-tests at the level `ALPHA`.
+
+    Parameters
+    ----------
+    values : ndarray, systems × topics × 1
+        The values of one measure.
+    pairs : Pairs
+        The pairs, which form a family.
+    correction : {'holm', None}
+        The correction for multiple testing.
+    """
+    compared = _OncePairs(pairs)
+    levels = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0)
+    differences, asl, _ = levels(0, compared.low, compared.high)
+    p = corrector("t", correction, ALPHA)(asl)
+    return {**compared.mean_and_interval(differences, ALPHA), "p": p[compared.pair]}
+
+
+class _OncePairs:
+    """The distinct unordered pairs, which are tested once, and the statistics of all pairs."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        once, self.pair = unordered_pairs(pairs)
+        self.low = np.minimum(pairs.first, pairs.second)[once]
+        self.high = np.maximum(pairs.first, pairs.second)[once]
+        #: Of each pair: 1 if it is in the order in which it was tested, else −1.
+        self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
+
+    def mean_and_interval(self, differences: Floats, alpha: float) -> dict[str, Floats]:
+        """Return the ``difference low high`` of each pair, given the differences of distinct pairs by topic."""
+        half = half_width(differences, 1 - alpha)[self.pair]
+        difference = self.sign * differences.mean(axis=1)[self.pair] + 0.0
+        return {"difference": difference, "low": difference - half, "high": difference + half}
+
+    def outcomes(self, differences: Floats, *, lower_is_better: bool) -> dict[str, Ints]:
+        """Return the ``wins losses ties`` of each pair."""
+        gains = differences[self.pair] * self.sign[:, None] * (-1.0 if lower_is_better else 1.0)
+        signs = np.sign(gains)
+        return {name: (signs == sign).sum(axis=1) for name, sign in (("wins", 1), ("losses", -1), ("ties", 0))}
+
+
+def _topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterator[tuple[dict[str, str], Ints]]:
+    """Yield the columns that identify a group of topics, and the positions of its topics; all topics last."""
+    everything = np.arange(len(qids))
+    if by is None:
+        yield {}, everything
+        return
+    group_of = read_topic_groups(by, frame)
+    group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
+    for name in dict.fromkeys(group_of.values()):
+        yield {"group": name}, np.flatnonzero(group == name)
+    yield {"group": ALL}, everything
 
 
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,8 @@ from ..measures import Measure
 from ..measures.on import measure_on_relevance
 from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
-from ._pairs import MAX_SHOWN, pairs_of_runs
-from ._significance import corrector, slices, t_test_levels
+from ._pairs import MAX_SHOWN, Pairs, pairs_of_runs
+from ._significance import ALPHA, corrector, slices, t_test_levels
 
 #: The number of labels per aspect that are drawn at a time.
 _BATCH = 1 << 20
@@ -190,24 +190,52 @@ def missing_labels(
     n_samples, seed, model = count("n_samples", low=0)(n_samples), random_seed(seed), parse_labels(labels)
     check_all_topics(measures, "missing labels decide which topics have a positive document")
     judgments = Judgments.of(qrels)
-    labelled = {label: _check_measure(label, measure, judgments) for label, measure in parse_all(measures).items()}
+    labelled = {label: check_measure(label, measure, judgments) for label, measure in parse_all(measures).items()}
     named = NamedRuns.read(runs)
     named.check_files()
     joined = {name: join(name, run, judgments) for name, run in named}
-    names = list(joined)
-    first, second, sides = pairs_of_runs(names, names, baseline)
+    pairs = pairs_of_runs(list(joined), list(joined), baseline)
+    return compare_completions(labelled, judgments, joined, pairs, n_samples, seed, model)
+
+
+def compare_completions(
+    labelled: Mapping[str, Measure],
+    judgments: Judgments,
+    joined: Mapping[str, Rankings],
+    pairs: Pairs,
+    n_samples: int,
+    seed: int,
+    model: Judgments | None,
+) -> MissingLabels:
+    """Compute the intervals of runs and pairs of runs over all missing labels.
+
+    Parameters
+    ----------
+    labelled : mapping of str to Measure
+        The measures, which `check_measure` returned.
+    judgments : Judgments
+        The judgments.
+    joined : mapping of str to Rankings
+        The runs.
+    pairs : Pairs
+        The pairs, whose names are those of `joined`, in this order.
+    n_samples, seed
+        The parameters of `missing_labels`.
+    model : Judgments, optional
+        What missing labels are in expected values; by default, they are drawn.
+    """
     parts: list[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]] = []
     notes: list[str] = []
     for label, measure in labelled.items():
         values = np.stack([measure.evaluate(rankings) for rankings in joined.values()])
         with silence_warnings():
-            search = _search(measure, judgments, list(joined.values()), first, second)
+            search = _search(measure, judgments, list(joined.values()), pairs.first, pairs.second)
             of_runs, of_pairs = search.compute()
             try:
                 expected = _expected_values(search, model, n_samples, seed)
             except MultiAspectError as error:
                 raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
-            frames = _frames(label, search, of_runs, of_pairs, values, expected, names, sides)
+            frames = _frames(label, search, of_runs, of_pairs, values, expected, pairs)
             notes += _notes(label, search, of_runs, of_pairs, frames[0])
             notes += _note_of_single_run(label, judgments, joined, search, of_runs)
         parts.append(frames)
@@ -215,7 +243,7 @@ def missing_labels(
     return MissingLabels(of_run, of_pair, universe, notes)
 
 
-def _check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments) -> Measure:
+def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments) -> Measure:
     """Return the measure as one of this package, after checking that its completions are defined."""
     if not aggregate_is_mean(measure):
         raise MultiAspectError(
@@ -284,19 +312,19 @@ def _frames(
     of_pairs: Interval,
     values: Floats,
     expected: tuple[Floats, Ints],
-    names: list[str],
-    sides: dict[str, list[Any]],
+    compared: Pairs,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    mean, of_draws, first, second = values.mean(axis=1), expected[0].mean(axis=1), search.first, search.second
+    mean, of_draws = values.mean(axis=1), expected[0].mean(axis=1)
+    first, second = compared.first, compared.second
     known = [~search.missing[:, run.hits.row] for run in search.rankings]
     judged = [float(labels.mean()) if labels.size else np.nan for labels in known]
-    runs = {"measure": label, "name": names, "value": mean, **of_runs.columns()}
+    runs = {"measure": label, "name": compared.names, "value": mean, **of_runs.columns()}
     runs |= {"expected": of_draws, "judged": judged}
-    pairs = {"measure": label, **sides, "difference": mean[first] - mean[second], **of_pairs.columns()}
+    pairs = {"measure": label, **compared.columns, "difference": mean[first] - mean[second], **of_pairs.columns()}
     low, high = pairs["low"], pairs["high"]
     pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
     pairs["expected"] = of_draws[first] - of_draws[second]
-    pairs["p"] = t_test_levels(values[:, :, None], first, second, corrector("t", None, 0.05))[:, 0]
+    pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None, ALPHA))[:, 0]
     universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
     universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)
@@ -339,7 +367,7 @@ def _notes(
 
 
 def _note_of_single_run(
-    label: str, judgments: Judgments, joined: dict[str, Rankings], search: LabelIntervals, of_runs: Interval
+    label: str, judgments: Judgments, joined: Mapping[str, Rankings], search: LabelIntervals, of_runs: Interval
 ) -> list[str]:
     """Return a note on a run that alone retrieves most of the documents without judgments."""
     if len(joined) < 3:

@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from os import PathLike
 from typing import Any
 
 import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Floats
 from .._validation import proportion
 from ..errors import choices, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Sentence, View, percent
-from ._frames import Direction, read_oriented
-from ._pairs import (
-    pairs_blocks,
-    pairs_of_runs,
-    rows_of_all,
-    rows_per_pair,
-    share,
-    significant_share,
-    topics_by_group,
+from ._frames import Direction, OrientedValues, read_oriented
+from ._pairs import Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
+from ._significance import (
+    check_correction,
+    corrector,
+    mean_differences,
+    mean_over_topics,
+    remove_rounding_errors,
+    t_test_levels,
 )
-from ._significance import corrector, mean_differences, remove_rounding_errors, t_test_levels
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
 _TOLERANCE = 1e-12
@@ -45,8 +43,7 @@ class Multiverse(View):
         One row per pair of runs: ``a`` and ``b``; ``difference``, the mean of a minus the mean of b by the
         reference, and its ``p``; ``better worse significantly_better significantly_worse``, the fractions of
         the variants with distinct values under which a is so; and ``agrees``, whether the sign of the reference
-        is that of more than half of them. With ``by=``, for each ``group`` of topics, then for all; so in the
-        other frames.
+        is that of more than half of them.
     runs : DataFrame
         One row per run: ``name``; ``rank``, that of its mean by the reference; ``best`` and ``worst``, the
         range of its ranks over the variants.
@@ -89,7 +86,7 @@ class Multiverse(View):
     def summary(self) -> str:
         """The number of variants, and of the pairs for which they agree, in sentences."""
         n_variants, n_same = len(self.options), len(self.same_as)
-        pairs = rows_of_all(self.pairs)
+        pairs = self.pairs
         unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
         tested = pairs[pairs["p"] < self.alpha]
         kept = (tested[["significantly_better", "significantly_worse"]].max(axis=1) == 1).sum()
@@ -146,7 +143,6 @@ def multiverse(
     alpha: float = 0.05,
     correction: str | None = "holm",
     ci: float = 0.95,
-    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
 ) -> Multiverse:
     """Compare runs under all variants of a measure.
 
@@ -169,8 +165,6 @@ def multiverse(
         family.
     ci : float in (0, 1), default 0.95
         Confidence level of the t intervals of differences, which are not corrected.
-    by : str, path, mapping or Series, optional
-        Groups of topics, as for `aggregate`, which are analysed separately.
 
     Returns
     -------
@@ -225,36 +219,64 @@ def multiverse(
     0  a  b    0.75   0.25    True
     """
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
-    correct = corrector("t", correction, alpha)
+    check_correction("t", correction)
     frame = read_long_frame(perquery)
     read = read_oriented(frame, measures, "multiverse")
-    values, labels = read.values, list(map(str, read.labels))
+    labels = list(map(str, read.labels))
     refuse_single(labels, "variants")
     chosen = labels[0] if reference is None else str(reference)
     refuse_unknown([chosen], labels, "variants", "reference")
+    in_order = frame["name"].unique().tolist()
+    pairs = pairs_of_runs(read.names, in_order, baseline)
+    return compare_variants(read, in_order, pairs, chosen, alpha, correction, ci)
+
+
+def compare_variants(
+    read: OrientedValues,
+    in_order: list[Any],
+    pairs: Pairs,
+    reference: str,
+    alpha: float,
+    correction: str | None,
+    ci: float,
+) -> Multiverse:
+    """Compare pairs of runs under all variants.
+
+    Parameters
+    ----------
+    read : OrientedValues
+        The values of the variants.
+    in_order : list
+        The runs, in the order of the results.
+    pairs : Pairs
+        The pairs, which form a family of tests under each variant.
+    reference, alpha, correction, ci
+        The parameters of `multiverse`.
+    """
+    values, labels = read.values, list(map(str, read.labels))
     options = _options({label: read.known[label] for label in labels})
     same_as = _equal_variants(values, labels)
-    in_order = frame["name"].unique().tolist()
-    first, second, sides = pairs_of_runs(read.names, in_order, baseline)
     distinct = np.array([label not in same_as for label in labels])
+    row = labels.index(reference)
+    variants = _variants(values, pairs, ci, corrector("t", correction, alpha))
+    ranks = _ranks(mean_over_topics(values), read.names, in_order, distinct, row)
+    effects = _main_effects(variants["difference"], options)
     variant_columns: dict[str, Sequence[Any]] = {
         "measure": labels,
         "same_as": [same_as.get(label) for label in labels],
     }
     choice_columns = {"choice": [*options], "n_options": options.nunique().to_list()}
-    column = labels.index(chosen)
-    parts: dict[str, list[pd.DataFrame]] = {"pairs": [], "runs": [], "choices": [], "variants": []}
-    for keys, topics in topics_by_group(by, frame, read.qids):
-        variants = _variants(values[:, topics], first, second, ci, correct)
-        ranks = _ranks(values[:, topics].mean(axis=1), read.names, in_order, distinct, column)
-        effects = _main_effects(variants["difference"], options)
-        pairs = {**keys, **sides}
-        parts["pairs"].append(pd.DataFrame({**pairs, **_fractions(variants, distinct, column, alpha)}))
-        parts["runs"].append(pd.DataFrame({**keys, **ranks}))
-        parts["choices"].append(rows_per_pair(pairs, choice_columns, {"effect": effects}))
-        parts["variants"].append(rows_per_pair(pairs, variant_columns, variants))
-    frames = {name: pd.concat(part, ignore_index=True) for name, part in parts.items()}
-    return Multiverse(**frames, options=options, reference=chosen, alpha=alpha, correction=correction, ci=ci)
+    return Multiverse(
+        pairs=pd.DataFrame({**pairs.columns, **_fractions(variants, distinct, row, alpha)}),
+        runs=pd.DataFrame(ranks),
+        choices=rows_per_pair(pairs.columns, choice_columns, {"effect": effects}),
+        variants=rows_per_pair(pairs.columns, variant_columns, variants),
+        options=options,
+        reference=reference,
+        alpha=alpha,
+        correction=correction,
+        ci=ci,
+    )
 
 
 def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
@@ -285,15 +307,15 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
     return same_as
 
 
-def _variants(values: Floats, first: Ints, second: Ints, ci: float, correct: Any) -> dict[str, Floats]:
+def _variants(values: Floats, pairs: Pairs, ci: float, correct: Any) -> dict[str, Floats]:
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
-    mean = mean_differences(values, first, second)
+    mean = mean_differences(values, pairs)
     half: Floats = np.empty_like(mean)
     for column in range(half.shape[1]):
         variant = values[:, :, [column]]
-        differences = remove_rounding_errors(variant[first] - variant[second], variant)
+        differences = remove_rounding_errors(variant[pairs.first] - variant[pairs.second], variant)
         half[:, column] = half_width(differences[:, :, 0], ci)
-    p = t_test_levels(values, first, second, correct)
+    p = t_test_levels(values, pairs, correct)
     return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
 
 
@@ -304,9 +326,8 @@ def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha
     has_sign = {"better": difference > 0, "worse": difference < 0}
     columns: dict[str, Any] = {"difference": variants["difference"][:, reference], "p": variants["p"][:, reference]}
     columns |= {name: cells.mean(axis=1) for name, cells in has_sign.items()}
-    tested = ~np.isnan(p).all(axis=1)
     for name, cells in has_sign.items():
-        columns[f"significantly_{name}"] = np.where(tested, (cells & (p < alpha)).mean(axis=1), np.nan)
+        columns[f"significantly_{name}"] = (cells & (p < alpha)).mean(axis=1)
     columns["agrees"] = (np.sign(difference) == sign[:, None]).mean(axis=1) > 0.5
     return columns
 

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import ir_measures
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from .._validation import choice, count, proportion, real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
-from ..evaluation.topic_groups import ALL
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, select_measures
-from ._pairs import pairs_of_runs, topics_by_group
-from ._significance import CORRECTIONS, corrector, paired_test, remove_rounding_errors, unordered_pairs
+from ._pairs import Pairs, pairs_of_runs
+from ._significance import (
+    CORRECTIONS,
+    corrector,
+    mean_over_topics,
+    paired_test,
+    remove_rounding_errors,
+    sum_over_topics,
+    unordered_pairs,
+)
 
 #: The confidence of the upper limit of standard deviations with which numbers of topics are planned.
 CONFIDENCE = 0.8
@@ -36,7 +43,7 @@ class DetectableDifference(View):
         One row per measure: ``measure``; ``n_topics``, those that are planned with; ``n_pairs``, and ``n_equal``,
         the number of these whose differences do not vary over topics; ``alpha``, the level at which each pair is
         tested; ``median`` and ``high``, the median and the 90 % quantile over the other pairs of the minimum
-        detectable difference. With ``by=``, for each ``group`` of topics, then for all; so in `pairs`.
+        detectable difference.
     pairs : DataFrame
         One row per measure and pair of runs: ``measure a b``; ``n_topics``, those at hand; ``sd``, the standard
         deviation of the differences; ``detectable``, the minimum detectable difference of means, NaN if differences
@@ -87,20 +94,19 @@ class DetectableDifference(View):
         return "Detectable differences"
 
     def _content(self) -> list[Block]:
-        keys = [key for key in ("group", "measure") if key in self.table]
         cells: dict[str, Any] = {"topics": "n_topics", "pairs": "n_pairs", "median": "median", "90 %": "high"}
         about = "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
         table = self.table
         if "n_needed" in self.pairs:
             columns = ["difference", "n_needed", "n_needed_high"]
-            medians = self.pairs.dropna(subset=["n_needed"]).groupby(keys)[columns].median()
-            table = table.merge(medians, how="left", left_on=keys, right_index=True)
+            medians = self.pairs.dropna(subset=["n_needed"]).groupby("measure")[columns].median()
+            table = table.merge(medians, how="left", left_on="measure", right_index=True)
             cells["difference"] = "difference"
             cells["needed"] = lambda row: fixed_point(np.ceil(row["n_needed"]), 0)
             cells["up to"] = lambda row: fixed_point(np.ceil(row["n_needed_high"]), 0)
             about += " needed, up to: medians over the pairs of the topics needed for the difference."
         return [
-            records_table(table, keys, cells),
+            records_table(table, ["measure"], cells),
             Sentence(about),
             *map(Sentence, self.notes),
         ]
@@ -116,7 +122,6 @@ def detectable_difference(
     correction: str | None = "holm",
     n_topics: int | None = None,
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
-    by: str | PathLike[str] | Mapping[Any, object] | pd.Series[Any] | None = None,
 ) -> DetectableDifference:
     """Compute which differences between runs an experiment can detect, and how many topics it needs.
 
@@ -135,13 +140,11 @@ def detectable_difference(
         The significance level of the two-sided paired t-test.
     correction : str or None, default 'holm'
         The correction of the planned tests, as for `compare_with_baseline`. Any but None is planned at alpha
-        divided by the number of pairs of a measure (and by that of the groups, if there are any).
+        divided by the number of pairs of a measure.
     n_topics : int, optional
         The number of topics to plan with, at least 2; by default, those at hand.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default.
-    by : str, path, mapping or Series, optional
-        Groups of topics, as for `aggregate`, which are planned separately.
 
     Returns
     -------
@@ -151,8 +154,8 @@ def detectable_difference(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two runs or topics, a group has a single topic, systems have different topics, a
-        value is missing or not finite, or a parameter is unknown or out of range.
+        If there are fewer than two runs or topics, systems have different topics, a value is missing or not
+        finite, or a parameter is unknown or out of range.
 
     See Also
     --------
@@ -200,34 +203,39 @@ def detectable_difference(
     rows, _ = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
     wanted = _wanted_differences(difference, list(map(str, labels)))
-    first, second, sides = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
-    once, _ = unordered_pairs(first, second)
-    groups = list(topics_by_group(by, frame, qids))
+    pairs = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
+    once, _ = unordered_pairs(pairs)
+    deviations = deviations_of_differences(values, pairs)
+    level = planned_level(alpha, correction, len(once))
+    at_hand = len(qids)
+    effect = detectable_effect(planned or at_hand, power, level)
     tables, parts = [], []
-    for keys, topics in groups:
-        at_hand = len(topics)
-        if at_hand < 2:
-            raise MultiAspectError(f"by: expected at least two topics in each group, got one in {keys['group']}")
-        differences = values[first][:, topics] - values[second][:, topics]
-        centred = remove_rounding_errors(differences - differences.mean(axis=1, keepdims=True), values)
-        deviation = np.sqrt((centred**2).sum(axis=1) / (at_hand - 1))
-        deviation[deviation == 0] = np.nan
-        n_tests = len(once) * (1 if keys.get("group", ALL) == ALL else len(groups) - 1)
-        level = alpha if correction is None else alpha / n_tests
-        effect = detectable_effect(planned or at_hand, power, level)
-        for column, label in enumerate(labels):
-            sd = deviation[:, column]
-            part = {**keys, "measure": label, **sides, "n_topics": at_hand, "sd": sd, "detectable": effect * sd}
-            if wanted is not None:
-                target, limits = wanted[str(label)], upper_deviation(sd, at_hand, CONFIDENCE)
-                part |= {"difference": target, "n_needed": topics_needed(target / sd, power, level)}
-                part["n_needed_high"] = topics_needed(target / limits, power, level)
-            parts.append(pd.DataFrame(part))
-            known = sd[once][~np.isnan(sd[once])]
-            median, high = np.quantile(effect * known, [0.5, 0.9]) if len(known) else (np.nan, np.nan)
-            sizes = {"n_topics": planned or at_hand, "n_pairs": len(once), "n_equal": len(once) - len(known)}
-            tables.append({**keys, "measure": label, **sizes, "alpha": level, "median": median, "high": high})
+    for column, label in enumerate(labels):
+        sd = deviations[:, column]
+        part = {"measure": label, **pairs.columns, "n_topics": at_hand, "sd": sd, "detectable": effect * sd}
+        if wanted is not None:
+            target, limits = wanted[str(label)], upper_deviation(sd, at_hand, CONFIDENCE)
+            part |= {"difference": target, "n_needed": topics_needed(target / sd, power, level)}
+            part["n_needed_high"] = topics_needed(target / limits, power, level)
+        parts.append(pd.DataFrame(part))
+        known = sd[once][~np.isnan(sd[once])]
+        median, high = np.quantile(effect * known, [0.5, 0.9]) if len(known) else (np.nan, np.nan)
+        sizes = {"n_topics": planned or at_hand, "n_pairs": len(once), "n_equal": len(once) - len(known)}
+        tables.append({"measure": label, **sizes, "alpha": level, "median": median, "high": high})
     return DetectableDifference(pd.DataFrame(tables), pd.concat(parts, ignore_index=True), power, alpha, correction)
+
+
+def deviations_of_differences(values: Floats, pairs: Pairs) -> Floats:
+    """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary."""
+    differences = values[pairs.first] - values[pairs.second]
+    centred = remove_rounding_errors(differences - mean_over_topics(differences)[:, None], values)
+    deviations = np.sqrt(sum_over_topics(centred**2) / (values.shape[1] - 1))
+    return np.where(deviations == 0, np.nan, deviations)
+
+
+def planned_level(alpha: float, correction: str | None, n_pairs: int) -> float:
+    """Return the level at which each test is planned."""
+    return alpha if correction is None else alpha / n_pairs
 
 
 def _wanted_differences(difference: object, labels: list[str]) -> dict[str, float] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import ir_measures
@@ -16,8 +15,15 @@ from .._validation import count, proportion, random_seed
 from ..evaluation.long_frames import read_long_frame
 from ..views import Block, Cell, Cells, Column, Sentence, Table, View
 from ._frames import read_oriented
-from ._pairs import topics_by_group
-from ._significance import mean_differences, remove_rounding_errors, resample_counts, slices, t_test_levels
+from ._pairs import Pairs
+from ._significance import (
+    mean_differences,
+    mean_over_topics,
+    remove_rounding_errors,
+    resample_counts,
+    slices,
+    t_test_levels,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,8 +34,7 @@ class Ranks(View):
     ----------
     table : DataFrame
         One row per measure and run: ``measure name``; ``mean``; ``rank``, 1 for the best, ties share the best
-        rank; and ``low high``, the interval of the rank. With ``by=``, for each ``group`` of topics, then for
-        all; so in `consensus`.
+        rank; and ``low high``, the interval of the rank.
     consensus : DataFrame
         One row per run: ``name``; ``borda``, its mean rank over the measures (ties share the mean rank), with
         its interval ``borda_low borda_high``; ``copeland``, the number of runs that it beats by more measures
@@ -51,23 +56,20 @@ class Ranks(View):
         return "Ranks"
 
     def _content(self) -> list[Block]:
-        keys = [key for key in ("group", "name") if key in self.table]
         measures = self.table["measure"].unique().tolist()
         cells = {
-            (*(row[key] for key in keys), row["measure"]): Cell(
-                str(row["rank"]), after=f"[{row['low']}, {row['high']}]"
-            )
+            (row["name"], row["measure"]): Cell(str(row["rank"]), after=f"[{row['low']}, {row['high']}]")
             for row in self.table.to_dict("records")
         }
         rows: list[Cells] = []
         for row in self.consensus.to_dict("records"):
-            place = tuple(row[key] for key in keys)
+            name = row["name"]
             consensus = [
-                Cell(f"{row[name]:.1f}", after=f"[{row[f'{name}_low']:.1f}, {row[f'{name}_high']:.1f}]")
-                for name in ("borda", "copeland")
+                Cell(f"{row[method]:.1f}", after=f"[{row[f'{method}_low']:.1f}, {row[f'{method}_high']:.1f}]")
+                for method in ("borda", "copeland")
             ]
-            rows.append([*map(str, place), *(cells[(*place, measure)] for measure in measures), *consensus])
-        columns = [*(Column(key, left=True, shorten=12) for key in keys), *map(Column, map(str, measures))]
+            rows.append([str(name), *(cells[name, measure] for measure in measures), *consensus])
+        columns = [Column("name", left=True, shorten=12), *map(Column, map(str, measures))]
         note = (
             f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs). "
             "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that beat it; both with "
@@ -87,7 +89,6 @@ def ranks(
     ci: float = 0.95,
     n_resamples: int = 1000,
     seed: int = 0,
-    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
 ) -> Ranks:
     """Rank runs by each of several measures, with intervals, and by their consensus.
 
@@ -108,8 +109,6 @@ def ranks(
         Number of bootstrap samples.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
-    by : str, path, mapping or Series, optional
-        Groups of topics, as for `aggregate`, in which runs are ranked separately.
 
     Returns
     -------
@@ -182,45 +181,41 @@ def ranks(
     values, names = read.values, read.names
     in_order = [names.index(name) for name in frame["name"].unique()]
     ordered = [names[row] for row in in_order]
-    tables, consensus = [], []
-    for keys, topics in topics_by_group(by, frame, read.qids):
-        of_topics = values[:, topics]
-        means = of_topics.mean(axis=1)
-        low, high = _rank_intervals(of_topics, alpha)
-        rank = 1 + (_signs(means[None], of_topics)[0] < 0).sum(axis=1)
-        for column, label in enumerate(read.labels):
-            statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
-            by_run = {name: table[in_order, column] for name, table in statistics.items()}
-            tables.append(pd.DataFrame({**keys, "measure": label, "name": ordered, **by_run}))
-        of_runs = _consensus(of_topics, ci, n_resamples, seed)
-        by_run = {name: column[in_order] for name, column in of_runs.items()}
-        consensus.append(pd.DataFrame({**keys, "name": ordered, **by_run}))
-    return Ranks(pd.concat(tables, ignore_index=True), pd.concat(consensus, ignore_index=True), alpha, ci)
+    means = mean_over_topics(values)
+    low, high = _rank_intervals(values, alpha)
+    rank = 1 + (_signs(means[None], values)[0] < 0).sum(axis=1)
+    statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
+    tables = []
+    for column, label in enumerate(read.labels):
+        by_run = {name: table[in_order, column] for name, table in statistics.items()}
+        tables.append(pd.DataFrame({"measure": label, "name": ordered, **by_run}))
+    consensus = _consensus(values, means, ci, n_resamples, seed)
+    by_run = {name: column[in_order] for name, column in consensus.items()}
+    return Ranks(pd.concat(tables, ignore_index=True), pd.DataFrame({"name": ordered, **by_run}), alpha, ci)
 
 
 def _rank_intervals(values: Floats, alpha: float) -> tuple[Ints, Ints]:
     """Return the first and last rank of each run that paired tests do not exclude, runs × measures."""
     n_runs = len(values)
     first, second = np.triu_indices(n_runs, 1)
-    is_significant = t_test_levels(values, first, second, lambda levels: levels) < alpha / (n_runs - 1)
+    pairs = Pairs(list(range(n_runs)), first, second)
+    is_significant = t_test_levels(values, pairs, lambda levels: levels) < alpha / (n_runs - 1)
     signs = np.zeros((n_runs, n_runs, values.shape[2]))
-    signs[first, second] = np.sign(mean_differences(values, first, second)) * is_significant
+    signs[first, second] = np.sign(mean_differences(values, pairs)) * is_significant
     signs -= signs.transpose(1, 0, 2)
     return 1 + (signs < 0).sum(axis=1), n_runs - (signs > 0).sum(axis=1)
 
 
-def _consensus(values: Floats, ci: float, n_resamples: int, seed: int) -> dict[str, Floats]:
-    """Return Borda's and Copeland's values of each run, and their intervals, NaN for a single topic."""
+def _consensus(values: Floats, means: Floats, ci: float, n_resamples: int, seed: int) -> dict[str, Floats]:
+    """Return Borda's and Copeland's values of each run, and their intervals."""
     n_runs, n_topics, n_measures = values.shape
-    ends = np.full((2, 2, n_runs), np.nan)
-    if n_topics > 1:
-        drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
-        samples = np.empty((2, n_resamples, n_runs))
-        for part in slices(n_resamples, n_runs * n_runs * n_measures):
-            means = np.einsum("stm,tr->rsm", values, drawn[:, part], optimize=True)
-            samples[:, part] = _scores(_signs(means, values))
-        ends = np.quantile(samples, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
-    scores = _scores(_signs(values.mean(axis=1)[None], values))[:, 0]
+    drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
+    samples = np.empty((2, n_resamples, n_runs))
+    for part in slices(n_resamples, n_runs * n_runs * n_measures):
+        sampled_means = np.einsum("stm,tr->rsm", values, drawn[:, part], optimize=True)
+        samples[:, part] = _scores(_signs(sampled_means, values))
+    ends = np.quantile(samples, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
+    scores = _scores(_signs(means[None], values))[:, 0]
     columns = {"": scores, "_low": ends[0], "_high": ends[1]}
     return {
         f"{name}{suffix}": columns[suffix][row]

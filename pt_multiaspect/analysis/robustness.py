@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import ir_measures
 import pandas as pd
 
-from .._validation import choice, proportion, random_seed
+from .._validation import choice
 from ..collection.label_draws import parse_labels
 from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.long_frames import is_long_frame
 from ..views import Block, Cell, Cells, Column, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
-from ._pairs import rows_of_all
-from ._robustness_study import FAILS, HOLDS, NUMBERS, RULES, UNDECIDED, Study, material_of_runs, material_of_values
+from ._robustness_material import material_of_runs, material_of_values
+from ._robustness_study import Study
+from ._verdicts import FAILS, HOLDS, RULES, UNDECIDED
 from .missing_labels import MissingLabels
 from .multiverse import Multiverse
 from .weightings import Weightings
+
+#: The columns of numbers.
+NUMBERS = ["difference", "low", "high", "p", "detectable", "same_sign", "significant"]
 
 #: The number of pairs that are shown in full.
 _IN_FULL = 3
@@ -39,23 +42,23 @@ class Robustness(View):
     Attributes
     ----------
     table : DataFrame
-        One row per pair of runs and question: ``a b question``; ``verdict``, 'holds', 'does not hold', 'undecided',
-        or '' if there is none; ``evidence``, what decides it, in words; and numbers, NaN where they do not apply:
+        One row per pair of runs and question: ``a b question``; ``verdict``, 'holds', 'does not hold' or
+        'undecided'; ``evidence``, what decides it, in words; and numbers, NaN where they do not apply:
         ``difference low high``, the mean of a minus that of b with its t interval, not corrected (of labels, the
         expected difference and the interval over all values of the missing labels); ``p``, corrected;
         ``detectable``, the minimum detectable difference; ``same_sign`` and ``significant``, the fractions of
-        aspects, weightings, variants or judges with the same sign, and of those that also have p below alpha.
-        With ``by=``, ``group`` first: each group of topics, then all.
+        aspects, weightings, variants or judges with the same sign, and of those that also have p below .05.
     left_out : dict of str to str
         The questions that cannot be answered, with the reason.
     label : str
         The measure.
-    alpha, correction, power : float, str or None, float
+    correction : str or None
         As given.
     lower_is_better : bool
         Whether lower values of the measure are better.
     weightings, multiverse, missing_labels : Weightings, Multiverse, MissingLabels or None
-        The results that rows come from, None without such rows. Their pairs may have other directions.
+        The results that rows come from, None without such rows. The pairs of the table come first; without a
+        baseline, the first two also have the other pairs, which are tested with them.
     judges : DataFrame or None
         One row per pair and judge: ``a b judge difference low high``, the difference of the means by the labels of
         the judge, with its t interval, not corrected; None without judges.
@@ -68,9 +71,7 @@ class Robustness(View):
     table: pd.DataFrame
     left_out: dict[str, str]
     label: str
-    alpha: float
     correction: str | None
-    power: float
     lower_is_better: bool
     weightings: Weightings | None = None
     multiverse: Multiverse | None = None
@@ -80,13 +81,12 @@ class Robustness(View):
     @property
     def summary(self) -> str:
         """The verdicts of up to three pairs in sentences, or the number of pairs with each verdict."""
-        table = rows_of_all(self.table)
-        pairs = list(table.groupby(["a", "b"], sort=False))
+        pairs = list(self.table.groupby(["a", "b"], sort=False))
         if len(pairs) <= _IN_FULL:
             return " ".join(f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for _, rows in pairs)
         counts = [
             f"{question} in {(rows['verdict'] == HOLDS).sum()} ({(rows['verdict'] == FAILS).sum()} not)"
-            for question, rows in table[table["verdict"] != ""].groupby("question", sort=False)
+            for question, rows in self.table.groupby("question", sort=False)
         ]
         return f"Of {number_of(len(pairs), 'pair')}, the order on {self.label} holds for {choices(counts)}."
 
@@ -106,10 +106,10 @@ class Robustness(View):
         rules = []
         for question, (source, holds, fails) in RULES.items():
             if question in set(self.table["question"]):
-                ends = [f"holds if {holds}"] if holds else ["shown, not judged"]
-                rules.append(
-                    f"{question} ({source}): {'; does not hold if '.join([*ends, *filter(None, [fails])])}."
-                )
+                rule = f"{question} ({source}): holds if {holds}"
+                if fails:
+                    rule += f"; does not hold if {fails}"
+                rules.append(f"{rule}.")
         return rules
 
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
@@ -143,7 +143,7 @@ class Robustness(View):
         return Table([Column(head, left=True) for head in ("question", "verdict", "evidence")], rows, notes=notes)
 
     def _is_full(self) -> bool:
-        return "group" not in self.table and len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
+        return len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
 
     def _claim(self, row: pd.Series[Any]) -> str:
         """Return what is claimed of a pair."""
@@ -160,16 +160,15 @@ class Robustness(View):
         blocks: list[Block] = [Sentence(self.notes[0])]
         if self._is_full():
             for _, rows in self.table.groupby(["a", "b"], sort=False):
-                items = [[Sentence(_in_words(row))] for row in rows.to_dict("records")]
+                items = [
+                    [Sentence(f"{row['question']}: {row['verdict']}; {row['evidence']}")]
+                    for row in rows.to_dict("records")
+                ]
                 blocks += [Sentence(f"{self._claim(rows.iloc[0])}:"), Items(items)]
         else:
             blocks += [Sentence(self.summary), _verdict_table(self.table, [])]
         rules = Items([[Sentence(rule)] for rule in self.rules])
         return [*blocks, *map(Sentence, self.notes[1:]), Sentence("Rules; what does neither is undecided:"), rules]
-
-
-def _in_words(row: dict[Any, Any]) -> str:
-    return f"{row['question']}: {row['verdict'] + '; ' if row['verdict'] else ''}{row['evidence']}"
 
 
 def _verdicts(rows: pd.DataFrame) -> str:
@@ -183,15 +182,14 @@ def _verdicts(rows: pd.DataFrame) -> str:
 
 def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:
     """Return one row per pair and one column per question."""
-    keys = [key for key in ("group", "a", "b") if key in table]
     questions = [question for question in RULES if question in set(table["question"])]
     rows: list[Cells] = []
-    for names, of_pair in table.groupby(keys, sort=False):
+    for names, of_pair in table.groupby(["a", "b"], sort=False):
         verdicts = dict(zip(of_pair["question"], of_pair["verdict"], strict=True))
         found = [verdicts.get(question, "") for question in questions]
         cells = [Cell(_SHORT.get(word, word), _MARKS.get(word, "")) for word in found]
         rows.append([*map(str, names), decimals(of_pair["difference"].iloc[0]), *cells])
-    columns = [*(Column(key, left=True, shorten=12) for key in keys), Column("difference", in_text="diff.")]
+    columns = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), Column("difference", in_text="diff.")]
     columns += [Column(question, left=True) for question in questions]
     return Table(columns, rows, elsewhere="`.table`", most=40, notes=notes)
 
@@ -206,11 +204,7 @@ def robustness(
     variants: Any = None,
     judges: Any = None,
     labels: Any = "observed",
-    alpha: float = 0.05,
     correction: str | None = "holm",
-    power: float = 0.8,
-    by: str | PathLike[str] | Mapping[Any, object] | pd.Series[Any] | None = None,
-    seed: int = 0,
 ) -> Robustness:
     """Examine what the differences between runs depend on.
 
@@ -240,17 +234,8 @@ def robustness(
         Where a judge has no label, the median of all judges is kept.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
         What missing labels are in the expected difference, as for `analysis.missing_labels`.
-    alpha : float in (0, 1), default 0.05
-        The significance level of the two-sided paired t-test.
     correction : {'holm', None}, default 'holm'
         The correction of the pairs, within each aspect, weighting and variant.
-    power : float in (0, 1), default 0.8
-        The power of the detectable difference.
-    by : str, path, mapping or Series, optional
-        Groups of topics, as for `aggregate`. Tests are corrected over groups, too; those of weightings and variants
-        are corrected within each. Labels and judges are examined over all topics only.
-    seed : int, default 0
-        Random seed.
 
     Returns
     -------
@@ -276,10 +261,10 @@ def robustness(
     -----
     A row holds, does not hold, or is undecided:
 
-    - *topics*: holds if p is below alpha.
+    - *topics*: holds if p is below .05.
     - *aspects*: holds if the difference is significant the same way on all aspects, does not hold if it is the
       other way on one.
-    - *weights* (of means over aspects): holds if 95 % of the weightings give the same sign and p below alpha, does
+    - *weights* (of means over aspects): holds if 95 % of the weightings give the same sign and p below .05, does
       not hold if more than 5 % give the other sign.
     - *variants*: likewise; fewer than ten must all agree, and one that reverses the order suffices.
     - *labels*: holds if all values of the missing labels give the sign, does not hold if all give the other one, or
@@ -291,6 +276,8 @@ def robustness(
     ``empty`` and ``normalized``; the gate relevance or none; of means, also CAM, MM and TOMA with that gate. Those
     with equal values count once. They are neither independent nor equally plausible: fractions are no
     probabilities.
+
+    Tests are two-sided paired t-tests at the level .05; the detectable difference is found with probability .8.
 
     Rows that cannot be had, such as weights of a measure that is no mean, are in ``left_out``.
 
@@ -318,9 +305,8 @@ def robustness(
     >>> found.table["evidence"][3]
     '4 of 6 measures give the same sign, 0 significantly; reversed by CAM gate=relevance, TOMA gate=relevance'
     """
-    alpha, power, seed = proportion("alpha")(alpha), proportion("power")(power), random_seed(seed)
     choice("correction", None, "holm")(correction)
-    parse_labels(labels)
+    model = parse_labels(labels)
     if is_long_frame(runs):
         if qrels is not None:
             raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")
@@ -333,20 +319,22 @@ def robustness(
         )
     else:
         material = material_of_runs(runs, qrels, measure, variants, topics)
-    study = Study(material, baseline, alpha, correction, power, by, seed)
-    rows = study.topics() + study.aspects() + study.weights() + study.variants() + study.of_labels(labels)
+    study = Study(material, baseline, correction)
+    questions = [study.topics(), study.aspects(), study.weights(), study.variants(), study.missing_labels(model)]
     if judges is not None:
-        rows += study.of_judges(judges)
-    order = {pair: row for row, pair in enumerate(study.claims[study.keys].itertuples(index=False, name=None))}
-    rows.sort(key=lambda row: order[tuple(row[key] for key in study.keys)])  # pair by pair
-    table = pd.DataFrame(rows, columns=[*study.keys, "question", "verdict", "evidence", *NUMBERS])
+        questions.append(study.judges(judges))
+    answered = [answers for answers in questions if answers]
+    rows = []
+    for answers in zip(*answered, strict=True):  # claim by claim
+        rows += [answer.row() for answer in answers]
     return Robustness(
-        table=table,
+        table=pd.DataFrame(rows, columns=["a", "b", "question", "verdict", "evidence", *NUMBERS]),
         left_out=study.left_out,
         label=material.label,
-        alpha=alpha,
         correction=correction,
-        power=power,
         lower_is_better=study.lower,
-        **study.results,
+        weightings=study.results.get("weightings"),
+        multiverse=study.results.get("multiverse"),
+        missing_labels=study.results.get("missing_labels"),
+        judges=study.results.get("judges"),
     )

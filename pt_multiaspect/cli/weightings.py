@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..analysis import weightings as compute_weightings
-from ..analysis.weightings import measures_of_aspects
+from ..analysis._weighted_values import measures_of_aspects
 from . import options
 from .inputs import pick_baseline, pick_measures
 from .options import option

@@ -35,7 +35,7 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     Axes
         The differences in ascending order with their intervals, coloured where they are significant; the reference
         is marked. Below, one row of bars per option shows which variants have it. Variants with equal values are
-        drawn once, with the options of all of them. If the topics have groups, all topics are drawn.
+        drawn once, with the options of all of them.
 
     Raises
     ------

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..analysis._pairs import rows_of_all
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
 
@@ -70,11 +69,10 @@ def rows_to_label(label: object, names: list[Any], first: Ints) -> list[int]:
 
 
 def rows_of_pair(pairs: pd.DataFrame, pair: object) -> pd.DataFrame:
-    """Return the rows of a pair of runs, or of all pairs; of groups of topics, that of all.
+    """Return the rows of a pair of runs, or of all pairs.
 
     The pair may be in any order; of two baselines, which are compared in both, the rows have the order of the pair.
     """
-    pairs = rows_of_all(pairs)
     if pair is None:
         return pairs
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:

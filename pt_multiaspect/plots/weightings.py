@@ -10,9 +10,9 @@ import pandas as pd
 
 from .._typing import Bools, Floats
 from ..analysis import Weightings
-from ..analysis._pairs import rows_of_all
-from ..analysis._significance import unordered_pairs
-from ..analysis.weightings import significant_at
+from ..analysis._pairs import make_pairs
+from ..analysis._significance import ALPHA, unordered_pairs
+from ..analysis.weightings import CI, significant_at
 from . import style
 from .labels import legend_columns, unit_square
 
@@ -45,7 +45,7 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
         weightings, coloured by the run that is better, hatched where the difference is not significant. In both,
         the weights of the measure are marked. Otherwise, and for measures that are not linear in their weights:
         bars of the fraction of weightings under which the first run is better, with intervals, for up to 30 pairs,
-        those with fractions near one half. If the topics have groups, all topics are drawn.
+        those with fractions near one half.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
     n_aspects = len(result.weights)
     is_sampled = np.isnan(result.covariances[pairs.index]).any()
     if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
-        return _draw_bars(pairs, result.ci, ax)
+        return _draw_bars(pairs, ax)
     return _draw_line(result, pairs, ax) if n_aspects == 2 else _draw_triangle(result, pairs, ax)
 
 
@@ -96,7 +96,7 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     points = np.vstack([points, list(result.weights.values())])
     difference = points @ means
     error = np.sqrt(np.maximum(np.einsum("pa,ab,pb->p", points, covariance, points), 0.0))
-    half = error * student.isf((1 - result.ci) / 2, int(pair["n_topics"].item()) - 1)
+    half = error * student.isf((1 - CI) / 2, int(pair["n_topics"].item()) - 1)
     ax = style.axes_or_new(ax, 7, 4, grid="y")
     size = style.text_size(ax)
     a, b = _names(pair, 2 * style.points_of(ax)[1] / size)[0]
@@ -152,7 +152,7 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
         unit_square(f"{b} higher", color=colours["b"], lw=0),
-        unit_square(f"p ≥ {result.alpha:g}", facecolor="white", edgecolor=style.GREY, hatch="////"),
+        unit_square(f"p ≥ {ALPHA:g}", facecolor="white", edgecolor=style.GREY, hatch="////"),
         *ax.lines[1:],
     ]
     ax.legend(
@@ -164,15 +164,15 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
 
 def _significance(result: Weightings, pair: pd.DataFrame, points: Floats) -> Bools:
     """Return whether the difference of a pair is significant under each weighting, corrected for all pairs."""
-    pairs = rows_of_all(result.pairs)
-    family = pairs[pairs["n_topics"] == pair["n_topics"].item()] if result.correction else pair
-    once, code = unordered_pairs(*np.reshape(pd.factorize(family[["a", "b"]].to_numpy().T.ravel())[0], (2, -1)))
+    family = result.pairs if result.correction else pair
+    names = pd.unique(family[["a", "b"]].to_numpy().ravel()).tolist()
+    once, position = unordered_pairs(make_pairs(names, family[["a", "b"]].itertuples(index=False)))
     rows = family.index[once]
+    n_topics = int(pair["n_topics"].item())
     significant: Bools = significant_at(
-        points, _means(result)[rows], result.covariances[rows], int(pair["n_topics"].item()), result.alpha,
-        result.correction,
-    )[code[family.index.get_loc(pair.index[0])]]  # fmt: skip
-    return significant
+        points, _means(result)[rows], result.covariances[rows], n_topics, result.correction
+    )
+    return significant[position[family.index.get_loc(pair.index[0])]]
 
 
 def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: float) -> None:
@@ -184,7 +184,7 @@ def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: floa
         )  # fmt: skip
 
 
-def _draw_bars(pairs: pd.DataFrame, ci: float, ax: Axes | None) -> Axes:
+def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the fraction of weightings under which the first run of each pair is better."""
     near = (pairs["fraction"] - 0.5).abs().to_numpy().argsort(kind="stable")[:_MAX_BARS]
     shown = pairs.iloc[np.sort(near)]
@@ -200,7 +200,7 @@ def _draw_bars(pairs: pd.DataFrame, ci: float, ax: Axes | None) -> Axes:
     ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
-    ax.set_xlabel(f"% of weightings, with the {100 * ci:g} % interval over topics{hidden}", fontsize=size)
+    ax.set_xlabel(f"% of weightings, with the {100 * CI:g} % interval over topics{hidden}", fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax

@@ -1,0 +1,141 @@
+"""The values that robustness examines: of a measure, its aspects and its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..aspects import Aspects
+from ..collection import Judgments
+from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown
+from ..evaluation import evaluate
+from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
+from ..evaluation.topics import check_all_topics
+from ..integration.aggregators import aggregate_is_mean
+from ..integration.declared import default_measures
+from ..integration.parsing import as_measure, parse_all, short_label
+from ..integration.variants import one_choice_variants
+from ..io.pipelines import select_topics
+from ..io.runs import NamedRuns, as_repeatable, read_if_file
+from ..measures import AspectMean, On
+from ..measures.terms import BasedMeasure
+from ._frames import Direction, ValuesByMeasure, rows_of_measures, select_measures
+from ._weighted_values import measures_of_aspects
+
+
+@dataclass(frozen=True)
+class Material:
+    """The values that are examined, and the runs and qrels that they are of, if known."""
+
+    #: The mean of each run by the measure; the runs are in the order given.
+    means: pd.Series[Any]
+    values: ValuesByMeasure
+    label: str
+    measure: Any
+    #: The label of the measure of each aspect; of several aspects or none.
+    aspects: Mapping[str, str]
+    #: The labels of the variants, without the measure itself.
+    variants: Sequence[str]
+    runs: dict[str, object] | None
+    qrels: Judgments | None
+
+
+def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
+    """Return the material of a frame of values."""
+    perquery = read_named_values(values)
+    if measure is None:
+        measure = [str(perquery["measure"].iloc[0])] if len(perquery) else []
+    chosen = measure if isinstance(measure, Mapping | list) else [measure]
+    _, given = select_measures(perquery, chosen)
+    label = _one([*map(str, chosen)])
+    known = {**measures_by_label(perquery), **given}
+    without_directions = {key: None if isinstance(found, Direction) else found for key, found in known.items()}
+    aspects = labels_of_aspects(without_directions)
+    if label in aspects.values() or len(aspects) < 2:
+        aspects = {}
+    _check_mean(label, known[label])
+    if variants is None:
+        variants = []
+    elif isinstance(variants, str):
+        variants = [variants]
+    others = [str(variant) for variant in variants]
+    refuse_unknown(others, known, "measures of the frame", "variants")
+    others = [other for other in others if other != label]
+    return _material(perquery, known, label, aspects, others)
+
+
+def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any = None) -> Material:
+    """Evaluate the measure, its aspects and its variants, each once; each pipeline runs once."""
+    check_all_topics(measure, "robustness compares the same topics by all variants")
+    given_runs = NamedRuns.read(runs, topics, progress=False)
+    judgments = select_topics(Judgments.of(qrels), given_runs.topics)
+    named = {name: read_if_file(as_repeatable(run)) for name, run in given_runs}
+    default = default_measures(judgments.label_names)
+    given = dict([next(iter(default.items()))]) if measure is None else parse_all(measure)
+    label = _one(list(given))
+    reported = given[label]
+    _check_mean(label, reported)
+    names = _evaluated_aspects(reported, judgments)
+    aspects = _measures_of_aspects(reported, judgments, names)
+    others = one_choice_variants(reported, names) if variants is None else parse_all(variants)
+    others = {key: variant for key, variant in others.items() if variant != reported}
+    short = short_label(label, reported)
+    label = label if short in others else short
+    columns = {label: reported, **{str(part): part for part in aspects.values()}, **others}
+    perquery = evaluate(named, judgments, columns, progress=False)
+    labels = {name: str(part) for name, part in aspects.items()}
+    return _material(perquery, columns, label, labels, list(others), named, judgments)
+
+
+def _material(
+    perquery: pd.DataFrame,
+    known: Mapping[str, Any],
+    label: str,
+    aspects: Mapping[str, str],
+    variants: Sequence[str],
+    runs: dict[str, object] | None = None,
+    qrels: Judgments | None = None,
+) -> Material:
+    """Read the values of the measure, its aspects and its variants once."""
+    rows = rows_of_measures(perquery, [label])
+    refuse_single(rows["name"].unique().tolist(), "runs")
+    means = rows.groupby("name", sort=False)["value"].mean()
+    labels = list(dict.fromkeys([label, *aspects.values(), *variants]))
+    values = ValuesByMeasure(perquery, {name: known[name] for name in labels})
+    return Material(means, values, label, known[label], aspects, variants, runs, qrels)
+
+
+def _check_mean(label: str, measure: Any) -> None:
+    """Check that values of topics are averaged: the differences that are examined are those of means."""
+    if not aggregate_is_mean(None if isinstance(measure, Direction) else measure):
+        raise MultiAspectError(
+            f"measure: expected one whose values are averaged over topics, got {label}; use another, such as AP"
+        )
+
+
+def _one(labels: Sequence[str]) -> str:
+    if len(labels) != 1:
+        raise MultiAspectError(f"measure: expected one measure, got {choices(labels) or 'none'}")
+    return labels[0]
+
+
+def _evaluated_aspects(measure: Any, judgments: Judgments) -> list[str]:
+    """Return the aspects that a measure evaluates."""
+    try:
+        return [view.name for view in as_measure(measure).views(judgments)]
+    except MultiAspectError:  # of ir-measures' ERR, which has no equal here; `evaluate` reports other errors
+        return []
+
+
+def _measures_of_aspects(measure: Any, judgments: Judgments, names: Sequence[str]) -> dict[str, Any]:
+    """Return the measure on each of several aspects: its base, or nDCG at its cutoff."""
+    if len(names) < 2:
+        return {}
+    if isinstance(measure, AspectMean):
+        return {part.one_aspect: part for part in measures_of_aspects(measure, judgments).values()}
+    base = measure.bases.one.text if isinstance(measure, BasedMeasure) else f"nDCG@{measure.cutoff or 10}"
+    scales = measure.spec if isinstance(measure.spec, Aspects) else None
+    return {name: On(aspect=name, base=base, aspects=scales) for name in names}
