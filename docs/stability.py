@@ -33,6 +33,16 @@ def stability(docstring: str) -> tuple[str, str] | None:
     return match["parts"] or "", match["reason"]
 
 
+def find(path: str) -> object:
+    """Return the object of a path, also from a module that has the name of a function, such as `weightings`."""
+    parent, _, name = path.rpartition(".")
+    try:
+        module: object = import_module(parent)
+    except ModuleNotFoundError:  # another name of a module, such as pt_multiaspect.forms
+        module = reduce(getattr, parent.split(".")[1:], import_module("pt_multiaspect"))
+    return getattr(module, name)
+
+
 def provisional() -> dict[str, tuple[str, str]]:
     """Return the provisional names on the API page, in its order, with the results of `stability`."""
     page = HERE.parent / "pt_multiaspect" / "pt_docs" / "api.rst"
@@ -40,9 +50,7 @@ def provisional() -> dict[str, tuple[str, str]]:
     for name in re.findall(r"auto\w+:: (\S+)", page.read_text(encoding="utf-8")):
         path = f"pt_multiaspect.{name.removeprefix('pt_multiaspect.')}"
         try:
-            # By attributes: modules that have the name of a function stand behind it.
-            value = reduce(getattr, path.split(".")[1:], import_module("pt_multiaspect"))
-            if stated := stability(inspect.getdoc(value) or ""):
+            if stated := stability(inspect.getdoc(find(path)) or ""):
                 found[path] = stated
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None

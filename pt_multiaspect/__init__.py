@@ -28,7 +28,7 @@ from .orders.registered import register_distance
 
 if TYPE_CHECKING:
     from . import analysis, answers, plots, testing
-    from .analysis.robustness import Robustness, robustness
+    from .analysis.robustness import robustness
     from .collection.long_judgments import from_long
     from .collection.readability import with_readability
     from .description import describe
@@ -55,7 +55,6 @@ __all__ = [
     "MultiAspectWarning",
     "Order",
     "RepeatedQueryKFold",
-    "Robustness",
     "accelerate",
     "aggregate",
     "aggregate_labels",
@@ -103,7 +102,7 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "analysis": ["analysis"],
-        "analysis.robustness": ["Robustness", "robustness"],
+        "analysis.robustness": ["robustness"],
         "answers": ["answers"],
         "collection.long_judgments": ["from_long"],
         "collection.readability": ["with_readability"],

@@ -13,7 +13,8 @@ from frame_world import array_frame
 from scipy.stats import ttest_rel
 from test_correlation import GOOD
 
-from pt_multiaspect.analysis import DiscriminativePower, _significance, discriminative_power
+from pt_multiaspect.analysis import _significance, discriminative_power
+from pt_multiaspect.analysis.power import DiscriminativePower
 from pt_multiaspect.errors import MultiAspectError
 
 B = 200

@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import importlib
 import inspect
-import pydoc
 import re
 import subprocess
 import sys
@@ -91,7 +90,8 @@ def public_names() -> Iterator[tuple[str, Any]]:
 def documented_classes() -> list[type]:
     """Return the classes of the API page that only their modules show: results, which functions return."""
     page = (Path(ma.__file__).parent / "pt_docs" / "api.rst").read_text(encoding="utf-8")
-    return [pydoc.locate(path) for path in re.findall(r"autoclass:: (pt_multiaspect\.(?!forms)\S+)", page)]
+    paths = re.findall(r"autoclass:: (pt_multiaspect\.(?!forms)\S+)\.(\w+)", page)
+    return [getattr(importlib.import_module(module), name) for module, name in paths]
 
 
 def overrides_documented(value: type, attribute: str) -> bool:

@@ -19,6 +19,7 @@ from shared_data import golden, shared_path
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
 from pt_multiaspect.analysis import _label_intervals, missing_labels
+from pt_multiaspect.analysis.missing_labels import MissingLabels
 from pt_multiaspect.integration.parsing import parse
 
 NAN = float("nan")
@@ -30,13 +31,13 @@ def run_of(*documents: str) -> dict[str, dict[str, float]]:
     return {"q": {docno: -float(rank) for rank, docno in enumerate(documents)}}
 
 
-def extremes(result: ma.analysis.MissingLabels) -> list[float]:
+def extremes(result: MissingLabels) -> list[float]:
     """The extremes of a, b and their difference."""
     frames = (result.runs, result.pairs)
     return [number for frame in frames for row in frame[["low", "high"]].to_numpy().tolist() for number in row]
 
 
-def quiet(*args: Any, **options: Any) -> ma.analysis.MissingLabels:
+def quiet(*args: Any, **options: Any) -> MissingLabels:
     """Intervals without warnings, and without expected values unless `n_samples` is given."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -19,6 +19,7 @@ from scipy.stats import kendalltau, ttest_1samp
 import pt_multiaspect as ma
 from pt_multiaspect import plots
 from pt_multiaspect.analysis import correlation, discriminative_power
+from pt_multiaspect.analysis.multiverse import Multiverse
 from pt_multiaspect.errors import MultiAspectError
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -83,7 +84,7 @@ ASPECTS = dict.fromkeys(("AP", "RR", "P"), "higher")
 WEIGHTINGS = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=20)
 
 
-def multiverse_of(n_variants: int) -> ma.analysis.Multiverse:
+def multiverse_of(n_variants: int) -> Multiverse:
     """Random values of up to 96 variants of TOMA."""
     measures = ma.variants(
         ma.TOMA(aspects={"relevance": 3, "understandability": 2}), distance=["euclidean", "manhattan", "chebyshev"],

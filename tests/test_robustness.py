@@ -15,9 +15,10 @@ from scipy.stats import t as student
 from shared_data import shared_path
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, On, Robustness, analysis, robustness
+from pt_multiaspect import CAM, MM, TOMA, MultiAspectError, On, analysis, robustness
 from pt_multiaspect.analysis import _verdicts as rules
 from pt_multiaspect.analysis._verdicts import FAILS, HOLDS, UNDECIDED
+from pt_multiaspect.analysis.robustness import Robustness
 from pt_multiaspect.integration.declared import default_measures
 from pt_multiaspect.integration.variants import one_choice_variants
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 import pt_multiaspect as ma
+from pt_multiaspect.analysis.prediction_powered import PredictionPowered
 
 from .report import load, save
 from .worlds import FILES_2015, SCALES_2015, judged_runs
@@ -274,7 +275,7 @@ def smallest_difference(error: float, n: int, n_topics: int, power: float) -> fl
     n_further = n_topics - n
     known = {"measure": "value", "name": "a", "n_human": n, "n_further": n_further, "sd": 1.0, "error_sd": error}
     known["lambda"] = SLOPE * n_further / n_topics
-    powered = ma.analysis.PredictionPowered(pd.DataFrame([known]), None, None, 0.95)
+    powered = PredictionPowered(pd.DataFrame([known]), None, None, 0.95)
     low, high = 0.0, 10.0
     while high - low > 1e-6:
         middle = (low + high) / 2

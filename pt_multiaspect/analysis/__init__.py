@@ -4,23 +4,16 @@ from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .judges import judge_agreement
-from .missing_labels import MissingLabels, missing_labels
-from .multiverse import Multiverse, multiverse
-from .power import DetectableDifference, DiscriminativePower, detectable_difference, discriminative_power
-from .prediction_powered import PredictionPowered, prediction_powered
+from .missing_labels import missing_labels
+from .multiverse import multiverse
+from .power import detectable_difference, discriminative_power
+from .prediction_powered import prediction_powered
 from .quality import document_quality, zero_aspect_documents
-from .ranks import Ranks, ranks
+from .ranks import ranks
 from .upper_bounds import attainable, ideal_values, upper_bound
-from .weightings import Weightings, weightings
+from .weightings import weightings
 
 __all__ = [
-    "DetectableDifference",
-    "DiscriminativePower",
-    "MissingLabels",
-    "Multiverse",
-    "PredictionPowered",
-    "Ranks",
-    "Weightings",
     "attainable",
     "axioms",
     "compare_with_baseline",

@@ -15,6 +15,9 @@ from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter
 from ._pairs import Pairs
 
+#: The significance level of analyses that have no parameter for it.
+ALPHA = 0.05
+
 TESTS = ("bootstrap", "permutation", "t", "tukey")
 
 CORRECTIONS = (

@@ -90,7 +90,7 @@ def reads_rankings(mean: AspectMean) -> bool:
 
 def has_linear_weights(mean: AspectMean) -> bool:
     """Return whether a mean is linear in the weights of its aspects."""
-    return bool(mean.statements().is_weighted_sum) and not reads_rankings(mean)
+    return bool(mean.stated.is_weighted_sum) and not reads_rankings(mean)
 
 
 def find_labels_of_aspects(mean: AspectMean, known: Mapping[str, Any]) -> dict[str, str]:

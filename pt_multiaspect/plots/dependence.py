@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools
-from ..analysis import MissingLabels, Multiverse
+from ..analysis.missing_labels import MissingLabels
+from ..analysis.multiverse import Multiverse
 from ..errors import refuse_unknown
 from . import style
 from .labels import add_legend, add_legend_above

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import count, proportion
-from ..analysis import DiscriminativePower
+from ..analysis.power import DiscriminativePower
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_none
 from . import style

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats
-from ..analysis import Weightings
 from ..analysis._pairs import make_pairs
 from ..analysis._significance import ALPHA, unordered_pairs
-from ..analysis.weightings import CI, significant_at
+from ..analysis.weightings import CI, Weightings, significant_at
 from . import style
 from .labels import legend_columns, unit_square
 

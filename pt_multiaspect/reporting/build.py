@@ -13,7 +13,7 @@ from typing import Any
 import ir_measures
 import pandas as pd
 
-from ..analysis import DiscriminativePower
+from ..analysis.power import DiscriminativePower
 from ..analysis.robustness import Robustness
 from ..aspects import parse_aspects
 from ..collection import Judgments

@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..analysis import DiscriminativePower, PredictionPowered, correlation, discriminative_power, prediction_powered
+from ..analysis import correlation, discriminative_power, prediction_powered
 from ..analysis._frames import Direction, check_directions, matrix, rows_of_measures, select_measures
 from ..analysis._significance import correct_groups
 from ..analysis.baseline import add_verdicts
+from ..analysis.power import DiscriminativePower
+from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import Description

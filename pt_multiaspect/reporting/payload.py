@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
-from ..analysis import PredictionPowered
+from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import AspectSpec
 from ..collection import Judgments
 from ..errors import MultiAspectError, silence_warnings
