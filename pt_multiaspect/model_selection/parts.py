@@ -13,8 +13,12 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._typing import Ints, Objects
-from ..errors import MultiAspectError, number_of, warn
-from .boosters import LIBRARY_OPTIONS, OFFSETS
+from ..errors import MultiAspectError, choices, number_of, warn
+from ..measures import Measure
+from .arrays import weight_per_query
+from .boosters import LIBRARY_OPTIONS, OFFSETS, boosting_library, query_parameter
+from .queries import ADD_QID, document_ids
+from .rows import LabelledRows, check_known
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +117,79 @@ def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
             f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in the evaluation "
             "set by which training stops: early stopping will be too late. Split by query, or pass eval_fraction"
         )
+
+
+def split_queries(part: Part, fraction: float, seed: int) -> tuple[Part, Part]:
+    """Return the training set and a random fraction of its queries, which are held out."""
+    if part.query is None:
+        raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
+    queries = np.unique(part.query)
+    if len(queries) < 2:
+        raise MultiAspectError(f"eval_fraction: expected at least two queries, got {len(queries)}")
+    n_held = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
+    held = np.isin(part.query, np.random.default_rng(seed).permutation(queries)[:n_held])
+    return part.take(np.flatnonzero(~held)), part.take(np.flatnonzero(held))
+
+
+def fit_values(estimator: Any, part: Part) -> dict[str, Any]:
+    """Return the queries and other values of the rows, as the fit method of an estimator expects them."""
+    values = dict(part.values)
+    parameter = query_parameter(estimator)
+    if parameter is None:
+        return values
+    values[parameter] = np.bincount(part.codes) if parameter == "group" else part.codes
+    if "sample_weight" in values and boosting_library(estimator) == "xgboost":
+        n_queries = len(np.unique(part.codes))
+        values["sample_weight"] = weight_per_query(values["sample_weight"], part.codes, n_queries)
+    return values
+
+
+def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRows:
+    """Return the labels of all parts. They are aggregated together, so they have the same scales.
+
+    Parameters
+    ----------
+    parts : list of Part
+        The training set and the evaluation sets.
+    target : Measure
+        The measure whose aspects are learnt.
+    missing : {'error', 'lowest'}
+        Whether missing labels of these aspects are an error.
+    """
+    columns = list(parts[0].labels.columns)
+    for index, part in enumerate(parts[1:]):
+        if sorted(part.labels.columns) != sorted(columns):
+            raise MultiAspectError(
+                f"eval_set[{index}]: expected y with the columns of the training set ({choices(columns)}), "
+                f"got {choices(part.labels.columns)}"
+            )
+    frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
+    documents = [document_ids(part.labels) for part in parts]
+    if any(docnos is not None for docnos in documents):
+        filled = [
+            np.arange(len(part.labels)) if docnos is None else docnos
+            for part, docnos in zip(parts, documents, strict=True)
+        ]
+        frame.index = pd.Index(np.concatenate(filled), name="docno")
+    # A single part keeps the names of its queries for messages.
+    queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
+    joined = LabelledRows(frame, np.concatenate(queries))
+    check_known(missing, target, joined.judgments, remedy=" to AspectRanker")
+    views = target.views(joined.judgments)
+    for view in views:
+        if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
+            warn(
+                f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
+                "not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"
+            )
+    if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
+        target._check_views(views)
+    return joined
+
+
+def labelled_rows(sets: list[Part], joined: LabelledRows) -> list[LabelledRows]:
+    """Return the labels of evaluation sets, on the scales of the labels of all parts."""
+    labelled = [LabelledRows(part.labels, part.names) for part in sets]
+    for rows in labelled:
+        rows.judgments.infer_scales_from(joined.judgments)
+    return labelled

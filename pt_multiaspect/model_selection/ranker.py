@@ -15,14 +15,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import Ints
 from .._validation import proportion
 from ..aspects import Aspects, parse_aspects
-from ..collection import Judgments
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn, warn_once
 from ..measures import TOMA, Measure
-from .arrays import check_length, label_frame, weight_per_query
+from .arrays import check_length, label_frame
 from .boosters import (
     LIBRARY_OPTIONS,
     OFFSETS,
@@ -39,9 +37,18 @@ from .boosters import (
 from .features import check_feature_names, feature_names, read_features, warn_of_features
 from .labels import check_aspect_target, has_names, nested_params, read_target, target_gains, with_params
 from .metrics import LibraryMetric
-from .parts import Part, read_evaluation_sets, values_of_rows, warn_of_shared_queries
-from .queries import ADD_QID, document_ids, find_queries, query_codes, rows_per_query
-from .rows import EvaluatedMeasure, LabelledRows, check_known, warn_if_constant, with_scales
+from .parts import (
+    Part,
+    fit_values,
+    join_labels,
+    labelled_rows,
+    read_evaluation_sets,
+    split_queries,
+    values_of_rows,
+    warn_of_shared_queries,
+)
+from .queries import ADD_QID, find_queries, query_codes, rows_per_query
+from .rows import EvaluatedMeasure, LabelledRows, warn_if_constant, with_scales
 from .scorer import RankingScorer
 
 #: Arguments of estimators' fit methods, and what to pass instead.
@@ -280,40 +287,42 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
         last = last_step(self.estimator_)
         train = self._read_training_set(X, y, qid, {"sample_weight": sample_weight, **fit_params}, target, named)
-        sets = self._evaluation_sets(eval_set, target, named, train)
+        sets = self._read_evaluation_sets(eval_set, target, named, train)
         if eval_fraction is not None:
-            kept, held = self._split(train, proportion("eval_fraction")(eval_fraction))
-            sets.append(train.take(held))
-            train = train.take(kept)
+            train, held = split_queries(train, proportion("eval_fraction")(eval_fraction), _random_seed(last))
+            sets.append(held)
         if sets:
             check_evaluation(last)
-            self._check_measure(evaluated)
+        if sets and evaluated is None:
+            raise MultiAspectError(
+                f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
+            )
         warn_of_shared_queries(train, sets)
         if query_parameter(last) is not None:
             train = train.by_query()
         sets = [part.by_query() for part in sets]
-        joined = self._join_labels([train, *sets], target)
+        parts = [train, *sets]
+        joined = join_labels(parts, target, self.missing)
         # `score` infers undeclared scales from these, too.
         self._distinct_labels = {
             name: np.asarray(labels.dropna().unique()) for name, labels in joined.frame.items()
         }
-        ends = np.cumsum([len(part.labels) for part in (train, *sets)])[:-1]
         gains = joined.judgments.row_values(target_gains(joined.judgments, target))
-        label, *others = objective_labels(last, np.split(gains, ends))
+        ends = np.cumsum([len(part.labels) for part in parts])[:-1]
+        labels = objective_labels(last, np.split(gains, ends))
         warn_of_features(train.X, train.labels, train.names)
-        passed = {**fit_params, **_parameters_of_rows(last, train)}
-        features, *held_features = self._transform_features(label, train.X, *(part.X for part in sets))
+        features = self._transform_features(labels[0], [part.X for part in parts])
+        passed = {**fit_params, **fit_values(last, train)}
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
-        if evaluated is not None and sets:
-            rows = [
-                EvaluationRows(X_held, held_label, part.codes, part.offset)
-                for X_held, held_label, part in zip(held_features, others, sets, strict=True)
+        if sets and evaluated is not None:
+            data = [
+                EvaluationRows(held_features, held_label, part.codes, part.offset)
+                for held_features, held_label, part in zip(features[1:], labels[1:], sets, strict=True)
             ]
-            labelled = _labelled_sets(sets, joined.judgments)
-            self._fit_with_evaluation(features, label, passed, rows, labelled, evaluated)
+            self._fit_with_evaluation(features[0], labels[0], passed, data, labelled_rows(sets, joined), evaluated)
         else:
-            fit_estimator(last, features, label, passed)
+            fit_estimator(last, features[0], labels[0], passed)
         self._record_fit(train.X, measure)
         return self
 
@@ -369,13 +378,6 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.measure_ = measure
         self._resolved = (self.measure, self.target)
 
-    def _check_measure(self, evaluated: EvaluatedMeasure | None) -> None:
-        """Raise an error if there is no measure for evaluation sets."""
-        if evaluated is None:
-            raise MultiAspectError(
-                f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
-            )
-
     def _read_part(
         self,
         X: Any,
@@ -404,7 +406,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return Part(features, frame, None, np.empty(0, dtype=object), values)
         raise MultiAspectError(f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}")
 
-    def _evaluation_sets(self, given: Any, target: Measure, named: Any, train: Part) -> list[Part]:
+    def _read_evaluation_sets(self, given: Any, target: Measure, named: Any, train: Part) -> list[Part]:
         """Read the evaluation sets, which have the features of the training set if these have names."""
         names = feature_names(train.X)
         sets = []
@@ -420,60 +422,17 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
         return sets
 
-    def _split(self, train: Part, fraction: float) -> tuple[Ints, Ints]:
-        """Return the rows of the training set and of held-out queries."""
-        if train.query is None:
-            raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
-        params = last_step(self.estimator_).get_params()
-        seeds = [params.get(name) for name in ("random_state", "random_seed", "seed")]
-        seed = next((seed for seed in seeds if isinstance(seed, int | np.integer)), 0)
-        queries = np.unique(train.query)
-        if len(queries) < 2:
-            raise MultiAspectError(f"eval_fraction: expected at least two queries, got {len(queries)}")
-        n_held = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
-        held = np.isin(train.query, np.random.default_rng(seed).permutation(queries)[:n_held])
-        return np.flatnonzero(~held), np.flatnonzero(held)
+    def _transform_features(self, label: NDArray[Any], features: list[Any]) -> list[Any]:
+        """Fit the steps of a pipeline before the last one, and return the features for the last one.
 
-    def _join_labels(self, parts: list[Part], target: Measure) -> LabelledRows:
-        """Return the labels of all parts. They are aggregated together, so they have the same scales."""
-        columns = list(parts[0].labels.columns)
-        for index, part in enumerate(parts[1:]):
-            if sorted(part.labels.columns) != sorted(columns):
-                raise MultiAspectError(
-                    f"eval_set[{index}]: expected y with the columns of the training set ({choices(columns)}), "
-                    f"got {choices(part.labels.columns)}"
-                )
-        frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
-        documents = [document_ids(part.labels) for part in parts]
-        if any(docnos is not None for docnos in documents):
-            filled = [
-                np.arange(len(part.labels)) if docnos is None else docnos
-                for part, docnos in zip(parts, documents, strict=True)
-            ]
-            frame.index = pd.Index(np.concatenate(filled), name="docno")
-        # A single part keeps the names of its queries for messages.
-        queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
-        joined = LabelledRows(frame, np.concatenate(queries))
-        check_known(self.missing, target, joined.judgments, remedy=" to AspectRanker")
-        views = target.views(joined.judgments)
-        for view in views:
-            if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
-                warn(
-                    f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
-                    f"not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"
-                )
-        if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
-            target._check_views(views)
-        return joined
-
-    def _transform_features(self, label: NDArray[Any], *features: Any) -> list[Any]:
-        """Fit the steps of a pipeline before the last one, and return the features for the last one."""
+        The first features are those of the training set, to which the steps are fitted.
+        """
         if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
-            return list(features)
+            return features
         head = self.estimator_[:-1]
-        transformed = [head.fit_transform(features[0], label), *map(head.transform, features[1:])]
+        train = head.fit_transform(features[0], label)
         self.estimator_.steps[:-1] = head.steps
-        return transformed
+        return [train, *map(head.transform, features[1:])]
 
     # -- predicting --------------------------------------------------------------------------
 
@@ -568,25 +527,13 @@ def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
         )
 
 
-def _parameters_of_rows(estimator: Any, train: Part) -> dict[str, Any]:
-    """Return the queries and other values of the rows, as the estimator expects them."""
-    passed = dict(train.values)
-    needed = query_parameter(estimator)
-    if needed is None:
-        return passed
-    passed[needed] = np.bincount(train.codes) if needed == "group" else train.codes
-    if "sample_weight" in passed and boosting_library(estimator) == "xgboost":
-        n_queries = len(np.unique(train.codes))
-        passed["sample_weight"] = weight_per_query(passed["sample_weight"], train.codes, n_queries)
-    return passed
-
-
-def _labelled_sets(sets: list[Part], judgments: Judgments) -> list[LabelledRows]:
-    """Return the labels of evaluation sets, on the scales of judgments that include the training set."""
-    labelled = [LabelledRows(part.labels, part.names) for part in sets]
-    for rows in labelled:
-        rows.judgments.infer_scales_from(judgments)
-    return labelled
+def _random_seed(estimator: Any) -> int:
+    """Return the seed of an estimator, under the names that the libraries give it, or 0."""
+    params = estimator.get_params()
+    for name in ("random_state", "random_seed", "seed"):
+        if isinstance(params.get(name), int | np.integer):
+            return int(params[name])
+    return 0
 
 
 def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:

@@ -1,254 +1,29 @@
-"""Rows of training data (labels, queries, predictions) as judgments and rankings."""
+"""Rows of training data: labels and queries, on which measures evaluate predictions."""
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .._cached import cached_property
-from .._numbers import spell
-from .._typing import Bools, Floats, Ints, Objects
+from .._typing import Floats, Ints, Objects
 from .._validation import choice
 from ..aspects import Aspects, AspectSpec, parse_aspects
-from ..collection import Judgments, Rankings, Run
+from ..collection import Judgments
 from ..collection.columns import DOCUMENT_COLUMNS
-from ..errors import MultiAspectError, choices, number_of, tally, warn, warn_once
+from ..errors import MultiAspectError, choices, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values
 from ..integration.parsing import MeasureLike
 from ..integration.provider import supports
 from ..kernels.forms import Linear
-from ..kernels.hits import Hits, positions
 from ..measures import Measure, On
 from ..measures.measure import inferred_views
-from ..strings.order import inverse_permutation
-from ..strings.texts import Texts
 from .arrays import check_length, check_scores, label_frame
 from .queries import document_ids, query_codes
-
-
-class RowJudgments(Judgments):
-    """Judgments of one document per row.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One column of labels per aspect.
-    query : ndarray of int, shape (n_rows,)
-        The query of each row, as a position in `qids`.
-    qids : ndarray of str
-        The queries, sorted.
-    documents : ndarray of str, optional
-        The document of each row; by default, documents are named by row number.
-    """
-
-    def __init__(self, frame: pd.DataFrame, query: Ints, qids: Objects, documents: Objects | None = None) -> None:
-        first = np.argsort(query, kind="stable")
-        self._set_arrays(frame, qids, query, first, inverse_permutation(first), documents)
-        #: Whether documents have names, which may be repeated.
-        self.has_documents = documents is not None
-
-    @cached_property
-    def _earliest_pair(self) -> Ints:
-        """The first of the judged pairs with the query and the document of each judged pair."""
-        codes = pd.factorize(self.docnos)[0]
-        pairs = self.pool_query * (codes.max(initial=0) + 1) + codes
-        _, first, position = np.unique(pairs, return_index=True, return_inverse=True)
-        return np.asarray(first[position.ravel()], dtype=np.intp)
-
-    def _read_labels(self, name: str) -> Floats:
-        labels = super()._read_labels(name)
-        if self.has_documents:
-            self._refuse_conflicts(name, labels, labels, self._earliest_pair)
-        return labels
-
-    def check_distinct(self) -> None:
-        """Raise an error if a document has several rows for a query."""
-        if not self.has_documents:
-            return
-        repeated = np.flatnonzero(self._earliest_pair != np.arange(len(self)))
-        if len(repeated):
-            raise MultiAspectError(
-                f"expected one row per query and document to evaluate rankings, got several for "
-                f"{self._pair_text(int(repeated[0]))} {tally(len(repeated), 'row')}; drop duplicates. Only "
-                "the rows that fit learns from may be repeated: split before oversampling"
-            )
-
-    def pair_values(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return one value per row in the order of the judged pairs."""
-        return values[self._first]
-
-    @cached_property
-    def tie_keys(self) -> Ints:
-        """The position of each judged pair in a fixed random order, which breaks ties."""
-        return np.random.default_rng(0).permutation(len(self))
-
-    @cached_property
-    def rank(self) -> Ints:
-        """The ranks in any ranking of all rows, query by query."""
-        return positions(self.pool_query) + 1
-
-    @cached_property
-    def n_ret(self) -> Ints:
-        """The number of rows per query."""
-        return np.bincount(self.pool_query, minlength=self.n_queries)
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """The judged documents of the queries of some rows, of which the rows are a part."""
-
-    judgments: Judgments
-    #: The position of each row among the judged documents, -1 if it is not one of them. Rows are sorted by query.
-    position: Ints
-
-    @classmethod
-    def from_qrels(cls, qrels: Judgments, rows: RowJudgments) -> Pool:
-        """Return the judged documents of the queries of the rows, on the scales of all qrels."""
-        if not rows.has_documents:
-            raise MultiAspectError("qrels= needs the docno of every row: add an index level or a column docno to y")
-        position = qrels.query_positions(rows.qids)
-        unknown = rows.qids[position < 0]
-        if len(unknown):
-            raise MultiAspectError(
-                f"the qrels have no judgments for {len(unknown)} of {number_of(rows.n_queries, 'query')} of the "
-                f"rows, such as {unknown[0]}; check that the query ids are spelt alike, or drop these rows"
-            )
-        kept = np.zeros(qrels.n_queries, dtype=np.bool_)
-        kept[position] = True
-        judgments = qrels.take_rows(np.flatnonzero(qrels.row_values(kept[qrels.pool_query])))
-        judgments.infer_scales_from(qrels)
-        rows.infer_scales_from(qrels)
-        if not qrels._positional:
-            judgments.label_names = rows.label_names
-        return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.from_strings(rows.docnos))[0])
-
-    def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
-        """Raise an error if rows have other labels than the qrels.
-
-        Missing labels, and labels below the lowest grade, are the lowest grade.
-        """
-        for view, judged in zip(measure.views(rows), measure.views(self.judgments), strict=True):
-            lowest = judged.scale.grades[0]
-            better = np.fmax if judged.scale.greater_is_better else np.fmin  # which ignore NaN
-            known = np.append(better(judged.label, lowest), lowest)[self.position]
-            labels = better(view.label, lowest)
-            differing = np.flatnonzero(labels != known)
-            if len(differing):
-                row = int(differing[0])
-                raise MultiAspectError(
-                    f"expected y to have the labels of the qrels, got the {view.name} label {spell(labels[row])} "
-                    f"for {rows._pair_text(row)}, which the qrels "
-                    + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
-                    + f" {tally(len(differing), 'row')}; take the labels of the rows from the qrels"
-                )
-
-
-class RowRankings(Rankings):
-    """The rankings of all rows by their predictions, compared as 64-bit floats.
-
-    Tied rows are in a fixed random order, which does not depend on labels.
-
-    Parameters
-    ----------
-    rows : RowJudgments
-        The rows.
-    scores : ndarray of float, shape (n_rows,)
-        The predictions, in the order of the rows.
-    pool : Pool, optional
-        The judged documents, if they are not those of the rows.
-    """
-
-    #: Whether linear bases have their expected value over all orders of tied rows.
-    _is_expectation = False
-
-    def __init__(self, rows: RowJudgments, scores: Floats, pool: Pool | None = None) -> None:
-        self.rows = rows
-        scores = rows.pair_values(scores) + 0.0  # -0 and 0 are tied
-        query = rows.pool_query
-        #: The rows, query by query in the order of their ranks.
-        self._ranked_rows: Ints = self._descending_order(scores)
-        ranked = scores[self._ranked_rows]
-        #: Whether each ranked row is tied with the next one.
-        self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
-        self._break_ties()
-        #: The rankings with all rows as hits.
-        self._all_hits = Hits(rows.n_queries, query, query, rows.rank, self._ranked_rows, rows.n_ret)
-        #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged_rows: Ints = self._ranked_rows if pool is None else pool.position[self._ranked_rows]
-        judgments: Judgments = rows
-        hits = self._all_hits
-        if pool is not None:
-            judgments, known = pool.judgments, self._judged_rows >= 0
-            hits = replace(hits.select(known), pool_query=judgments.pool_query, row=self._judged_rows[known])
-        self._set_arrays(judgments, query, scores, inverse_permutation(self._ranked_rows), hits, rows.n_queries)
-
-    def _break_ties(self) -> None:
-        """Sort tied rows by their keys, whose drawing takes as long as the rest for a million rows."""
-        if not self.tied.any():
-            return
-        tied = np.append(self.tied, False) | np.append(False, self.tied)
-        group = np.cumsum(np.append(False, ~self.tied))[tied]
-        rows = self._ranked_rows[tied]
-        self._ranked_rows[tied] = rows[np.argsort(group * len(tied) + self.rows.tie_keys[rows])]
-
-    def _descending_order(self, scores: Floats) -> Ints:
-        """Return the stable order of the scores within queries, which are contiguous."""
-        n_ret, rank = self.rows.n_ret, self.rows.rank
-        width = int(n_ret.max(initial=0))
-        if len(n_ret) * width > 4 * len(scores):
-            return np.lexsort((-scores, self.rows.pool_query))
-        # Sorting the rows of a matrix is faster than sorting by two keys.
-        table = np.full((len(n_ret), width), np.inf)
-        filled = np.arange(width) < n_ret[:, None]
-        table[filled] = -scores
-        order: Ints = np.argsort(table, axis=1, kind="stable")[filled]
-        begins = np.arange(len(rank)) - rank + 1
-        return order + begins
-
-    @cached_property
-    def _docnos(self) -> Texts:
-        return Texts.from_strings(self.rows.docnos)
-
-    @cached_property
-    def source(self) -> Run:
-        """The rows as a run."""
-        return Run(self.rows.qids, self.rows.pool_query, self._docnos, np.asarray(self._scores, dtype=np.float64))
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the predictions are equal in every query, and some query has two or more rows."""
-        several = self.rows.n_ret.max(initial=0) > 1
-        return bool(several and self.tied.sum() == len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret))
-
-    @cached_property
-    def expectation(self) -> RowRankings:
-        """The same rankings, with expected values of linear bases over tied rows."""
-        result = copy(self)  # without the cached results
-        result._is_expectation = True
-        return result
-
-    def compute_once(self, key: Any, make: Any) -> Any:
-        """Return the result of `make`, or the expected value of a linear base."""
-        if self._is_expectation and isinstance(key, tuple) and key[0] == "base":
-            _, base, target = key
-            return super().compute_once(key, lambda: self._expected_value(base, base.additive(target)))
-        return super().compute_once(key, make)
-
-    def _expected_value(self, base: Any, form: Linear) -> Floats:
-        """Return the value of a linear form if tied rows have the mean of their gains."""
-        group = np.cumsum(np.append(False, ~self.tied))
-        gain = np.append(np.asarray(form.gain, dtype=np.float64), form.unjudged)[self._judged_rows]
-        mean = np.bincount(group, weights=gain) / np.bincount(group)
-        shared = np.empty(len(gain))
-        shared[self._ranked_rows] = mean[group]
-        values: Floats = np.minimum(replace(form, gain=shared, unjudged=0.0).values(self._all_hits), base.RANGE[1])
-        return values
+from .row_judgments import Pool, RowJudgments
+from .row_rankings import RowRankings
 
 
 class LabelledRows:
