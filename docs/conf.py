@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pt_multiaspect
 
-# The extensions of these pages are modules beside this file.
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+# The extensions of these pages are modules beside this file, and pages import others of them.
+here = str(Path(__file__).resolve().parent)
+sys.path.insert(0, here)
+os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
 
 project = "pt_multiaspect"
 author = "The pt_multiaspect developers"

@@ -50,7 +50,7 @@ TESTS = {
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
-    "prediction_powered quality bounds axioms groups_of_topics "
+    "prediction_powered quality bounds groups_of_topics "
     "docstrings missing_labels detectable robustness measures_after_runs",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
@@ -142,11 +142,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "2 ** n_types",
         "3 ** n_types",
     ): "the same choices, repeated",
-    (
-        "analysis/axioms/properties.py",
-        "least_aspects: ClassVar[int] = 1",
-        "least_aspects: ClassVar[int] = 0",
-    ): "there is no set of aspects without any",
     (
         "analysis/upper_bounds/beam_search.py",
         "effort > _MOST_EFFORT",
@@ -257,11 +252,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "text.data.index(b'\\n') - 1",
         "text.data.index(b'\\n') - 0",
     ): "files with \\r\\n are read like irregular ones, which takes longer",
-    (
-        "analysis/axioms/_worlds.py",
-        "(rows, 0, aspect)",
-        "(rows, 1, aspect)",
-    ): "the grade of another random document",
     (
         "explanation/contributions.py",
         "self.judgments.n_queries > 1",

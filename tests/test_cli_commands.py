@@ -363,7 +363,7 @@ def test_compare_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
-# -- correlate, axioms ------------------------------------------------------------------------------
+# -- correlate ----------------------------------------------------------------------------------------------
 
 
 def test_correlate(cli):
@@ -684,49 +684,6 @@ def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     }.get(name, [])
     code, _, err = cli(name, "relevance.txt", *runs, "-m", "AP", *others, qrels=())
     assert (code == 0) is says_so, err
-
-
-@pytest.mark.slow
-def test_axioms(cli):
-    options = ["-m", "TOMA CAM=CAM(base=AP)", "--property", "1 attainable", "--property", "swap", "--trials", "300"]
-    code, out, err = cli("axioms", *options, qrels=())
-    assert (code, err) == (0, "")
-    expected = analysis.axioms.check(
-        {"TOMA": "TOMA", "CAM": "CAM(base='AP')"}, properties=["1 attainable", "swap"], trials=300
-    )
-    assert read(out).to_dict("records") == expected.results.to_dict("records")
-    table = cli("axioms", *options, "--format", "table", qrels=())[1].splitlines()
-    assert table[0].split("  ")[-2:] == ["1 attainable", "swap"]
-    assert table[2].split() == ["CAM", "fails", "holds"]
-    assert cli("axioms", *options, "--examples", qrels=())[1] == f"{expected.example('CAM', '1 attainable')}\n"
-    scales = ["--aspects", '{"relevance": 1, "cost": 1}']
-    assert "cost" in cli("axioms", *options, *scales, "--examples", qrels=())[1]
-    for bad, part in ((["-m", "AP"], "multi-aspect"), (["-m", "CAM", "--property", "D99"], "D99")):
-        code, out, err = cli("axioms", *bad, qrels=())
-        assert (code, out) == (2, "")
-        assert part in err
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize(
-    ("measure", "reason"),
-    [
-        ("CAM(aspects=['relevance', 'nowhere'])", "expected grades of nowhere"),
-        ("CAM(base=\"nDCG(dcg='exp-log2',judged_only=True)@3\")", "ir-measures cannot compute"),
-    ],
-)
-def test_axioms_fails_for_a_measure_that_cannot_be_computed(cli, measure, reason):
-    """The verdicts were n/a, as for a property that does not apply, and the exit code 0."""
-    options = ["-m", measure, "-m", "other=TOMA", "--property", "swap", "--property", "D8", "--trials", "20"]
-    for more in ([], ["--examples"]):
-        code, _, err = cli("axioms", *options, *more, qrels=())
-        assert (code, err.count("\n")) == (1, 1)
-        assert err.startswith(f"pt-multiaspect: error: {measure} cannot be computed: ")
-        assert reason in err
-    assert "other\tswap\tholds" in cli("axioms", *options, qrels=())[1]
-    # A property that does not apply is not a failure.
-    ordered = ["-m", "TOMA(order='trec-misinfo-2020')", "--property", "D8", "--trials", "20"]
-    assert cli("axioms", *ordered, qrels=())[::2] == (0, "")
 
 
 # -- measures, datasets, demo -------------------------------------------------------------------

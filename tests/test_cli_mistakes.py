@@ -106,7 +106,7 @@ MISTAKES = [
     ("evaluate -measure AP runs", "no such option -measure. Did you mean --measure?"),
     ("evaluate -m suite:touche-2021 runs", "got 'suite:touche-2021'; write --suite touche-2021"),
     ("evaluate suite:touche-2021 runs", "got 'suite:touche-2021'; write --suite touche-2021"),
-    ("axioms -m 'TOMA(distance=cosine)'", "or a number p > 0 (Minkowski), as in 'TOMA(distance=manhattan)'"),
+    ("evaluate -m 'TOMA(distance=cosine)' runs", "or a number p > 0 (Minkowski), as in 'TOMA(distance=manhattan)'"),
     # scales
     ("evaluate -m TOMA --aspects broken.json runs", "expected valid JSON, got '{relevance: 2}'"),
     ("evaluate -m TOMA --aspects relevance=2 runs", 'or JSON such as \'{"relevance": 2'),
@@ -126,7 +126,7 @@ MISTAKES = [
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
     ("evaluate -m NLRE --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
-    ("axioms -m TOMA --documents 9 --qrels x", "no such option --qrels"),
+    ("answers --qrels x", "no such option --qrels"),
     ("explain -m AP runs/beta.run", "missing --query: give the id of a query"),
     # output
     ("evaluate -m AP -o x.pdf runs", "got x.pdf; write x.csv"),
@@ -150,7 +150,6 @@ MISTAKES = [
     ("describe -o nowhere/x.html", "--output: there is no directory nowhere"),
     ("report -o nowhere/x.html runs", "--output: there is no directory nowhere"),
     ("explain -m AP --query q0 -o nowhere/x.html runs/beta.run", "there is no directory nowhere"),
-    ("axioms -m TOMA -o nowhere/x.csv", "there is no directory nowhere"),
     (
         "describe -o same.txt --write-aspects ./same.txt",
         "--output and --write-aspects are the same file, ./same.txt",
@@ -167,7 +166,7 @@ MISTAKES = [
 ]
 
 #: Commands that take no qrels.
-WITHOUT_QRELS = ("answers", "axioms", "datasets", "measures", "plot")
+WITHOUT_QRELS = ("answers", "datasets", "measures", "plot")
 
 
 @pytest.fixture
@@ -308,7 +307,6 @@ NAMED = [
     ("answers g.csv", "error: judged: expected one column name or run_id or system"),
     ("evaluate -m AP(rel=9) --average-over positive runs", "--average-over positive: no topic has a positive"),
     ("correlate -m NumQ AP --rank-by query runs", "use --method rbo"),
-    ("axioms -m TOMA --documents 0", "--documents: expected a whole number of at least 1, got 0"),
     ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     (
         "evaluate -m AP --qrels relevance,relevance=two.txt runs",
@@ -338,18 +336,9 @@ def test_messages_of_the_package_name_options(cli, trec_files, line, expected):
     assert expected in err
 
 
-@pytest.mark.parametrize(
-    ("line", "option"),
-    [
-        ("evaluate -m NLRE --average-over positive runs", "--average-over positive: "),
-        ("axioms -m TOMA --trials 0", "--trials: expected a whole number"),
-        ("axioms -m TOMA --seed -1", "--seed: expected a whole number"),
-    ],
-)
-def test_the_other_names_in_patterns(cli, faulty_files, line, option):
-    arguments = shlex.split(line)
-    _, _, err = cli(*arguments, qrels=()) if arguments[0] == "axioms" else cli(*arguments)
-    assert err.startswith(f"pt-multiaspect: error: {option}")
+def test_messages_name_the_value_of_an_option(cli, faulty_files):
+    _, _, err = cli("evaluate", "-m", "NLRE", "--average-over", "positive", "runs")
+    assert err.startswith("pt-multiaspect: error: --average-over positive: ")
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,6 @@ def test_other_commands_take_suites(files: Path, capsys: pytest.CaptureFixture[s
     assert correlated["measure"].tolist() == ["nDCG useful", "AP"]
     assert main(["describe", *QRELS, "--suite", name]) == 0
     assert "P@10 useful and incorrect" in capsys.readouterr().out
-    label = "helpful minus harmful"
-    axioms = table(capsys, "axioms", "--suite", name, "-m", label, "--trials", "50", "--property", "swap")
-    assert axioms["measure"].tolist() == [label]
 
 
 def test_the_recommended_suite_takes_the_scales(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,6 @@ import pt_multiaspect as ma
 MODULES = (
     "pt_multiaspect",
     "pt_multiaspect.analysis",
-    "pt_multiaspect.analysis.axioms",
     "pt_multiaspect.answers",
     "pt_multiaspect.datasets",
     "pt_multiaspect.demo",

@@ -90,8 +90,6 @@ def views() -> dict[str, str]:
     }
     toma = ma.TOMA(aspects=scales) @ 5
     values = ma.evaluate(runs, health.qrels, {"TOMA": toma, "nDCG": "nDCG@5"}, progress=False)
-    checked = ma.analysis.axioms.check([ma.TOMA, ma.MM], trials=30)
-    examples = [checked.example(name, rule) for name in checked.table.index for rule in checked.table.columns]
     explained = [ma.explain(toma, {name: run}, health.qrels, qids[0]) for name, run in runs.items()]
     shown = {
         "aspects": scales,
@@ -99,8 +97,6 @@ def views() -> dict[str, str]:
         "description": ma.describe(health.qrels, runs=runs, measures=[toma]),
         "explanation": explained[0],
         "comparison": explained[0].compare(explained[1]),
-        "axioms": checked,
-        "counterexample": next(example for example in examples if example is not None),
         "power": ma.analysis.discriminative_power(values, "t"),
         "report": ma.report(runs, health.qrels, aspects=scales, progress=False),
         "systems": ma.systems_table(values),

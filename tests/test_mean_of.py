@@ -23,7 +23,7 @@ from strategies import examples, scaled_collections
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, MM, TOMA, Aspect, DnDCG, DSharpnDCG, IRec, MeanOf, MultiAspectError, On
-from pt_multiaspect.analysis import axioms, upper_bound
+from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.integration.declared import with_aspects
 
 TWO = {"relevance": 2, "credibility": 2}
@@ -286,7 +286,7 @@ def test_label_of_the_mean_is_surrogate_unless_discounts_agree() -> None:
     assert MeanOf(["nDCG", "MM"], **aspects).document_gain(judgments) is None
 
 
-# -- explanations, bounds, axioms ------------------------------------------------------------------------------
+# -- explanations and bounds ------------------------------------------------------------------------------
 
 
 def test_explanations_have_the_parts_of_members() -> None:
@@ -316,11 +316,6 @@ def test_upper_bounds() -> None:
     for measure in (MeanOf(["MM", "AP"], aspects=scales), MeanOf([CAM(normalized=True)], aspects=scales)):
         with pytest.raises(MultiAspectError, match=r"no upper bound.*MeanOf"):
             upper_bound(QRELS, measure)
-
-
-def test_axioms() -> None:
-    table = axioms.check([MeanOf(["TOMA", "CAM"])], TWO, properties=["D1", "Eq. 1"], documents=3).table
-    assert set(table.iloc[0]) == {"holds"}
 
 
 def test_it_is_described_and_cited() -> None:

@@ -491,12 +491,6 @@ def test_both_orders_answer_alike() -> None:
         assert first == pytest.approx(second), ask
     assert not explicit.is_possible(np.array([[0, 1]])).any()
     assert (by_distance.top_weight, by_distance.n_classes) == (explicit.top_weight, explicit.n_classes) == (5, 6)
-    for order in (by_distance, explicit):
-        doubled = order.rescaled((2, 1))
-        assert doubled.scales[0].grades.tolist() == [0, 2, 4]
-        assert type(doubled) is type(order)
-    scaled = DistanceOrder(TWO).rescaled((2, 3))
-    assert scaled.weights(grades).tolist() == DistanceOrder(TWO).weights(grades).tolist()
 
 
 def test_the_aspects_of_an_order_may_be_named_again() -> None:

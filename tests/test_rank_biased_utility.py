@@ -17,7 +17,7 @@ from strategies import Collection, examples, scaled_collections, weights
 
 import pt_multiaspect as ma
 from pt_multiaspect import RBU, Aspect, Aspects, MultiAspectError
-from pt_multiaspect.analysis import axioms, upper_bound
+from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.bases.cascade import Effort, RankBiasedStopping
 from pt_multiaspect.testing import check_measure
 
@@ -131,14 +131,6 @@ def test_upper_bound() -> None:
     assert table["value"].item() == pytest.approx(best)
     with pytest.raises(MultiAspectError, match=re.escape("the effort of RBU (bounds are known for effort=0)")):
         upper_bound(QRELS, RBU(p=0.5, aspects=BOTH))
-
-
-@pytest.mark.slow
-def test_axioms() -> None:
-    """A document that repeats what is known adds less, so that ranking by labels alone is not best (D3)."""
-    verdicts = axioms.check(RBU(p=0.5), {"relevance": 2, "credibility": 2}).table.iloc[0]
-    assert verdicts["D1"] == verdicts["D5"] == verdicts["swap"] == "holds"
-    assert verdicts["D3"] == "fails"
 
 
 def test_labels_for_learning_to_rank() -> None:

@@ -294,8 +294,6 @@ def test_qrels_are_no_measures(kind: Any) -> None:
 def test_mappings_elsewhere() -> None:
     table = ma.analysis.attainable(QRELS, {"ours": CAM(aspects=ASPECTS), "plain": "nDCG"})
     assert table["measure"].tolist() == ["ours", "plain"]
-    checked = ma.analysis.axioms.check({"ours": TOMA(aspects=ASPECTS)}, properties="swap", trials=50)
-    assert checked.table.index.tolist() == ["ours"]
     (scorer,) = [ma.ranking_scorer(measure) for measure in parse_all({"ours": "TOMA"}).values()]
     assert repr(scorer) == "ranking_scorer(TOMA)"
 

@@ -21,7 +21,7 @@ from strategies import Collection, examples, scaled_collections
 
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect, Aspects, MultiAspectError, Subtopics
-from pt_multiaspect.analysis import axioms, upper_bound
+from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.testing import check_measure
 
 #: d1 and d2 belong to the same subtopic, d3 to the other, d4 to both.
@@ -228,11 +228,9 @@ def test_statements(base: str) -> None:
     check_measure(Subtopics(base=base))
 
 
-def test_ranges_axioms_and_bounds() -> None:
+def test_ranges_and_bounds() -> None:
     assert Subtopics(base="NRBP").range == (0, 1)
     assert Subtopics(base="alpha_nDCG@3").range == (0, np.inf)
-    verdicts = axioms.check([Subtopics, Subtopics(base="NRBP")], properties=["D1", "D5", "D6"], documents=3).table
-    assert set(verdicts["D5"]) == {"holds"}
     with pytest.raises(MultiAspectError, match="no upper bound is known for Subtopics"):
         upper_bound(QRELS, Subtopics(aspects=TWO))
 

@@ -1,6 +1,5 @@
-"""Meta-evaluation of measures: correlation, discriminative power, upper bounds, judges, axioms."""
+"""Meta-evaluation of measures: correlation, discriminative power, upper bounds, judges."""
 
-from . import axioms
 from .baseline import compare_with_baseline
 from .correlation import correlation, rank_correlation, tau_ap
 from .judges import judge_agreement
@@ -15,7 +14,6 @@ from .weightings import weightings
 
 __all__ = [
     "attainable",
-    "axioms",
     "compare_with_baseline",
     "correlation",
     "detectable_difference",

@@ -21,7 +21,6 @@ SUMMARIES = {
     "answers": "Score judged answers, in a table or a report.",
     "correlate": "Correlate the system rankings of measures.",
     "weightings": "Show for which weights of the aspects one run is better than another.",
-    "axioms": "Search for counterexamples to properties of measures.",
     "robustness": "Show what the difference between runs depends on.",
     "plot": "Draw a figure of values per query.",
     "measures": "List the measures, or show the help of one.",

@@ -16,17 +16,7 @@ from .._typing import Bools, Floats, Ints
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
-from .order import (
-    TOLERANCE,
-    Grades,
-    TupleOrder,
-    check_axes,
-    check_gate,
-    check_weights,
-    gaps_to_best,
-    scaled_aspects,
-    weights_of,
-)
+from .order import TOLERANCE, Grades, TupleOrder, check_axes, check_gate, check_weights, gaps_to_best, weights_of
 from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
 
 #: Maximum number of classes; see `DistanceOrder.n_classes`.
@@ -239,10 +229,6 @@ class DistanceOrder(TupleOrder):
             "gate": self.gate,
             "aspects": self.aspects,
         }
-
-    def rescaled(self, constants: Sequence[float]) -> DistanceOrder:
-        """Return the order by the same distance for labels multiplied by a constant per aspect."""
-        return DistanceOrder(**{**self.parameters, "aspects": scaled_aspects(self.aspects, constants)})
 
     def closeness(self, grades: Grades) -> Floats:
         """Return 1 - distance / maximum distance for each tuple."""

@@ -20,7 +20,7 @@ from ..aspects.parameter import declared_aspects
 from ..collection.frames import as_frame
 from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
 from .distance import DistanceOrder
-from .order import Grades, TupleOrder, numeric, scaled_aspects, times
+from .order import Grades, TupleOrder, numeric
 from .registered import RegisteredDistance, is_distance
 
 _ALLOWING = ". Pass allow_violations=True to accept this"
@@ -299,11 +299,6 @@ class Order(Named, TupleOrder):
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples in a class above the lowest."""
         return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
-
-    def rescaled(self, constants: Sequence[float]) -> Order:
-        """Return an order with the same weights for labels multiplied by a constant per aspect."""
-        weights = {tuple(map(times, labels, constants)): weight for labels, weight in self.to_dict().items()}
-        return Order(weights, scaled_aspects(self.aspects, constants), name=None, **self._flags)
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .._numbers import exact, number, spell
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
-from ..aspects import Aspect, Aspects, Scale, aspect_name
+from ..aspects import Aspects, Scale, aspect_name
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 
 AXES = ("equal", "gains")
@@ -107,29 +107,8 @@ def numeric(labels: pd.Series[Any], column: str) -> Floats:
     return np.asarray(values, dtype=np.float64)
 
 
-def times(label: float, constant: float) -> float:
-    """Return the product in decimal arithmetic: 0.3 times 3 is 0.9."""
-    return number(float(exact(label) * exact(constant)), "a label")
-
-
-def scaled_aspects(aspects: Aspects, constants: Sequence[float]) -> Aspects:
-    """Return aspects with grades, gains and threshold multiplied by one constant per aspect."""
-    scaled = {}
-    for (name, aspect), constant in zip(aspects.items(), constants, strict=True):
-        scale = aspect.scale
-        grades = [times(grade, constant) for grade in scale.grades.tolist()]
-        scaled[name] = Aspect(
-            grades,
-            gains=None if aspect.gains is None else [times(gain, constant) for gain in scale.gains.tolist()],
-            probabilities="identity" if scale.identity else scale.probabilities.tolist(),
-            threshold=grades[scale.threshold] if scale.threshold < len(grades) else None,
-            greater_is_better=scale.greater_is_better,
-        )
-    return Aspects(scaled)
-
-
 class TupleOrder(ABC):
-    """The interface of orders of label tuples, used by TOMA, plots and axiom checks.
+    """The interface of orders of label tuples, used by TOMA and plots.
 
     An order divides the label tuples into classes of equally good tuples and gives each tuple a weight.
     `TOMA.order` returns the order of a measure.
@@ -307,22 +286,6 @@ class TupleOrder(ABC):
         -------
         ndarray of bool, shape (n_tuples,)
             False for impossible tuples.
-        """
-
-    @abstractmethod
-    def rescaled(self, constants: Sequence[float]) -> TupleOrder:
-        """Return the order for labels multiplied by a constant.
-
-        Parameters
-        ----------
-        constants : sequence of float, length n_aspects
-            The factor of the labels of each aspect.
-
-        Returns
-        -------
-        TupleOrder
-            An order with the same parameters and, for an explicit order, the same weights. Grades, gains and
-            thresholds are multiplied.
         """
 
     def coordinates(self) -> list[Floats]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Emphasis of cells: best and second best value of a column, strong text, verdicts, reduced emphasis.
-Mark = Literal["", "best", "second", "strong", "holds", "ties", "fails", "muted"]
+Mark = Literal["", "best", "second", "strong", "holds", "fails", "muted"]
 
 #: Letters as superscripts.
 SUPERSCRIPTS = str.maketrans("abcdefghijklmnop", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖ")
@@ -102,8 +102,6 @@ class Column:
     shorten: int | None = None
     #: The order of omission: columns with the highest number are left out first, together; 0 for never.
     spare: int = 0
-    #: Whether a line separates the column from the one before.
-    separated: bool = False
     #: Whether text omits it, such as bars of numbers that another column shows.
     redundant: bool = False
     #: A shorter head for text.
