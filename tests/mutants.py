@@ -153,14 +153,24 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "2 ** 63",
     ): "keys below 2 ** 63 have 64 bits, too",
     (
-        "analysis/weightings.py",
+        "analysis/_frames.py",
         "values * signs",
         "values / signs",
     ): "signs are 1 or -1",
     (
         "analysis/ranks.py",
-        "means * signs",
-        "means / signs",
+        "means * read.signs",
+        "means / read.signs",
+    ): "signs are 1 or -1",
+    (
+        "analysis/_robustness_study.py",
+        "read.values * read.signs",
+        "read.values / read.signs",
+    ): "signs are 1 or -1",
+    (
+        "analysis/_robustness_study.py",
+        "material.means * read.signs[0]",
+        "material.means / read.signs[0]",
     ): "signs are 1 or -1",
     (
         "measures/best_rank.py",
