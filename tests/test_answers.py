@@ -1025,7 +1025,6 @@ def test_answers_at_rank_1_in_an_experiment() -> None:
         qrels,
         label_measures[0],
         aspects=unit_scales,
-        base=CG @ 1,
         progress=False,
     )
     assert page.systems.set_index("name")[str(label_measures[0])].tolist() == pytest.approx(

@@ -692,7 +692,7 @@ def test_latex_is_that_of_systems_table(cli, trec_files):
     assert out == expected
     assert out.index("alpha.run") < out.index("delta.run")
     queries = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")[1]
-    assert queries.count(r"\\") == 1 + 4 * 7
+    assert queries.count(r"\\") == 1 + 4 * 6
     assert {text.split("\n")[0] for text in (out, queries)} == {r"% requires \usepackage{booktabs}"}
     assert r"my\_AP" in queries
 

@@ -209,7 +209,7 @@ def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
     assert cli("evaluate", "--aspects", written, *measures) == cli(
         "evaluate", "--aspects", "scales.json", *measures
     )
-    help_text = " ".join(cli("evaluate", "--help", qrels=())[1].split())
+    help_text = " ".join(cli("--help", qrels=())[1].split())
     assert '{"relevance": 2, "effort": {"grades": 10, "threshold": 5}}' in help_text
 
 

@@ -98,7 +98,7 @@ MISTAKES = [
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
         "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
     ),
-    ("plot values relevance.txt -o x.pdf", "; read lines with their FORMAT=, as in tot=FILE"),
+    ("plot values relevance.txt -o x.pdf", "; read lines with their format, as in tot=FILE"),
     ("plot values nowhere.csv -o x.pdf", "nowhere.csv: no such file"),
     ("evaluate -m nDCG10 runs", "unknown measure 'nDCG10'; write nDCG@10"),
     ("evaluate -m AP cam_cut_10 runs", "unknown measure 'cam_cut_10'; write CAM@10"),

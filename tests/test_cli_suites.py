@@ -185,7 +185,7 @@ def test_bad_stances(misinfo: Path, capsys: pytest.CaptureFixture[str], argument
         ([], "missing measures: give -m MEASURE or --suite NAME"),
         (["--suite", "trec-misinfo-2023"], "got trec-misinfo-2023"),
         (["--suite", "clef-ehealth-2017"], "the persistence of RBP"),
-        (["--suite", "multi-aspect"], "--aspects FILE"),
+        (["--suite", "multi-aspect"], "requires --aspects, the label scales"),
         (
             ["--suite", "trec-misinfo-2022", "--aspects", '{"relevance": 2, "correctness": 2}'],
             "declares its own label scales: omit --aspects",

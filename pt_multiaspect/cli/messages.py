@@ -15,7 +15,6 @@ from .summaries import NAME
 #: The options of parameters with another name, for messages of the package.
 OPTIONS = {
     "check": "--no-check",
-    "format": "FORMAT=, as in tot=FILE",
     "measure": "-m",
     "measures": "-m",
     "model": "--qrels",

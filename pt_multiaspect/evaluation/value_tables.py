@@ -15,7 +15,7 @@ from .._typing import Floats, Objects
 from ..bases.strings import is_unknown_measure
 from ..collection.frames import as_frame
 from ..collection.judged_answers import is_judged_answers
-from ..errors import MultiAspectError, choices, number_of, parameter, shown
+from ..errors import MultiAspectError, choices, in_shell, number_of, shown
 from ..integration.parsing import UNIT_SCORE, parse_one, read_record, record_measures
 from ..io.delimited_files import first_line, read_delimited
 from ..io.file_contents import Text, as_text, load
@@ -91,7 +91,9 @@ def _check_columns(title: str, frame: pd.DataFrame) -> None:
     """Raise an error for a table without rows, or without the columns of a long frame."""
     if {*COLUMNS} <= {*frame.columns} and len(frame):
         return
-    remedy = f"read lines with their {parameter('format')}"
+    remedy = "read lines with their format="
+    if in_shell():
+        remedy = "read lines with their format, as in tot=FILE"
     if "name" not in frame.columns and is_judged_answers(frame.columns):
         remedy = "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
     elif {"name", "qid"} < {*frame.columns}:
