@@ -14,7 +14,7 @@ from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
-from pt_multiaspect.bases import precision
+from pt_multiaspect.bases import Base, Statements, precision
 from pt_multiaspect.bases.adapters import ADAPTERS
 from pt_multiaspect.kernels.progress import APProgress, Progression
 from pt_multiaspect.testing import FailedCheckError, check_distance, check_measure
@@ -616,3 +616,64 @@ def test_labels_that_sorting_does_not_maximise_say_so(base: str, is_surrogate: b
 def test_labels_of_measures_with_diversity_or_effort_are_surrogates(measure: ma.Measure) -> None:
     qrels = {"q": {"a": {"relevance": 1, "theme": 0}, "b": {"relevance": 2, "theme": 1}}}
     assert measure.gain_is_surrogate(ma.Judgments(qrels))
+
+
+# -- what is not stated is unknown ----------------------------------------------------------------------------
+
+
+class Silent(type(ma.CAM)):
+    """CAM, which states nothing."""
+
+    def statements(self):
+        return Statements()
+
+
+ASPECTS = {"relevance": 2, "credibility": 2}
+QRELS = {
+    "q1": {
+        "d1": {"relevance": 2, "credibility": 0},
+        "d2": {"relevance": 1},
+        "d3": {"relevance": 0, "credibility": 1},
+    },
+    "q2": {"d1": {"relevance": 1, "credibility": 2}, "d2": {"credibility": 1}},
+}
+RUNS = {
+    "a": {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}},
+    "b": {"q1": {"d3": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}},
+}
+
+
+def test_fields_are_unknown_by_default() -> None:
+    assert set(vars(Statements()).values()) == {None}
+    assert ma.Measure.statements(ma.DCG) == Base.statements(ma.DCG) == Statements()
+
+
+def test_a_measure_that_states_nothing_has_no_upper_bound() -> None:
+    """A bound of another measure would be a wrong number."""
+    assert ma.analysis.upper_bound(QRELS, ma.CAM(aspects=ASPECTS))["gap"].tolist() == [0, 0]
+    with pytest.raises(ma.MultiAspectError, match="no upper bound is known"):
+        ma.analysis.upper_bound(QRELS, Silent(aspects=ASPECTS), "search")
+
+
+def test_intervals_of_a_measure_that_states_nothing_are_enumerated() -> None:
+    columns = ["low", "high", "exact"]
+    stated, silent = (
+        ma.analysis.missing_labels(RUNS, QRELS, measure(base="AP", aspects=ASPECTS)).runs[columns]
+        for measure in (ma.CAM, Silent)
+    )
+    np.testing.assert_allclose(silent.to_numpy(dtype=float), stated.to_numpy(dtype=float), atol=1e-12)
+    assert stated["exact"].all()
+
+
+def test_statements_are_computed_once() -> None:
+    calls = []
+
+    class Counted(type(ma.DCG)):
+        def statements(self):
+            calls.append(self)
+            return super().statements()
+
+    measure = Counted()
+    for _ in range(3):
+        measure.calc_aggregate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}})
+    assert len(calls) == 1
