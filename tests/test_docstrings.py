@@ -43,7 +43,6 @@ WITHOUT_EXAMPLE = {
     "MultiAspectError",
     "Measure",
     "MultiAspectWarning",
-    "RankedWorld",
     "run_demo",
 }
 
