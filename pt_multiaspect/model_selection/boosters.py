@@ -253,13 +253,17 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, met
     for rows in sets:
         options = {"missing": estimator.missing, "enable_categorical": True, "base_margin": rows.offset}
         matrices.append(xgboost.DMatrix(rows.X, **options))
-    callbacks = [_continuation_callback(), _evaluation_callback(metric, matrices)]
+    callbacks, stopping = [_continuation_callback()], []
     for callback in estimator.callbacks or ():
-        if isinstance(callback, xgboost.callback.EarlyStopping) and callback.maximize is None:
+        if not isinstance(callback, xgboost.callback.EarlyStopping):
+            callbacks.append(callback)
+            continue
+        if callback.maximize is None:
             callback.maximize = metric.maximize
-        callbacks.append(callback)
+        stopping.append(callback)
     if estimator.early_stopping_rounds:
-        callbacks.append(metric.early_stopping(estimator.early_stopping_rounds))
+        stopping.append(metric.early_stopping(estimator.early_stopping_rounds))
+    callbacks.append(_evaluation_callback(metric, matrices, stopping))
     # XGBoost would stop by the minimum, and print the log of regressors.
     params = {"callbacks": callbacks, "early_stopping_rounds": None}
     with _temporary_params(estimator, params):
@@ -286,19 +290,42 @@ def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, me
     return int(estimator.tree_count_)
 
 
-def _evaluation_callback(metric: LibraryMetric, matrices: Sequence[Any]) -> Any:
-    """Create a callback of XGBoost that adds values of the metric to the log.
+def _evaluation_callback(metric: LibraryMetric, matrices: Sequence[Any], stopping: Sequence[Any]) -> Any:
+    """Create a callback of XGBoost that adds values of the metric to the log, and lets others stop by them.
 
-    XGBoost's estimators themselves evaluate a metric query by query.
+    XGBoost's estimators themselves evaluate a metric query by query, and XGBoost before 3.0 calls callbacks in any
+    order.
+
+    Parameters
+    ----------
+    metric : LibraryMetric
+        The metric.
+    matrices : sequence of DMatrix
+        The evaluation sets.
+    stopping : sequence of EarlyStopping
+        The callbacks that stop the training.
     """
     import xgboost
 
     class Evaluate(xgboost.callback.TrainingCallback):
+        def before_training(self, model: Any) -> Any:
+            for callback in stopping:
+                model = callback.before_training(model)
+            return model
+
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
             for index, matrix in enumerate(matrices):
                 values = evals_log.setdefault(f"validation_{index}", {}).setdefault(metric.name, [])
                 values.append(metric.evaluate_set(model.predict(matrix), index))
-            return False
+            is_done = False
+            for callback in stopping:
+                is_done |= callback.after_iteration(model, epoch, evals_log)
+            return is_done
+
+        def after_training(self, model: Any) -> Any:
+            for callback in stopping:
+                model = callback.after_training(model)
+            return model
 
     return Evaluate()
 

@@ -20,7 +20,7 @@ from ..aspects import Aspects, parse_aspects
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn, warn_once
 from ..measures import TOMA, Measure
-from .arrays import check_length, label_frame
+from .arrays import check_length, fill_masked, label_frame
 from .boosters import (
     LIBRARY_OPTIONS,
     OFFSETS,
@@ -392,6 +392,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         features = read_features(X)
         values = values_of_rows(fit_params or {}, features.shape[0])
         queries = find_queries(y, X, qid, **values)
+        values = {name: fill_masked(value) for name, value in values.items()}
         frame = label_frame(y, self.aspects, named, self._columns if what else ())
         if len(frame) != features.shape[0]:
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
