@@ -206,6 +206,29 @@ def test_damaged_files() -> None:
         ma.read_run(io.BytesIO(content[:-30]))
 
 
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_flipped_bits_of_a_parquet_file_with_checksums_are_not_read(compression: str) -> None:
+    """The checksums are those of pages; the footer, which names the columns, has none."""
+    parquet_writer = pytest.importorskip("pyarrow.parquet")
+    file = io.BytesIO()
+    parquet_writer.write_table(pyarrow_of(RUN), file, write_page_checksum=True, compression=compression)
+    content = file.getvalue()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    expected = ma.read_run(io.BytesIO(content))
+    n_refused = 0
+    for position in range(4, footer):
+        damaged = bytearray(content)
+        damaged[position] ^= 1 << position % 8
+        try:
+            read = ma.read_run(io.BytesIO(bytes(damaged)))
+        except MultiAspectError as error:
+            assert str(error).startswith("<BytesIO>: a damaged Parquet file: ")
+            n_refused += 1
+            continue
+        pd.testing.assert_frame_equal(read, expected)
+    assert n_refused > footer / 2
+
+
 def damage_bytes(chance: random.Random, content: bytes) -> bytes:
     """A file with some bits turned, bytes replaced or left out, mostly behind those by which its form is known."""
     data = bytearray(content)

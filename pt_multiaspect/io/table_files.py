@@ -50,7 +50,7 @@ def read_parquet(name: str, data: bytes) -> Any:
             "pip install 'pt-multiaspect[parquet]'"
         ) from error
     try:
-        table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False)
+        table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False, page_checksum_verification=True)
         # Without this, damaged offsets cause a crash or remain unnoticed.
         table.validate(full=True)
     except Exception as error:  # PyArrow has several classes of errors
