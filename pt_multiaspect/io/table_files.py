@@ -154,13 +154,13 @@ def _label_columns(name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str] 
     if by_aspect is None:
         names = [column for column in frame.columns if column not in columns.NOT_ASPECTS]
         label_columns = {column: "label" if column == "relevance" else column for column in names}
+        if "score" in names and set(names) <= {"score", "rank"}:
+            raise MultiAspectError(
+                f"{name}: expected label columns, got the columns {choices(frame.columns)}{lookalike_hint('a run')}"
+            )
     else:
         is_alone = len(by_aspect) == 1
         label_columns = {_column_of(name, frame, aspect, is_alone): column for aspect, column in by_aspect.items()}
-    if "score" in label_columns and set(label_columns) <= {"score", "rank"}:
-        raise MultiAspectError(
-            f"{name}: expected label columns, got the columns {choices(frame.columns)}{lookalike_hint('a run')}"
-        )
     if not label_columns or len(set(label_columns.values())) < len(label_columns):
         raise MultiAspectError(
             f"{name}: expected label columns, at most one of them label or relevance, got the columns "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -18,6 +17,7 @@ from ..collection import Run
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
 from ..collection.frames import as_frame, is_frame, refuse_splits
 from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, shown, warn_of_run, warn_once
+from .comments import skip_comments, skip_leading_comments, split_metadata
 from .delimited_files import find_separator, read_beir, read_judgment_table, read_plain_run, read_run_table
 from .file_contents import Source, Text, as_text, load
 from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
@@ -39,8 +39,8 @@ def read_qrels(
         an empty cell is a missing label. Files of BEIR and MTEB, with tabs and
         a header ``query-id corpus-id score``, JSON ``{qid: {docno: label}}`` and JSON lines with the same columns
         are recognised by content; their labels are whole numbers.
-        Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or
-        Zstandard is detected by content, text is UTF-8, blank lines are skipped. A label ``nan`` is
+        Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or Zstandard is detected by content,
+        text is UTF-8, blank lines and comments, which begin with ``#``, are skipped. A label ``nan`` is
         missing. A Parquet file has the columns of a data frame, ``qid docno`` or ``query_id
         doc_id`` and one per aspect; a missing value is a missing label. Subtopics are kept for diversity measures
         and `from_subtopics`: the second field of lines, as a column ``iteration``, if a pair is repeated with
@@ -75,9 +75,9 @@ def read_qrels(
     Warns
     -----
     MultiAspectWarning
-        If a file judges less than 95 % of the pairs above the lowest relevance grade, or
-        less than 95 % of its pairs are judged on relevance: the pairs that lack a label count
-        as the lowest grade. A file that judges only relevant documents is not reported. If two files have the
+        If a line that begins with ``#`` may be a judgment. If a file judges less than 95 % of the pairs above the
+        lowest relevance grade, or less than 95 % of its pairs are judged on relevance: the pairs that lack a label
+        count as the lowest grade. A file that judges only relevant documents is not reported. If two files have the
         same labels.
 
     See Also
@@ -132,11 +132,11 @@ def read_run(source: Source) -> pd.DataFrame:
     Parameters
     ----------
     source : path, open file or data frame
-        Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs;
-        files compressed by gzip, bzip2, xz or Zstandard are recognised by content, text is
-        UTF-8, blank lines are skipped. A header in the format of ir_metadata may come before. Lines ``qid docno
-        rank``, as ``pt.io.write_results(format="minimal")`` writes them, are read if the numbers of each topic are
-        its ranks from 0 or 1, in any order; the score is -rank.
+        Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs; files compressed by gzip, bzip2, xz or
+        Zstandard are recognised by content, text is UTF-8, blank lines and comments, which begin with ``#``, are
+        skipped. A header in the format of ir_metadata may come before. Lines ``qid docno rank``, as
+        ``pt.io.write_results(format="minimal")`` writes them, are read if the numbers of each topic are its ranks
+        from 0 or 1, in any order; the score is -rank.
 
         Or a table with the header ``qid,docno,score`` (``query_id doc_id score`` or ``q_id doc_id score``), a
         ``rank`` if any, and commas, semicolons or tabs between the fields.
@@ -170,9 +170,9 @@ def read_run(source: Source) -> pd.DataFrame:
     Warns
     -----
     MultiAspectWarning
-        If queries in predictions of MTEB retrieve the document with their own id, or most queries of another run
-        rank it first, as BEIR, and MTEB in some tasks, drop it before they score a run. If the ranks of lines
-        contradict the scores in most rows, as negated scores do.
+        If a line that begins with ``#`` may be a row. If queries in predictions of MTEB retrieve the document with
+        their own id, or most queries of another run rank it first, as BEIR, and MTEB in some tasks, drop it before
+        they score a run. If the ranks of lines contradict the scores in most rows, as negated scores do.
 
     See Also
     --------
@@ -230,6 +230,12 @@ class _RunFile:
         """Whether the file has predictions of MTEB."""
         return is_json(self.data) and self.predictions.is_mteb
 
+    def _split(self) -> tuple[str | None, Text]:
+        """Return the metadata of a text file, and its text without comments at the beginning."""
+        metadata, text = split_metadata(as_text(self.name, self.data))
+        table = skip_leading_comments(text)
+        return metadata, text if find_separator(table) is None else table
+
     def read_rows(self) -> pd.DataFrame:
         """Return all columns, for `read_run`."""
         if self.table is not None:
@@ -238,7 +244,7 @@ class _RunFile:
             run, _, model = self.predictions
             rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
             return rows.assign(name=model) if model else rows
-        metadata, text = split_metadata(as_text(self.name, self.data))
+        metadata, text = self._split()
         separator = find_separator(text)
         if separator is None:
             rows = _read_run_lines(text).frame().astype({"rank": np.int64})
@@ -257,7 +263,7 @@ class _RunFile:
             return run_of_table(self.name, self.table)
         if is_json(self.data):
             return self.predictions.run
-        _, text = split_metadata(as_text(self.name, self.data))
+        _, text = self._split()
         separator = find_separator(text)
         if separator is None:
             return _run_of_columns(_read_run_lines(text, ("qid", "docno")))
@@ -289,13 +295,23 @@ def _load(source: Source | Any) -> tuple[str, bytes, Any]:
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
     """Read the lines of a run; see `read_lines` for `ids`."""
-    first = next((fields for block in text.blocks(1) for *_, fields in text.lines(*block)), [])
-    ranking = _read_ranking(text) if len(first) == len(_RANKING.fields) else None
-    if ranking is not None:
-        return ranking
+    if _first_width(text) == len(_RANKING.fields):
+        ranking = _read_ranking(skip_comments(text, _RANKING))
+        if ranking is not None:
+            return ranking
+    text = skip_comments(text, _RUN)
     columns = read_lines(text, _RUN, ids)
     _warn_of_ranks(text.name, _run_of_columns(columns), columns.numbers["rank"])
     return columns
+
+
+def _first_width(text: Text) -> int:
+    """Return the number of fields of the first line that is neither blank nor a comment."""
+    for start, end in text.blocks(1):
+        for *_, fields in text.lines(start, end):
+            if not fields[0].startswith(b"#"):
+                return len(fields)
+    return 0
 
 
 def _read_ranking(text: Text) -> Columns | None:
@@ -336,29 +352,6 @@ def _warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
             key=f"{name} {n_rows} {len(differs)}",
             group="ranks and scores",
         )
-
-
-def split_metadata(text: Text) -> tuple[str | None, Text]:
-    """Split a run into the YAML of its ir_metadata header (None without one) and its rows.
-
-    Raises
-    ------
-    MultiAspectError
-        If the header has no end.
-    """
-    if not text.data.startswith(b"#") or _START.match(text.data) is None:
-        return None, text
-    end = _END.search(text.data)
-    if end is None:
-        raise MultiAspectError(
-            f"{text.name}:1: the header begins with # ir_metadata.start, but no line # ir_metadata.end follows"
-        )
-    lines = text.data[: end.start()].decode().splitlines()[1:]
-    return "".join(f"{line.removeprefix('#').removeprefix(' ').rstrip()}\n" for line in lines), text.rest(end.end())
-
-
-#: The lines around the header of a run (Breuer et al. 2022).
-_START, _END = (re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE) for mark in (b"start", b"end"))
 
 
 _RUN = LineFormat(
@@ -516,6 +509,7 @@ def _read_labels(
         table = _read_text_table(text)
     if table is not None:
         return name, labels_of_table(name, table, None if as_it_is else columns, one_of_several=one_of_several)
+    text = skip_comments(text, layout)
     rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
     if rows.duplicated(["qid", "docno"]).any():
         # Only now is the second field needed.
@@ -527,6 +521,7 @@ def _read_text_table(text: Text) -> pd.DataFrame | None:
     """Read judgments in JSON, or with a header; None for lines."""
     if is_json(text.data):
         return read_json_judgments(text)
+    text = skip_leading_comments(text)
     separator = find_separator(text)
     if separator is None:
         return None

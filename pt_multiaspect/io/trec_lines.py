@@ -325,6 +325,11 @@ def _are_good(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
     )
 
 
+def is_line(fields: Sequence[bytes], layout: LineFormat) -> bool:
+    """Return whether a line has the fields of a layout."""
+    return _are_good([fields], layout)
+
+
 def _is_accepted(fields: Sequence[bytes], number: NumberField) -> bool:
     values = _as_numbers(fields)
     return values is not None and bool(np.all(number.accepts(values)))
