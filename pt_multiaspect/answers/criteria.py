@@ -11,7 +11,7 @@ from .._numbers import spell
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..aspects import Aspect, Aspects, parse_aspects
-from ..collection.columns import id_column, read_labels
+from ..collection.columns import BOOLEANS, grade_booleans, id_column, is_boolean, read_labels
 from ..collection.judged_answers import OTHER_QUERIES, CriterionLabels, answer_keys, read_criteria, unlike_judges
 from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..collection.long_judgments import COMBINATIONS, mean_labels
@@ -137,6 +137,9 @@ def _known_labels(
 def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str) -> tuple[Floats, Ints]:
     """Return the values of the labels of a criterion, in increasing order, and the position of each label."""
     column, rows = labels.column, labels.rows
+    grades = None if aspect is None or aspect.grades is None else aspect.scale.grades
+    given, wrong = grade_booleans(read_labels(column), is_boolean(column), grades)
+    check_values(~wrong, column, rows, f"{what}: {name}: {BOOLEANS}")
     if aspect is None or aspect.grades is None:
         example = parameter("aspects", {name: [1, 2, 3, 4, 5]})
         remedy = (
@@ -144,7 +147,6 @@ def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
             "that are not judged for all runs"
         )
         return np.unique(read_numbers(column, rows, what, remedy), return_inverse=True)
-    given = read_labels(column)
     scale = aspect.scale
     index, _ = scale.positions(given)
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_repeated, tally, warn_once
 
 QUERY_COLUMNS = ("qid", "query_id")
@@ -172,9 +172,71 @@ def is_numeric(column: pd.Series[Any]) -> bool:
             return True
         if not all(isinstance(value, Hashable) for value in values):  # lists, dicts and arrays
             return False
-    # Numbers read as text are labels, too. If most values are numbers, the others are invalid labels, which
-    # reading the column reports; the first rows exclude most texts.
-    return all(pd.to_numeric(part, errors="coerce").notna().mean() > 0.5 for part in (values.iloc[:50], values))
+    # Numbers that are read as text are labels, too.
+    return _are_numbers_and_failures(pd.Series(values, dtype=object), str(column.name))
+
+
+def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
+    """Return whether texts are labels, of which some may be invalid, which reading the column reports.
+
+    Labels do not become text if many of them could not be given: words for failures, such as 'N/A', and few words
+    among several numbers are invalid labels, however often they occur. Other texts are, if most values are numbers.
+    """
+    distinct = pd.Series(values.unique(), dtype=object)
+    is_number = pd.to_numeric(distinct, errors="coerce").notna()
+    if not is_number.any():
+        return False
+    others = distinct[~is_number]
+    if not _TEXTS(name) and not _UNLIKELY(name):
+        unknown = [text for text in map(str, others) if not _FAILURE(text.strip())]
+        is_rare = len(unknown) < min(is_number.sum(), _MOST_TEXTS)
+        if not unknown or (is_rare and all(map(_is_word, unknown))):
+            return True
+    return bool(values.isin(others).mean() < 0.5)
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text may take the place of a label that could not be given, unlike codes and sentences."""
+    return len(text) <= _LONGEST_WORD and not any(map(str.isdigit, text))
+
+
+#: What is expected of truth values among labels.
+BOOLEANS = "expected truth values on scales of two grades only; map them to grades"
+
+
+def is_boolean(column: pd.Series[Any]) -> Bools:
+    """Return which values of a column are truth values."""
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.notna().to_numpy(dtype=np.bool_)
+    if column.dtype != object:
+        return np.zeros(len(column), dtype=np.bool_)
+    return np.array([isinstance(value, bool | np.bool_) for value in column], dtype=np.bool_)
+
+
+def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tuple[Floats, Bools]:
+    """Return labels with truth values as grades, and which of them cannot be grades.
+
+    They are the lower and the higher number of a scale of two grades. On a longer scale, or without a scale beside
+    other labels than 0 and 1, they have no meaning.
+
+    Parameters
+    ----------
+    labels : ndarray of float
+        The labels, 0 and 1 for truth values.
+    booleans : ndarray of bool
+        Which labels are truth values.
+    grades : ndarray of float or None
+        The declared grades.
+    """
+    none = np.zeros(len(labels), dtype=np.bool_)
+    if not booleans.any():
+        return labels, none
+    if grades is None:
+        others = labels[~booleans & ~np.isnan(labels)]
+        return labels, none if np.isin(others, (0, 1)).all() else booleans
+    if len(grades) != 2:
+        return labels, booleans
+    return np.where(booleans, np.where(labels == 1, grades.max(), grades.min()), labels), none
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:
@@ -258,12 +320,23 @@ def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
 #: Names of columns whose texts are not labels.
 _TEXTS = re.compile(
     r"text|title|url|body|abstract|snippet|passage|summary|source|split|lang|language|domain|comments?|notes?|run|"
-    r"system|tag|type",
+    r"system|tag|type|name|model|version|category|query|question|(.*_)?(answer|answer_text|response|output|input)s?|"
+    r"(.*_)?contexts?|reference|expected|ground_truth|(.*_)?(reason|reasoning|explanation|rationale|justification)s?",
     re.IGNORECASE,
 ).fullmatch
 
 #: The maximum number of distinct texts that may be labels.
 _MOST_TEXTS = 10
+
+#: Texts for labels that could not be given.
+_FAILURE = re.compile(
+    r"[-–—?.*]*|#?n\W?a\W?|nan|none|null|nil|undefined|un(known|judged|rated|labell?ed|scored)|missing|(error|err)\b.*|"
+    r"fail.*|invalid.*|skip.*|refus.*|time(d |-)?out.*|not? .*|(could|can|did|does|was|is)( ?not|n.t) .*|cannot .*",
+    re.IGNORECASE,
+).fullmatch
+
+#: The maximum length of a text in place of a label.
+_LONGEST_WORD = 40
 
 
 def is_far_above(distinct: Floats) -> bool:
@@ -288,6 +361,17 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
         return []
     per_query = np.unique(np.stack([query[known], codes]), axis=1)[0]
     return sorted(map(str, distinct)) if np.bincount(per_query).max() > 1 else []
+
+
+def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
+    """Return the distinct texts of a column of text that contains numbers, too; none if it is text by its name."""
+    name = str(column.name)
+    known = column[column.notna()]
+    if _UNLIKELY(name) or _TEXTS(name) or pd.api.types.infer_dtype(known) != "string":
+        return []
+    distinct = pd.Series(known.unique(), dtype=object)
+    is_number = pd.to_numeric(distinct, errors="coerce").notna()
+    return list(map(str, distinct[~is_number])) if is_number.any() else []
 
 
 def text_remedy(column: str, texts: Sequence[str]) -> str:

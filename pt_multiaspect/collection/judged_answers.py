@@ -14,6 +14,7 @@ from ..aspects import AspectSpec, aspect_name
 from ..errors import (
     MultiAspectError,
     choices,
+    parameter,
     refuse_none,
     refuse_repeated,
     refuse_surrogates,
@@ -31,6 +32,7 @@ from .columns import (
     id_column,
     is_numeric,
     text_remedy,
+    texts_among_numbers,
     texts_like_labels,
 )
 from .long_judgments import JUDGE, criterion_names
@@ -205,8 +207,15 @@ def _read_wide(
     refuse_repeated((name for name, _ in named), "names of criteria", what)
     columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
     for name, column in named if spec is None else ():
-        # Texts may be labels, such as yes and no.
-        if name not in columns and (texts := texts_like_labels(column, pd.factorize(keys["qid"])[0])):
+        if name in columns:
+            continue
+        if texts := texts_among_numbers(column):
+            warn_once(
+                f"{what}: the column {column.name} is left out, as it contains texts beside numbers "
+                f"({choices(map(shown, texts))}). If it is a criterion and the texts mean that there is no label, "
+                f"declare it, as in {parameter('aspects', {name: {'unjudged': texts[:1]}})}"
+            )
+        elif texts := texts_like_labels(column, pd.factorize(keys["qid"])[0]):  # such as yes and no
             warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
     for name in columns if spec is None else ():
         if name in _ANSWERS and not pd.api.types.is_numeric_dtype(columns[name].dtype):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._cached import Memo
 from .._numbers import spell
-from .._typing import Floats, Ints, Objects
+from .._typing import Bools, Floats, Ints, Objects
 from ..aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name
 from ..aspects.aspect import infer_grades, unjudged_codes
 from ..errors import (
@@ -32,6 +32,7 @@ from ..strings.order import inverse_permutation
 from ..strings.pairs import PairTable
 from ..strings.texts import Texts
 from .columns import (
+    BOOLEANS,
     BY_SUBTOPIC,
     DOCUMENT_COLUMNS,
     KNOWN,
@@ -40,7 +41,9 @@ from .columns import (
     SUBTOPIC_COLUMNS,
     check_distinct_columns,
     doubt,
+    grade_booleans,
     id_column,
+    is_boolean,
     is_numeric,
     join_some,
     read_labels,
@@ -162,6 +165,8 @@ class Judgments(Memo):
         #: The query of each judged pair, non-decreasing.
         self.pool_query: Ints = query[first]
         self._labels: dict[str, Floats] = {}
+        #: Which labels of columns with truth values are such.
+        self._booleans: dict[str, Bools] = {}
         #: The judgments from which undeclared scales are inferred, if not these.
         self._origin: Judgments | None = None
         #: The aspects of measures that do not name any.
@@ -357,6 +362,7 @@ class Judgments(Memo):
         """
         result = copy(self)  # without the cached properties
         result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
+        result._booleans = {}
         result.infer_scales_from(scales)
         return result
 
@@ -420,6 +426,9 @@ class Judgments(Memo):
                 "finite number, or NaN if unjudged"
             )
         result = values[self._first]
+        booleans = is_boolean(column)
+        if booleans.any():
+            self._booleans[name] = booleans[self._first]
         self._refuse_conflicts(column_name, values, result, self._pair)
         return result
 
@@ -558,8 +567,8 @@ class Judgments(Memo):
         return self.compute_once(key, lambda: self._make_view(name, column, aspect))
 
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
-        labels = self.labels(column)
         aspect = aspect or Aspect()
+        labels = self._graded_labels(name, column, aspect)
         if aspect.unjudged:
             labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
         inferred = aspect.grades is None
@@ -569,6 +578,21 @@ class Judgments(Memo):
             aspect = aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
         grade_index = self._grade_index(name, labels, aspect.scale)
         return AspectView(name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index)
+
+    def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
+        """Return the labels of an aspect, with truth values as the grades of a scale of two grades."""
+        labels = self.labels(column)
+        if column not in self._booleans:
+            return labels
+        grades = None if aspect.grades is None else aspect.scale.grades
+        labels, wrong = grade_booleans(labels, self._booleans[column], grades)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise MultiAspectError(
+                f"invalid {name} label {bool(labels[row])} for {self._pair_text(row)}: {BOOLEANS} "
+                f"{tally(int(wrong.sum()), 'label')}"
+            )
+        return labels
 
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
         index, wrong = scale.positions(labels)

@@ -29,12 +29,15 @@ from ..errors import (
 from ..kernels import opinions
 from ..strings.identifiers import identifiers
 from .columns import (
+    BOOLEANS,
     DOCUMENT_COLUMNS,
     KNOWN,
     NOT_ASPECTS,
     QUERY_COLUMNS,
     check_distinct_columns,
+    grade_booleans,
     id_column,
+    is_boolean,
     read_labels,
 )
 from .inputs import qrels_frame
@@ -300,7 +303,7 @@ class LongJudgments:
         declared = _declared_scales(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])
-        labels = read_labels(table[value])
+        labels = read_labels(table[value]).copy()
         _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows
@@ -312,6 +315,7 @@ class LongJudgments:
         for number, name in enumerate(ordered):
             rows = np.flatnonzero((position[code] == number) & ~np.isnan(labels))
             aspect = declared.get(name, Aspect())
+            labels[rows] = where.grade_booleans(table[value], labels, rows, aspect, pair, number)
             rows = rows[~np.isin(labels[rows], aspect.unjudged)]
             scales[name] = _with_grades(name, aspect, labels[rows])
             doubts[name] = None if aspect.grades is not None else _doubt(name, scales[name], labels[rows])
@@ -376,6 +380,20 @@ class _Rows:
                 f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
                 f"finite number, or NaN if there is none {tally(len(faulty), 'label')}"
             )
+
+    def grade_booleans(
+        self, column: pd.Series[Any], labels: Floats, rows: Ints, aspect: Aspect, pair: Ints, criterion: int
+    ) -> Floats:
+        """Return the labels in `rows`, with truth values as grades."""
+        grades = None if aspect.grades is None else aspect.scale.grades
+        graded, wrong = grade_booleans(labels[rows], is_boolean(column.iloc[rows]), grades)
+        if wrong.any():
+            row = int(rows[np.argmax(wrong)])
+            raise MultiAspectError(
+                f"invalid label {column.iloc[row]} for {self._label_text(pair[row], criterion)}: {BOOLEANS} "
+                f"{tally(int(wrong.sum()), 'label')}"
+            )
+        return graded
 
     def grades(self, name: str, aspect: Aspect, labels: Floats, rows: Ints, pair: Ints, judge: Ints) -> Ints:
         """Return the grade indices of the labels in `rows`, which must be grades."""

@@ -15,7 +15,7 @@ from .._typing import Bools, Ints
 from ..analysis.judges import Agreement
 from ..answers._frames import answer_title
 from ..collection import judged_answers
-from ..collection.columns import read_labels
+from ..collection.columns import BOOLEANS, is_boolean, read_labels
 from ..collection.label_rules import MIN_POOL, aspect_from_one, find_constant
 from ..errors import choices, number_of
 from ..views import percent
@@ -53,6 +53,9 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
         if text.any():
             listed = choices(map(repr, criterion.column[text].unique()))
             yield Finding("error", name, "labels are no numbers", numbers=f"{int(text.sum())}, {listed}")
+        boolean = is_boolean(criterion.column) & np.isnan(given.labels[name])
+        if boolean.any():
+            yield Finding("error", name, f"truth values among other labels: {BOOLEANS}", numbers=str(boolean.sum()))
         rows, _ = given.known(name)
         labelled = np.bincount(rows["answer"], minlength=len(given.answers))
         if (labelled == 0).any():

@@ -13,7 +13,7 @@ from .._typing import Bools, Floats, Ints
 from ..answers._frames import read_answers
 from ..aspects import Aspect, Aspects, AspectSpec
 from ..collection import AspectView, Judgments, judged_answers
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, read_labels
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, grade_booleans, is_boolean, read_labels
 from ..collection.frames import as_pandas
 from ..collection.judged_answers import CriterionLabels
 from ..collection.label_rules import as_given, as_short
@@ -183,11 +183,13 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
     """Read judged answers; a document is a run, judged by one judge in one repetition."""
     frame = read_answers(source, "describe")
     answers, criteria = judged_answers.read_criteria(frame, spec, "describe")
-    codes = {name: aspect.unjudged for name, aspect in spec.items()} if isinstance(spec, Aspects) else {}
+    declared = dict(spec) if isinstance(spec, Aspects) else {}
     labels = {}
     for name, criterion in criteria.items():
-        numbers = read_labels(criterion.column)
-        labels[name] = np.where(np.isin(numbers, codes.get(name, ())), np.nan, numbers)
+        aspect = declared.get(name, Aspect())
+        grades = None if aspect.grades is None else aspect.scale.grades
+        numbers, wrong = grade_booleans(read_labels(criterion.column), is_boolean(criterion.column), grades)
+        labels[name] = np.where(wrong | np.isin(numbers, aspect.unjudged), np.nan, numbers)
     units = pd.concat([criterion.rows for criterion in criteria.values()]).drop_duplicates([*_UNIT])
     names = [" ".join(filter(None, unit)) for unit in records(units[["name", "judge", "repetition"]])]
     wide = pd.DataFrame({"query_id": units["qid"].to_numpy(), "doc_id": names})
