@@ -101,7 +101,11 @@ def relevance_first(gaps):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _unregister_distance() -> Iterator[None]:
+def _registered() -> Iterator[None]:
+    """Register measures and distance again where a process takes up this module once more."""
+    for measure in (_HLU, _PowerMean, _WeakestAspect, _LowestGain):
+        ma.register(measure)
+    ma.register_distance("relevance-first")(relevance_first)
     yield
     for measure in (HLU, PowerMean, WeakestAspect, LowestGain):
         ir_measures.measures.registry.pop(measure.NAME)
