@@ -169,9 +169,7 @@ def read_values(
     >>> import pt_multiaspect as ma
     >>> directory = Path(tempfile.mkdtemp())
     >>> table = directory / "values.csv"
-    >>> _ = table.write_text("name,qid,measure,value,definition
-    mine,q1,cost,3.0,ESL(wanted=2)
-    ")
+    >>> _ = table.write_text("name,qid,measure,value,definition\nmine,q1,cost,3.0,ESL(wanted=2)\n")
     >>> values = ma.read_values(table)
     >>> values
        name qid measure  value
@@ -180,11 +178,7 @@ def read_values(
     {'cost': 'ESL(wanted=2)'}
 
     >>> lines = directory / "bm25.eval"
-    >>> _ = lines.write_text("map	q1	0.5000
-    map	q2	0.2500
-    runid	all	bm25
-    map	all	0.3750
-    ")
+    >>> _ = lines.write_text("map\tq1\t0.5000\nmap\tq2\t0.2500\nrunid\tall\tbm25\nmap\tall\t0.3750\n")
     >>> ma.read_values(lines, format="trec_eval")
        name qid measure  value
     0  bm25  q1     map   0.50
