@@ -129,8 +129,9 @@ def report(
     Notes
     -----
     The page is one file of about 1 MB plus the data, which are embedded. It opens no connections. Each aspect is
-    also evaluated on its own, by nDCG@10. The page shows the first 10 ranks of each ranking; with many runs, topics
-    and measures, it shows fewer, at least 5, and then only the topics on which the runs differ most; it says so.
+    also evaluated on its own, by ``nDCG@10``. The page shows the first 10 ranks of each ranking; with many runs,
+    topics and measures, it shows fewer, at least 5, and then only the topics on which the runs differ most; it says
+    so.
     The date below the title is that of today, or of the environment variable ``SOURCE_DATE_EPOCH``. Tests against
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
