@@ -9,7 +9,9 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pytest
-from ir_measures import AP, ERR, RBP, RR, Judged, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG
+from ir_measures import (
+    AP, ERR, RBP, RR, Judged, NumQ, NumRel, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG,
+)  # fmt: skip
 from strategies import no_warnings
 
 import pt_multiaspect as ma
@@ -25,7 +27,8 @@ REQUIRED = {
     "MeanOf": {"measures": {"IRec": 1, "TOMA": 2, "CAM(base='AP')": 0.5}},
 }  # fmt: skip
 BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Success @ 2, SetP, SetP(relative=True),
-         SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, infAP)  # fmt: skip
+         SetR, SetF, SetAP, AP, AP(rel=2), RR, ERR, RBP(p=0.5), Judged, Judged @ 2, NumRel, NumQ,
+         infAP)  # fmt: skip
 
 
 # -- what is right passes ----------------------------------------------------------------------------------

@@ -96,6 +96,52 @@ def test_an_aspect_that_lacks_a_topic_is_named() -> None:
     assert messages(FULL, judged, CAM) == []
 
 
+#: Topic b is missing from the run; trec_eval -c counts 4 relevant documents and 3 topics.
+COUNTED = {"a": {"d1": 1, "d2": 0}, "b": {"d1": 2, "d3": 1}, "c": {"d1": 1, "d4": 0}}
+WITHOUT_B = {"a": {"d1": 2.0, "d2": 1.0}, "c": {"d4": 2.0}}
+WITHOUT_C = {"a": {"d1": 2.0, "d2": 1.0}, "b": {"d3": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("num_rel", [1, 2, 1]),
+        ("num_q", [1, 1, 1]),
+        ("NumRel", [1, 2, 1]),
+        ("On(base='NumRel')", [1, 2, 1]),
+        ("On(base='NumRel(rel=2)')", [0, 1, 0]),
+        ("On(base='NumQ')", [1, 1, 1]),
+        ("CAM(base='NumRel', aspects='relevance')", [1, 2, 1]),
+    ],
+)
+def test_counts_of_judgments_include_topics_that_a_run_lacks(measure: str, expected: list[float]) -> None:
+    """Kind: values of empty rankings that are not 0. num_rel was 3 for 4 (trec_eval -c), num_q 2 for 3."""
+    values = ma.evaluate({"c": WITHOUT_C, "b": WITHOUT_B}, COUNTED, [measure], progress=False)
+    assert values["value"].tolist() == expected * 2
+
+
+def test_topics_without_labels_are_not_counted() -> None:
+    """What must stay: qrels of relevance do not contain a topic that is judged on another aspect only."""
+    qrels = pd.DataFrame(
+        [("a", "d1", 1.0, 1), ("b", "d1", np.nan, 1), ("c", "d1", -1.0, 0)], columns=["qid", "docno", "label", "trust"]
+    )
+    values = ma.evaluate({"a": {"d1": 1.0}}, qrels, ["num_q", "num_rel"], progress=False)
+    assert values["value"].tolist() == [1, 0, 1, 1, 0, 0]
+
+
+ALL_OF_IR_MEASURES = [
+    "Bpref", "infAP", "IPrec@0.1", "RR@3", "Compat", "Accuracy", "Judged", "NumRet", "NumRelRet", "SetF", "ERR@5",
+    "SDCG(max_rel=2)@3", "BPM(max_rel=2)@3", "INST(max_rel=2)", "INSQ(max_rel=2)", "RBP(rel=1)", "nDCG", "AP",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", ALL_OF_IR_MEASURES)
+def test_empty_rankings_of_other_measures_score_0(measure: str) -> None:
+    on = ma.On(base=measure, aspects={"relevance": 2})
+    values = ma.evaluate(WITHOUT_B, COUNTED, [measure, on], progress=False)
+    assert values["value"][values["qid"] == "b"].tolist() == [0, 0]
+
+
 @pytest.mark.slow
 @no_warnings()
 def test_parts_and_batches_do_not_warn() -> None:

@@ -27,10 +27,7 @@ from .statements import Statements
 _MAX_LABEL = 100_000
 
 #: Measures of ir-measures whose values have no maximum.
-_UNBOUNDED = ("NumRel", "NumRelRet", "NumRet", "alpha_DCG")
-
-#: Measures that can be above 0 without a relevant document.
-_OF_ALL_DOCUMENTS = ("NumQ", "NumRet")
+_UNBOUNDED = ("NumRelRet", "NumRet", "alpha_DCG")
 
 #: Errors that ir-measures and its back ends raise for measures that they cannot compute.
 _FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
@@ -81,7 +78,7 @@ class Delegated(Adapter):
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries in which values can exceed 0."""
-        if self.NAME in _OF_ALL_DOCUMENTS:
+        if self.NAME == "NumRet":  # it counts documents that are not relevant, too
             return np.ones(target.n_queries, dtype=np.bool_)
         return super().has_positive(target)
 

@@ -1,4 +1,4 @@
-"""Bases that count documents: P, R, Rprec, Success, AP, Judged, SetP, SetR, SetF, SetAP."""
+"""Bases that count documents: P, R, Rprec, Success, AP, Judged, SetP, SetR, SetF, SetAP, NumRel, NumQ."""
 
 from __future__ import annotations
 
@@ -211,3 +211,36 @@ class Judged(Adapter):
     def equals_original(self) -> bool:
         """Whether there is no cutoff; with one, ir-measures breaks ties by docno, ascending."""
         return self.cutoff is None
+
+
+@adapts(ir_measures.NumRel)
+class NumRelevant(_Counting):
+    """The number of relevant documents, which does not depend on the ranking."""
+
+    SHORT_DESC = "The number of relevant documents, retrieved or not."
+    RANGE = (0.0, np.inf)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return the number of relevant documents of each query, also of those that are missing from the run."""
+        return self.n_relevant(target)
+
+
+@adapts(ir_measures.NumQ)
+class NumQueries(Adapter):
+    """1 for each judged query, which does not depend on the ranking."""
+
+    EQUALS_ORIGINAL = True
+    SHORT_DESC = "1 for each topic with judged documents, so that the sum is the number of topics."
+
+    @property
+    def reads_gains(self) -> bool:
+        """False, as only the existence of labels matters."""
+        return False
+
+    def gain(self, target: Target) -> Floats:
+        """Return 1 for each document with a label, 0 for documents without one."""
+        return target.judged.astype(np.float64)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return 1 for each query with a judged document, also for those that are missing from the run."""
+        return (target.total(target.judged) > 0).astype(np.float64)
