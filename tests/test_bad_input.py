@@ -629,7 +629,7 @@ def test_parameters_are_refused_before_retrieval(measure: str) -> None:
     assert system.calls == 0
 
 
-KERNELS = ["expected integer gains", "AP, ERR, Judged, nDCG, P", "weighting='classes'"]
+KERNELS = ["expected integer gains", "AP, ERR, Judged, nDCG, NumQ, NumRel, P", "weighting='classes'"]
 
 
 @cases(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+import re
 import shutil
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -133,6 +135,79 @@ def test_labels_and_gains_that_ir_measures_cannot_hold() -> None:
     assert value == pytest.approx((1 + 2.0**40 / np.log2(3)) / ideal, rel=1e-12)
     (value,) = evaluate(run, {"q": {"a": 1, "b": 2}}, [nDCG(gains={2: 2**40})], progress=False)["value"]
     assert value == pytest.approx((1 + 2.0**40 / np.log2(3)) / ideal, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("measure", "label", "limit"),
+    [
+        ("ERR@10", 5, 4),
+        ("nDCG(dcg='exp-log2')@10", 5, 4),
+        ("infAP", 3_000_000_000, 10_000_000),  # pytrec_eval ended the process
+        ("Bpref", 10**19, 10_000_000),
+        ("Compat", 10**19, 10**18),
+    ],
+)
+def test_labels_that_programs_of_ir_measures_cannot_read(measure: str, label: int, limit: int, capfd: Any) -> None:
+    """Kind: what a program of ir-measures cannot read. It was "Command ['perl', …] returned … exit status 25"."""
+    qrels = pd.DataFrame(
+        {"qid": ["q", "q", "r"], "docno": ["a", "b", "c"], "label": np.array([1, 0, label], float)}
+    )
+    run = {"q": {"a": 2.0, "b": 1.0}, "r": {"c": 1.0}}
+    with pytest.raises(MultiAspectError) as caught:
+        evaluate(run, qrels, [measure, "AP", "RR@10"], progress=False)
+    for part in (f"computes {measure} for labels of at most {limit}", f"got {label:g} for document c, query r; "):
+        assert part in str(caught.value)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("measure", ["ERR@10", "nDCG(dcg='exp-log2')@10"])
+def test_the_remedy_for_larger_labels_works(measure: str) -> None:
+    run, qrels = {"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 5, "b": 0}}
+    with pytest.raises(MultiAspectError) as caught:
+        evaluate(run, qrels, [measure], progress=False)
+    remedy = re.search(r"use (On\(.*\)), which", str(caught.value))[1]
+    declared = ir_measures.parse_measure(remedy)(aspects={"relevance": 5})
+    assert evaluate(run, qrels, [declared], progress=False)["value"].item() > 0.9
+    assert evaluate(run, {"q": {"a": 4, "b": -2}}, [measure], progress=False)["value"].item() > 0.9
+
+
+@pytest.mark.parametrize("place", ["qrels", "run"])
+def test_ids_that_a_program_would_divide(place: str) -> None:
+    """Kind: ids with blanks. gdeval.pl took the rank for the score: ERR@10 was .5 for 1."""
+    qrels, run = {"q": {"a": 2, "b": 0}}, {"q": {"b": 1.0, "a": 2.0}}
+    for part in [qrels] if place == "qrels" else [run]:
+        part["q"]["c d"] = 1
+    with pytest.raises(MultiAspectError, match=r"ids of documents without blanks, got 'c d'; use On"):
+        evaluate(run, qrels, ["ERR@10"], progress=False)
+    assert len(evaluate(run, qrels, ["RR@10", "AP", "Bpref"], progress=False)) == 3
+
+
+def test_whatever_ir_measures_raises_names_measure_and_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kind: errors of any class. Only the measure that fails is named, not those computed together with it."""
+    run = {"q": {"a": 2.0, "b": 1.0}, "r": {"c": 1.0}}
+    qrels = {"q": {"a": 1, "b": 0}, "r": {"c": 1}}
+    expected = r"^query r: ir-measures cannot compute Accuracy: float division by zero; leave the measure out"
+    with pytest.raises(MultiAspectError, match=expected):
+        evaluate(run, qrels, ["Bpref", "Accuracy", "Compat"], progress=False)
+    for error in (KeyError("missing"), OSError("no such program: perl"), AttributeError("ast.Num"), IndexError()):
+
+        def fail(self: Any, run: Any, error: Exception = error) -> Any:
+            raise error
+
+        monkeypatch.setattr("ir_measures.providers.compat_provider.CompatEvaluator.iter_calc", fail)
+        cause = str(error) or "IndexError"
+        with pytest.raises(MultiAspectError, match=f"cannot compute Compat: {cause}; leave") as caught:
+            evaluate(run, qrels, ["Bpref", "Compat"], progress=False)
+        assert caught.value.__cause__ is error
+    monkeypatch.setattr(
+        "ir_measures.providers.compat_provider.CompatEvaluator.iter_calc", lambda *_: memory_error()
+    )
+    with pytest.raises(MemoryError):
+        evaluate(run, qrels, ["Compat"], progress=False)
+
+
+def memory_error() -> None:
+    raise MemoryError
 
 
 def test_fractional_labels_are_refused_before_runs_are_read() -> None:

@@ -10,8 +10,24 @@ import ir_measures
 import numpy as np
 import pytest
 from ir_measures import (
-    AP, ERR, RBP, RR, Judged, NumQ, NumRel, P, R, Rprec, SetAP, SetF, SetP, SetR, Success, infAP, nDCG,
-)  # fmt: skip
+    AP,
+    ERR,
+    RBP,
+    RR,
+    Judged,
+    NumQ,
+    NumRel,
+    P,
+    R,
+    Rprec,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    Success,
+    infAP,
+    nDCG,
+)
 from strategies import no_warnings
 
 import pt_multiaspect as ma

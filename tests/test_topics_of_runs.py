@@ -123,7 +123,8 @@ def test_counts_of_judgments_include_topics_that_a_run_lacks(measure: str, expec
 def test_topics_without_labels_are_not_counted() -> None:
     """What must stay: qrels of relevance do not contain a topic that is judged on another aspect only."""
     qrels = pd.DataFrame(
-        [("a", "d1", 1.0, 1), ("b", "d1", np.nan, 1), ("c", "d1", -1.0, 0)], columns=["qid", "docno", "label", "trust"]
+        [("a", "d1", 1.0, 1), ("b", "d1", np.nan, 1), ("c", "d1", -1.0, 0)],
+        columns=["qid", "docno", "label", "trust"],
     )
     values = ma.evaluate({"a": {"d1": 1.0}}, qrels, ["num_q", "num_rel"], progress=False)
     assert values["value"].tolist() == [1, 0, 1, 1, 0, 0]

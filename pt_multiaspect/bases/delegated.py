@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from subprocess import CalledProcessError
-from typing import Any
+from typing import Any, TypeVar
 
 import ir_measures
 import numpy as np
@@ -29,8 +28,13 @@ _MAX_LABEL = 100_000
 #: Measures of ir-measures whose values have no maximum.
 _UNBOUNDED = ("NumRelRet", "NumRet", "alpha_DCG")
 
-#: Errors that ir-measures and its back ends raise for measures that they cannot compute.
-_FAILURES = (ValueError, TypeError, RuntimeError, AssertionError, NameError, ZeroDivisionError, CalledProcessError)
+#: The maximum label of gdeval.pl, the program in Perl by which ir-measures computes ERR and nDCG(dcg='exp-log2').
+_MAX_GDEVAL_LABEL = 4
+
+#: The maximum label of pytrec_eval, which allocates 80 MB for it, and that of other back ends.
+_MAX_TREC_EVAL_LABEL, _MAX_OTHER_LABEL = 10_000_000, 10**18
+
+T = TypeVar("T")
 
 
 class Delegated(Adapter):
@@ -159,23 +163,59 @@ class IrMeasures(Memo):
         self._labels = labels
 
     def _make_evaluators(self) -> list[Any]:
+        """Return an evaluator of ir-measures for each group of measures, with the names of the queries in it."""
+        evaluators = []
+        for group in self._groups():
+            qrels, names = self._qrels_for(group[0])
+            evaluators.append((self._make_evaluator(group, qrels), names))
+        self._check_labels()
+        return evaluators
+
+    def _make_evaluator(self, group: Sequence[Measure], qrels: pd.DataFrame) -> Any:
+        return compute_or_name_measure(group, lambda measures: ir_measures.evaluator(measures, qrels))
+
+    def _groups(self) -> list[list[Measure]]:
+        return measure_groups(self.measures)
+
+    def _check_labels(self) -> None:
+        """Raise an error for the first label that a back end of ir-measures cannot read."""
+        for measure in self.measures:
+            limit = _max_label(measure)
+            larger = np.flatnonzero(self._labels > limit)
+            if len(larger) and function_of(measure) is None:
+                row = larger[0]
+                query = self._judgments.qids[self._judgments.pool_query[row]]
+                raise MultiAspectError(
+                    f"ir-measures computes {measure} for labels of at most {limit}, got {self._labels[row]:g} for "
+                    f"document {self._judgments.docnos[row]}, query {query}; {_remedy(measure)}"
+                )
+
+    def _check_documents(self, docnos: Objects) -> None:
+        """Raise an error for a document whose id gdeval.pl would divide at a blank."""
+        divided = [measure for measure in self.measures if _is_computed_by_gdeval(measure)]
+        if not divided:
+            return
+        for docno in [*self._judgments.docnos, *docnos]:
+            if len(docno.split()) != 1:
+                raise MultiAspectError(
+                    f"ir-measures computes {divided[0]} for ids of documents without blanks, got {docno!r}; "
+                    f"{_remedy(divided[0])}"
+                )
+
+    def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
+        """Return the qrels of the group of a measure, and the names of the queries in them."""
         # pytrec_eval reads out of bounds on queries with only negative labels. These are set to 0, which does not
         # change values, as no document of such a query is relevant.
         query, labels = self._judgments.pool_query, self._labels
         best = _best_of_queries(labels, query, self._judgments.n_queries)
         plain = np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
-        evaluators = []
-        for group in measure_groups(self.measures):
-            labels = self._labels_for(group[0]) if "gains" in group[0].params else plain
-            # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
-            defined = function_of(group[0]) is not None
-            names = self._judgments.qids.astype(object) if defined else query_numbers(self._judgments.n_queries)
-            qrels = self._qrels(labels, names)
-            if defined and (columns := qrels_inputs(group)):
-                qrels = self._rows(columns, labels, names)
-            with name_measures_in_errors(group):
-                evaluators.append((ir_measures.evaluator(group, qrels), names))
-        return evaluators
+        labels = self._labels_for(measure) if "gains" in measure.params else plain
+        # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
+        defined = function_of(measure) is not None
+        names = self._judgments.qids.astype(object) if defined else query_numbers(self._judgments.n_queries)
+        if defined and (columns := qrels_inputs([measure])):
+            return self._rows(columns, labels, names), names
+        return self._qrels(labels, names), names
 
     def _labels_for(self, measure: Measure) -> Floats:
         """Return the labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
@@ -228,13 +268,71 @@ class IrMeasures(Memo):
         query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
         values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
-        for evaluator, names in self.compute_once("evaluators", self._make_evaluators):
+        evaluators = self.compute_once("evaluators", self._make_evaluators)
+        self._check_documents(run["doc_id"].to_numpy(dtype=object))
+        for evaluator, names in evaluators:
             row_of = {name: row for row, name in enumerate(names)}
-            with name_measures_in_errors(evaluator.measures):
-                for metric in evaluator.iter_calc(run.assign(query_id=names[query])):
-                    if not np.isnan(metric.value):
-                        values[metric.measure][row_of[metric.query_id]] = metric.value
+            for metric in self._metrics(evaluator, run.assign(query_id=names[query]), run["query_id"]):
+                if not np.isnan(metric.value):
+                    values[metric.measure][row_of[metric.query_id]] = metric.value
         return values
+
+    def _metrics(self, evaluator: Any, run: pd.DataFrame, qids: pd.Series) -> list[Any]:
+        """Return what an evaluator of ir-measures computes; errors name the measure and the query that fail."""
+
+        def compute(measures: Sequence[Measure]) -> list[Any]:
+            if len(measures) == len(evaluator.measures):
+                return list(evaluator.iter_calc(run))
+            qrels, _ = self._qrels_for(measures[0])
+            return list(self._make_evaluator(measures, qrels).iter_calc(run))
+
+        measures = list(evaluator.measures)
+        if function_of(measures[0]) is not None:
+            return compute_or_name_measure(measures, compute)
+        try:
+            return compute_or_name_measure(measures, compute)
+        except MultiAspectError as error:
+            for qid, rows in run.groupby(qids, sort=False):
+                try:
+                    list(evaluator.iter_calc(rows))
+                except Exception:
+                    raise MultiAspectError(f"query {qid}: {error}") from error.__cause__
+            raise
+
+
+def _is_computed_by_gdeval(measure: Measure) -> bool:
+    """Return whether ir-measures computes a measure by gdeval.pl."""
+    name, params = measure.NAME, measure.params
+    return type(measure) is type(ir_measures.ERR) or (name == "nDCG" and params.get("dcg") == "exp-log2")
+
+
+def _max_label(measure: Measure) -> int:
+    """Return the maximum label that the back end of a measure of ir-measures reads."""
+    if _is_computed_by_gdeval(measure):
+        return _MAX_GDEVAL_LABEL
+    if ir_measures.pytrec_eval.supports(measure):
+        return _MAX_TREC_EVAL_LABEL
+    return _MAX_OTHER_LABEL
+
+
+def _remedy(measure: Measure) -> str:
+    """Return what to do about a measure that ir-measures cannot compute."""
+    if adapter_of(measure) is None:
+        return "leave the measure out, or change the input"
+    return f"use On(base={str(measure)!r}), which this package computes"
+
+
+def compute_or_name_measure(measures: Sequence[Measure], compute: Callable[[Sequence[Measure]], T]) -> T:
+    """Call a function with measures; if it raises an error, call it with each, so that errors name only one."""
+    if len(measures) > 1:
+        try:
+            return compute(measures)
+        except Exception:
+            for measure in measures:
+                with name_measures_in_errors([measure]):
+                    compute([measure])
+    with name_measures_in_errors(measures):
+        return compute(measures)
 
 
 @contextmanager
@@ -242,6 +340,8 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
     """Name the measures in errors of ir-measures and of users' functions."""
     try:
         yield
+    except MemoryError:
+        raise
     except Exception as error:
         names = choices(sorted(map(str, measures)))
         is_defined = any(function_of(measure) is not None for measure in measures)
@@ -257,9 +357,9 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
                 "the answers in a pt.Experiment of their own with perquery=True; the rows of both tables can be "
                 "concatenated"
             ) from error
-        if isinstance(error, _FAILURES):
-            raise MultiAspectError(f"ir-measures cannot compute {names}: {error}") from error
-        raise
+        cause = str(error).rstrip(".") or type(error).__name__
+        remedy = _remedy(next(iter(measures)))
+        raise MultiAspectError(f"ir-measures cannot compute {names}: {cause}; {remedy}") from error
 
 
 def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:

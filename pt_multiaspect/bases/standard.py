@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import ir_measures
 import numpy as np
 import pandas as pd
 from ir_measures import AP_IA, ERR_IA, NRBP, P_IA, Measure, StRecall, alpha_DCG, alpha_nDCG, nERR_IA, nNRBP
 
 from .._cached import Memo
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Objects
 from ..collection import Judgments, Rankings
 from ..collection.subtopics import subtopic_judgments
 from ..errors import MultiAspectError
 from ..kernels.target import Target
 from .adapters import adapter_of
 from .base import Base
-from .delegated import IrMeasures, as_base, first_fraction, function_of, name_measures_in_errors, query_numbers
+from .delegated import IrMeasures, as_base, first_fraction, function_of, query_numbers
 
 #: The classes of the measures that ir-measures computes on judgments by subtopic.
 DIVERSITY: tuple[Any, ...] = tuple(
@@ -168,7 +167,11 @@ class DiversityMeasures(IrMeasures):
             raise MultiAspectError(f"{self.measures[0]}: expected integer labels, got {fraction:g} in the qrels")
         self._table = table
 
-    def _make_evaluators(self) -> list[Any]:
+    def _groups(self) -> list[list[Measure]]:
+        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
+        return [[measure] for measure in self.measures]
+
+    def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
         names = query_numbers(self._judgments.n_queries)
         query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
         columns = {
@@ -177,10 +180,4 @@ class DiversityMeasures(IrMeasures):
             "relevance": self._table["label"].astype(np.int64),
             "iteration": self._table["subtopic"],
         }
-        qrels = pd.DataFrame(columns)
-        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
-        evaluators = []
-        for measure in self.measures:
-            with name_measures_in_errors([measure]):
-                evaluators.append((ir_measures.evaluator([measure], qrels), names))
-        return evaluators
+        return pd.DataFrame(columns), names
