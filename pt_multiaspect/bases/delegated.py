@@ -164,11 +164,11 @@ class IrMeasures(Memo):
 
     def _make_evaluators(self) -> list[Any]:
         """Return an evaluator of ir-measures for each group of measures, with the names of the queries in it."""
+        self._check_labels()
         evaluators = []
         for group in self._groups():
             qrels, names = self._qrels_for(group[0])
             evaluators.append((self._make_evaluator(group, qrels), names))
-        self._check_labels()
         return evaluators
 
     def _make_evaluator(self, group: Sequence[Measure], qrels: pd.DataFrame) -> Any:
@@ -180,7 +180,8 @@ class IrMeasures(Memo):
     def _check_labels(self) -> None:
         """Raise an error for the first label that a back end of ir-measures cannot read."""
         for measure in self.measures:
-            limit = _max_label(measure)
+            with name_measures_in_errors([measure]):  # ir-measures checks parameters here
+                limit = _max_label(measure)
             larger = np.flatnonzero(self._labels > limit)
             if len(larger) and function_of(measure) is None:
                 row = larger[0]
