@@ -171,6 +171,11 @@ def test_values_of_measures_without_a_known_range() -> None:
             "mean='harmonic': expected measures between 0 and 1, got ESL from 0 to inf; leave it out",
         ),
         (
+            long_frame({"a": VALUES}, "CRP"),  # without a limit on either side
+            {"mean": "geometric"},
+            "mean='geometric': expected measures between 0 and 1, got CRP from -inf to inf; leave it out",
+        ),
+        (
             long_frame({"a": VALUES}, "HelpfulMinusHarmful"),
             {"mean": "geometric"},
             "got HelpfulMinusHarmful from -1 to 1",

@@ -208,7 +208,7 @@ def aggregate(
     for label, values in perquery.groupby("measure")["value"]:
         limits[str(label)] = _limits(known[str(label)], values, str(label) in unit_scores)
     if mean != "arithmetic":
-        _check_mean(mean, perquery, known, limits, over)
+        _check_mean(mean, perquery, known, over)
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
         low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
         limits = dict.fromkeys(limits, (low, high))
@@ -277,7 +277,6 @@ def _check_mean(
     mean: str,
     perquery: pd.DataFrame,
     known: Mapping[str, AnyMeasure | None],
-    limits: Mapping[str, tuple[float, float]],
     over: str | None,
 ) -> None:
     """Check that a geometric or harmonic mean is defined for all measures of a long frame.
@@ -290,8 +289,6 @@ def _check_mean(
         The long frame.
     known : mapping of str to Measure or None
         The measures by label.
-    limits : mapping of str to tuple of float
-        The ranges of the measures by label, see `_limits`.
     over : str or None
         The column of seeds or folds.
 
@@ -310,9 +307,10 @@ def _check_mean(
         remedy = f"leave it out, as in perquery[perquery['measure'] != {str(label)!r}], or omit mean="
         if not aggregate_is_mean(measure):
             raise MultiAspectError(f"mean={mean!r}: {label} is not averaged over topics; {remedy}")
-        low, high = limits[str(label)]
-        if np.isinf([low, high]).all():  # unknown
-            low, high = values.min(), values.max()
+        low, high = values.min(), values.max()
+        stated = _stated_range(measure)
+        if stated is not None:
+            low, high = min(low, stated[0]), max(high, stated[1])
         if low < -_ROUNDING or high > 1 + _ROUNDING:
             raise MultiAspectError(
                 f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to {high:g}; {remedy}"
@@ -437,13 +435,21 @@ def _interval(
 def _limits(measure: AnyMeasure | None, values: pd.Series[float], is_score: bool) -> tuple[float, float]:
     """Return the range of a measure or score, infinite if unknown or values are not in it, such as percentages."""
     low, high = (0.0, 1.0) if is_score and measure is None else (-math.inf, math.inf)
-    if supports(measure):
-        low, high = measure.range
-    elif measure is not None and (adapter := adapter_of(measure)) is not None:
-        low, high = adapter.RANGE
+    stated = _stated_range(measure)
+    if stated is not None:
+        low, high = stated
     if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
         return (-math.inf, math.inf)
     return low, high
+
+
+def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
+    """Return the minimum and maximum that a measure states, None if it is unknown or states none."""
+    if supports(measure):
+        own_range: tuple[float, float] = measure.range
+        return own_range
+    adapter = None if measure is None else adapter_of(measure)
+    return None if adapter is None else adapter.RANGE
 
 
 def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
