@@ -93,7 +93,10 @@ BAD_FILES = {
     "open quotes": (f'{HEADER}q1\t"d\t1\nq1\td"\t1\n', [":3: ", "a field in quotes that spans several lines"]),
     "conflict": (f"{HEADER}q1\td1\t1\nq1\td1\t2\n", ["query q1, document d1, got different labels"]),
     "header only": (HEADER, ["the file is empty"]),
-    "saved index": (f"\t{HEADER}0\tq1\td1\t1\n", ["expected a name for each column", "index=False"]),
+    "a column without a name": (
+        "query-id\tcorpus-id\t\tscore\nq1\td1\t0\t1\n",
+        ["expected a name for each column"],
+    ),
     "blanks in the header": (TSV.replace("query-id", " query-id"), [":1: expected 4 fields"]),
     "a line of a run": (f"{TSV}q\td\t0.5\n", [r"got '0\.5' \(query q, document d\)", QUESTION]),
     "repeated column": ("query-id\tcorpus-id\tscore\tscore\nq\td\t1\t2\n", ["expected distinct column names"]),

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import pt_multiaspect as ma
-from pt_multiaspect import MultiAspectError
+from pt_multiaspect import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.collection import Judgments, Rankings
 from pt_multiaspect.collection import run as run_module
 from pt_multiaspect.collection.run import Run
@@ -162,7 +162,8 @@ def test_columns_of_qrels_files() -> None:
         {"relevance": parquet({**IDS, "label": [1, 0, 2]}), "trust": parquet({**IDS, "label": [3, 1, 2]})}
     )
     assert table[["label", "trust"]].to_numpy().tolist() == [[1, 3], [0, 1], [2, 2]]
-    index = ma.read_qrels(parquet({**IDS, "label": [1, 0, 2], "__index_level_0__": [4, 8, 9]}))
+    with pytest.warns(MultiAspectWarning, match="the column __index_level_0__ is left out"):
+        index = ma.read_qrels(parquet({**IDS, "label": [1, 0, 2], "__index_level_0__": [4, 8, 9]}))
     assert list(index.columns) == ["qid", "docno", "label"]
     repeated = ma.read_qrels(parquet({"qid": ["q1"] * 3, "docno": ["a", "b", "a"], "label": [1, 0, 1]}))
     assert repeated["docno"].tolist() == ["a", "b"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from enum import Enum
 from numbers import Number
 from typing import Any
@@ -59,6 +59,40 @@ NOT_ASPECTS = (
 
 #: The column that marks documents a user already knows; an aspect only if selected.
 KNOWN = "known"
+
+#: The name of a first column whose header is empty, as pandas and R write row indexes.
+NO_NAME = "(without a name)"
+
+#: Names that pandas, Polars, R and databases give to columns with the number of a row.
+_ROW_NUMBERS = re.compile(
+    rf"{re.escape(NO_NAME)}|unnamed: \d+(\.\d+)?(_level_\d+)?|index|level_\d+|__index_level_\d+__|"
+    r"row_nr|row_index|rowid|\.\.\.1",
+    re.IGNORECASE,
+)
+
+
+def _spelling(name: str) -> str:
+    """Return a name of a column without case and separators."""
+    return re.sub(r"[-_ ]", "", name).lower()
+
+
+#: The spellings of columns that identify a judgment.
+_IDS = {_spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
+
+
+def added_columns(names: Iterable[Hashable]) -> list[str]:
+    """Return the names of columns that are not labels: row indexes, and ids in another spelling."""
+    texts = [name for name in names if isinstance(name, str) and name not in NOT_ASPECTS]
+    return [name for name in texts if _ROW_NUMBERS.fullmatch(name) or _spelling(name) in _IDS]
+
+
+def warn_of_added_columns(names: Sequence[str], what: str, selection: str) -> None:
+    """Warn that columns are left out of the aspects; `selection` is how to select them."""
+    if len(names) == 1:
+        subject = f"the column {names[0]} is left out of the aspects, as it looks like a row index or an id"
+    else:
+        subject = f"the columns {choices(names)} are left out of the aspects, as they look like row indexes or ids"
+    warn_once(f"{what}: {subject}. Drop it where it was added, or select the aspects{selection}")
 
 
 def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> None:

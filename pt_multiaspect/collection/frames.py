@@ -25,15 +25,14 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     Parameters
     ----------
     obj : object
-        A DataFrame of pandas (returned unchanged, if no column is left out) or Polars, a Table of PyArrow, or any
+        A DataFrame of pandas (returned unchanged) or Polars, a Table of PyArrow, or any
         object with columns and ``to_pandas()``, such as a dataset of Hugging Face.
 
     Returns
     -------
     pandas.DataFrame or None
         None if `obj` is not a data frame, such as an array, a dict or a list. Numeric columns keep
-        their types; missing values are NaN or None; columns of bytes become text if they are UTF-8. A row index
-        that pandas has saved is left out.
+        their types; missing values are NaN or None; columns of bytes become text if they are UTF-8.
 
     Raises
     ------
@@ -50,13 +49,10 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     0  q1      2
     """
     if isinstance(obj, pd.DataFrame):
-        frame = obj
-    elif is_frame(obj):
-        frame = _decode_columns(_convert_frame(obj))
-    else:
-        return None
-    saved = [is_saved_index(name) for name in frame.columns]
-    return frame.loc[:, np.logical_not(saved)] if any(saved) else frame
+        return obj
+    if is_frame(obj):
+        return _decode_columns(_convert_frame(obj))
+    return None
 
 
 def as_pandas(obj: Any) -> Any:

@@ -28,12 +28,14 @@ from .columns import (
     DOCUMENT_COLUMNS,
     NOT_ASPECTS,
     QUERY_COLUMNS,
+    added_columns,
     check_distinct_columns,
     id_column,
     is_numeric,
     text_remedy,
     texts_among_numbers,
     texts_like_labels,
+    warn_of_added_columns,
 )
 from .long_judgments import JUDGE, criterion_names
 
@@ -203,7 +205,11 @@ def _read_wide(
     frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
 ) -> dict[str, CriterionLabels]:
     """Return the labels of rows with one column per criterion."""
-    named = [(aspect_name(column), frame[column]) for column in frame.columns if column not in (*NOT_ASPECTS, *own)]
+    added = added_columns(frame.columns) if spec is None else []
+    if added:
+        warn_of_added_columns(added, what, f", as in {parameter('aspects', ['criterion'])}")
+    left_out = (*NOT_ASPECTS, *own, *added)
+    named = [(aspect_name(column), frame[column]) for column in frame.columns if column not in left_out]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
     columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
     for name, column in named if spec is None else ():

@@ -39,6 +39,7 @@ from .columns import (
     NOT_ASPECTS,
     QUERY_COLUMNS,
     SUBTOPIC_COLUMNS,
+    added_columns,
     check_distinct_columns,
     doubt,
     grade_booleans,
@@ -49,6 +50,7 @@ from .columns import (
     read_labels,
     text_remedy,
     texts_like_labels,
+    warn_of_added_columns,
 )
 from .inputs import BY_QUERY, qrels_frame
 from .views import AspectView
@@ -396,9 +398,14 @@ class Judgments(Memo):
 
     @property
     def _possible_aspects(self) -> list[str]:
-        """The columns that neither identify a judgment nor mark known documents."""
+        """The columns that neither identify a judgment or row nor mark known documents."""
         names = [column for column in self._frame.columns if isinstance(column, str)]
-        return [column for column in names if column not in (*NOT_ASPECTS, KNOWN)]
+        left_out = (*NOT_ASPECTS, KNOWN, *self._added_columns())
+        return [column for column in names if column not in left_out]
+
+    def _added_columns(self) -> list[str]:
+        """Return the columns with row indexes and ids, which are aspects only if selected."""
+        return added_columns(self._frame.columns)
 
     def _aspect_column(self, name: str) -> str | None:
         candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
@@ -536,7 +543,10 @@ class Judgments(Memo):
         return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Warn about aspects that are unlikely to be labels, and about columns of text that may be labels."""
+        """Warn about columns that are left out, and about aspects that are unlikely to be labels."""
+        added = self._added_columns()
+        if added:
+            warn_of_added_columns(added, "qrels", _selection(names))
         for column, texts in self.text_columns.items():
             warn_once(
                 f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is not evaluated as "

@@ -40,6 +40,7 @@ RULES: tuple[Rule, ...] = (
     rules.find_missing_positives,
     rules.find_doubtful_columns,
     rules.find_text_columns,
+    rules.find_added_columns,
     rules.find_tied_scores,
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._numbers import spell
 from ..aspects import Aspect, Aspects
 from ..collection import AspectView, label_rules
-from ..collection.columns import doubt, text_mapping
+from ..collection.columns import added_columns, doubt, text_mapping
 from ..errors import number_of
 from ..integration.provider import supports
 from ..measures import On
@@ -168,6 +168,19 @@ def find_text_columns(figures: Figures) -> Iterator[Finding]:
             f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if the texts "
             "are labels, map them to numbers, the lowest grade to 0",
             f"qrels[{column!r}] = {text_mapping(column, texts)}",
+        )
+
+
+def find_added_columns(figures: Figures) -> Iterator[Finding]:
+    """Find columns that are left out, as they contain numbers of rows or ids."""
+    if not figures.judged.all_columns:
+        return
+    for column in added_columns(figures.judged.judgments.columns):
+        yield Finding(
+            "note",
+            column,
+            "looks like a row index or an id, so it is left out of the aspects, unless they are selected",
+            f"qrels = qrels.drop(columns={column!r})",
         )
 
 

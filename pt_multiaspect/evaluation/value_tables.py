@@ -13,6 +13,7 @@ import pandas as pd
 from .._numbers import read_json
 from .._typing import Floats, Objects
 from ..bases.strings import is_unknown_measure
+from ..collection.columns import NO_NAME
 from ..collection.frames import as_frame
 from ..collection.judged_answers import is_judged_answers
 from ..errors import MultiAspectError, choices, in_shell, number_of, shown
@@ -78,7 +79,8 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 def _text_table(text: Text) -> pd.DataFrame:
     """Return the cells of a csv, tsv or json file; of an empty frame, if it is another file."""
     if not is_json(text.data):
-        return read_delimited(text, "\t" if "\t" in first_line(text) else ",", drop_index=True)
+        separator = "\t" if "\t" in first_line(text) else ","
+        return read_delimited(text, separator).drop(columns=NO_NAME, errors="ignore")
     rows = read_json(text.data.decode(), text.name)
     if not isinstance(rows, list) or not all(
         isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows

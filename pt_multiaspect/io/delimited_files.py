@@ -57,7 +57,7 @@ def _split_header(line: str, separator: str) -> list[str]:
 
 def read_run_table(text: Text, separator: str) -> pd.DataFrame:
     """Read a run with all of its columns; scores and ranks are numbers, and other columns text."""
-    frame = read_delimited(text, separator, drop_index=True)
+    frame = read_delimited(text, separator).drop(columns=columns.NO_NAME, errors="ignore")
     _check_ids(text.name, frame, separator)
     for column in ("score", "rank"):
         if column in frame.columns:
@@ -113,7 +113,7 @@ def read_judgment_table(text: Text, separator: str) -> pd.DataFrame:
         if lines is not None:
             query, document = ids
             return lines.frame().rename(columns={"qid": query, "docno": document})[names]
-    frame = read_delimited(text, separator, drop_index=True)
+    frame = read_delimited(text, separator)
     _check_ids(text.name, frame, separator)
     for column in frame.columns:
         if column not in (*_QUERIES, *_DOCUMENTS, *columns.NOT_ASPECTS):
@@ -227,7 +227,7 @@ def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | No
     return None if lines is None else lines.frame().rename(columns={"qid": query, "docno": document})
 
 
-def read_delimited(text: Text, separator: str, *, drop_index: bool = False) -> pd.DataFrame:
+def read_delimited(text: Text, separator: str) -> pd.DataFrame:
     """Read a table whose fields may be in quotes, as Python's module csv writes them.
 
     Parameters
@@ -236,13 +236,12 @@ def read_delimited(text: Text, separator: str, *, drop_index: bool = False) -> p
         The content of the file.
     separator : str
         The character between fields.
-    drop_index : bool, default False
-        Whether to leave out a first column without a name, by which pandas writes the index of a frame.
 
     Returns
     -------
     DataFrame
-        Columns of strings, named by the header.
+        Columns of strings, named by the header. A first column without a name, as pandas writes an index, has the
+        name NO_NAME.
 
     Raises
     ------
@@ -279,8 +278,8 @@ def read_delimited(text: Text, separator: str, *, drop_index: bool = False) -> p
     if not rows:
         raise MultiAspectError(f"{text.name}: the file is empty; expected a header and rows")
     header, *rows = rows
-    if drop_index and not header[0]:
-        header, rows = header[1:], [row[1:] for row in rows]
+    if not header[0]:
+        header[0] = columns.NO_NAME
     if not all(header):
         raise MultiAspectError(
             f"{text.name}: expected a name for each column, got none for column {header.index('') + 1}; without "

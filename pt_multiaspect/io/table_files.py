@@ -12,7 +12,7 @@ import pandas as pd
 from ..collection import Run, columns
 from ..collection.frames import as_frame, is_saved_index
 from ..collection.run import name_run_in_errors
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, parameter
 from ..strings.identifiers import identifiers
 from .trec_lines import lookalike_hint
 
@@ -55,9 +55,8 @@ def read_parquet(name: str, data: bytes) -> Any:
         table.validate(full=True)
     except Exception as error:  # PyArrow has several classes of errors
         raise MultiAspectError(f"{name}: a damaged Parquet file: {' '.join(str(error).split())}") from error
-    kept = [position for position, column in enumerate(table.column_names) if not is_saved_index(column)]
-    # Without the metadata of pandas, which would restore a column as index. Saved indexes are not labels.
-    return table.replace_schema_metadata(None).select(kept)
+    # Without the metadata of pandas, which would restore a column as index.
+    return table.replace_schema_metadata(None)
 
 
 def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
@@ -72,7 +71,8 @@ def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
 def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
     ids_and_scores = (*columns.RUN_QUERY_COLUMNS, *columns.DOCUMENT_COLUMNS, "score")
-    others = [column for column in as_frame(table, name).columns if column not in ids_and_scores]
+    names = [column for column in as_frame(table, name).columns if not is_saved_index(column)]
+    others = [column for column in names if column not in ids_and_scores]
     run = run_of_table(name, table, others)
     result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
     first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]
@@ -152,7 +152,11 @@ def labels_of_table(
 def _label_columns(name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str] | None) -> dict[str, str]:
     """Return the column of the result for each label column of a file; see `labels_of_table`."""
     if by_aspect is None:
-        names = [column for column in frame.columns if column not in columns.NOT_ASPECTS]
+        added = columns.added_columns(frame.columns)
+        if added:
+            columns.warn_of_added_columns(added, name, f", as in {parameter('aspects', ['relevance', '…'])}")
+        others = (*columns.NOT_ASPECTS, *added)
+        names = [column for column in frame.columns if column not in others]
         label_columns = {column: "label" if column == "relevance" else column for column in names}
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(

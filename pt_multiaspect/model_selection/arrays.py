@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, added_columns, warn_of_added_columns
 from ..collection.frames import plain_column, to_pandas
-from ..errors import MultiAspectError, choices, number_of
+from ..errors import MultiAspectError, choices, number_of, parameter
+from ..integration.provider import supports
 
 
 def fill_masked(values: object) -> NDArray[Any]:
@@ -98,13 +99,13 @@ def label_frame(
     declared = parse_aspects(aspects)
     frame = to_pandas(y)
     if frame is not None:
-        return _select_labels(frame, declared)
+        return _select_labels(frame, declared, measure)
     array = _label_array(y)
     names = _column_names(y, array.shape[1], declared, measure, columns)
     return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)
 
 
-def _select_labels(frame: pd.DataFrame, declared: AspectSpec) -> pd.DataFrame:
+def _select_labels(frame: pd.DataFrame, declared: AspectSpec, measure: Any) -> pd.DataFrame:
     """Return the columns of the declared aspects, or of all; a column of documents becomes the index."""
     documents = next((frame[name] for name in DOCUMENT_COLUMNS if name in frame.columns), None)
     frame = frame.drop(columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns])
@@ -114,9 +115,22 @@ def _select_labels(frame: pd.DataFrame, declared: AspectSpec) -> pd.DataFrame:
         raise MultiAspectError(
             f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
         )
-    if declared is not None:
-        frame = frame[list(declared)]
-    return frame if documents is None else frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+    labels = _drop_added_columns(frame, measure) if declared is None else frame[list(declared)]
+    return labels if documents is None else labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+
+
+def _drop_added_columns(frame: pd.DataFrame, measure: Any) -> pd.DataFrame:
+    """Return labels without row indexes and ids, unless the measure names them as aspects."""
+    required: Sequence[str] = ()
+    evaluates_all = measure is None
+    if supports(measure):
+        required = measure.required_aspects
+        evaluates_all = measure.is_multi_aspect and measure.spec is None
+    added = [name for name in added_columns(frame.columns) if name not in required]
+    labels = frame.drop(columns=added)
+    if added and evaluates_all:
+        warn_of_added_columns(added, "y", f", as in {parameter('aspects', list(labels.columns))}")
+    return labels
 
 
 def _label_array(y: object) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .._typing import Objects
 from ..collection.columns import RUN_QUERY_COLUMNS
-from ..collection.frames import to_pandas
+from ..collection.frames import is_saved_index, to_pandas
 from ..errors import MultiAspectError, choices, shown, warn
 from .arrays import fill_masked
 
@@ -19,10 +19,10 @@ _FEWEST_QUERIES = 10
 
 
 def read_features(X: Any) -> Any:
-    """Return the features as a pandas frame without the column qid, or as an array."""
+    """Return the features as a pandas frame without the columns qid and of a saved index, or as an array."""
     frame = to_pandas(X)
     if frame is not None:
-        return frame.drop(columns="qid") if "qid" in frame.columns else frame
+        return frame[[column for column in frame.columns if column != "qid" and not is_saved_index(column)]]
     rows = X if hasattr(X, "shape") else fill_masked(X)
     if not rows.shape:
         raise MultiAspectError(f"X: expected one row of features per document, got {shown(X)}")

@@ -41,6 +41,9 @@ class RowJudgments(Judgments):
         #: Whether documents have names, which may be repeated.
         self.has_documents = documents is not None
 
+    def _added_columns(self) -> list[str]:
+        return []  # the labels of rows are selected before
+
     @cached_property
     def _earliest_pair(self) -> Ints:
         """The first of the judged pairs with the query and the document of each judged pair."""
