@@ -309,8 +309,8 @@ def _check_mean(
             raise MultiAspectError(f"mean={mean!r}: {label} is not averaged over topics; {remedy}")
         low, high = values.min(), values.max()
         stated = _stated_range(measure)
-        if stated is not None:
-            low, high = min(low, stated[0]), max(high, stated[1])
+        if stated is not None and (stated[0] < 0 or stated[1] > 1):
+            low, high = stated
         if low < -_ROUNDING or high > 1 + _ROUNDING:
             raise MultiAspectError(
                 f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to {high:g}; {remedy}"
