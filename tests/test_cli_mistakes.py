@@ -315,6 +315,12 @@ NAMED = [
     ("weightings -m CAM --aspects scales.json --at-least trust=1 runs", "--at-least: expected aspects (relevance"),
     ("weightings -m AP runs", "-m: expected a mean over aspects"),
     ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
+    ("weightings --values values.csv", "name those of the aspects by -m"),
+    ("answers texts.csv", "if it does, declare the scales of the criteria only, with --aspects FILE\n"),
+    (
+        "robustness -m CAM --aspects scales.json --judges judges.csv runs",
+        "expected a column value, got the columns qid, docno, judge, criterion, score; rename one\n",
+    ),
 ]
 
 
@@ -326,12 +332,15 @@ def test_messages_of_the_package_name_options(cli, trec_files, line, expected):
     (trec_files / "times.txt").write_text(f"{judged}\nq0 0 late 20000000")
     (trec_files / "two.txt").write_text("q0 0 d00 1 1\n")
     (trec_files / "g.csv").write_text("docno,group\nd00,a\n")
+    (trec_files / "values.csv").write_text("name,qid,measure,value\na,q0,AP,1\na,q0,RR,1\n")
+    (trec_files / "texts.csv").write_text("topic,system,clear,answer\nq0,mine,0.5,12\n")
+    (trec_files / "judges.csv").write_text("qid,docno,judge,criterion,score\nq0,d00,x,relevance,1\n")
     row = '{"topic": "%s", "system": "mine", "criterion": "clear", "score": 4}\n'
     (trec_files / "judged.jsonl").write_text(row % "q0" + row % "q1")
     (trec_files / "foreign").mkdir()
     (trec_files / "foreign" / "mine.npz").write_bytes(b"")
     arguments = shlex.split(line)
-    without = arguments[0] in WITHOUT_QRELS or "--qrels" in line
+    without = arguments[0] in WITHOUT_QRELS or "--qrels" in line or "--values" in line
     _, _, err = cli(*arguments, qrels=()) if without else cli(*arguments)
     assert expected in err
 

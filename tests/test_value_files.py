@@ -267,7 +267,7 @@ def test_a_topic_all_is_not_written(cli, trec_files, format):
         (
             "tot",
             "a q1 map .5\na all map .5\n",
-            [":2: expected lines `run measure topic value`", "use another format="],
+            [":2: expected lines `run measure topic value`", "name another format"],
         ),
         ("ir_measures", "map\t0.5\n", ["got 2 fields", "--by_query prints values of topics"]),
         ("ir_measures", "a q1 map .5\nq1 map .5\n", [":2:", "got 3 fields"]),

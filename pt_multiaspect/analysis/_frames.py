@@ -148,11 +148,11 @@ class OrientedValues:
 
 
 def read_oriented(
-    perquery: pd.DataFrame, measures: object, function: str, *, as_given: bool = False, least: int = 2
+    perquery: pd.DataFrame, measures: object, function: str, *, as_given: bool = False
 ) -> OrientedValues:
     """Select measures of a long frame, as `select_measures`, convert it, as `matrix`, and apply `directions`."""
     rows, by_label = select_measures(perquery, measures)
-    values, names, qids, labels = matrix(rows, as_given=as_given, least=least)
+    values, names, qids, labels = matrix(rows, as_given=as_given)
     known = _known_measures(rows, labels, by_label)
     signs = directions(rows, values, labels, known, function)
     return OrientedValues(values * signs, signs, names, qids, labels, known)

@@ -67,7 +67,7 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
     return _material(perquery, known, label, aspects, others)
 
 
-def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any = None) -> Material:
+def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any) -> Material:
     """Evaluate the measure, its aspects and its variants, each once; each pipeline runs once."""
     check_all_topics(measure, "robustness compares the same topics by all variants")
     given_runs = NamedRuns.read(runs, topics, progress=False)

@@ -13,7 +13,7 @@ from .._typing import Floats
 from .._validation import real
 from ..aspects import Aspects
 from ..collection import Judgments
-from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown, shown
+from ..errors import MultiAspectError, choices, parameter, refuse_single, refuse_unknown, shown
 from ..evaluation import evaluate
 from ..integration.parsing import parse_one
 from ..kernels.weightings import positive_fraction, simplex_points
@@ -107,7 +107,8 @@ def find_labels_of_aspects(mean: AspectMean, known: Mapping[str, Any]) -> dict[s
     if len(labels) < 2 or is_repeated or has_several_bases:
         raise MultiAspectError(
             "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), with the base and "
-            f"the scales of {mean}, got {choices(known)}; name those of the aspects by measures=[...]"
+            f"the scales of {mean}, got {choices(known)}; name those of the aspects "
+            f"by {parameter('measures')}"
         )
     return labels
 

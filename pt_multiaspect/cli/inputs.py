@@ -129,7 +129,7 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
 
 
-def read_runs(items: Sequence[str], qrels: Sequence[str] = ()) -> dict[str, object]:
+def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
     """Return the runs by name: their paths, and the content of standard input.
 
     Parameters
@@ -281,7 +281,7 @@ def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] |
 
 
 def read_measures(
-    requested: Requested, aspects: Aspects | None, qrels: pd.DataFrame | None = None
+    requested: Requested, aspects: Aspects | None, qrels: pd.DataFrame
 ) -> Mapping[str, ir_measures.Measure]:
     """Parse measures, and set the scales of those that declare none.
 
@@ -291,8 +291,8 @@ def read_measures(
         The measures (see `parse_list`) or labels of the suite, and the suite.
     aspects : Aspects or None
         The scales. Single-aspect measures of this package use the scale of relevance.
-    qrels : DataFrame, optional
-        The judgments, whose columns the aspects must match; not checked if None.
+    qrels : DataFrame
+        The judgments, whose columns the aspects must match.
 
     Returns
     -------
@@ -314,8 +314,7 @@ def read_measures(
     texts = [text for text in requested.texts if text not in suite_labels]
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
-        judged = list(aspects or ()) if qrels is None else judged_aspects(qrels)
-        measures = with_aspects(parse_list(texts), aspects, judged, "--aspects")
+        measures = with_aspects(parse_list(texts), aspects, judged_aspects(qrels), "--aspects")
     if chosen is not None:
         kept = {label: measure for label, measure in chosen.items() if not suite_labels or label in suite_labels}
         refuse_taken(measures, kept, "a measure of the suite")

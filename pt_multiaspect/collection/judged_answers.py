@@ -14,6 +14,7 @@ from ..aspects import AspectSpec, aspect_name
 from ..errors import (
     MultiAspectError,
     choices,
+    in_shell,
     parameter,
     refuse_none,
     refuse_repeated,
@@ -226,9 +227,12 @@ def _read_wide(
     for name in columns if spec is None else ():
         if name in _ANSWERS and not pd.api.types.is_numeric_dtype(columns[name].dtype):
             others = [criterion for criterion in columns if criterion != name]
+            remedy = f"select the criteria, as in {parameter('aspects', others or ['criterion'])}"
+            if in_shell():
+                remedy = f"declare the scales of the criteria only, with {parameter('aspects')} FILE"
             warn_once(
                 f"{what}: the column {name} contains numbers that are stored as text, and is a criterion, but may "
-                f"contain the answers; if it does, select the criteria, as in aspects={others or ['criterion']!r}"
+                f"contain the answers; if it does, {remedy}"
             )
     refuse_unknown(spec or (), columns, "columns of criteria", what)
     if not columns:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._typing import Bools, Floats, Ints
 from ..aspects import Aspects
-from ..errors import MultiAspectError, choices, errors_of, refuse_none, tally
+from ..errors import MultiAspectError, choices, errors_of, in_shell, parameter, refuse_none, tally
 from ..strings.texts import Texts
 from .judgments import Judgments
 from .rankings import Rankings
@@ -146,11 +146,13 @@ class _Donors:
         known = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade >= 0)
         missing = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade < 0)
         topic = universe.qids[universe.pool_query[rows[0]]]
+        remedy = "evaluate with gate=, so that nothing is missing"
+        if not in_shell():
+            remedy += f"; otherwise, pass judgments of a model as {parameter('labels')}"
         return MultiAspectError(
             f"expected documents with labels of all aspects and similar ones of {known or 'any'}, from which to "
             f"draw {missing}, got none for document {universe.docnos[rows[0]]} of topic {topic} "
-            f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, evaluate with "
-            "gate=, so that nothing is missing; otherwise, pass judgments of a model as labels="
+            f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, {remedy}"
         )
 
 

@@ -18,6 +18,7 @@ from ..aspects.aspect import infer_grades, unjudged_codes
 from ..errors import (
     MultiAspectError,
     choices,
+    in_shell,
     number_of,
     parameter,
     refuse_none,
@@ -255,9 +256,11 @@ def _read_table(frame: object, criterion: str, value: str, judge: str | None) ->
     columns = [criterion, value, *([] if judge is None else [judge])]
     for name, column in {"criterion": criterion, "value": value}.items():
         if column == name and name not in table.columns:
+            remedy = "rename one"
+            if not in_shell():
+                remedy += f", or pass its name as {parameter(name)}"
             raise MultiAspectError(
-                f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; rename one, or pass "
-                f"its name as {name}="
+                f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; {remedy}"
             )
     refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
     refuse_repeated(columns, "columns", _WHAT)

@@ -76,7 +76,6 @@ class Plan:
         self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
         #: The columns of runs that measures read besides queries, documents and scores.
         self.run_columns = run_inputs(others)
-        self.average_over = average_over
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
 

@@ -207,7 +207,7 @@ def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
     if is_topic.all() and is_all.any():
         number, line, _ = lines[int(is_all.argmax())]
         raise MultiAspectError(
-            f"{text.name}:{number}: expected {layout}, got the measure all: {excerpt(line)}; use another format="
+            f"{text.name}:{number}: expected {layout}, got the measure all: {excerpt(line)}; name another format"
         )
     if not is_topic.any():
         raise MultiAspectError(

@@ -231,15 +231,12 @@ def text_size(ax: Axes, n_rows: int = 1) -> float:
     return float(np.clip(min(width / 32, 0.8 * height / n_rows), 6, SMALL))
 
 
-def add_colour_bar(
-    ax: Axes, image: Any, text: str, ticks: list[float], write: Callable[[float], str] | None = None
-) -> None:
-    """Add a colour bar with these ticks, formatted by `write` or by matplotlib."""
+def add_colour_bar(ax: Axes, image: Any, text: str, ticks: list[float], write: Callable[[float], str]) -> None:
+    """Add a colour bar with these ticks, formatted by `write`."""
     figure = ax.get_figure()
     assert figure is not None
     bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02, aspect=18, ticks=ticks)
-    if write is not None:
-        bar.set_ticks(ticks, labels=[write(tick) for tick in ticks])
+    bar.set_ticks(ticks, labels=[write(tick) for tick in ticks])
     bar.set_label(text, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
     bar.outline.set_visible(False)

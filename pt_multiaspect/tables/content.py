@@ -205,7 +205,7 @@ class Comparisons:
         signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
         tests = compare_with_baseline(perquery, names, test=test, correction=correction, alpha=alpha, by=by)
         # Tukey's test has a level of its own, for all pairs of systems.
-        detectable = {} if test == "tukey" else _detectable_differences(perquery, names, correction, alpha)
+        detectable = {} if test == "tukey" else _median_detectable(perquery, names, correction, alpha)
         return cls(tests, signs, test, correction, alpha, detectable)
 
     def notes(
@@ -243,7 +243,7 @@ class Comparisons:
         return {key: "".join(group) for key, group in signs.groupby([rows[key] for key in keys], sort=False)}
 
 
-def _detectable_differences(
+def _median_detectable(
     perquery: pd.DataFrame, baselines: list[str], correction: str | None, alpha: float
 ) -> dict[str, float]:
     """Return the median detectable difference of the measures that are averaged, where differences vary."""

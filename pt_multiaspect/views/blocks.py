@@ -162,7 +162,6 @@ def records_table(
     names: Sequence[str],
     cells: Mapping[str, str | Callable[[Any], Cell | str]],
     *,
-    elsewhere: str = "",
     most: int | None = None,
 ) -> Table:
     """Return one row per row of a frame.
@@ -175,8 +174,8 @@ def records_table(
         The first columns, of those that the frame has.
     cells : mapping of str to str or callable
         By head, the column of the numbers or of the flags, or a function of the row.
-    elsewhere, most : str, int, optional
-        As for `Table`; by default, all rows are drawn.
+    most : int, optional
+        The maximum number of rows that are drawn, by default all.
     """
 
     def cell(row: Any, content: str | Callable[[Any], Cell | str]) -> Cell | str:
@@ -193,7 +192,7 @@ def records_table(
         for row in frame.to_dict("records")
     ]
     columns = [*(Column(name, left=True, shorten=12) for name in names), *map(Column, cells)]
-    return Table(columns, rows, elsewhere=elsewhere, most=len(rows) if most is None else most)
+    return Table(columns, rows, most=len(rows) if most is None else most)
 
 
 def with_interval(row: Any, value: str, low: str = "low", high: str = "high") -> Cell:
