@@ -568,17 +568,13 @@ CRITERIA: dict[str, tuple[tuple[Any, ...], object, str]] = {
     ),
     "above 1": ((1.01, 0.5), None, r"expected a number in \[0, 1\] in faithful"),
     "negative": ((0.5, -0.1), None, r"expected a number in \[0, 1\] in complete"),
-    "NaN": ((math.nan, 0.5), None, r"in faithful for a on topic q1, got nan .*Leave out topics"),
+    "NaN": ((math.nan, 0.5), None, "expected labels of faithful, got none; leave the criterion out"),
     "infinite": ((math.inf, 0.5), None, r"expected a number in \[0, 1\] in faithful"),
     "text": (("high", 1), ["faithful"], r"in faithful for a on topic q1, got 'high'"),
     "no grade": ((3.5, 0.5), {"faithful": 5}, r"expected a grade of faithful \(0, 1, 2, 3, 4, 5, lowest first\)"),
     "below the lowest grade": ((-1, 0), {"faithful": 5}, "expected a grade of faithful .* got -1"),
-    "not judged": ((-1, 0), {"faithful": {"grades": [0, 1], "unjudged": [-1]}}, "expected a grade of faithful"),
-    "grade NaN": (
-        (math.nan, 0),
-        {"faithful": 5},
-        r"expected a grade of faithful .* got nan \(1 such value in all\); correct",
-    ),
+    "not judged": ((-1, 0), {"faithful": {"grades": [0, 1], "unjudged": [-1]}}, "expected labels of faithful"),
+    "grade NaN": ((math.nan, 0), {"faithful": 5}, "expected labels of faithful, got none"),
     "unknown": ((0, 0), ["fluent"], "expected columns of criteria .* got fluent"),
 }
 
@@ -726,10 +722,10 @@ def test_scores_in_an_object_and_queries_that_are_questions(tmp_path: Path) -> N
     alpha = ma.analysis.judge_agreement(wide.rename(columns={"question_id": "qid"}), aspects=ONE_TO_FIVE)
     pd.testing.assert_frame_equal(ma.analysis.judge_agreement(nested, aspects=ONE_TO_FIVE), alpha)
     assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(ma.describe(wide, aspects=ONE_TO_FIVE))
-    # An answer without an object has no label, which is an error as elsewhere.
+    # An answer without an object has no label, and no value, as elsewhere.
     missing = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "scores": [{"x": 1}, None]})
-    with pytest.raises(MultiAspectError, match=r"in x for s on topic q2, got nan"):
-        ma.answers.from_criteria(missing)
+    with pytest.warns(MultiAspectWarning, match=r"1 of 2 labels are missing \(s 1\) on 1 topic \(q2\)"):
+        assert ma.answers.from_criteria(missing)["qid"].tolist() == ["q1"]
     # In a rubric, the id is that of a question; in a frame with topics, too.
     rubric = pd.DataFrame({"question_id": ["a", "b"], "name": "s", "weight": 1, "met": [True, False]})
     with pytest.raises(MultiAspectError, match="qid or query_id or topic or topic_id, got"):
@@ -752,7 +748,8 @@ def test_a_failed_label_is_left_out_if_the_judge_gave_another() -> None:
         ("q", "s", "x", 2, 1), ("q", "s", "x", None, 2), ("q", "s", "x", -1, 3), more=("repetition",)
     )
     aspects = {"x": Aspect([0, 1, 2], unjudged=[-1])}
-    assert ma.answers.from_criteria(rows, aspects=aspects)["value"].tolist() == [1.0]
+    with pytest.warns(MultiAspectWarning, match=r"2 of 3 labels are missing \(s 2\) on 1 topic \(q\)$"):
+        assert ma.answers.from_criteria(rows, aspects=aspects)["value"].tolist() == [1.0]
     with pytest.raises(MultiAspectError, match=r"expected a grade of x .* for s on topic q, got -1"):
         ma.answers.from_criteria(rows, aspects={"x": 2})
 
@@ -813,14 +810,6 @@ JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no criterion": (
         lambda: pd.DataFrame({"qid": ["q"], "name": ["s"], "text": ["t"]}),
         "one per criterion, or the columns criterion and score, .* rename them",
-    ),
-    "no label of an answer": (
-        lambda: judged_rows(ROW, ("q2", "s", "y", 1, "a"), ("q1", "s", "y", 1, "a")),
-        r"expected a label of x for s on topic q2, got none \(1 such answer in all\)",
-    ),
-    "a missing label": (
-        lambda: judged_rows(ROW, ("q2", "s", "x", None, "a")),
-        "in x for s on topic q2 by judge a, got nan",
     ),
     "a label in words": (
         lambda: judged_rows((*ROW[:3], "yes", "a")),
@@ -1202,8 +1191,9 @@ def test_columns_of_other_types() -> None:
         for form in (perquery, perquery.convert_dtypes(), pl.DataFrame(perquery), (None, perquery)):
             combined = ma.answers.combine(form, "CAM")
             assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
-    with pytest.raises(MultiAspectError, match="in faithful for b on topic q1, got <NA>"):
-        ma.answers.from_criteria(plain.assign(faithful=pd.array([0.5, None], dtype="Float64")))
+    with pytest.warns(MultiAspectWarning, match=r"1 of 4 labels are missing \(b 1\)"):
+        perquery = ma.answers.from_criteria(plain.assign(faithful=pd.array([0.5, None], dtype="Float64")))
+    assert perquery["measure"].tolist() == ["faithful", "complete", "complete"]
 
 
 @pytest.mark.parametrize("case", range(9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import Aspect
+from pt_multiaspect.cli import main
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
+from pt_multiaspect.views import text_of
 
 FIVE = {"faithful": [1, 2, 3, 4, 5]}
 
@@ -122,3 +125,163 @@ def test_truth_values_are_the_grades_of_scales_of_two(grades: list[int]) -> None
         assert "truth values" not in str(ma.describe(frame))
     falling = {"faithful": Aspect([0, 1], greater_is_better=False)}
     assert ma.answers.from_criteria(frame, aspects=falling)["value"].tolist() == [0, 1, 1, 0]
+
+
+# --- kind: one way to say that a label is missing ---------------------------------------------------
+
+ROWS = [
+    ("q1", "a", 4, 5),
+    ("q1", "b", 2, 1),
+    ("q2", "a", 3, 4),
+    ("q2", "b", 5, 2),
+    ("q3", "a", 1, 1),
+    ("q3", "b", 2, 2),
+]
+SCALES = {name: [1, 2, 3, 4, 5] for name in ("faithful", "complete")}
+
+
+def with_gap(missing: object) -> pd.DataFrame:
+    """Return answers of which b has no label of faithful on q1."""
+    frame = pd.DataFrame(ROWS, columns=["qid", "name", "faithful", "complete"]).astype({"faithful": object})
+    frame.loc[1, "faithful"] = missing
+    return frame
+
+
+def with_code(code: object) -> dict[str, Any]:
+    return {name: {"grades": grades, "unjudged": [code]} for name, grades in SCALES.items()}
+
+
+def values_by_answer(values: pd.DataFrame) -> dict[tuple[str, str, str], float]:
+    return {(row.name, row.qid, row.measure): row.value for row in values.itertuples(index=False)}
+
+
+@pytest.mark.parametrize(
+    ("missing", "aspects"),
+    [
+        (None, SCALES),
+        (float("nan"), SCALES),
+        ("", SCALES),
+        (" ", SCALES),
+        ("N/A", with_code("N/A")),
+        ("could not judge", with_code("could not judge")),
+        (-1, with_code(-1)),
+        ("99", with_code("99")),
+    ],
+)
+@pytest.mark.parametrize("form", ["frame", "csv", "jsonl", "long"])
+def test_missing_labels_are_left_out_however_they_are_written(
+    missing: object, aspects: dict[str, Any], form: str, tmp_path: Path
+) -> None:
+    """null was accepted with several judges and refused with one; texts could not be declared."""
+    frame = with_gap(missing)
+    source: Any = frame
+    if form == "csv":
+        frame.to_csv(tmp_path / "judged.csv", index=False)
+        source = tmp_path / "judged.csv"
+    elif form == "jsonl":
+        frame.to_json(tmp_path / "judged.jsonl", orient="records", lines=True)
+        source = tmp_path / "judged.jsonl"
+    elif form == "long":
+        source = frame.melt(["qid", "name"], var_name="criterion", value_name="score")
+    with pytest.warns(MultiAspectWarning, match=r"1 of 12 labels are missing \(b 1\) on 1 topic \(q1\)"):
+        values = values_by_answer(ma.answers.from_criteria(source, aspects=aspects))
+    expected = values_by_answer(
+        ma.answers.from_criteria(pd.DataFrame(ROWS, columns=["qid", "name", *SCALES]), aspects=SCALES)
+    )
+    del expected["b", "q1", "faithful"]
+    assert values == expected
+
+
+def test_undeclared_texts_name_the_call_that_declares_them() -> None:
+    with pytest.raises(MultiAspectError) as caught:
+        ma.answers.from_criteria(with_gap("N/A"), aspects=SCALES)
+    call = "aspects={'faithful': {'grades': [1, 2, 3, 4, 5], 'unjudged': ['N/A']}}"
+    assert call in str(caught.value)
+    with pytest.raises(MultiAspectError, match=r"aspects=\{'faithful': \{'unjudged': \['N/A'\]\}\}"):
+        ma.answers.from_criteria(judged_frame(0.5, 0.7, 0.6, "N/A"))
+
+
+def test_describe_proposes_texts_as_codes() -> None:
+    description = ma.describe(with_gap("N/A"))
+    assert description.proposed["faithful"].unjudged == ("N/A",)
+    assert "labels are no numbers" in str(description)
+    again = ma.describe(with_gap("N/A"), aspects=with_code("N/A"))
+    assert "labels are no numbers" not in str(again)
+    assert "answers without a label" in str(again)
+
+
+def test_texts_are_codes_of_judges_and_qrels_too() -> None:
+    long = with_gap("N/A").melt(["qid", "name"], var_name="criterion", value_name="value")
+    long = long.rename(columns={"name": "docno"}).assign(judge="x")
+    wide = ma.from_long(long, aspects=with_code("N/A"))
+    assert wide["faithful"].isna().tolist() == [False, True, False, False, False, False]
+    with pytest.raises(MultiAspectError, match=r"Aspect\(unjudged=\['N/A'\]\)"):
+        ma.from_long(long, aspects=SCALES)
+    qrels = with_gap("N/A").rename(columns={"name": "docno"})
+    view = ma.Judgments(qrels).view("faithful", ma.Aspects(with_code("N/A")))
+    assert view.known.sum() == 5
+    with pytest.raises(MultiAspectError, match=r"Aspect\(unjudged=\['N/A'\]\)"):
+        ma.Judgments(qrels).view("faithful", ma.Aspects(SCALES))
+
+
+def test_codes_in_text_survive_files_and_names(tmp_path: Path) -> None:
+    scales = ma.Aspects(with_code("N/A"))
+    scales.to_file(tmp_path / "scales.json")
+    assert ma.Aspects.from_file(tmp_path / "scales.json") == scales
+    assert Aspect(unjudged=["x", 3, "-1", "N/A "]).unjudged == (-1, 3, "N/A", "x")
+    with pytest.raises(MultiAspectError, match="unjudged codes must not be grades"):
+        Aspect([0, 1], unjudged=["1"])
+    with pytest.raises(MultiAspectError, match="expected a sequence of numbers or texts"):
+        Aspect([0, 1], unjudged="N/A")
+
+
+def test_missing_labels_are_counted_over_all_criteria_and_in_every_data_set() -> None:
+    """The warning named the topics of the first criterion, and of the first data set in a process."""
+    frame = with_gap(None)
+    frame["complete"] = [5, 1, None, 2, None, 2]
+    text = r"3 of 12 labels are missing \(b 1, a 2\) on 3 topics \(q1, q2, q3\)"
+    with pytest.warns(MultiAspectWarning, match=text):
+        ma.answers.from_criteria(frame, aspects=SCALES)
+    other = frame.assign(complete=[4, 1, None, 2, None, 2])
+    with pytest.warns(MultiAspectWarning, match=text):
+        ma.answers.from_criteria(other, aspects=SCALES)
+    with no_warnings():
+        ma.answers.from_criteria(other, aspects=SCALES)
+
+
+def test_gaps_of_one_judge_are_counted_too() -> None:
+    rows = pd.concat([with_gap(None).assign(judge="x"), with_gap(3).assign(judge="y")])
+    with pytest.warns(MultiAspectWarning, match=r"1 of 24 labels are missing \(b 1\).*by different judges"):
+        values = values_by_answer(ma.answers.from_criteria(rows, aspects=SCALES))
+    assert values["b", "q1", "faithful"] == 0.5
+
+
+def test_a_criterion_without_labels_is_an_error() -> None:
+    with pytest.raises(MultiAspectError, match="expected labels of faithful, got none"):
+        ma.answers.from_criteria(judged_frame(None, None), aspects=FIVE)
+
+
+def test_the_shell_declares_codes_by_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with_gap("N/A").to_csv("judged.csv", index=False)
+    scales = json.dumps(SCALES)
+    assert main(["answers", "judged.csv", "--aspects", scales]) == 2
+    assert "declare --unjudged N/A" in capsys.readouterr().err
+    assert main(["answers", "judged.csv", "--aspects", scales, "--unjudged", "N/A", "-m", "CAM", "-o", "t.md"]) == 0
+    assert "labels are missing (b 1)" in capsys.readouterr().err
+    assert "Without 1 topic (q1), as labels are missing: b 1." in Path("t.md").read_text()
+    assert main(["describe", "--answers", "judged.csv", "--unjudged", "N/A", "--write-aspects", "s.json"]) == 0
+    assert "labels are no numbers" not in capsys.readouterr().out
+    assert ma.Aspects.from_file("s.json")["faithful"].unjudged == ("N/A",)
+
+
+def test_reports_name_the_missing_labels() -> None:
+    frame = with_gap(None)
+    with pytest.warns(MultiAspectWarning, match="labels are missing"):
+        values = ma.answers.from_criteria(frame, aspects=SCALES)
+    complete = values[values["qid"] != "q1"]
+    complete.attrs = values.attrs
+    report = ma.report(complete, answers=frame, aspects=SCALES, baseline="a")
+    assert "missing" in text_of(report._answers, 1000)

@@ -14,6 +14,7 @@ import pytest
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import judge_agreement
 from pt_multiaspect.cli import main
+from pt_multiaspect.errors import MultiAspectWarning
 from pt_multiaspect.views import decimals, text_of
 
 SCALES = ma.Aspects({"faithful": [1, 2, 3, 4, 5], "complete": [1, 2, 3, 4, 5]})
@@ -135,12 +136,16 @@ def test_judges_of_different_answers_have_no_difference() -> None:
 def test_missing_and_unjudged_labels_are_none() -> None:
     judged = labels().astype({"score": float})
     judged.loc[(judged["judge"] == "b") & (judged["topic"] == "q3"), "score"] = np.nan
-    text = said(judged, scores(judged))
-    assert "90 labels of 24 answers by 2 judges (a, b)." in text
+    missing = r"6 of 96 labels are missing \(long 2, short 2, third 2\) on 1 topic \(q3\)"
+    with pytest.warns(MultiAspectWarning, match=missing):
+        values = scores(judged)
+    text = said(judged, values)
+    assert "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)." in text
     assert "b not all answers" in text
     coded = ma.Aspects({name: ma.Aspect([1, 2, 3, 4, 5], unjudged=[-9]) for name in SCALES})
     judged["score"] = judged["score"].fillna(-9)
-    values = ma.answers.combine(ma.answers.from_criteria(judged, aspects=coded), CAM)
+    with pytest.warns(MultiAspectWarning, match=missing):
+        values = ma.answers.combine(ma.answers.from_criteria(judged, aspects=coded), CAM)
     report = ma.report(values, answers=judged, aspects=coded, baseline="short")
     assert section(report) == text
 

@@ -178,7 +178,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
     answers : DataFrame
         The run and the topic of each answer.
     scores : mapping of str to ndarray of float, shape (n_answers,)
-        The scores by name, in [0, 1].
+        The scores by name, in [0, 1]; NaN for answers without one, which have no row.
     what : str
         The beginning of errors.
 
@@ -195,6 +195,7 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
         "value": np.stack(list(scores.values()), axis=1).ravel(),
     }
     result = pd.DataFrame(columns)[COLUMNS]
+    result = result[result["value"].notna()].reset_index(drop=True)
     with errors_of(what):
         check_distinct(result, "keep one answer, or give each run its own name")
     record_measures(result, dict.fromkeys(scores, UNIT_SCORE))

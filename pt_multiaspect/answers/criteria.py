@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,18 @@ from .._typing import Floats, Ints
 from .._validation import choice
 from ..aspects import Aspect, Aspects, parse_aspects
 from ..collection.columns import BOOLEANS, grade_booleans, id_column, is_boolean, read_labels
-from ..collection.judged_answers import OTHER_QUERIES, CriterionLabels, answer_keys, read_criteria, unlike_judges
+from ..collection.judged_answers import (
+    OTHER_QUERIES,
+    CriterionLabels,
+    answer_keys,
+    by_run,
+    count_missing,
+    read_criteria,
+    unlike_judges,
+)
 from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..collection.long_judgments import COMBINATIONS, mean_labels
-from ..errors import MultiAspectError, choices, number_of, parameter, tally, warn_once
+from ..errors import MultiAspectError, choices, in_shell, number_of, parameter, tally, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..kernels import opinions
 from ..orders.order import grade_values
@@ -50,16 +60,16 @@ def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = 
     Raises
     ------
     MultiAspectError
-        If an answer has no label of a criterion, a label is outside [0, 1] (as percentages are) or not a grade of
-        its scale, all grades of a criterion have the same gain, a judge labelled an answer several times in the
+        If a criterion has no label, a label is outside [0, 1] (as percentages are) or not a grade of its scale, all
+        grades of a criterion have the same gain, a judge labelled an answer several times in the
         same repetition, or several labels are the most frequent ones by 'majority'.
 
     Warns
     -----
     MultiAspectWarning
-        If runs were judged by different judges on a topic. If a scale is declared by its top grade alone, so that
-        it starts at 0, but of at least 30 labels none is 0 and some are 1. If the grades are listed, they are not
-        doubted.
+        If labels are missing, or runs were judged by different judges on a topic. If a scale is declared by its top
+        grade alone, so that it starts at 0, but of at least 30 labels none is 0 and some are 1. If the grades are
+        listed, they are not doubted.
 
     See Also
     --------
@@ -71,7 +81,8 @@ def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = 
     -----
     With equally spaced grades and default gains, the grades 1 to 5 become 0, 0.25, 0.5, 0.75 and 1. With
     ``greater_is_better=False``, the smallest label becomes 1. All labels of an answer have the same weight. Missing
-    labels, and those that a scale declares as ``unjudged``, are left out if the answer has others.
+    labels are None, NaN, empty texts, and the numbers and texts that a scale declares as ``unjudged``, as in
+    ``Aspect(unjudged=["N/A"])``. An answer without a label of a criterion has no value of it.
 
     Stability: provisional. New, without a published method to follow.
 
@@ -102,36 +113,48 @@ def from_criteria(judged: Any, *, aspects: object = None, combine_judges: str = 
     spec = parse_aspects(aspects)
     answers, criteria = read_criteria(frame, spec, what)
     scales = dict(spec) if isinstance(spec, Aspects) else {}
+    missing = count_missing(answers, criteria)
     scores = {}
+    unlike: list[str] = []
     for name, labels in criteria.items():
-        labels = _known_labels(labels, scales.get(name), answers, name, what)
+        known = labels.column.notna().to_numpy()
+        if not known.any():
+            raise MultiAspectError(f"{what}: expected labels of {name}, got none; leave the criterion out")
+        labels = CriterionLabels(labels.rows[known], labels.column[known])
         levels, level = _levels(labels, name, scales.get(name), what)
-        scores[name] = _combine(levels, labels.answer, level, answers, name, combine_judges, what)
-        topics = unlike_judges(labels.rows)
-        if topics:
-            warn_once(
-                f"{what}: on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different "
-                "judges, so their values may not be comparable; select labels of judges who judged all runs",
-                key=f"{what}: different judges",
-            )
+        labelled, answer = np.unique(labels.answer, return_inverse=True)
+        scores[name] = np.full(len(answers), np.nan)
+        scores[name][labelled] = _combine(levels, answer, level, answers.iloc[labelled], name, combine_judges, what)
+        unlike += unlike_judges(labels.rows)
+    _warn_of_gaps(missing, list(dict.fromkeys(unlike)), criteria, what)
     return score_frame(answers, scores, what)
 
 
-def _known_labels(
-    labels: CriterionLabels, aspect: Aspect | None, answers: pd.DataFrame, name: str, what: str
-) -> CriterionLabels:
-    """Return the labels without missing ones, unless an answer has no other, which is an error later."""
-    known = labels.column.notna().to_numpy()
-    if aspect is not None:
-        known = known & ~np.isin(read_labels(labels.column), aspect.unjudged)
-    n_rows, n_known = (np.bincount(labels.answer, rows, len(answers)) for rows in (None, known))
-    if not n_rows.all():
-        raise MultiAspectError(
-            f"{what}: expected a label of {name} for {answer_title(answers, int(np.argmin(n_rows)))}, got none "
-            f"{tally(int((n_rows == 0).sum()), 'answer')}; leave out topics that are not judged for all runs"
+def _warn_of_gaps(
+    missing: pd.DataFrame, unlike: Sequence[str], criteria: Mapping[str, CriterionLabels], what: str
+) -> None:
+    """Warn of missing labels, and of topics on which runs were judged by different judges."""
+    said = []
+    if len(missing):
+        n_labels = len(missing) + sum(int(labels.column.notna().sum()) for labels in criteria.values())
+        topics = missing["qid"].unique()
+        said.append(
+            f"{len(missing)} of {number_of(n_labels, 'label')} are missing ({by_run(missing)}) on "
+            f"{number_of(len(topics), 'topic')} ({choices(topics)})"
         )
-    kept = known | (n_known[labels.answer] == 0)
-    return CriterionLabels(labels.rows[kept], labels.column[kept])
+        if not missing["has_others"].all():
+            said[0] += ", and answers without a label of a criterion have no value of it"
+    if unlike:
+        said.append(
+            f"on {number_of(len(unlike), 'topic')} ({choices(unlike)}), runs were judged by different judges, so "
+            "their values may not be comparable; select labels of judges who judged all runs"
+        )
+    if said:
+        given = []
+        for labels in criteria.values():
+            rows = labels.rows.assign(label=labels.column.map(str).to_numpy())
+            given.append(int(pd.util.hash_pandas_object(rows, index=False).sum()))
+        warn_once(f"{what}: {'; '.join(said)}", key=f"{what}: gaps of {given}")
 
 
 def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str) -> tuple[Floats, Ints]:
@@ -142,15 +165,13 @@ def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
     check_values(~wrong, column, rows, f"{what}: {name}: {BOOLEANS}")
     if aspect is None or aspect.grades is None:
         example = parameter("aspects", {name: [1, 2, 3, 4, 5]})
-        remedy = (
-            f"divide percentages by 100, declare grades, as in {example}, or select the criteria. Leave out topics "
-            "that are not judged for all runs"
-        )
+        remedy = f"divide percentages by 100, declare grades, as in {example}, or select the criteria"
+        remedy = _text_remedy(column, name, aspect) or remedy
         return np.unique(read_numbers(column, rows, what, remedy), return_inverse=True)
     scale = aspect.scale
     index, _ = scale.positions(given)
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
-    remedy = "correct the label or the scale, or leave out topics that are not judged for all runs"
+    remedy = _text_remedy(column, name, aspect) or "correct the label or the scale"
     check_values(scale.grades[index] == given, column, rows, expected, remedy)
     if np.ptp(scale.gains) == 0:
         raise MultiAspectError(
@@ -166,10 +187,25 @@ def _levels(labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
     return grade_values(scale), index
 
 
+def _text_remedy(column: pd.Series[Any], name: str, aspect: Aspect | None) -> str:
+    """Return how to declare a text that means that there is no label; nothing if there is none."""
+    texts = column[np.isnan(read_labels(column))]
+    if not len(texts) or not isinstance(texts.iloc[0], str):
+        return ""
+    text = texts.iloc[0].strip()
+    if in_shell():
+        call = f"--unjudged {shlex.quote(text)}"
+    else:
+        grades = None if aspect is None or aspect.grades is None else list(aspect.grades)
+        declared = {} if grades is None else {"grades": grades}
+        call = parameter("aspects", {name: {**declared, "unjudged": [text]}})
+    return f"if it means that there is no label, declare {call}; else map the texts to numbers"
+
+
 def _combine(
     levels: Floats, answer: Ints, level: Ints, answers: pd.DataFrame, name: str, combine: str, what: str
 ) -> Floats:
-    """Return one value per answer, which has at least one label."""
+    """Return one value per answer; each has at least one label."""
     if len(answer) == len(answers):
         return np.asarray(levels[level[np.argsort(answer)]])
     if combine == "mean":

@@ -62,8 +62,8 @@ class Aspect:
         lowest is positive.
     greater_is_better : bool, default True
         False for scales on which small labels are good, such as readability indices.
-    unjudged : sequence of numbers, optional
-        Codes in the label column that mean "not judged", such as 3 for "could not judge". They are
+    unjudged : sequence of numbers or texts, optional
+        Codes in the label column that mean "not judged", such as 3 for "could not judge", or ``'N/A'``. They are
         treated as missing labels.
 
     Raises
@@ -89,8 +89,8 @@ class Aspect:
     probabilities: tuple[float, ...] | str
     threshold: float | None
     greater_is_better: bool
-    #: Labels that mean "not judged", in increasing order.
-    unjudged: tuple[float, ...]
+    #: Labels that mean "not judged": numbers in increasing order, and texts.
+    unjudged: tuple[float | str, ...]
     #: Whether only the top grade was declared, so that the lowest grade, 0, is an assumption. Other properties of
     #: grades show that all of them are intended. Equal aspects may differ in this.
     by_top: bool
@@ -104,7 +104,7 @@ class Aspect:
         probabilities: Sequence[float] | str = "linear",
         threshold: float | None = None,
         greater_is_better: bool = True,
-        unjudged: Sequence[float] = (),
+        unjudged: Sequence[float | str] = (),
     ) -> None:
         top_alone = isinstance(grades, int | np.integer) and not isinstance(grades, bool)
         self.by_top = top_alone and gains is None and isinstance(probabilities, str) and threshold is None
@@ -122,8 +122,8 @@ class Aspect:
         turned = increasing and not self.greater_is_better
         self.gains = self._read_gains(gains, turned)
         self.probabilities = self._read_probabilities(probabilities, turned)
-        self.unjudged = tuple(sorted(set(numbers(unjudged, "unjudged"))))
-        clashing = [code for code in self.unjudged if code in (self.grades or ())]
+        self.unjudged = _read_codes(unjudged)
+        clashing = [code for code in number_codes(self) if code in (self.grades or ())]
         if clashing:
             raise MultiAspectError(
                 f"unjudged codes must not be grades, got {choices(map(spell, clashing))} as both; "
@@ -312,6 +312,37 @@ class Aspect:
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+
+def _read_codes(codes: object) -> tuple[float | str, ...]:
+    """Return codes that mean 'not judged'; texts of numbers are numbers."""
+    if isinstance(codes, str) or not isinstance(codes, Iterable):
+        raise MultiAspectError(f"unjudged: expected a sequence of numbers or texts, got {shown(codes)}")
+    texts, labels = set(), set()
+    for code in codes:
+        if not isinstance(code, str):
+            labels.add(number(code, "unjudged"))
+            continue
+        try:
+            labels.add(number(float(code), "unjudged"))
+        except (ValueError, MultiAspectError):  # also 'nan' and 'inf'
+            texts.add(code.strip())
+    return (*sorted(labels), *sorted(texts))
+
+
+def number_codes(aspect: Aspect) -> list[float]:
+    """Return the numbers among the codes of unjudged documents."""
+    return [code for code in aspect.unjudged if not isinstance(code, str)]
+
+
+def text_codes(aspect: Aspect) -> list[str]:
+    """Return the texts among the codes of unjudged documents."""
+    return [code for code in aspect.unjudged if isinstance(code, str)]
+
+
+def spell_codes(aspect: Aspect) -> str:
+    """Format the codes of unjudged documents briefly, separated by commas."""
+    return ", ".join(code if isinstance(code, str) else spell(code) for code in aspect.unjudged)
 
 
 def _rational(value: float) -> Fraction | int:

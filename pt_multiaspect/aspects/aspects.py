@@ -13,7 +13,7 @@ from .._numbers import read_json, spell, spell_all
 from .._writing import write_file
 from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, shown
 from ..views import Cell, Cells, Column, Heading, Table, fragment
-from .aspect import _KEYS, Aspect
+from .aspect import _KEYS, Aspect, spell_codes
 from .names import Named, NameRegistry
 
 #: The suffix of strings that are read as file names where aspects are expected.
@@ -188,7 +188,7 @@ class Aspects(Named, Mapping[str, Aspect]):
                     probabilities = spell_all(round(p, 3) for p in scale.probabilities.tolist())
                 positive = spell_all(scale.grades[scale.threshold :].tolist()) or "none"
             if aspect.unjudged:
-                grades += f" (not judged: {spell_all(aspect.unjudged)})"
+                grades += f" (not judged: {spell_codes(aspect)})"
             rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
         columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
         title = [Heading(self.name)] if self.name else []
@@ -287,5 +287,5 @@ def _scale(aspect: Aspect) -> str:
     elif "probabilities" in settings and not isinstance(aspect.probabilities, str):
         remarks.append(f"probabilities {spell_all(aspect.probabilities)}")
     if aspect.unjudged:
-        remarks.append(f"not judged: {spell_all(aspect.unjudged)}")
+        remarks.append(f"not judged: {spell_codes(aspect)}")
     return ("inferred" if scale is None else str(scale)) + (f" ({'; '.join(remarks)})" if remarks else "")

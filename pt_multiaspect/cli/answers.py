@@ -11,8 +11,9 @@ from .. import reporting
 from ..analysis import judge_agreement
 from ..answers import argue_scores, combine, from_criteria, nugget_scores, rubric_scores
 from ..answers._frames import read_answers
-from ..aspects import Aspects
-from ..errors import MultiAspectError, choices
+from ..aspects import Aspect, Aspects
+from ..collection.judged_answers import answer_keys, by_run, read_criteria
+from ..errors import MultiAspectError, choices, number_of
 from ..evaluation import aggregate
 from ..evaluation.topic_groups import read_topic_groups
 from ..integration.measure_lists import parse_list
@@ -46,6 +47,7 @@ from .verb import Inputs, verb
         help="The same answers to at least 4 topics, drawn at random, judged by people, if a model has judged "
         "JUDGED: show prediction-powered estimates. May be repeated.",
     ),
+    options.UNJUDGED,
     options.BY,
     option("-q", "--perquery", is_flag=True, help="Show each topic instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
@@ -67,6 +69,7 @@ def answers(
     inputs: Inputs,
     combined: tuple[str, ...],
     judged: tuple[str, ...],
+    unjudged: tuple[str, ...],
     perquery: bool,
     baseline: str | None,
     ci: bool,
@@ -87,10 +90,15 @@ def answers(
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
         if inputs.format == "html":
             raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
-        found = judge_agreement(read_answers(list(judged), "answers"), aspects=inputs.aspects, ci=CONFIDENCE)
+        frame = read_answers(list(judged), "answers")
+        found = judge_agreement(frame, aspects=declare_unjudged(frame, inputs.aspects, unjudged), ci=CONFIDENCE)
         return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
-    values = _scores(judged, inputs.aspects, combined)
-    human = _scores(inputs.values["human"], inputs.aspects, combined) if inputs.values["human"] else None
+    frame = read_answers(list(judged), "answers")
+    aspects = declare_unjudged(frame, inputs.aspects, unjudged)
+    values, left_out = _scores(frame, aspects, combined)
+    human = None
+    if inputs.values["human"]:
+        human, _ = _scores(read_answers(list(inputs.values["human"]), "answers"), aspects, combined)
     file = inputs.values["by"]
     by = None if file is None else read_topic_groups(file, values)
     if baseline is not None:
@@ -100,7 +108,7 @@ def answers(
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
         reporting.report(
-            values, aspects=inputs.aspects, human=human, baseline=baseline, by=by,
+            values, aspects=aspects, human=human, baseline=baseline, by=by,
             title=title or "Evaluation of answers", answers=list(judged), path=inputs.values["output"],
         )  # fmt: skip
         return None
@@ -113,16 +121,51 @@ def answers(
     means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
     if perquery:
         return per_query_sheet(values, means["name"])
-    return means_sheet(values, means, values["qid"].nunique(), ci=ci, baseline=baseline, by=by)
+    n_topics = values["qid"].nunique()
+    return means_sheet(values, means, n_topics, ci=ci, baseline=baseline, by=by, advice=left_out)
 
 
-def _scores(files: Sequence[str], aspects: Aspects | None, combined: Sequence[str]) -> pd.DataFrame:
-    """Return the scores of the answers in files, by what their columns contain, and combined ones."""
-    frame = read_answers(list(files), "answers")
+def declare_unjudged(frame: pd.DataFrame, aspects: Aspects | None, codes: Sequence[str]) -> Aspects | None:
+    """Return the scales of all criteria with further codes that mean that there is no label."""
+    if not codes:
+        return aspects
+    _, criteria = read_criteria(frame.mask(frame.astype(str).isin(codes)), aspects, "answers")
+    scales = {}
+    for name in criteria:
+        spec = {} if aspects is None else aspects[name].to_spec()
+        spec = {"grades": spec} if isinstance(spec, int) else spec
+        scales[name] = Aspect(**{**spec, "unjudged": [*spec.get("unjudged", ()), *codes]})
+    return Aspects(scales)
+
+
+def _keep_complete_topics(values: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return the values of the topics for which no answer lacks a value, and a note on the others."""
+    measures = pd.Series(values["measure"].unique(), name="measure")
+    expected = answers.drop_duplicates().merge(measures, how="cross")
+    given = pd.MultiIndex.from_frame(values[["name", "qid", "measure"]])
+    lacking = expected[~pd.MultiIndex.from_frame(expected).isin(given)]
+    if not len(lacking):
+        return values, []
+    topics = lacking["qid"].unique()
+    kept = values[~values["qid"].isin(topics)].reset_index(drop=True)
+    if not len(kept):
+        raise MultiAspectError("answers: expected a topic on which all answers have all labels, got none")
+    by_topic = f"{number_of(len(topics), 'topic')} ({choices(topics)})"
+    return kept, [f"Without {by_topic}, as labels are missing: {by_run(lacking)}."]
+
+
+def _scores(
+    frame: pd.DataFrame, aspects: Aspects | None, combined: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the scores of answers, by what their columns contain, and combined ones, and notes."""
     readers = {"nuggets": nugget_scores, "metric": argue_scores, "met": rubric_scores}
     parts = [read(frame) for column, read in readers.items() if column in frame.columns]
-    if not parts or aspects is not None:
+    has_criteria = not parts or aspects is not None
+    if has_criteria:
         parts.append(from_criteria(frame.drop(columns="nuggets", errors="ignore"), aspects=aspects))
     values = pd.concat(parts, ignore_index=True)
+    left_out: list[str] = []
+    if has_criteria:
+        values, left_out = _keep_complete_topics(values, answer_keys(frame, "answers"))
     record_measures(values, {label: record for part in parts for label, record in part.attrs[RECORD].items()})
-    return combine(values, parse_list(list(combined))) if combined else values
+    return (combine(values, parse_list(list(combined))) if combined else values), left_out

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from .. import description
 from .._numbers import spell
+from ..answers._frames import read_answers
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, silence_warnings
 from ..views import frame_table, text_of
 from . import options
+from .answers import declare_unjudged
 from .messages import tell
 from .options import OutputFile, file_option, option, output
 from .verb import Incomplete, Inputs, verb
@@ -34,6 +36,7 @@ from .verb import Incomplete, Inputs, verb
         help="Judged answers instead of qrels, as for 'pt-multiaspect answers'. May be repeated.",
     ),
     options.ASPECTS,
+    options.UNJUDGED,
     *options.OPTIONAL_MEASURES,
     options.STANCES,
     option(
@@ -53,7 +56,11 @@ from .verb import Incomplete, Inputs, verb
     options.OPTIONAL_RUNS,
 )
 def describe(
-    inputs: Inputs, answers: tuple[str, ...], contingency: tuple[str, str] | None, write_aspects: str | None
+    inputs: Inputs,
+    answers: tuple[str, ...],
+    unjudged: tuple[str, ...],
+    contingency: tuple[str, str] | None,
+    write_aspects: str | None,
 ) -> object:
     """Describe judgments, runs and label scales, and list oddities.
 
@@ -62,9 +69,14 @@ def describe(
     """
     if answers and (inputs.values["qrels"] or inputs.values["runs"] or inputs.requested):
         raise MultiAspectError("--answers takes the place of --qrels, runs and measures: omit them")
+    if unjudged and not answers:
+        raise MultiAspectError("--unjudged applies to --answers: omit it, or declare the codes with --aspects")
+    aspects = inputs.aspects
+    if unjudged:
+        aspects = declare_unjudged(read_answers(list(answers), "describe"), aspects, unjudged)
     result = description.describe(
         list(answers) or inputs.qrels,
-        inputs.aspects,
+        aspects,
         runs=inputs.runs if inputs.values["runs"] else None,
         measures=inputs.measures if inputs.requested else None,
     )

@@ -361,6 +361,13 @@ STANCES = file_option(
 ASPECTS = file_option(
     "--aspects", metavar="FILE|JSON", help="The label scales of the aspects, for all measures that declare none."
 )
+#: Only for judged answers.
+UNJUDGED = option(
+    "--unjudged",
+    multiple=True,
+    metavar="CODE",
+    help="A label of any criterion that means that there is none, such as N/A or -1. May be repeated.",
+)
 VALUES = file_option(
     "--values",
     "values_file",

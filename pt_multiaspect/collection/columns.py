@@ -234,6 +234,15 @@ def _is_word(text: str) -> bool:
     return len(text) <= _LONGEST_WORD and not any(map(str.isdigit, text))
 
 
+def without_missing(column: pd.Series[Any], codes: Sequence[float | str] = ()) -> pd.Series[Any]:
+    """Return a column with None in place of empty texts and of codes that mean that there is no label."""
+    missing = np.isin(read_labels(column), [code for code in codes if not isinstance(code, str)])
+    if column.dtype == object or pd.api.types.is_string_dtype(column.dtype):
+        empty = {"", *codes}
+        missing |= np.array([isinstance(value, str) and value.strip() in empty for value in column], dtype=np.bool_)
+    return column.astype(object).mask(missing, None) if missing.any() else column
+
+
 #: What is expected of truth values among labels.
 BOOLEANS = "expected truth values on scales of two grades only; map them to grades"
 

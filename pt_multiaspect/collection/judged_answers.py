@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Ints
-from ..aspects import AspectSpec, aspect_name
+from ..aspects import Aspects, AspectSpec, aspect_name
 from ..errors import (
     MultiAspectError,
     choices,
@@ -37,6 +37,7 @@ from .columns import (
     texts_among_numbers,
     texts_like_labels,
     warn_of_added_columns,
+    without_missing,
 )
 from .long_judgments import JUDGE, criterion_names
 
@@ -71,7 +72,7 @@ class CriterionLabels:
 
     #: One row per label: ``name qid judge repetition``, and the position of its ``answer``.
     rows: pd.DataFrame
-    #: The labels as given.
+    #: The labels as given; missing ones are None or NaN.
     column: pd.Series[Any]
 
     @property
@@ -148,7 +149,10 @@ def read_criteria(
         _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name,
     }
     criteria = read(frame, keys, own, spec, what)
+    declared = dict(spec) if isinstance(spec, Aspects) else {}
     for name, labels in criteria.items():
+        codes = declared[name].unjudged if name in declared else ()
+        criteria[name] = CriterionLabels(labels.rows, without_missing(labels.column, codes))
         repeated = np.flatnonzero(labels.rows.duplicated(["answer", "judge", "repetition"]))
         if len(repeated):
             row = labels.rows.iloc[repeated[0]]
@@ -254,6 +258,30 @@ def unlike_judges(rows: pd.DataFrame) -> list[str]:
     judges = rows.groupby("answer", sort=False).agg(qid=("qid", "first"), judges=("judge", frozenset))
     n_sets = judges.groupby("qid", sort=False)["judges"].nunique()
     return list(map(str, n_sets.index[n_sets > 1]))
+
+
+def count_missing(answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels]) -> pd.DataFrame:
+    """Count the labels that are missing: of rows without one, and of answers without any row.
+
+    Returns
+    -------
+    DataFrame
+        One row per missing label: ``name qid criterion``, and whether the answer has others of it.
+    """
+    parts = []
+    for name, labels in criteria.items():
+        known = labels.column.notna().to_numpy()
+        n_rows = np.bincount(labels.answer, minlength=len(answers))
+        n_known = np.bincount(labels.answer[known], minlength=len(answers))
+        positions = np.concatenate([labels.answer[~known], np.flatnonzero(n_rows == 0)])
+        missing = answers.iloc[positions].assign(criterion=name, has_others=n_known[positions] > 0)
+        parts.append(missing)
+    return pd.concat(parts, ignore_index=True)
+
+
+def by_run(missing: pd.DataFrame) -> str:
+    """Return how many labels of each run are missing, as 'a 3, b 1'."""
+    return choices(f"{name} {number}" for name, number in missing["name"].value_counts(sort=False).items())
 
 
 def long_answers(frame: pd.DataFrame, spec: AspectSpec, what: str) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from .._cached import Memo
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints, Objects
 from ..aspects import Aspect, Aspects, AspectSpec, Scale, aspect_name
-from ..aspects.aspect import infer_grades, unjudged_codes
+from ..aspects.aspect import infer_grades, number_codes, text_codes, unjudged_codes
 from ..errors import (
     SWAPPED,
     MultiAspectError,
@@ -51,6 +51,7 @@ from .columns import (
     text_remedy,
     texts_like_labels,
     warn_of_added_columns,
+    without_missing,
 )
 from .inputs import BY_QUERY, qrels_frame
 from .views import AspectView
@@ -413,7 +414,8 @@ class Judgments(Memo):
         )
         return next((column for column in candidates if column in self._frame.columns), None)
 
-    def _read_labels(self, name: str) -> Floats:
+    def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
+        """Return the labels of a column, NaN for texts that mean that there is no label."""
         column_name = self._aspect_column(name)
         if column_name is None:
             raise self._missing_aspect_error([name])
@@ -423,6 +425,8 @@ class Judgments(Memo):
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
             )
         column = self._frame[column_name]
+        if missing:
+            column = without_missing(column, missing)
         values = read_labels(column)
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
@@ -431,6 +435,7 @@ class Judgments(Memo):
             raise MultiAspectError(
                 f"invalid label {shown} in column {column_name} for {self._pair_text(self._pair[row])}: expected a "
                 "finite number, or NaN if unjudged"
+                + (f". If it means 'not judged', declare {unjudged_codes(shown)}" if isinstance(value, str) else "")
             )
         result = values[self._first]
         booleans = is_boolean(column)
@@ -580,7 +585,7 @@ class Judgments(Memo):
         aspect = aspect or Aspect()
         labels = self._graded_labels(name, column, aspect)
         if aspect.unjudged:
-            labels = np.where(np.isin(labels, aspect.unjudged), np.nan, labels)
+            labels = np.where(np.isin(labels, number_codes(aspect)), np.nan, labels)
         inferred = aspect.grades is None
         if inferred and self._origin is not None:
             aspect = self._origin._view(name, column, aspect).aspect
@@ -591,7 +596,9 @@ class Judgments(Memo):
 
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
         """Return the labels of an aspect, with truth values as the grades of a scale of two grades."""
-        labels = self.labels(column)
+        texts = text_codes(aspect)
+        is_read = column in self._labels or not texts
+        labels = self.labels(column) if is_read else self._read_labels(column, texts)
         if column not in self._booleans:
             return labels
         grades = None if aspect.grades is None else aspect.scale.grades

@@ -279,7 +279,7 @@ def rescale_aspect(labels: LabelCounts, grades: Sequence[float], unjudged: Seque
     """
     aspect, scale = labels.aspect, labels.aspect.scale
     spec = _spec(aspect)
-    codes = sorted({*aspect.unjudged, *unjudged})
+    codes = [*aspect.unjudged, *unjudged]
     if labels.inferred:
         return Aspect(**{**spec, "grades": None, "unjudged": codes})
     upwards = sorted(set(grades), reverse=not scale.greater_is_better)

@@ -40,6 +40,7 @@ from .columns import (
     id_column,
     is_boolean,
     read_labels,
+    without_missing,
 )
 from .inputs import qrels_frame
 from .label_rules import is_doubtful
@@ -306,20 +307,24 @@ class LongJudgments:
         declared = _declared_scales(aspects, names)
         ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
         position = np.array([ordered.index(name) for name in names])
-        labels = read_labels(table[value]).copy()
+        given = table[value].astype(object)
+        for number, name in enumerate(ordered):
+            rows = np.flatnonzero(position[code] == number)
+            codes = declared[name].unjudged if name in declared else ()
+            given.iloc[rows] = without_missing(given.iloc[rows], codes)
+        labels = read_labels(given).copy()
         _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows
         first = first[by_row]
         where = _Rows(qids[query[first]], docnos[document[first]], tuple(ordered), tuple(judges.tolist()))
-        where.check_finite(table[value], labels, pair, position[code])
+        where.check_finite(given, labels, pair, position[code])
         scales, grade = {}, np.full(len(table), -1, dtype=np.intp)
         doubts: dict[str, str | None] = {}
         for number, name in enumerate(ordered):
             rows = np.flatnonzero((position[code] == number) & ~np.isnan(labels))
             aspect = declared.get(name, Aspect())
-            labels[rows] = where.grade_booleans(table[value], labels, rows, aspect, pair, number)
-            rows = rows[~np.isin(labels[rows], aspect.unjudged)]
+            labels[rows] = where.grade_booleans(given, labels, rows, aspect, pair, number)
             scales[name] = _with_grades(name, aspect, labels[rows])
             doubts[name] = None if aspect.grades is not None else _doubt(name, scales[name], labels[rows])
             grade[rows] = where.grades(name, scales[name], labels, rows, pair, judge_codes)
@@ -378,10 +383,13 @@ class _Rows:
         if len(faulty):
             row = int(faulty[0])
             value = column.iloc[row]
-            shown = repr(value) if isinstance(value, str) else value
+            shown, remedy = value, ""
+            if isinstance(value, str):
+                shown = repr(value)
+                remedy = f". If it means 'no judgment', declare {unjudged_codes(shown)}"
             raise MultiAspectError(
                 f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
-                f"finite number, or NaN if there is none {tally(len(faulty), 'label')}"
+                f"finite number, or NaN if there is none {tally(len(faulty), 'label')}{remedy}"
             )
 
     def grade_booleans(

@@ -14,9 +14,10 @@ from .._numbers import spell
 from .._typing import Bools, Ints
 from ..analysis.judges import Agreement
 from ..answers._frames import answer_title
+from ..aspects import Aspect
 from ..collection import judged_answers
 from ..collection.columns import BOOLEANS, is_boolean, read_labels
-from ..collection.label_rules import MIN_POOL, aspect_from_one, find_constant
+from ..collection.label_rules import MIN_POOL, as_given, aspect_from_one, find_constant
 from ..errors import choices, number_of
 from ..views import percent
 from . import rules
@@ -52,7 +53,13 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
         text: Bools = np.isnan(read_labels(criterion.column)) & criterion.column.notna().to_numpy()
         if text.any():
             listed = choices(map(repr, criterion.column[text].unique()))
-            yield Finding("error", name, "labels are no numbers", numbers=f"{int(text.sum())}, {listed}")
+            yield Finding(
+                "error",
+                name,
+                "labels are no numbers; if they mean that there is no label, declare them",
+                changes={name: _with_codes(figures, name, criterion.column[text].unique().tolist())},
+                numbers=f"{int(text.sum())}, {listed}",
+            )
         boolean = is_boolean(criterion.column) & np.isnan(given.labels[name])
         if boolean.any():
             yield Finding("error", name, f"truth values among other labels: {BOOLEANS}", numbers=str(boolean.sum()))
@@ -66,13 +73,22 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
     topics = given.answers["qid"].iloc[answers].unique().tolist()
     for name, unlabelled in missing.items():
         yield Finding(
-            "error",
+            "warning",
             name,
-            "answers without a label, which are refused",
+            "answers without a label, which have no value",
             f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
             numbers=f"{len(unlabelled)} of {len(given.answers)}, such as "
             f"{answer_title(given.answers, int(unlabelled[0]))}",
         )
+
+
+def _with_codes(figures: Figures, name: str, codes: Sequence[float | str]) -> Aspect:
+    """Return the scale of a criterion, on which further codes mean that there is no label."""
+    view = figures.judged.view(name)
+    assert view is not None
+    spec = as_given(view.label_counts).to_spec()
+    spec = {"grades": spec} if isinstance(spec, int) else spec
+    return Aspect(**{**spec, "unjudged": [*view.aspect.unjudged, *codes]})
 
 
 def _division(columns: Sequence[str], name: str) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from ..answers._frames import read_answers
 from ..aspects import Aspect, Aspects, AspectSpec
+from ..aspects.aspect import number_codes
 from ..collection import AspectView, Judgments, judged_answers
 from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, grade_booleans, is_boolean, read_labels
 from ..collection.frames import as_pandas
@@ -101,7 +102,7 @@ def _is_off_scale(labels: Floats, aspect: Aspect) -> Bools:
     """Return a mask of the labels above or between the grades."""
     marked = np.zeros(len(labels), dtype=np.bool_)
     if aspect.grades is not None:
-        _, off = aspect.scale.positions(np.where(np.isin(labels, aspect.unjudged), np.nan, labels))
+        _, off = aspect.scale.positions(np.where(np.isin(labels, number_codes(aspect)), np.nan, labels))
         marked[off] = True
     return marked
 
@@ -189,7 +190,7 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
         aspect = declared.get(name, Aspect())
         grades = None if aspect.grades is None else aspect.scale.grades
         numbers, wrong = grade_booleans(read_labels(criterion.column), is_boolean(criterion.column), grades)
-        labels[name] = np.where(wrong | np.isin(numbers, aspect.unjudged), np.nan, numbers)
+        labels[name] = np.where(wrong, np.nan, numbers)
     units = pd.concat([criterion.rows for criterion in criteria.values()]).drop_duplicates([*_UNIT])
     names = [" ".join(filter(None, unit)) for unit in records(units[["name", "judge", "repetition"]])]
     wide = pd.DataFrame({"query_id": units["qid"].to_numpy(), "doc_id": names})

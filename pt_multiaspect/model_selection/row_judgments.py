@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +53,8 @@ class RowJudgments(Judgments):
         _, first, position = np.unique(pairs, return_index=True, return_inverse=True)
         return np.asarray(first[position.ravel()], dtype=np.intp)
 
-    def _read_labels(self, name: str) -> Floats:
-        labels = super()._read_labels(name)
+    def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
+        labels = super()._read_labels(name, missing)
         if self.has_documents:
             self._refuse_conflicts(name, labels, labels, self._earliest_pair)
         return labels

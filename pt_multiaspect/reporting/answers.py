@@ -14,8 +14,15 @@ from ..analysis import judge_agreement
 from ..answers import combine, from_criteria
 from ..answers._frames import read_answers
 from ..aspects import Aspect
-from ..collection.columns import QUERY_COLUMNS, read_labels
-from ..collection.judged_answers import RUN_COLUMNS, CriterionLabels, answer_keys, read_criteria
+from ..collection.columns import QUERY_COLUMNS, without_missing
+from ..collection.judged_answers import (
+    RUN_COLUMNS,
+    CriterionLabels,
+    answer_keys,
+    by_run,
+    count_missing,
+    read_criteria,
+)
 from ..collection.long_judgments import COMBINATIONS
 from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
 from ..evaluation.long_frames import is_combined
@@ -123,7 +130,7 @@ def answers_blocks(answers: object, figures: Figures) -> list[Block]:
     """
     with silence_warnings():  # which the conversion to values has given
         try:
-            _, found = read_criteria(read_answers(answers, "answers"), None, "answers")
+            given, found = read_criteria(read_answers(answers, "answers"), None, "answers")
         except MultiAspectError:  # of nuggets, for example
             return []
         criteria = {name: labels for name, labels in found.items() if figures.measures.get(name, "") is None}
@@ -132,7 +139,7 @@ def answers_blocks(answers: object, figures: Figures) -> list[Block]:
         scales = {name: None if figures.scales is None else figures.scales.get(name) for name in criteria}
         rows = _long_rows(criteria, scales).merge(figures.perquery[["name", "qid"]].drop_duplicates().astype(str))
         judges = [judge for judge in pd.unique(rows["judge"]) if judge]
-        extent = Sentence(_extent(rows, judges))
+        extent = Sentence(_extent(rows, judges, _missing(given, criteria, scales, figures)))
         method = _combination(rows, scales, figures)
         if method is None:
             doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
@@ -148,11 +155,11 @@ def _long_rows(criteria: Mapping[str, CriterionLabels], scales: Scales) -> pd.Da
     """Return one row per label, with the columns that `from_criteria` reads, without missing labels."""
     parts = []
     for name, labels in criteria.items():
-        aspect, known = scales[name], labels.column.notna().to_numpy()
-        if aspect is not None:
-            known = known & ~np.isin(read_labels(labels.column), aspect.unjudged)
+        aspect = scales[name]
+        column = without_missing(labels.column, () if aspect is None else aspect.unjudged)
+        known = column.notna().to_numpy()
         rows = labels.rows[["name", "qid", "judge", "repetition"]]
-        parts.append(rows.assign(criterion=name, score=labels.column.to_numpy())[known])
+        parts.append(rows.assign(criterion=name, score=column.to_numpy())[known])
     return pd.concat(parts, ignore_index=True)
 
 
@@ -170,13 +177,28 @@ def _conversions(scales: Scales) -> Iterator[str]:
         yield f"{join_names(of_text)}: {text}."
 
 
-def _extent(rows: pd.DataFrame, judges: Sequence[str]) -> str:
+def _missing(
+    answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, figures: Figures
+) -> pd.DataFrame:
+    """Return the missing labels of the runs and topics of the report."""
+    known = {}
+    for name, labels in criteria.items():
+        aspect = scales[name]
+        column = without_missing(labels.column, () if aspect is None else aspect.unjudged)
+        known[name] = CriterionLabels(labels.rows, column)
+    shown = answers["name"].isin(figures.perquery["name"].astype(str))
+    missing = count_missing(answers, known)
+    return missing[missing["name"].isin(answers["name"][shown])]
+
+
+def _extent(rows: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) -> str:
     """Return how many labels there are, and of whom."""
     n_answers = len(rows[["name", "qid"]].drop_duplicates())
     by = f" by {number_of(len(judges), 'judge')} ({choices(judges)})" if judges else ""
     repeated = rows["repetition"].nunique()
     repetitions = f" in {number_of(repeated, 'repetition')}" if repeated > 1 else ""
-    return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}."
+    lacking = f"; {len(missing)} are missing ({by_run(missing)})" if len(missing) else ""
+    return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}{lacking}."
 
 
 def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str | None:
