@@ -285,3 +285,29 @@ def test_reports_name_the_missing_labels() -> None:
     complete.attrs = values.attrs
     report = ma.report(complete, answers=frame, aspects=SCALES, baseline="a")
     assert "missing" in text_of(report._answers, 1000)
+
+
+# --- kind: codes of failures are taken for grades -----------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [-1, 0, 99, -99, 999])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_codes_of_failures_are_proposed_as_such(code: int, as_text: bool) -> None:
+    """With -1 (or 0) for failures on grades 1 to 5, describe proposed the grades 0 to 5."""
+    labels: list[object] = [1 + number % 5 for number in range(36)] + [code] * 4
+    description = ma.describe(judged_frame(*map(str, labels) if as_text else labels))
+    proposed = description.proposed["faithful"]
+    assert (proposed.grades, proposed.unjudged) == ((1, 2, 3, 4, 5), (code,))
+    if code < 99:
+        assert f"{code} is outside of the other labels, 1 to 5" in " ".join(str(description).split())
+
+
+def test_codes_of_failures_among_values_are_proposed_as_such() -> None:
+    description = ma.describe(judged_frame(*[number / 20 for number in range(20)], -1))
+    assert description.proposed["faithful"] == Aspect(unjudged=[-1])
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 4, 10])
+def test_grades_that_start_at_0_stay_silent(top: int) -> None:
+    description = ma.describe(judged_frame(*[number % (top + 1) for number in range(44)]))
+    assert "outside of the other labels" not in " ".join(str(description).split())

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
-from .._typing import Bools, Ints
+from .._typing import Bools, Floats, Ints
 from ..analysis.judges import Agreement
 from ..answers._frames import answer_title
 from ..aspects import Aspect
-from ..collection import judged_answers
-from ..collection.columns import BOOLEANS, is_boolean, read_labels
+from ..aspects.aspect import number_codes
+from ..collection import AspectView, judged_answers
+from ..collection.columns import BOOLEANS, is_boolean, is_far_above, read_labels
 from ..collection.label_rules import MIN_POOL, as_given, aspect_from_one, find_constant
 from ..errors import choices, number_of
 from ..views import percent
@@ -30,6 +31,12 @@ _BEST, _MIN_BEST = 0.95, 20
 #: Judges disagree if Krippendorff's α is below the first number, which is customary, and fewer answers than the
 #: second fraction have equal labels: α is also low if nearly all labels are the same.
 _LOW_ALPHA, _MOSTLY_EQUAL = 0.667, 0.8
+
+#: The top grades of scales that rarely start at 0.
+_RARELY_FROM_0 = (5, 7)
+
+#: A label 0 below such grades may be a code if it is rarer than this.
+_RARE = 0.2
 
 
 def reword(finding: Finding) -> Finding:
@@ -111,6 +118,14 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
         outside = ((labels > 1) | (labels < 0)).any()
         if not view.inferred or not outside or find_constant(view.label_counts):
             continue
+        coded = _scale_without_codes(view)
+        if coded is not None:
+            codes = choices(map(spell, number_codes(coded)))
+            others = labels[~np.isin(labels, number_codes(coded))]
+            rest = f"{spell(float(others.min()))} to {spell(float(others.max()))}"
+            text = f"{codes} is outside of the other labels, {rest}, and may be a code of failures"
+            yield Finding("error", view.name, text, changes={view.name: coded}, numbers=_counts(labels, coded))
+            continue
         text = "the labels are not in [0, 1]"
         span = f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
         if view.scale.is_fractional:
@@ -129,6 +144,37 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
             changes={} if start is None else {view.name: start},
             numbers=span,
         )
+
+
+def _scale_without_codes(view: AspectView) -> Aspect | None:
+    """Return the scale of a criterion whose labels contain codes of failures; None without codes.
+
+    Codes are negative labels, a label far above the others, and a rare 0 below grades that rarely start at 0.
+    """
+    distinct = np.unique(view.label[view.known])
+    grades = distinct[distinct >= 0]
+    if is_far_above(grades):
+        grades = grades[:-1]
+    if not len(grades):
+        return None
+    is_full = np.array_equal(grades, np.arange(grades[-1] + 1)) and grades[-1] in _RARELY_FROM_0
+    if is_full and np.mean(view.label[view.known] == 0) < _RARE:
+        grades = grades[1:]
+    codes = np.setdiff1d(distinct, grades).tolist()
+    if not codes:
+        return None
+    if grades[-1] <= 1 and (grades != np.floor(grades)).any():
+        return Aspect(unjudged=codes)
+    if (grades != np.floor(grades)).any():
+        return None
+    lowest = 0 if 0 in grades else 1
+    return Aspect(range(lowest, int(grades[-1]) + 1), unjudged=codes)
+
+
+def _counts(labels: Floats, aspect: Aspect) -> str:
+    """Return how many labels are codes."""
+    n_codes = int(np.isin(labels, number_codes(aspect)).sum())
+    return f"{n_codes} of {number_of(len(labels), 'label')}"
 
 
 def find_missing_answers(figures: Figures) -> Iterator[Finding]:
