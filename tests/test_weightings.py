@@ -141,7 +141,7 @@ def test_nearest_reversals_are_those_of_a_linear_programme(n_aspects: int) -> No
         weights = rng.dirichlet(np.ones(n_aspects)) if case % 2 else np.full(n_aspects, 1 / n_aspects)
         least = weights * rng.uniform(size=n_aspects) * (case % 3 == 0)
         differences = rng.normal(size=n_aspects).round(1)
-        nearest = nearest_reversal(differences[None], weights, least)[0]
+        nearest = nearest_reversal(differences[None], weights, least, np.abs(differences).max(keepdims=True))[0]
         expected = cheapest_reversal(differences, weights, least)
         assert np.abs(nearest - weights).sum() / 2 == pytest.approx(expected, abs=1e-7, nan_ok=True)
         if not np.isnan(expected):
@@ -151,7 +151,7 @@ def test_nearest_reversals_are_those_of_a_linear_programme(n_aspects: int) -> No
 
 
 def test_weight_moves_from_several_aspects() -> None:
-    (nearest,) = nearest_reversal(np.array([[0.5, 0.4, -0.1]]), np.full(3, 1 / 3), np.zeros(3))
+    (nearest,) = nearest_reversal(np.array([[0.5, 0.4, -0.1]]), np.full(3, 1 / 3), np.zeros(3), np.array([0.5]))
     # All of the first and part of the second: 2/3 · (−.1) is what remains to be balanced.
     np.testing.assert_allclose(nearest, [0.0, 0.2, 0.8])
 
@@ -160,7 +160,7 @@ def test_the_weight_of_one_aspect_that_reverses_the_order() -> None:
     rng = np.random.default_rng(0)
     weights, least = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.1, 0.0])
     differences = rng.normal(size=(50, 3))
-    result = reversing_weight(differences, weights, least)
+    result = reversing_weight(differences, weights, least, np.abs(differences).max(axis=1))
     for row, difference in enumerate(differences):
         for aspect in range(3):
             others = np.delete(np.arange(3), aspect)
@@ -191,7 +191,7 @@ def test_the_weight_of_one_aspect_that_reverses_the_order() -> None:
 def test_no_weight_reverses_the_order(
     differences: list[float], weights: list[float], least: list[float], expected: float
 ) -> None:
-    result = reversing_weight(np.array([differences]), np.array(weights), np.array(least))
+    result = reversing_weight(np.array([differences]), np.array(weights), np.array(least), np.array([1.0]))
     np.testing.assert_allclose(result[0, 1], expected)
 
 

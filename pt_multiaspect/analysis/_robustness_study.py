@@ -16,12 +16,14 @@ from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.aggregators import lower_is_better
 from ..io.runs import join
 from ..kernels.intervals import detectable_effect, half_width
+from ..kernels.rounding import remove_rounding_errors
 from ..measures import AspectMean
 from ..views import decimals, percent
+from ._frames import OrientedValues
 from ._judged_runs import evaluate_by_judge
 from ._pairs import make_pairs, pairs_of_runs
 from ._robustness_material import Material
-from ._significance import ALPHA, mean_differences, unordered_pairs
+from ._significance import ALPHA, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
 from ._verdicts import (
     UNDECIDED,
     p_value,
@@ -56,8 +58,11 @@ SEED = 0
 #: The number of draws of missing labels.
 _N_SAMPLES = 100
 
-#: Differences of at most this, relative to the maximum, are rounding errors; a mean over aspects has more of them.
-_ROUNDING, _TOLERANCE = 1e-12, 1e-9
+#: The number of bootstrap samples of the topics.
+_N_RESAMPLES = 1000
+
+#: Values of a mean over aspects that differ by at most this, relative to the maximum, are equal.
+_TOLERANCE = 1e-9
 
 _WORDS = {1.0: "better", -1.0: "worse", 0.0: "equal"}
 
@@ -131,7 +136,7 @@ class Study:
         self.values, self.qids = read.values, read.qids
         self.in_order = material.means.index.tolist()
         if baseline is None:
-            best = (material.means * read.signs[0]).idxmax()
+            best = self._best_run(read)
             others = [name for name in self.in_order if name != best]
             of_best = [(best, other) for other in others]
             #: The pairs of the family, those of the claims first.
@@ -143,6 +148,12 @@ class Study:
         #: The number of tests of the family.
         self.n_tests = len(unordered_pairs(self.pairs)[0])
         self.claims = self._make_claims(read.values * read.signs, n_claims)
+
+    def _best_run(self, read: OrientedValues) -> Any:
+        """Return the best run, of equal ones the first."""
+        is_beaten = (signs_of_means(mean_over_topics(read.values), read.values)[:, :, 0] < 0).any(axis=1)
+        best = {name for name, beaten in zip(read.names, is_beaten, strict=True) if not beaten}
+        return next(name for name in self.in_order if name in best)
 
     def _make_claims(self, values: Floats, n_claims: int) -> list[Claim]:
         """Test the pairs, given the values in the units of the measure."""
@@ -233,16 +244,18 @@ class Study:
         if (np.abs(declared - own) > _TOLERANCE * np.abs(self.values).max()).any():
             reason = f"the values of the aspects are not those that {material.label} combines"
             return self._leave_out("weights", reason)
-        found = compare_weightings(mean, weighted, self.pairs, 1, SEED, self.correction)
+        found = compare_weightings(mean, weighted, self.pairs, _N_RESAMPLES, SEED, self.correction)
         self.results["weightings"] = found
         rows = found.pairs.head(len(self.claims)).to_dict("records")
+        sampled = "" if weighted.sampled is None else f"{weighted.sampled.shape[2]} sampled "
         answers = []
         for claim, row in zip(self.claims, rows, strict=True):
             same, other = row["fraction"], row["fraction_lower"]
             if claim.sign < 0:
                 same, other = other, same
             significant = row["fraction_significant"]
-            evidence = f"{percent(same)} of weightings give the same sign, {percent(significant)} significantly"
+            evidence = f"{percent(same)} of {sampled}weightings give the same sign, "
+            evidence += f"{percent(significant)} significantly"
             if row["reversal"]:
                 evidence += f"; reversed by {row['reversal']}"
             numbers = {"same_sign": same, "significant": significant}
@@ -318,18 +331,16 @@ class Study:
         with silence_warnings():
             judged = evaluate_by_judge(material.runs, judges, {material.label: material.measure})
         means = judged.values.mean(axis=-1)  # judges × runs
-        zero = _ROUNDING * np.abs(means).max()
         answers, parts = [], []
         for claim in self.claims:
             a, b = judged.names.index(claim.a), judged.names.index(claim.b)
-            differences = means[:, a] - means[:, b]
+            largest = np.abs(judged.values[:, [a, b]]).max(axis=(1, 2))
+            differences = remove_rounding_errors(means[:, a] - means[:, b], largest)
             half = half_width(judged.values[:, a] - judged.values[:, b], CI)
             ends = {"low": differences - half, "high": differences + half}
             columns = {"a": claim.a, "b": claim.b, "judge": judged.judges, "difference": differences, **ends}
             parts.append(pd.DataFrame(columns))
-            signs = np.sign(np.where(np.abs(differences) > zero, differences, 0.0))
-            if self.lower:
-                signs = -signs
+            signs = -np.sign(differences) if self.lower else np.sign(differences)
             answers.append(_answer_of_judges(claim, judged.judges, signs))
         self.results["judges"] = pd.concat(parts, ignore_index=True)
         return answers

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter
+from ..kernels.rounding import TOLERANCE, remove_rounding_errors
 from ._pairs import Pairs
 
 #: The significance level of analyses that have no parameter for it.
@@ -25,16 +26,13 @@ CORRECTIONS = (
     "fdr_bh", "fdr_by", "fdr_tsbh", "fdr_tsbky",
 )  # fmt: skip
 
-#: Statistics that differ by at most this, relative to the maximum, are tied (rounding errors).
-_TOLERANCE = 1e-12
-
 #: Maximum size of a temporary array (32 MB).
 _CHUNK = 4_000_000
 
 
 def paired_test(
     values: Floats, test: str, *, n_resamples: int, alpha: float, seed: int
-) -> Callable[[int, Ints, Ints], tuple[Floats, Floats, float]]:
+) -> Callable[[int, Ints, Ints], tuple[Floats, Floats, Floats, float]]:
     """Prepare a paired two-sided test of systems, with resamples that are drawn once.
 
     Parameters
@@ -54,8 +52,8 @@ def paired_test(
     -------
     callable
         Takes the index of a measure and the indices of the first and second systems of pairs; returns the
-        differences (pairs × topics, 0 where they are rounding errors), the levels of the pairs, and the maximum
-        difference of means required for significance, both NaN for a single topic.
+        differences (pairs × topics) and their means, both 0 where they are rounding errors, the levels of the
+        pairs, and the maximum difference of means required for significance, both NaN for a single topic.
 
     Raises
     ------
@@ -71,30 +69,42 @@ def paired_test(
         )
     judge = _judge(test, values, n_resamples, alpha, np.random.default_rng(seed))
 
-    def levels(measure: int, first: Ints, second: Ints) -> tuple[Floats, Floats, float]:
-        differences = values[first, :, measure] - values[second, :, measure]
-        zero = float(_TOLERANCE * np.abs(values[:, :, measure]).max())
-        differences[np.abs(differences) <= zero] = 0.0
+    def levels(measure: int, first: Ints, second: Ints) -> tuple[Floats, Floats, Floats, float]:
+        largest = largest_of_pairs(values[:, :, measure], first, second)
+        raw = values[first, :, measure] - values[second, :, measure]
+        differences = remove_rounding_errors(raw, largest[:, None])
+        means = remove_rounding_errors(differences.mean(axis=1), largest)
         if values.shape[1] < 2:
-            return differences, np.full(len(first), np.nan), np.nan
-        level, needed = judge(measure, differences, zero)
-        return differences, level.clip(0, 1), needed
+            return differences, means, np.full(len(first), np.nan), np.nan
+        level, needed = judge(measure, differences, means, TOLERANCE * largest)
+        return differences, means, level.clip(0, 1), needed
 
     return levels
 
 
-def remove_rounding_errors(differences: Floats, values: Floats) -> Floats:
-    """Return differences of values, or of their means, and 0 where they are rounding errors.
+def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
+    """Return the largest absolute value of both systems of each pair, by which zeros are decided.
 
     Parameters
     ----------
-    differences : ndarray, … × measures
-        The differences.
-    values : ndarray, systems × topics × measures
-        The values; differences of at most 1e-12 of the maximum of their measure are rounding errors.
+    values : ndarray, systems × topics × …
+        The per-topic values.
+    first, second : ndarray of int, shape (n_pairs,)
+        The systems of the pairs.
+
+    Returns
+    -------
+    ndarray, pairs × …
+        To pass to `remove_rounding_errors`.
     """
-    zero = _TOLERANCE * np.abs(values).max(axis=(0, 1), initial=0.0)
-    return np.where(np.abs(differences) <= zero, 0.0, differences)
+    largest = np.abs(values).max(axis=1, initial=0.0)
+    return np.maximum(largest[first], largest[second])
+
+
+def topic_differences(values: Floats, pairs: Pairs) -> Floats:
+    """Return the differences of pairs of systems on each topic, pairs × topics × measures."""
+    largest = largest_of_pairs(values, pairs.first, pairs.second)
+    return remove_rounding_errors(values[pairs.first] - values[pairs.second], largest[:, None])
 
 
 def sum_over_topics(values: Floats) -> Floats:
@@ -114,7 +124,23 @@ def mean_over_topics(values: Floats) -> Floats:
 def mean_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of the means of pairs of systems, pairs × measures."""
     means = mean_over_topics(values)
-    return remove_rounding_errors(means[pairs.first] - means[pairs.second], values)
+    largest = largest_of_pairs(values, pairs.first, pairs.second)
+    return remove_rounding_errors(means[pairs.first] - means[pairs.second], largest)
+
+
+def signs_of_means(means: Floats, values: Floats) -> Floats:
+    """Return the signs of the differences of means, … × systems × other systems × measures.
+
+    Parameters
+    ----------
+    means : ndarray, … × systems × measures
+        The means, perhaps of several samples of topics.
+    values : ndarray, systems × topics × measures
+        The per-topic values.
+    """
+    largest = np.abs(values).max(axis=1, initial=0.0)
+    of_both = np.maximum(largest[:, None], largest[None])
+    return np.sign(remove_rounding_errors(means[..., :, None, :] - means[..., None, :, :], of_both))
 
 
 def t_test_levels(values: Floats, pairs: Pairs, correct: Callable[[Floats], Floats]) -> Floats:
@@ -134,7 +160,7 @@ def t_test_levels(values: Floats, pairs: Pairs, correct: Callable[[Floats], Floa
         levels = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0)
         once, pair = unordered_pairs(pairs)
         for column in range(values.shape[2]):
-            _, level, _ = levels(column, pairs.first[once], pairs.second[once])
+            _, _, level, _ = levels(column, pairs.first[once], pairs.second[once])
             result[:, column] = correct(level)[pair]
     return result
 
@@ -240,23 +266,23 @@ def _holm(levels: Floats) -> Floats:
 
 def _judge(
     test: str, values: Floats, n_resamples: int, alpha: float, rng: np.random.Generator
-) -> Callable[[int, Floats, float], tuple[Floats, float]]:
+) -> Callable[[int, Floats, Floats, Floats], tuple[Floats, float]]:
     """Return the function that computes, for one measure, the levels of all pairs and the required difference.
 
-    It takes the index of the measure, an array of differences (pairs × topics), and the maximum difference
-    that counts as 0. Resamples are drawn only once.
+    It takes the index of the measure, the differences (pairs × topics), their means, and the maximum difference of
+    each pair that counts as 0. Resamples are drawn only once.
     """
     n_topics = values.shape[1]
     if test == "t":
-        return lambda _, differences, zero: _t(differences, zero, alpha)
+        return lambda _, differences, means, zero: _t(differences, means, zero, alpha)
     if test == "bootstrap":
         counts = resample_counts(n_topics, n_resamples, rng)
-        return lambda _, differences, zero: _bootstrap(differences, zero, counts, alpha)
+        return lambda _, differences, means, zero: _bootstrap(differences, means, zero, counts, alpha)
     if test == "permutation":
         signs = (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
-        return lambda _, differences, zero: _permutation(differences, signs, alpha)
+        return lambda _, differences, means, zero: _permutation(differences, means, zero, signs, alpha)
     ranges = permuted_ranges(values, n_resamples, rng)
-    return lambda measure, differences, zero: _tukey(differences, zero, ranges[measure], alpha)
+    return lambda measure, _, means, zero: _tukey(means, zero, ranges[measure], alpha)
 
 
 def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
@@ -298,7 +324,7 @@ def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
 
 
 def _bootstrap(
-    differences: Floats, zero: float, drawn: npt.NDArray[np.uint16], alpha: float
+    differences: Floats, means: Floats, zero: Floats, drawn: npt.NDArray[np.uint16], alpha: float
 ) -> tuple[Floats, float]:
     """Return the levels by Sakai's test, and the required difference.
 
@@ -307,9 +333,9 @@ def _bootstrap(
     difference of nearly equal numbers.
     """
     (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
-    observed = _squared_cosine(differences.sum(axis=1), (differences**2).sum(axis=1), n_topics)
-    shifted = differences - differences.mean(axis=1, keepdims=True)
-    shifted[np.abs(shifted) <= zero] = 0.0
+    observed = _squared_cosine(n_topics * means, (differences**2).sum(axis=1), n_topics)
+    shifted = differences - means[:, None]
+    shifted[np.abs(shifted) <= zero[:, None]] = 0.0
     observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference on all topics
     position = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
@@ -322,7 +348,7 @@ def _bootstrap(
         _product(shifted[part], drawn, x)
         _product(shifted[part] ** 2, drawn, u)
         _squared_cosine(x, u, n_topics)
-        level[part] = (u >= observed[part, None] - _TOLERANCE).sum(axis=1) / n_resamples
+        level[part] = (u >= observed[part, None] - TOLERANCE).sum(axis=1) / n_resamples
         critical = np.argpartition(u, position, axis=1)[:, position]
         needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
     return level, float(needed.max())
@@ -342,9 +368,11 @@ def _critical_position(n_resamples: int, alpha: float) -> int:
     return min(n_resamples - math.ceil((n_resamples + 1) * alpha - 1e-9) + 1, n_resamples - 1)
 
 
-def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float) -> tuple[Floats, float]:
+def _permutation(
+    differences: Floats, means: Floats, zero: Floats, drawn: npt.NDArray[np.int8], alpha: float
+) -> tuple[Floats, float]:
     (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
-    observed = np.abs(differences.sum(axis=1)) - _TOLERANCE * np.abs(differences).sum(axis=1)
+    observed = n_topics * (np.abs(means) - zero)
     position = _critical_position(n_resamples, alpha)
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = slices(n_rows, n_resamples)
@@ -359,23 +387,22 @@ def _permutation(differences: Floats, drawn: npt.NDArray[np.int8], alpha: float)
     return level, float(needed.max())
 
 
-def _t(differences: Floats, zero: float, alpha: float) -> tuple[Floats, float]:
+def _t(differences: Floats, means: Floats, zero: Floats, alpha: float) -> tuple[Floats, float]:
     from scipy.stats import t as student
 
     n = differences.shape[1]
-    mean = differences.mean(axis=1)
     error = np.asarray(differences.std(axis=1, ddof=1) / math.sqrt(n))
-    error[np.abs(differences - mean[:, None]).max(axis=1) <= zero] = 0.0
+    error[np.abs(differences - means[:, None]).max(axis=1) <= zero] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.abs(mean) / error
-    statistic[~differences.any(axis=1)] = 0.0
+        statistic = np.abs(means) / error
+    statistic[means == 0] = 0.0
     level = 2 * student.sf(statistic, n - 1)
     return np.asarray(level), float(student.isf(alpha / 2, n - 1) * error.max(initial=0.0))
 
 
-def _tukey(differences: Floats, zero: float, ranges: Floats, alpha: float) -> tuple[Floats, float]:
+def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[Floats, float]:
     n_resamples = len(ranges)
     ordered = np.sort(ranges)
-    observed = np.abs(differences.mean(axis=1)) - zero
+    observed = np.abs(means) - zero
     level = (1 + n_resamples - np.searchsorted(ordered, observed, side="left")) / (1 + n_resamples)
     return level, float(ordered[_critical_position(n_resamples, alpha)])

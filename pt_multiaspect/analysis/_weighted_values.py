@@ -16,7 +16,7 @@ from ..collection import Judgments
 from ..errors import MultiAspectError, choices, parameter, refuse_single, refuse_unknown, shown
 from ..evaluation import evaluate
 from ..integration.parsing import parse_one
-from ..kernels.weightings import positive_fraction, simplex_points
+from ..kernels.weightings import differences_at_corners, positive_fraction, simplex_points
 from ..measures import CAM, AspectMean, On
 from ..measures.weights import normalised_weights
 from ._frames import matrix
@@ -48,6 +48,8 @@ class WeightedValues:
     values: Floats | None
     #: systems × topics × weightings; None if the measure is linear in its weights.
     sampled: Floats | None
+    #: As `sampled`, systems × topics × aspects: one aspect has all weight that the least ones leave.
+    at_corners: Floats | None
 
     @property
     def basis(self) -> Floats:
@@ -56,12 +58,19 @@ class WeightedValues:
         assert basis is not None
         return basis
 
-    def positive_fraction(self, differences: Floats) -> Floats:
-        """Return the fraction of weightings under which differences of the means of `basis` are positive."""
+    def positive_fraction(self, differences: Floats, largest: Floats) -> Floats:
+        """Return the fraction of weightings under which differences of the means of `basis` are positive.
+
+        Parameters
+        ----------
+        differences : ndarray, … × aspects or weightings
+            The differences, 0 where they are rounding errors.
+        largest : ndarray, …
+            The largest absolute values of both runs, by which zeros of weighted sums are decided.
+        """
         if self.sampled is not None:
             return np.asarray((differences > 0).mean(axis=-1))
-        at_corners = (differences @ self.least)[..., None] + (1 - self.least.sum()) * differences
-        return positive_fraction(at_corners)
+        return positive_fraction(differences_at_corners(differences, self.least, largest))
 
 
 def read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
@@ -140,11 +149,13 @@ def combine_aspects(
     weights, least, points = _sample_weightings(mean, aspects, at_least, seed)
     if has_linear_weights(mean):
         declared = (values @ weights)[:, :, None]
-        return WeightedValues(names, aspects, weights, least, points, declared, values, None)
+        return WeightedValues(names, aspects, weights, least, points, declared, values, None, None)
     by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
-    combined = np.stack([_combine(mean, by_aspect, point) for point in [weights, *points]], axis=-1)
-    declared, sampled = np.split(combined.reshape(*values.shape[:2], -1), [1], axis=2)
-    return WeightedValues(names, aspects, weights, least, points, declared, values, sampled)
+    every_point = [weights, *points, *_corners(least)]
+    combined = np.stack([_combine(mean, by_aspect, point) for point in every_point], axis=-1)
+    combined = combined.reshape(*values.shape[:2], -1)
+    declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
+    return WeightedValues(names, aspects, weights, least, points, declared, values, sampled, at_corners)
 
 
 def evaluate_weightings(
@@ -168,9 +179,15 @@ def evaluate_weightings(
         )
     aspects = [view.name for view in mean.views(Judgments.of(qrels))]
     weights, least, points = _sample_weightings(mean, aspects, at_least, seed)
-    combined = _evaluate_points(mean, np.vstack([weights, points]), aspects, names, qids, runs, qrels)
-    declared, sampled = np.split(combined, [1], axis=2)
-    return WeightedValues(names, aspects, weights, least, points, declared, None, sampled)
+    every_point = np.vstack([weights, points, _corners(least)])
+    combined = _evaluate_points(mean, every_point, aspects, names, qids, runs, qrels)
+    declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
+    return WeightedValues(names, aspects, weights, least, points, declared, None, sampled, at_corners)
+
+
+def _corners(least: Floats) -> Floats:
+    """Return the weightings at which one aspect has all weight that the least ones leave, aspects × aspects."""
+    return least + (1 - least.sum()) * np.eye(len(least))
 
 
 def _sample_weightings(

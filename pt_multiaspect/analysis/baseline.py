@@ -161,16 +161,16 @@ def _compare(
     ]
     parts = []
     for number, measure in enumerate(measures):
-        tests = [levels(number, compared.low, compared.high)[:2] for _, levels in groups]
-        asl_by_group = np.stack([asl for _, asl in tests])
+        tests = [levels(number, compared.low, compared.high)[:3] for _, levels in groups]
+        asl_by_group = np.stack([asl for *_, asl in tests])
         corrected = correct_groups(asl_by_group, options["test"], correction, alpha)
-        for (keys, _), (differences, asl), p in zip(groups, tests, corrected, strict=True):
+        for (keys, _), (differences, means, asl), p in zip(groups, tests, corrected, strict=True):
             columns = {
                 **keys,
                 "measure": measure,
                 "baseline": pairs.columns["b"],
                 "name": pairs.columns["a"],
-                **compared.mean_and_interval(differences, alpha),
+                **compared.mean_and_interval(differences, means, alpha),
                 "asl": asl[compared.pair],
                 "p": p[compared.pair],
                 "significant": p[compared.pair] < alpha,
@@ -194,9 +194,9 @@ def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[s
     """
     compared = _OncePairs(pairs)
     levels = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0)
-    differences, asl, _ = levels(0, compared.low, compared.high)
+    differences, means, asl, _ = levels(0, compared.low, compared.high)
     p = corrector("t", correction, ALPHA)(asl)
-    return {**compared.mean_and_interval(differences, ALPHA), "p": p[compared.pair]}
+    return {**compared.mean_and_interval(differences, means, ALPHA), "p": p[compared.pair]}
 
 
 class _OncePairs:
@@ -209,10 +209,10 @@ class _OncePairs:
         #: Of each pair: 1 if it is in the order in which it was tested, else −1.
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
 
-    def mean_and_interval(self, differences: Floats, alpha: float) -> dict[str, Floats]:
-        """Return the ``difference low high`` of each pair, given the differences of distinct pairs by topic."""
+    def mean_and_interval(self, differences: Floats, means: Floats, alpha: float) -> dict[str, Floats]:
+        """Return the ``difference low high`` of each pair, from the differences of distinct pairs and their means."""
         half = half_width(differences, 1 - alpha)[self.pair]
-        difference = self.sign * differences.mean(axis=1)[self.pair] + 0.0
+        difference = self.sign * means[self.pair] + 0.0  # no negative zeros
         return {"difference": difference, "low": difference - half, "high": difference + half}
 
     def outcomes(self, differences: Floats, *, lower_is_better: bool) -> dict[str, Ints]:

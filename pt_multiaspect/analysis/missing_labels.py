@@ -19,12 +19,13 @@ from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
+from ..kernels.rounding import remove_rounding_errors
 from ..measures import Measure
 from ..measures.on import measure_on_relevance
 from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, Pairs, pairs_of_runs
-from ._significance import ALPHA, corrector, slices, t_test_levels
+from ._significance import ALPHA, corrector, largest_of_pairs, slices, t_test_levels
 
 #: The number of labels per aspect that are drawn at a time.
 _BATCH = 1 << 20
@@ -316,14 +317,19 @@ def _frames(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     mean, of_draws = values.mean(axis=1), expected[0].mean(axis=1)
     first, second = compared.first, compared.second
+    possible = np.concatenate([values, *of_runs.ends], axis=1)
+    largest = largest_of_pairs(np.nan_to_num(possible), first, second)
     known = [~search.missing[:, run.hits.row] for run in search.rankings]
     judged = [float(labels.mean()) if labels.size else np.nan for labels in known]
     runs = {"measure": label, "name": compared.names, "value": mean, **of_runs.columns()}
     runs |= {"expected": of_draws, "judged": judged}
-    pairs = {"measure": label, **compared.columns, "difference": mean[first] - mean[second], **of_pairs.columns()}
+    difference = remove_rounding_errors(mean[first] - mean[second], largest)
+    pairs = {"measure": label, **compared.columns, "difference": difference, **of_pairs.columns()}
+    for end in ("low", "high"):
+        pairs[end] = remove_rounding_errors(pairs[end], largest)
     low, high = pairs["low"], pairs["high"]
     pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
-    pairs["expected"] = of_draws[first] - of_draws[second]
+    pairs["expected"] = remove_rounding_errors(of_draws[first] - of_draws[second], largest)
     pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None, ALPHA))[:, 0]
     universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
     universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}

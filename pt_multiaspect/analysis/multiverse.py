@@ -25,8 +25,9 @@ from ._significance import (
     corrector,
     mean_differences,
     mean_over_topics,
-    remove_rounding_errors,
+    signs_of_means,
     t_test_levels,
+    topic_differences,
 )
 
 #: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
@@ -259,7 +260,7 @@ def compare_variants(
     distinct = np.array([label not in same_as for label in labels])
     row = labels.index(reference)
     variants = _variants(values, pairs, ci, corrector("t", correction, alpha))
-    ranks = _ranks(mean_over_topics(values), read.names, in_order, distinct, row)
+    ranks = _ranks(values, read.names, in_order, distinct, row)
     effects = _main_effects(variants["difference"], options)
     variant_columns: dict[str, Sequence[Any]] = {
         "measure": labels,
@@ -312,8 +313,7 @@ def _variants(values: Floats, pairs: Pairs, ci: float, correct: Any) -> dict[str
     mean = mean_differences(values, pairs)
     half: Floats = np.empty_like(mean)
     for column in range(half.shape[1]):
-        variant = values[:, :, [column]]
-        differences = remove_rounding_errors(variant[pairs.first] - variant[pairs.second], variant)
+        differences = topic_differences(values[:, :, [column]], pairs)
         half[:, column] = half_width(differences[:, :, 0], ci)
     p = t_test_levels(values, pairs, correct)
     return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
@@ -332,10 +332,9 @@ def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha
     return columns
 
 
-def _ranks(means: Floats, names: list[Any], in_order: list[Any], distinct: Any, reference: int) -> dict[str, Any]:
+def _ranks(values: Floats, names: list[Any], in_order: list[Any], distinct: Any, reference: int) -> dict[str, Any]:
     """Return the rank of each run by the reference, and the range of its ranks over the distinct variants."""
-    zero = _TOLERANCE * np.abs(means).max(initial=0.0)
-    ranks = 1 + (means[None] > means[:, None] + zero).sum(axis=1)  # runs × variants
+    ranks = 1 + (signs_of_means(mean_over_topics(values), values) < 0).sum(axis=1)  # runs × variants
     ranks = ranks[[names.index(name) for name in in_order]]
     best, worst = ranks[:, distinct].min(axis=1), ranks[:, distinct].max(axis=1)
     return {"name": in_order, "rank": ranks[:, reference], "best": best, "worst": worst}

@@ -16,16 +16,18 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
+from ..kernels.rounding import remove_rounding_errors
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, select_measures
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
     CORRECTIONS,
     corrector,
+    largest_of_pairs,
     mean_over_topics,
     paired_test,
-    remove_rounding_errors,
     sum_over_topics,
+    topic_differences,
     unordered_pairs,
 )
 
@@ -227,8 +229,9 @@ def detectable_difference(
 
 def deviations_of_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary."""
-    differences = values[pairs.first] - values[pairs.second]
-    centred = remove_rounding_errors(differences - mean_over_topics(differences)[:, None], values)
+    differences = topic_differences(values, pairs)
+    largest = largest_of_pairs(values, pairs.first, pairs.second)
+    centred = remove_rounding_errors(differences - mean_over_topics(differences)[:, None], largest[:, None])
     deviations = np.sqrt(sum_over_topics(centred**2) / (values.shape[1] - 1))
     return np.where(deviations == 0, np.nan, deviations)
 
@@ -427,9 +430,9 @@ def discriminative_power(
     system = np.array(names, dtype=object)
     parts, table = [], []
     for index, measure in enumerate(measures):
-        differences, level, needed = levels(index, first, second)
+        _, means, level, needed = levels(index, first, second)
         p = correct(level)
-        statistics = {"difference": differences.mean(axis=1), "asl": level, "p": p, "discriminated": p < alpha}
+        statistics = {"difference": means, "asl": level, "p": p, "discriminated": p < alpha}
         parts.append(pd.DataFrame({"measure": measure, "a": system[first], "b": system[second], **statistics}))
         n_discriminated = int((p < alpha).sum())
         table.append((measure, n_discriminated / len(first), n_discriminated, len(first), needed))

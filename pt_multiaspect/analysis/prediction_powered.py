@@ -16,14 +16,12 @@ from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.hits import ratio
 from ..kernels.intervals import half_width, power_of_double_sampling, power_of_t_test
+from ..kernels.rounding import TOLERANCE, remove_rounding_errors
 from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval
 from ._frames import by_measure, matrix
 
 #: The minimum number of human topics; see the Notes of `prediction_powered`.
 LEAST_TOPICS = 4
-
-#: Tolerance for equal values, relative to their maximum (rounding errors).
-_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
@@ -381,9 +379,9 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
 
 def _differences(values: Floats, baseline: int) -> Floats:
     """Return the values minus those of the baseline, 0 where they differ by rounding errors only."""
-    differences: Floats = values - values[baseline]
-    differences[np.abs(differences) <= _TOLERANCE * np.abs(values).max(initial=0.0)] = 0.0
-    return differences
+    largest = np.abs(values).max(axis=1, initial=0.0)
+    of_both = np.maximum(largest, largest[baseline])
+    return remove_rounding_errors(values - values[baseline], of_both[:, None])
 
 
 def _rows(keys: dict[str, Any], confidence: float, human: Floats, labels: Floats, further: Floats) -> pd.DataFrame:
@@ -436,7 +434,7 @@ def _regression(human: Floats, labels: Floats) -> tuple[Floats, Floats]:
 
 def _variance(values: Floats) -> Floats:
     """Return the variance with the divisor n − 1 of each row, 0 if values differ by rounding errors only."""
-    spread = np.ptp(values, axis=1) > _TOLERANCE * np.abs(values).max(axis=1)
+    spread = np.ptp(values, axis=1) > TOLERANCE * np.abs(values).max(axis=1)
     return np.asarray(np.where(spread, values.var(axis=1, ddof=1), 0.0), dtype=np.float64)
 
 

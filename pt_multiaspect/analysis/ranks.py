@@ -19,8 +19,8 @@ from ._pairs import Pairs
 from ._significance import (
     mean_differences,
     mean_over_topics,
-    remove_rounding_errors,
     resample_counts,
+    signs_of_means,
     slices,
     t_test_levels,
 )
@@ -183,7 +183,7 @@ def ranks(
     ordered = [names[row] for row in in_order]
     means = mean_over_topics(values)
     low, high = _rank_intervals(values, alpha)
-    rank = 1 + (_signs(means[None], values)[0] < 0).sum(axis=1)
+    rank = 1 + (signs_of_means(means, values) < 0).sum(axis=1)
     statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
     tables = []
     for column, label in enumerate(read.labels):
@@ -213,20 +213,15 @@ def _consensus(values: Floats, means: Floats, ci: float, n_resamples: int, seed:
     samples = np.empty((2, n_resamples, n_runs))
     for part in slices(n_resamples, n_runs * n_runs * n_measures):
         sampled_means = np.einsum("stm,tr->rsm", values, drawn[:, part], optimize=True)
-        samples[:, part] = _scores(_signs(sampled_means, values))
+        samples[:, part] = _scores(signs_of_means(sampled_means, values))
     ends = np.quantile(samples, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
-    scores = _scores(_signs(means[None], values))[:, 0]
+    scores = _scores(signs_of_means(means[None], values))[:, 0]
     columns = {"": scores, "_low": ends[0], "_high": ends[1]}
     return {
         f"{name}{suffix}": columns[suffix][row]
         for row, name in enumerate(("borda", "copeland"))
         for suffix in columns
     }
-
-
-def _signs(means: Floats, values: Floats) -> Floats:
-    """Return the signs of the differences of means, samples × runs × others × measures."""
-    return np.sign(remove_rounding_errors(means[:, :, None] - means[:, None], values))
 
 
 def _scores(signs: Floats) -> Floats:

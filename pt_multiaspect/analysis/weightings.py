@@ -14,7 +14,8 @@ from .._typing import Bools, Floats
 from .._validation import count, random_seed
 from ..errors import MultiAspectError
 from ..evaluation.long_frames import measures_by_label, read_long_frame
-from ..kernels.weightings import nearest_reversal, reversing_weight
+from ..kernels.rounding import remove_rounding_errors
+from ..kernels.weightings import differences_at_corners, nearest_reversal, reversing_weight
 from ..measures import AspectMean
 from ..views import Block, Cell, Column, Sentence, View, percent
 from ._frames import directions, matrix, rows_of_measures, select_measures
@@ -22,11 +23,12 @@ from ._pairs import Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, si
 from ._significance import (
     ALPHA,
     corrector,
+    largest_of_pairs,
     mean_differences,
-    remove_rounding_errors,
     resample_counts,
     slices,
     t_test_levels,
+    topic_differences,
     unordered_pairs,
 )
 from ._weighted_values import (
@@ -84,19 +86,26 @@ class Weightings(View):
     at_least: dict[str, float]
     measure: ir_measures.Measure
     correction: str | None
+    #: By pair: whether each run is better under some weighting.
+    _is_changing: Bools
+    #: The number of sampled weightings; None if the fractions are exact.
+    _n_sampled: int | None
 
     @property
     def summary(self) -> str:
         """The number of pairs whose order and significance depend on the weights, in a sentence."""
         pairs = self.pairs
-        fraction = pairs["fraction"]
-        changing, undecided = ((fraction > low) & (fraction < 1 - low) for low in (0.0, 0.1))
+        undecided = (pairs["fraction"] > 0.1) & (pairs["fraction"] < 0.9)
+        changing = share(int(self._is_changing.sum()), len(pairs), "pair", "changes its", "change their")
+        under = "under some weighting"
+        if self._n_sampled is not None:
+            under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
         tested = pairs[pairs["p"] < ALPHA]
         kept = int((tested["fraction_significant"] >= 0.95).sum())
         level = f"p < {ALPHA:g} under the weights of the measure"
         return (
-            f"{share(changing.sum(), len(pairs), 'pair', 'changes its', 'change their')} order under some "
-            f"weighting, {undecided.sum()} for between a tenth and nine tenths of all weightings. "
+            f"{changing} order {under}, "
+            f"{undecided.sum()} for between a tenth and nine tenths of all weightings. "
             f"{significant_share(kept, len(tested), level, 'under at least 95 % of all weightings')}"
         )
 
@@ -298,27 +307,34 @@ def compare_weightings(
         The correction for multiple testing.
     """
     differences = mean_differences(weighted.basis, pairs)
+    largest = largest_of_pairs(weighted.basis, pairs.first, pairs.second).max(axis=1)
     declared = mean_differences(weighted.declared, pairs)[:, 0]
+    fraction = weighted.positive_fraction(differences, largest)
     low, high = _intervals(weighted, pairs, n_resamples, seed)
     unknown = np.full((len(pairs), len(weighted.aspects)), np.nan)
     if weighted.sampled is None:
         covariances = _covariances(weighted.basis, pairs)
-        significant = _significant_fraction(differences, declared, covariances, weighted, pairs, correction)
-        nearest = nearest_reversal(differences, weighted.weights, weighted.least)
-        reverses_at = reversing_weight(differences, weighted.weights, weighted.least)
+        significant = _significant_fraction(
+            differences, declared, largest, covariances, weighted, pairs, correction
+        )
+        nearest = nearest_reversal(differences, weighted.weights, weighted.least, largest)
+        reverses_at = reversing_weight(differences, weighted.weights, weighted.least, largest)
+        extremes = differences_at_corners(differences, weighted.least, largest)
     else:
+        assert weighted.at_corners is not None
         covariances = np.full((*unknown.shape, len(weighted.aspects)), np.nan)
         significant = _sampled_significant_fraction(differences, declared, weighted.sampled, pairs, correction)
         nearest = reverses_at = unknown
+        extremes = np.hstack([differences, mean_differences(weighted.at_corners, pairs)])
     columns: dict[str, Any] = {
         **pairs.columns,
         "n_topics": weighted.basis.shape[1],
         "difference": declared,
         "p": t_test_levels(weighted.declared, pairs, corrector("t", correction, ALPHA))[:, 0],
-        "fraction": weighted.positive_fraction(differences),
+        "fraction": fraction,
         "low": low,
         "high": high,
-        "fraction_lower": weighted.positive_fraction(-differences),
+        "fraction_lower": weighted.positive_fraction(-differences, largest),
         "fraction_significant": significant,
         "distance": np.abs(nearest - weighted.weights).sum(axis=1) / 2,
         "reversal": [_reversal_in_words(weights, weighted) for weights in nearest],
@@ -337,6 +353,8 @@ def compare_weightings(
         at_least=dict(zip(weighted.aspects, weighted.least.tolist(), strict=True)),
         measure=mean,
         correction=correction,
+        _is_changing=(extremes > 0).any(axis=1) & (extremes < 0).any(axis=1),
+        _n_sampled=None if weighted.sampled is None else weighted.sampled.shape[2],
     )
 
 
@@ -348,23 +366,26 @@ def _intervals(weighted: WeightedValues, pairs: Pairs, n_resamples: int, seed: i
     means = np.einsum("stk,tr->srk", basis, drawn, optimize=True)
     ends = np.empty((2, len(pairs)))
     for part in slices(len(pairs), means[0].size):
-        differences = remove_rounding_errors(means[pairs.first[part]] - means[pairs.second[part]], basis)
-        fractions = weighted.positive_fraction(differences)
+        first, second = pairs.first[part], pairs.second[part]
+        largest = largest_of_pairs(basis, first, second)
+        differences = remove_rounding_errors(means[first] - means[second], largest[:, None])
+        fractions = weighted.positive_fraction(differences, largest.max(axis=1)[:, None])
         ends[:, part] = np.quantile(fractions, [(1 - CI) / 2, (1 + CI) / 2], axis=1)
     return ends[0], ends[1]
 
 
 def _covariances(values: Floats, pairs: Pairs) -> Floats:
     """Return the covariances of means of differences, pairs × aspects × aspects."""
-    by_aspect = remove_rounding_errors(values[pairs.first] - values[pairs.second], values)
+    by_aspect = topic_differences(values, pairs)
     n_topics = by_aspect.shape[1]
-    centred = remove_rounding_errors(by_aspect - by_aspect.mean(axis=1, keepdims=True), values)
+    largest = largest_of_pairs(values, pairs.first, pairs.second)
+    centred = remove_rounding_errors(by_aspect - by_aspect.mean(axis=1, keepdims=True), largest[:, None])
     return np.asarray(centred.transpose(0, 2, 1) @ centred / ((n_topics - 1) * n_topics))
 
 
 def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
     """Return the unanimous improvement ratio of each pair, and the numbers of topics that it is computed from."""
-    by_aspect = remove_rounding_errors(values[pairs.first] - values[pairs.second], values)
+    by_aspect = topic_differences(values, pairs)
     differs = by_aspect.any(axis=2)
     n_better = ((by_aspect >= 0).all(axis=2) & differs).sum(axis=1)
     n_worse = ((by_aspect <= 0).all(axis=2) & differs).sum(axis=1)
@@ -374,6 +395,7 @@ def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
 def _significant_fraction(
     means: Floats,
     declared: Floats,
+    largest: Floats,
     covariances: Floats,
     weighted: WeightedValues,
     pairs: Pairs,
@@ -385,8 +407,9 @@ def _significant_fraction(
     times = np.zeros(len(means))
     for part in slices(len(weighted.points), len(means)):
         points = weighted.points[part]
-        is_significant = significant_at(points, means[once], covariances[once], n_topics, correction)[pair]
-        has_sign = np.sign(means @ points.T) == np.sign(declared)[:, None]
+        differences = remove_rounding_errors(means @ points.T, largest[:, None])
+        is_significant = significant_at(points, differences[once], covariances[once], n_topics, correction)[pair]
+        has_sign = np.sign(differences) == np.sign(declared)[:, None]
         times += (is_significant & has_sign).sum(axis=1)
     return times / len(weighted.points)
 
@@ -401,7 +424,7 @@ def _sampled_significant_fraction(
 
 
 def significant_at(
-    points: Floats, means: Floats, covariances: Floats, n_topics: int, correction: str | None
+    points: Floats, differences: Floats, covariances: Floats, n_topics: int, correction: str | None
 ) -> Bools:
     """Return which weighted differences are significant, pairs × weightings.
 
@@ -411,10 +434,10 @@ def significant_at(
     ----------
     points : ndarray of float, shape (n_points, n_aspects)
         The weightings.
-    means : ndarray of float, shape (n_pairs, n_aspects)
-        The means of the differences on the aspects.
+    differences : ndarray of float, shape (n_pairs, n_points)
+        The differences of means under each weighting.
     covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
-        The covariances of these means.
+        The covariances of the differences of means on the aspects.
     n_topics : int
         The number of topics.
     correction : {'holm', None}
@@ -423,14 +446,13 @@ def significant_at(
     from scipy.stats import t as student
 
     products = (points[:, :, None] * points[:, None]).reshape(len(points), -1)
-    error = np.sqrt(np.maximum(covariances.reshape(len(means), -1) @ products.T, 0.0))
-    mean = means @ points.T
+    error = np.sqrt(np.maximum(covariances.reshape(len(differences), -1) @ products.T, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(mean == 0, 0.0, np.abs(mean) / error)
+        statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
         return np.asarray(statistic > student.isf(ALPHA / 2, n_topics - 1))
     # By Holm's correction, the k-th highest |t| must be above that for ALPHA / (n - k + 1), like all higher ones.
-    critical = student.isf(ALPHA / (2 * np.arange(len(means), 0, -1)), n_topics - 1)[:, None]
+    critical = student.isf(ALPHA / (2 * np.arange(len(differences), 0, -1)), n_topics - 1)[:, None]
     ordered = -np.sort(-statistic, axis=0)
     n_rejected = np.logical_and.accumulate(ordered > critical, axis=0).sum(axis=0)
     last = ordered[np.maximum(n_rejected, 1) - 1, np.arange(len(points))]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Floats
-
-#: Sums of at most this, relative to the largest difference, are 0 (rounding errors).
-_TOLERANCE = 1e-12
+from .rounding import remove_rounding_errors
 
 
 def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
@@ -65,17 +63,28 @@ def positive_fraction(differences: Floats) -> Floats:
     return np.minimum(fractions[0], 1.0)
 
 
-def weighted_sum(differences: Floats, weights: Floats) -> Floats:
-    """Return Σ_a w_a d_a, pairs of differences × aspects, exactly 0 where it is a rounding error."""
-    return _without_rounding_errors(differences @ weights, np.abs(differences).max(axis=-1, initial=0.0))
+def differences_at_corners(differences: Floats, least: Floats, largest: Floats) -> Floats:
+    """Return Σ_a w_a d_a where one aspect after the other has all weight that the least ones leave.
+
+    Parameters
+    ----------
+    differences : ndarray of float, shape (..., n)
+        The differences d.
+    least : ndarray of float, shape (n,)
+        The least weight of each aspect.
+    largest : ndarray of float, shape (...)
+        The largest absolute values of both runs, by which zeros are decided.
+
+    Returns
+    -------
+    ndarray of float, shape (..., n)
+        The weighted sums, one per aspect.
+    """
+    at_corners = (differences @ least)[..., None] + (1 - least.sum()) * differences
+    return remove_rounding_errors(at_corners, largest[..., None])
 
 
-def _without_rounding_errors(sums: Floats, scale: Floats) -> Floats:
-    """Return sums, and 0 where they are rounding errors of terms of a scale."""
-    return np.where(np.abs(sums) <= _TOLERANCE * scale, 0.0, sums)
-
-
-def nearest_reversal(differences: Floats, weights: Floats, least: Floats) -> Floats:
+def nearest_reversal(differences: Floats, weights: Floats, least: Floats, largest: Floats) -> Floats:
     """Return the nearest weighting, by total variation, at which the sign of Σ_a w_a d_a reverses.
 
     Weight moves from the aspects with the highest differences, in the direction of the sum, to the one with the
@@ -87,13 +96,15 @@ def nearest_reversal(differences: Floats, weights: Floats, least: Floats) -> Flo
         The differences d.
     weights, least : ndarray of float, shape (n,)
         The weighting to start from, and the least weight of each aspect.
+    largest : ndarray of float, shape (m,)
+        The largest absolute values of both runs, by which zeros are decided.
 
     Returns
     -------
     ndarray of float, shape (m, n)
         The weightings, at which the sum is 0; NaN where no weighting reverses the sign, or the sum is 0.
     """
-    total = weighted_sum(differences, weights)
+    total = remove_rounding_errors(differences @ weights, largest)
     towards = differences * np.sign(total)[:, None]
     row = np.arange(len(differences))
     taker = towards.argmin(axis=1)
@@ -110,18 +121,17 @@ def nearest_reversal(differences: Floats, weights: Floats, least: Floats) -> Flo
     np.put_along_axis(moved, order, given, axis=1)
     result -= moved
     result[row, taker] += moved.sum(axis=1)
-    # The lowest sum that weights at their least values allow.
-    lowest = weighted_sum(towards, least) + (1 - least.sum()) * towards[row, taker]
+    lowest = differences_at_corners(towards, least, largest).min(axis=1)
     result[(total == 0) | (lowest >= 0)] = np.nan
     return result
 
 
-def reversing_weight(differences: Floats, weights: Floats, least: Floats) -> Floats:
+def reversing_weight(differences: Floats, weights: Floats, least: Floats, largest: Floats) -> Floats:
     """Return the weight of each aspect at which the sign of Σ_a w_a d_a reverses, the others in proportion.
 
     Parameters
     ----------
-    differences, weights, least
+    differences, weights, least, largest
         As for `nearest_reversal`.
 
     Returns
@@ -131,15 +141,15 @@ def reversing_weight(differences: Floats, weights: Floats, least: Floats) -> Flo
     """
     others = 1 - weights
     unknown = np.full(differences.shape, np.nan)
-    rest = (differences @ weights)[:, None] - weights * differences
-    rest = _without_rounding_errors(rest, np.abs(differences).max(axis=-1, initial=0.0)[:, None])
+    total = remove_rounding_errors(differences @ weights, largest)
+    rest = remove_rounding_errors((differences @ weights)[:, None] - weights * differences, largest[:, None])
     rest = np.divide(rest, others, out=unknown.copy(), where=others > 0)
     result: Floats = np.divide(rest, rest - differences, out=unknown, where=rest * differences < 0)
-    # The factor by which the weights of the others change must keep them above their least values.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = (1 - result) / others
-    # Aspects without weight keep 0.
+    # The factor by which the weights of the others may change at least; aspects without weight keep 0.
     lowest = np.divide(least, weights, out=np.zeros_like(weights), where=weights > 0)
-    bound = np.array([np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))])
-    result[(factor < bound) | (result < least)] = np.nan
+    factor = np.array([np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))])
+    limit = np.where(result > weights, 1 - factor * others, least)
+    at_limit = remove_rounding_errors(limit * differences + (1 - limit) * rest, largest[:, None])
+    is_reversed = np.sign(at_limit) == -np.sign(total)[:, None]
+    result[(total == 0)[:, None] | ~is_reversed] = np.nan
     return result

@@ -168,9 +168,8 @@ def _significance(result: Weightings, pair: pd.DataFrame, points: Floats) -> Boo
     once, position = unordered_pairs(make_pairs(names, family[["a", "b"]].itertuples(index=False)))
     rows = family.index[once]
     n_topics = int(pair["n_topics"].item())
-    significant: Bools = significant_at(
-        points, _means(result)[rows], result.covariances[rows], n_topics, result.correction
-    )
+    differences = _means(result)[rows] @ points.T
+    significant: Bools = significant_at(points, differences, result.covariances[rows], n_topics, result.correction)
     return significant[position[family.index.get_loc(pair.index[0])]]
 
 

@@ -1,0 +1,257 @@
+"""Conclusions from values, runs and labels: right values by an independent implementation, and decided zeros."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared_data import golden, shared_path
+
+import pt_multiaspect as ma
+from pt_multiaspect import analysis
+
+COLUMNS = ["name", "qid", "measure", "value"]
+
+
+def cases() -> list[Any]:
+    """Return the cases of the golden file; none without the shared data."""
+    try:
+        path = shared_path("golden", "conclusions.json")
+    except (pytest.skip.Exception, pytest.fail.Exception):
+        return []
+    return list(json.loads(path.read_text(encoding="utf-8"))["cases"])
+
+
+def number(value: Any) -> float:
+    return float(Fraction(value)) if isinstance(value, str) else float(value)
+
+
+def frame_of(case: dict[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(case["input"]["values"], columns=COLUMNS)
+
+
+def qrels_of(case: dict[str, Any], key: str = "qrels") -> pd.DataFrame:
+    return pd.DataFrame(case["input"][key], columns=case["input"]["columns"])
+
+
+def runs_of(case: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    runs = case["input"]["runs"]
+    return {name: pd.DataFrame(rows, columns=["qid", "docno", "score"]) for name, rows in runs.items()}
+
+
+def check_missing_labels(case: dict[str, Any]) -> None:
+    options = {"n_samples": case["input"].get("n_samples", 0)}
+    if options["n_samples"]:
+        options["seed"] = case["input"].get("seed", 0)
+    found = analysis.missing_labels(runs_of(case), qrels_of(case), case["input"]["measure"], **options)
+    runs = found.runs.set_index("name")
+    for expected in case["expected"].get("runs", []):
+        row = runs.loc[expected["name"]]
+        for column in {"low", "high", "expected"} & set(expected):
+            assert row[column] == pytest.approx(number(expected[column]), abs=case["tolerance"]), column
+        if "low" in expected:
+            assert row["exact"] or not case["id"].startswith("labels-large")
+    pairs = found.pairs.set_index(["a", "b"])
+    for expected in case["expected"].get("pairs", []):
+        row = pairs.loc[(expected["a"], expected["b"])]
+        if not row["exact"]:  # bounds
+            assert row["low"] <= number(expected["low"]) + case["tolerance"]
+            assert row["high"] >= number(expected["high"]) - case["tolerance"]
+            continue
+        for column in ("low", "high"):
+            assert row[column] == pytest.approx(number(expected[column]), abs=case["tolerance"]), column
+        assert row["certain"] == expected.get("certain", row["certain"])
+
+
+def check_robustness(case: dict[str, Any]) -> None:
+    given = case["input"]
+    options = {"baseline": given.get("baseline")}
+    if "variants" in given:
+        options["variants"] = given["variants"]
+    if "labels" in given:
+        options["labels"] = qrels_of(case, "labels")
+    if "values" in given:
+        found = ma.robustness(frame_of(case), measure=given["measure"], **options)
+    else:
+        found = ma.robustness(runs_of(case), qrels_of(case), given["measure"], **options)
+    table = found.table.set_index("question")
+    expected = case["expected"]
+    assert {question: table.loc[question, "verdict"] for question in expected.get("verdicts", {})} == expected.get(
+        "verdicts", {}
+    )
+    if "difference" in expected:
+        assert table.loc["topics", "difference"] == number(expected["difference"])
+    for column, value in expected.get("labels", {}).items():
+        if value is None:
+            assert np.isnan(table.loc["labels", column])
+        else:
+            assert table.loc["labels", column] == pytest.approx(number(value), abs=case["tolerance"])
+    assert expected.get("summary_contains", "") in found.summary
+
+
+def check_weightings(case: dict[str, Any]) -> None:
+    given, expected = case["input"], case["expected"]
+    at_least = {aspect: number(weight) for aspect, weight in given["at_least"].items()}
+    found = analysis.weightings(frame_of(case), measures=given["measures"], at_least=at_least, n_resamples=10)
+    (row,) = found.pairs.to_dict("records")
+    for column in ("fraction", "fraction_lower"):
+        exact = number(expected[column]) in (0.0, 1.0)
+        assert row[column] == pytest.approx(number(expected[column]), abs=0 if exact else case["tolerance"])
+    assert row["difference"] == pytest.approx(number(expected["difference"]), abs=case["tolerance"])
+    assert bool(row["reversal"]) == (not np.isnan(row["distance"])) == expected["reversible"]
+
+
+def check_detectable_difference(case: dict[str, Any]) -> None:
+    given = case["input"]
+    found = analysis.detectable_difference(
+        frame_of(case), difference=given["difference"], power=given["power"], alpha=given["alpha"]
+    )
+    pairs = found.pairs.set_index(["a", "b"])
+    for expected in case["expected"]["pairs"]:
+        row = pairs.loc[(expected["a"], expected["b"])]
+        for column in ("sd", "detectable", "n_needed", "n_needed_high"):
+            assert row[column] == pytest.approx(expected[column], rel=case["tolerance"]), column
+
+
+def check_ranks(case: dict[str, Any]) -> None:
+    found = analysis.ranks(frame_of(case), case["input"]["measures"], n_resamples=10)
+    for measure, ranks in case["expected"]["rank"].items():
+        rows = found.table[found.table["measure"] == measure]
+        assert dict(zip(rows["name"], rows["rank"], strict=True)) == ranks
+    consensus = found.consensus.set_index("name")
+    for method in ("borda", "copeland"):
+        for name, value in case["expected"][method].items():
+            assert consensus.loc[name, method] == pytest.approx(number(value), abs=case["tolerance"])
+
+
+CHECKS = {
+    "missing_labels": check_missing_labels,
+    "robustness": check_robustness,
+    "weightings": check_weightings,
+    "detectable_difference": check_detectable_difference,
+    "ranks": check_ranks,
+}
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case["id"])
+def test_golden_conclusions(case: dict[str, Any]) -> None:
+    """Each kind of conclusion has the right value in a world that was computed independently."""
+    CHECKS[case["function"]](case)
+
+
+def test_the_golden_file_has_all_kinds() -> None:
+    assert {case["function"] for case in golden("conclusions.json")["cases"]} == set(CHECKS)
+
+
+# -- zero is decided once: by pair, within 1e-12 of the largest absolute value of the two runs -----------------
+
+
+def equal_means() -> pd.DataFrame:
+    """Return values of a and b whose means are equal, though floating-point sums differ, beside a run c of 1e6."""
+    values = {"a": [0.2, 0.4, 0.0], "b": [0.0, 0.0, 0.6], "c": [1e6, 1e6, 1e6]}
+    rows = [(name, f"q{topic}", "M", value) for name in values for topic, value in enumerate(values[name])]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
+@pytest.mark.parametrize("baseline", ["a", "b"])
+def test_kind_zero_decided_once_in_tests(test: str, baseline: str) -> None:
+    """Kind: a difference of equal means is +0, with p = 1, whatever the test and the order of the pair."""
+    frame = equal_means()
+    frame = frame[frame["name"] != "c"]
+    found = analysis.compare_with_baseline(frame, baseline, test, n_resamples=200).iloc[0]
+    assert str(found["difference"]) == "0.0"
+    assert found["p"] == 1
+    assert (found["verdict"], found["wins"] + found["losses"] + found["ties"]) == ("", 3)
+    pairs = analysis.discriminative_power(frame, test, n_resamples=200).pairs
+    assert str(pairs["difference"].item()) == "0.0"
+    assert pairs["p"].item() == 1
+
+
+def test_kind_zero_decided_by_pair() -> None:
+    """Kind: another run with large values does not turn a difference of two runs into a rounding error."""
+    frame = equal_means()
+    frame.loc[frame["name"] == "b", "value"] = [0.2 + 1e-7, 0.4 + 1e-7, 1e-7]
+    found = analysis.compare_with_baseline(frame, "a").set_index("name").loc["b"]
+    assert found["wins"] == 3
+    assert found["difference"] == pytest.approx(1e-7)
+    table = analysis.ranks(frame, n_resamples=10).table.set_index("name")
+    assert table["rank"].to_dict() == {"a": 3, "b": 2, "c": 1}
+
+
+def test_kind_zero_decided_once_in_ranks_and_variants() -> None:
+    """Kind: equal means share a rank, by each measure and as variants."""
+    frame = equal_means()
+    twice = pd.concat([frame, frame.assign(measure="N", value=frame["value"] ** 2)])
+    table = analysis.ranks(twice, n_resamples=10).table
+    assert table.loc[table["measure"] == "M", "rank"].tolist() == [2, 2, 1]
+    found = analysis.multiverse(twice, reference="M", baseline="a")
+    assert found.runs["rank"].tolist() == [2, 2, 1]
+    assert found.pairs["difference"].tolist()[0] == 0
+    assert analysis.robustness(frame[frame["name"] != "c"]).table["difference"].item() == 0
+
+
+def test_kind_zero_decided_once_among_the_best_runs() -> None:
+    """Kind: of runs whose means are equal, the first is the best, though the sum of another is larger by rounding."""
+    frame = equal_means()
+    for first, second in (("a", "b"), ("b", "a")):
+        ordered = pd.concat([frame[frame["name"] == name] for name in (first, second)])
+        assert analysis.robustness(ordered).table["a"].item() == first
+
+
+def test_kind_zero_decided_once_at_the_least_weights() -> None:
+    """Kind: no weighting reverses the order of runs that tie exactly at the least weights of the aspects."""
+    values = {"a": {"x": [0.0, 0.0], "y": [0.5, 0.5]}, "b": {"x": [0.1, 0.1], "y": [0.475, 0.475]}}
+    rows = [
+        (name, f"q{topic}", aspect, value)
+        for name, aspects in values.items()
+        for aspect, topics in aspects.items()
+        for topic, value in enumerate(topics)
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    directions = {"x": "higher", "y": "higher"}
+    for baseline, fraction in (("a", 1.0), ("b", 0.0)):
+        found = analysis.weightings(frame, measures=directions, at_least={"x": 0.2}, baseline=baseline)
+        assert found.pairs[["fraction", "fraction_lower"]].iloc[0].tolist() == [fraction, 1 - fraction]
+        assert np.isnan(found.pairs["distance"].item())
+        assert found.pairs["reversal"].item() == ""
+        assert found.aspects["reverses_at"].isna().all()
+        assert found.summary.startswith("0 of 1 pair changes its order under some weighting, ")
+
+
+def test_silent_weightings_that_reverse_the_order() -> None:
+    """A reversal that is no rounding error is named, however small the differences are."""
+    values = {"a": {"x": [2e-9, 2e-9], "y": [0.0, 0.0]}, "b": {"x": [0.0, 0.0], "y": [1e-9, 1e-9]}}
+    rows = [
+        (name, f"q{topic}", aspect, value)
+        for name, aspects in values.items()
+        for aspect, topics in aspects.items()
+        for topic, value in enumerate(topics)
+    ]
+    found = analysis.weightings(
+        pd.DataFrame(rows, columns=COLUMNS), measures={"x": "higher", "y": "higher"}, at_least={"y": 0.1}
+    )
+    assert found.pairs["reversal"].item() == "y 0.67 instead of 0.55, x 0.33"
+    assert found.aspects["reverses_at"].tolist() == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_kind_sampled_weightings_look_at_the_corners() -> None:
+    """Kind: 256 sampled weightings do not show all; a corner that reverses the order counts, and samples are told."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for topic in range(10):
+        x, y = 0.2 + 0.02 * rng.uniform(size=2)
+        rows += [("a", f"q{topic}", "x", x + 0.3), ("a", f"q{topic}", "y", y + 0.8 - 0.02)]
+        rows += [("b", f"q{topic}", "x", x), ("b", f"q{topic}", "y", y + 0.8)]
+    found = analysis.weightings(
+        pd.DataFrame(rows, columns=COLUMNS), "MM", measures={"x": "higher", "y": "higher"}, n_resamples=10
+    )
+    assert found.pairs["fraction"].item() == 1
+    assert found.summary.startswith(
+        "1 of 1 pair changes its order under some weighting (of 256 sampled, and those that give one aspect all "
+        "weight), 0 for between "
+    )
