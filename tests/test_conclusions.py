@@ -71,7 +71,7 @@ def check_robustness(case: dict[str, Any]) -> None:
     given = case["input"]
     options = {"baseline": given.get("baseline")}
     if "variants" in given:
-        options["variants"] = given["variants"]
+        options["variants"] = dict.fromkeys(given["variants"], "lower")
     if "labels" in given:
         options["labels"] = qrels_of(case, "labels")
     if "values" in given:
@@ -86,11 +86,14 @@ def check_robustness(case: dict[str, Any]) -> None:
     if "difference" in expected:
         assert table.loc["topics", "difference"] == number(expected["difference"])
     for column, value in expected.get("labels", {}).items():
-        if value is None:
-            assert np.isnan(table.loc["labels", column])
+        if column in ("a", "b", "verdict"):
+            assert table.loc["labels", column] == value
         else:
             assert table.loc["labels", column] == pytest.approx(number(value), abs=case["tolerance"])
     assert expected.get("summary_contains", "") in found.summary
+    if "not_reversed_by" in expected:
+        assert expected["not_reversed_by"] not in table.loc["variants", "evidence"].partition("reversed by")[2]
+        assert table.loc["variants", "verdict"] == "holds"
 
 
 def check_weightings(case: dict[str, Any]) -> None:
@@ -179,7 +182,7 @@ def test_kind_zero_decided_by_pair() -> None:
     found = analysis.compare_with_baseline(frame, "a").set_index("name").loc["b"]
     assert found["wins"] == 3
     assert found["difference"] == pytest.approx(1e-7)
-    table = analysis.ranks(frame, n_resamples=10).table.set_index("name")
+    table = analysis.ranks(frame, {"M": "higher"}, n_resamples=10).table.set_index("name")
     assert table["rank"].to_dict() == {"a": 3, "b": 2, "c": 1}
 
 
@@ -187,20 +190,21 @@ def test_kind_zero_decided_once_in_ranks_and_variants() -> None:
     """Kind: equal means share a rank, by each measure and as variants."""
     frame = equal_means()
     twice = pd.concat([frame, frame.assign(measure="N", value=frame["value"] ** 2)])
-    table = analysis.ranks(twice, n_resamples=10).table
+    directions = {"M": "higher", "N": "higher"}
+    table = analysis.ranks(twice, directions, n_resamples=10).table
     assert table.loc[table["measure"] == "M", "rank"].tolist() == [2, 2, 1]
-    found = analysis.multiverse(twice, reference="M", baseline="a")
+    found = analysis.multiverse(twice, reference="M", baseline="a", measures=directions)
     assert found.runs["rank"].tolist() == [2, 2, 1]
     assert found.pairs["difference"].tolist()[0] == 0
-    assert analysis.robustness(frame[frame["name"] != "c"]).table["difference"].item() == 0
+    assert ma.robustness(frame[frame["name"] != "c"]).table["difference"].item() == 0
 
 
 def test_kind_zero_decided_once_among_the_best_runs() -> None:
-    """Kind: of runs whose means are equal, the first is the best, though the sum of another is larger by rounding."""
+    """Kind: of runs whose means are equal, the first is the best, though rounding favours another."""
     frame = equal_means()
     for first, second in (("a", "b"), ("b", "a")):
         ordered = pd.concat([frame[frame["name"] == name] for name in (first, second)])
-        assert analysis.robustness(ordered).table["a"].item() == first
+        assert ma.robustness(ordered).table["a"].item() == first
 
 
 def test_kind_zero_decided_once_at_the_least_weights() -> None:
@@ -220,7 +224,7 @@ def test_kind_zero_decided_once_at_the_least_weights() -> None:
         assert np.isnan(found.pairs["distance"].item())
         assert found.pairs["reversal"].item() == ""
         assert found.aspects["reverses_at"].isna().all()
-        assert found.summary.startswith("0 of 1 pair changes its order under some weighting, ")
+        assert found.summary.startswith("0 of 1 pair change their order under some weighting, ")
 
 
 def test_silent_weightings_that_reverse_the_order() -> None:
@@ -240,12 +244,12 @@ def test_silent_weightings_that_reverse_the_order() -> None:
 
 
 def test_kind_sampled_weightings_look_at_the_corners() -> None:
-    """Kind: 256 sampled weightings do not show all; a corner that reverses the order counts, and samples are told."""
+    """Kind: 256 sampled weightings do not show all; a corner that reverses the order counts."""
     rng = np.random.default_rng(0)
     rows = []
     for topic in range(10):
         x, y = 0.2 + 0.02 * rng.uniform(size=2)
-        rows += [("a", f"q{topic}", "x", x + 0.3), ("a", f"q{topic}", "y", y + 0.8 - 0.02)]
+        rows += [("a", f"q{topic}", "x", x + 0.3), ("a", f"q{topic}", "y", y + 0.8 - 0.001)]
         rows += [("b", f"q{topic}", "x", x), ("b", f"q{topic}", "y", y + 0.8)]
     found = analysis.weightings(
         pd.DataFrame(rows, columns=COLUMNS), "MM", measures={"x": "higher", "y": "higher"}, n_resamples=10
@@ -255,3 +259,70 @@ def test_kind_sampled_weightings_look_at_the_corners() -> None:
         "1 of 1 pair changes its order under some weighting (of 256 sampled, and those that give one aspect all "
         "weight), 0 for between "
     )
+
+
+# -- missing labels -------------------------------------------------------------------------------------------
+
+
+def labels_world(columns: list[str], qrels: list[list[Any]], run: list[str]) -> tuple[Any, Any]:
+    frame = pd.DataFrame(qrels, columns=["qid", "docno", *columns])
+    rows = [("q1", docno, -rank) for rank, docno in enumerate(run)]
+    return {"r": pd.DataFrame(rows, columns=["qid", "docno", "score"])}, frame
+
+
+def test_kind_documents_without_donors_leave_the_interval() -> None:
+    """Kind: where no document can donate labels, the exact interval stands, and expected values are left out."""
+    runs, qrels = labels_world(
+        ["relevance", "credibility"], [["q1", "d1", 1, 1], ["q1", "d2", 0, None]], ["d2", "d1"]
+    )
+    measure = {"CAM": ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})}
+    found = analysis.missing_labels(runs, qrels, measure)
+    row = found.runs.iloc[0]
+    assert row[["low", "high", "exact"]].tolist() == [0.5, 0.75, True]
+    assert np.isnan(row["expected"])
+    assert found.universe["unfilled"].tolist() == [0, 1]
+    assert sum("CAM has no expected values: " in note for note in found.notes) == 1
+
+
+def test_silent_expected_values_with_donors_and_without_draws() -> None:
+    """Documents with donors, or n_samples=0, say nothing about expected values."""
+    runs, qrels = labels_world(
+        ["relevance", "credibility"], [["q1", "d1", 1, 1], ["q1", "d2", 0, 0], ["q1", "d3", 0, None]], ["d3", "d1"]
+    )
+    measure = {"CAM": ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})}
+    for n_samples in (100, 0):
+        found = analysis.missing_labels(runs, qrels, measure, n_samples=n_samples)
+        assert not any("expected values" in note for note in found.notes)
+        assert np.isnan(found.runs["expected"].item()) == (n_samples == 0)
+
+
+@pytest.mark.parametrize(
+    ("base", "cutoff", "n_documents"),
+    [
+        ({"relevance": "R@1", "credibility": "R@2"}, 2, 3),
+        ({"relevance": "P@1", "credibility": "SetP"}, None, 4),
+    ],
+)
+def test_kind_cutoffs_of_bases_by_aspect(base: dict[str, str], cutoff: int | None, n_documents: int) -> None:
+    """Kind: the universe ends at the deepest cutoff of all bases, and has no end if one base has none."""
+    qrels = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
+    runs, frame = labels_world(["relevance", "credibility"], qrels, ["new", "d1", "d2", "low"])
+    measure = ma.CAM(base=base, aspects={"relevance": 1, "credibility": 1})
+    found = analysis.missing_labels(runs, frame, measure, n_samples=0)
+    assert found.universe["documents"].tolist() == [n_documents] * 2
+    assert measure.cutoff == cutoff
+
+
+def test_kind_directions_of_variants_in_a_mapping() -> None:
+    """Kind: the direction that `variants` declares for labels of a frame counts in the row of variants."""
+    values = {"a": [0.2, 0.21, 0.22, 0.23], "b": [0.6, 0.61, 0.63, 0.65]}
+    rows = [
+        (name, f"q{topic}", label, value)
+        for name in values
+        for topic, value in enumerate(values[name])
+        for label in ("errors", "mistakes")
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    found = ma.robustness(frame, measure={"errors": "lower"}, variants={"mistakes": "higher"})
+    assert found.multiverse is not None
+    assert found.multiverse.variants["difference"].tolist() == pytest.approx([0.4075, -0.4075])

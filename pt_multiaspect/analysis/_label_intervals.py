@@ -104,6 +104,13 @@ class LabelIntervals:
         return missing
 
     @cached_property
+    def is_read(self) -> Bools:
+        """A mask of the aspects that matter: not those of weight 0."""
+        if not self._terms:
+            return np.ones(len(self.names), dtype=np.bool_)
+        return np.asarray(np.any([term.is_read for term in self._terms], axis=0))
+
+    @cached_property
     def is_open(self) -> Bools:
         """A mask of the topics with missing labels."""
         query = self.universe.pool_query[self.missing.any(axis=0)]

@@ -135,7 +135,7 @@ def pairs_blocks(
 
 def share(number: int, total: int, noun: str, one: str, several: str) -> str:
     """Return how many of all do what the verb says, in the singular or plural: '1 of 2 pairs has'."""
-    return f"{number} of {number_of(total, noun)} {one if 1 in (number, total) else several}"
+    return f"{number} of {number_of(total, noun)} {one if number == 1 else several}"
 
 
 def significant_share(kept: int, n_significant: int, level: str, under: str) -> str:

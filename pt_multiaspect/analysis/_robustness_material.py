@@ -51,7 +51,8 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
     chosen = measure if isinstance(measure, Mapping | list) else [measure]
     _, given = select_measures(perquery, chosen)
     label = _one([*map(str, chosen)])
-    known = {**measures_by_label(perquery), **given}
+    _, declared = select_measures(perquery, variants) if isinstance(variants, Mapping) else (None, {})
+    known = {**measures_by_label(perquery), **declared, **given}
     without_directions = {key: None if isinstance(found, Direction) else found for key, found in known.items()}
     aspects = labels_of_aspects(without_directions)
     if label in aspects.values() or len(aspects) < 2:

@@ -151,7 +151,8 @@ class Study:
 
     def _best_run(self, read: OrientedValues) -> Any:
         """Return the best run, of equal ones the first."""
-        is_beaten = (signs_of_means(mean_over_topics(read.values), read.values)[:, :, 0] < 0).any(axis=1)
+        signs = signs_of_means(mean_over_topics(read.values), read.values)[:, :, 0]
+        is_beaten = np.asarray((signs < 0).any(axis=1))
         best = {name for name, beaten in zip(read.names, is_beaten, strict=True) if not beaten}
         return next(name for name in self.in_order if name in best)
 

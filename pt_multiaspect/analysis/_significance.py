@@ -98,7 +98,7 @@ def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
         To pass to `remove_rounding_errors`.
     """
     largest = np.abs(values).max(axis=1, initial=0.0)
-    return np.maximum(largest[first], largest[second])
+    return np.asarray(np.maximum(largest[first], largest[second]))
 
 
 def topic_differences(values: Floats, pairs: Pairs) -> Floats:

@@ -187,7 +187,7 @@ def evaluate_weightings(
 
 def _corners(least: Floats) -> Floats:
     """Return the weightings at which one aspect has all weight that the least ones leave, aspects × aspects."""
-    return least + (1 - least.sum()) * np.eye(len(least))
+    return np.asarray(least + (1 - least.sum()) * np.eye(len(least)))
 
 
 def _sample_weightings(

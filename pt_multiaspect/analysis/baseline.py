@@ -210,7 +210,7 @@ class _OncePairs:
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
 
     def mean_and_interval(self, differences: Floats, means: Floats, alpha: float) -> dict[str, Floats]:
-        """Return the ``difference low high`` of each pair, from the differences of distinct pairs and their means."""
+        """Return the ``difference low high`` of each pair, from differences and means of distinct pairs."""
         half = half_width(differences, 1 - alpha)[self.pair]
         difference = self.sign * means[self.pair] + 0.0  # no negative zeros
         return {"difference": difference, "low": difference - half, "high": difference + half}

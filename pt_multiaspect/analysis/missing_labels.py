@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection import Judgments, Rankings
-from ..collection.label_draws import draw_labels, join_universe, matching_pairs, parse_labels
+from ..collection.label_draws import NoDonorError, draw_labels, join_universe, matching_pairs, parse_labels
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
@@ -21,7 +21,9 @@ from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
 from ..kernels.rounding import remove_rounding_errors
 from ..measures import Measure
+from ..measures.mean_of import MeasureMean
 from ..measures.on import measure_on_relevance
+from ..measures.terms import BasedMeasure
 from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, Pairs, pairs_of_runs
@@ -43,8 +45,8 @@ class MissingLabels(View):
     runs : DataFrame
         One row per measure and run: ``measure name``; ``value``, as evaluated; ``low high``, the extremes over all
         completions, NaN if unknown; ``exact``, whether both are attained; ``expected``, the mean value over draws
-        of the missing labels, or the value with those of a model; and ``judged``, the share of the labels of the
-        run's documents, down to the cutoff, that are there.
+        of the missing labels, NaN if a document has no donor, or the value with those of a model; and ``judged``,
+        the share of the labels of the run's documents, down to the cutoff, that are there.
     pairs : DataFrame
         One row per measure and pair of runs: ``measure a b``; ``difference``, the value of a minus that of b as
         evaluated; ``low high exact``, as for runs, where bounds that are not exact may be too wide; ``certain``,
@@ -140,8 +142,7 @@ def missing_labels(
     ------
     MultiAspectError
         If a scale is not declared or has negative gains or probabilities='identity', an aspect has no label, a
-        measure is not averaged over all judged topics by the arithmetic mean, a document has no donor of labels, or
-        the input is invalid.
+        measure is not averaged over all judged topics by the arithmetic mean, or the input is invalid.
 
     Notes
     -----
@@ -234,6 +235,9 @@ def compare_completions(
             of_runs, of_pairs = search.compute()
             try:
                 expected = _expected_values(search, model, n_samples, seed)
+            except NoDonorError as error:
+                expected = np.full_like(search.at_lowest, np.nan), search.missing.sum(axis=1)
+                notes.append(f"{label} has no expected values: {error}.")
             except MultiAspectError as error:
                 raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
             frames = _frames(label, search, of_runs, of_pairs, values, expected, pairs)
@@ -278,9 +282,18 @@ def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
     universe = join_universe(judgments, judgments.views(measure.spec), rankings, measure.cutoff)
-    cutoff = measure.cutoff
+    cutoff = None if _condenses(measure) else measure.cutoff
     again = [Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe) for run in rankings]
     return LabelIntervals(measure, universe, again, first, second)
+
+
+def _condenses(measure: Measure) -> bool:
+    """Return whether a measure leaves documents out before it counts ranks, so that it reads below its cutoff."""
+    if isinstance(measure, MeasureMean):
+        return any(_condenses(member) for member, _ in measure.members)
+    if isinstance(measure, BasedMeasure):
+        return any(base.params.get("judged_only") for base in measure.bases.each())
+    return False
 
 
 def _expected_values(
@@ -295,11 +308,12 @@ def _expected_values(
         return values if n_samples else np.full_like(values, np.nan), search.missing.sum(axis=1)
     in_topics = np.flatnonzero(search.is_open[search.universe.pool_query])
     n_draws = n_samples if model is None else 1
+    views = [view for view, is_read in zip(search.views, search.is_read, strict=True) if is_read]
     total = np.zeros((len(values), len(topics)))
     for part in slices(n_draws, len(in_topics), _BATCH):
         draws = np.arange(part.start, part.stop)
         labels = np.repeat(search.lowest_labels[None, :, in_topics], len(draws), axis=0)
-        drawn = draw_labels(model, search.universe, search.views, search.missing, seed, draws)
+        drawn = draw_labels(model, search.universe, views, search.missing[search.is_read], seed, draws)
         labels[:, search.missing[:, in_topics]] = drawn
         total += search.values_of_copies(topics, labels).sum(axis=1)
     values[:, topics] = total / n_draws
@@ -319,7 +333,8 @@ def _frames(
     first, second = compared.first, compared.second
     possible = np.concatenate([values, *of_runs.ends], axis=1)
     largest = largest_of_pairs(np.nan_to_num(possible), first, second)
-    known = [~search.missing[:, run.hits.row] for run in search.rankings]
+    cutoff = search.measure.cutoff or np.inf
+    known = [~search.missing[:, run.hits.row[run.hits.rank <= cutoff]] for run in search.rankings]
     judged = [float(labels.mean()) if labels.size else np.nan for labels in known]
     runs = {"measure": label, "name": compared.names, "value": mean, **of_runs.columns()}
     runs |= {"expected": of_draws, "judged": judged}

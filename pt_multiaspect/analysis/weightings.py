@@ -353,7 +353,7 @@ def compare_weightings(
         at_least=dict(zip(weighted.aspects, weighted.least.tolist(), strict=True)),
         measure=mean,
         correction=correction,
-        _is_changing=(extremes > 0).any(axis=1) & (extremes < 0).any(axis=1),
+        _is_changing=np.asarray((extremes > 0).any(axis=1) & (extremes < 0).any(axis=1)),
         _n_sampled=None if weighted.sampled is None else weighted.sampled.shape[2],
     )
 

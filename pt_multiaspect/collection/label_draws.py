@@ -26,6 +26,10 @@ _PRIOR = 5
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
+class NoDonorError(MultiAspectError):
+    """Error for a document whose missing labels no other document can donate."""
+
+
 def parse_labels(labels: object) -> Judgments | None:
     """Return labels to fill others with, or None for ``'observed'``."""
     if isinstance(labels, str):
@@ -71,8 +75,10 @@ def draw_labels(
 
     Raises
     ------
+    NoDonorError
+        If a document has no donor.
     MultiAspectError
-        If a document has no donor, or the labels of the model are not on the scales of the aspects.
+        If the labels of the model are not on the scales of the aspects.
     """
     if model is None:
         return _Donors(universe, views, missing).draw(seed, draws)
@@ -141,7 +147,7 @@ class _Donors:
         sides = (self.tuples >= threshold) == (np.array(pattern) >= threshold)
         return np.asarray(sides[:, is_known].all(axis=1), dtype=np.bool_)
 
-    def _no_donor_error(self, rows: Ints, pattern: Sequence[int]) -> MultiAspectError:
+    def _no_donor_error(self, rows: Ints, pattern: Sequence[int]) -> NoDonorError:
         universe, views = self.universe, self.views
         known = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade >= 0)
         missing = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade < 0)
@@ -149,7 +155,7 @@ class _Donors:
         remedy = "evaluate with gate=, so that nothing is missing"
         if not in_shell():
             remedy += f"; otherwise, pass judgments of a model as {parameter('labels')}"
-        return MultiAspectError(
+        return NoDonorError(
             f"expected documents with labels of all aspects and similar ones of {known or 'any'}, from which to "
             f"draw {missing}, got none for document {universe.docnos[rows[0]]} of topic {topic} "
             f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, {remedy}"

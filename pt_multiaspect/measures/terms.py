@@ -190,9 +190,9 @@ class BasedMeasure(TermMeasure):
 
     @property
     def cutoff(self) -> int | None:
-        """The cutoff of the measure, or of its base."""
-        cutoff: int | None = self.params.get("cutoff")
-        return self.bases.default.cutoff if cutoff is None and self.bases.default is not None else cutoff
+        """The last rank that counts for a base, or None."""
+        cutoffs = [base.cutoff for base in self.bases.each()]
+        return None if None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
 
     @property
     def accepts_cutoff(self) -> bool:
