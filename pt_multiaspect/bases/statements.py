@@ -16,7 +16,8 @@ class Statements:
 
     Each field is None by default: unknown. Analyses then take a more general road, or raise an error. A class
     states more with ``return replace(super().statements(), sorting_is_optimal=True)`` in its method.
-    `pt_multiaspect.testing.check_measure` compares what is stated with brute force.
+    `pt_multiaspect.testing.check_measure` compares what is stated with brute force, but for `every_term_counts`,
+    `gain_per_query`, `reads_labels` and `reads_unjudged`.
 
     Parameters
     ----------
