@@ -18,7 +18,6 @@ from pt_multiaspect.cli import main
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "howto" / "files.md").read_text("utf-8")
 CELLS = re.findall(r"^```\{code-cell\}\n(.*?)^```$", PAGE, re.M | re.S)
-COMMANDS = [cell.removeprefix("%%sh\n").replace("\\\n", " ") for cell in CELLS if cell.startswith("%%sh")]
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def read_judges(
     judged = LongJudgments.read(frame, criterion, value, judge, aspects, warn=warn)
     if judged.judges == ("",):
         raise MultiAspectError(
-            f"expected a column of judges, got no column {judge}; name it, as in judge='assessor'"
+            f"expected a column of judges, got no column {judge}; rename the one with the judges"
         )
     return judged
 
