@@ -10,6 +10,11 @@ from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 
+from .errors import warn
+
+#: The maximum number of links to follow, as in Linux.
+_MOST_LINKS = 40
+
 #: Error numbers of directories in which files cannot be created or renamed.
 _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
@@ -18,8 +23,8 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     """Write a file; if an error occurs, an earlier file remains unchanged.
 
     The content is written to a temporary file, which then replaces the earlier one. A file that a symbolic link
-    points to is replaced, and the link is kept. The permissions are those of the earlier file. Pipes,
-    devices, and files in directories without write permission are written in place.
+    points to is replaced, and the link is kept. The permissions are those of the earlier file. Pipes, devices and
+    open files are written in place; so are files in directories without write permission, after a warning.
 
     Parameters
     ----------
@@ -32,6 +37,11 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     ------
     OSError
         If the file cannot be written; the error has its name.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If an earlier file cannot be replaced, so that an error while it is written would destroy it.
     """
     # File names that are not UTF-8 are kept as they are.
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
@@ -50,9 +60,21 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
 
 
 def is_special(path: str | PathLike[str]) -> bool:
-    """Return whether an existing file is a pipe or device, for which no temporary file can be used."""
+    """Return whether an existing file is a pipe, a device or an open file, for which no temporary file can be used.
+
+    Regular files in /dev/shm are none of these.
+    """
     file = Path(os.path.expanduser(path))
-    return file.is_relative_to("/dev") or file.is_relative_to("/proc") or not stat.S_ISREG(file.stat().st_mode)
+    if not stat.S_ISREG(file.stat().st_mode):
+        return True
+    for _ in range(_MOST_LINKS):
+        folder = Path(os.path.realpath(file.parent))
+        if folder.is_relative_to("/proc") or folder == Path("/dev/fd"):  # as /dev/stdout > file
+            return True
+        if not file.is_symlink():
+            return False
+        file = folder / os.readlink(file)
+    return True
 
 
 def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
@@ -71,4 +93,8 @@ def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
         temporary.unlink(missing_ok=True)
         if earlier is None or not isinstance(error, OSError) or error.errno not in _FIXED:
             raise
+        warn(
+            f"{file}: its directory allows no new files, so that it is written in place: if that fails, as on a "
+            "full disk, the earlier file is lost"
+        )
         file.write_bytes(data)

@@ -305,8 +305,9 @@ def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, 
             name if isinstance(name, str) and len(name) <= _LONGEST and "\n" not in name else shown(name)
             for name in unknown
         )
+        hint = did_you_mean(unknown, options)
         raise MultiAspectError(
-            f"{_start(parameter)}expected {what} ({choices(options)}), got {got}{did_you_mean(unknown, options)}"
+            f"{_start(parameter)}expected {what} ({known_names(options, hint)}), got {got}{hint}"
         )
 
 
@@ -346,6 +347,27 @@ def choices(names: Iterable[object]) -> str:
     if len(listed) > _MOST_CHOICES:
         return f"{', '.join(listed[:_MOST_CHOICES])}, … ({len(listed)} in total)"
     return ", ".join(listed) or "none"
+
+
+def known_names(names: Sequence[object], hint: str) -> str:
+    """List known names for an error about an unknown one; of many, the first ones, or only their number.
+
+    Parameters
+    ----------
+    names : sequence of object
+        The known names.
+    hint : str
+        What `did_you_mean` suggests, which replaces a long list; empty for nothing.
+    """
+    listed = choices(names)
+    if len(listed) <= _LONGEST:
+        return listed
+    if hint:
+        return f"{len(names)} in total"
+    kept = 1
+    while len(", ".join(map(str, names[: kept + 1]))) <= _LONGEST:
+        kept += 1
+    return f"{', '.join(map(str, names[:kept]))}, … ({len(names)} in total)"
 
 
 def join_names(names: Sequence[str]) -> str:

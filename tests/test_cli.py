@@ -440,6 +440,11 @@ def test_the_first_argument_may_be_the_qrels(cli, command):
     [
         (["evaluate", "-m", "AP", "runs/alpha.run"], "missing --qrels: give ASPECT=FILE for each aspect"),
         (["evaluate", "-m", "AP"], "missing"),
+        (["evaluate", "relevance.txt", "AP"], "missing RUN: give run files"),  # was: missing --qrels
+        (["evaluate", "relevance.txt", "AP", "nDCG@10"], "missing RUN: give run files"),
+        (["correlate", "-m", "AP", "nDCG", "relevance.txt"], "missing RUN: give run files"),
+        (["evaluate", "runs/alpha.run", "AP"], "missing --qrels: give ASPECT=FILE for each aspect"),
+        (["evaluate", "runs", "AP"], "missing --qrels: give ASPECT=FILE for each aspect"),
         (["evaluate", "-m", "AP", "runs/alpha.run", "runs/beta.run"], "this looks like a run, not qrels"),
         (["evaluate", "-m", "AP", "none.txt", "runs/beta.run"], "no such file: none.txt"),
         (["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"], "relevance.txt is read by this"),
@@ -659,6 +664,36 @@ def test_a_baseline_that_is_not_one_run(cli, trec_files, baseline, message):
         assert code == 2
         assert err.startswith("pt-multiaspect: error: --baseline: ")
         assert err.endswith(f"{message}\n")
+
+
+def test_the_hint_is_not_behind_a_long_list_of_names(cli, trec_files):
+    """Kind: errors about one of many names. A misspelt --baseline gave a line of 754 characters."""
+    run = (trec_files / "runs" / "beta.run").read_bytes()
+    for number in range(40):
+        (trec_files / "runs" / f"a_system_with_a_long_name_{number:03}.run").write_bytes(run)
+    misspelt = [("gama", "(44 in total), got 'gama'. Did you mean gamma?\n"), ("x", "; add it to the runs\n")]
+    for text, part in misspelt:
+        code, _, error = cli("evaluate", "-m", "AP", "--baseline", text, "runs")
+        assert (code, error.endswith(part), len(error) < 350) == (2, True, True), error
+    options = ["-m", "AP", *(f"m{number}_of_a_long_name=AP" for number in range(40))]
+    code, _, error = cli("evaluate", *options, "--sort", "m7_of_a_long_nam", "runs")
+    assert "(42 in total), got m7_of_a_long_nam. Did you mean m7_of_a_long_name?" in error
+    assert len(error) < 200
+
+
+def test_memory_that_is_lacking_is_one_line(cli, monkeypatch):
+    """Kind: MemoryError in any command. It was a traceback."""
+
+    def exhaust(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", exhaust)
+    monkeypatch.setattr("pt_multiaspect.cli.verb.read_all_qrels", lambda *_, **__: exhaust())
+    for command in (["evaluate", "-m", "AP", "runs"], ["correlate", "-m", "AP", "nDCG", "runs"]):
+        code, out, error = cli(*command)
+        assert (code, out) == (1, "")
+        assert error.startswith("pt-multiaspect: error: out of memory: evaluate fewer runs or measures at a time")
+        assert error.count("\n") == 1
 
 
 @pytest.mark.every(4)

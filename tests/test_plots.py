@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import io
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -186,6 +189,61 @@ def texts_of(figure) -> list:
     """All visible texts of a figure."""
     figure.draw_without_rendering()
     return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+
+
+#: Names that matplotlib would draw as formulas, or not at all.
+DOLLARS = ["top$_$5", "$x$", "a$\\frac$b", "$1 of $2", "one $"]
+
+
+def named_with_dollars() -> dict[str, Callable[..., Any]]:
+    """Plots of runs, measures, topics and documents with such names."""
+    values = array_frame(np.random.default_rng(0).random((5, 6, 3)).round(2))
+    runs = dict(zip(values["name"].unique(), DOLLARS, strict=True))
+    labels = dict(zip(values["measure"].unique(), DOLLARS, strict=False))
+    values = values.assign(name=values["name"].map(runs), measure=values["measure"].map(labels))
+    higher = dict.fromkeys(labels.values(), "higher")
+    bounds = BOUNDS.assign(qid="$q$" + BOUNDS["qid"].astype(str) + "$")
+    qrels = {"$q$": {name: {"relevance": 1} for name in DOLLARS}}
+    explained = ma.explain("nDCG", {"$q$": dict.fromkeys(DOLLARS, 1.0)}, qrels, "$q$")
+    first, second, *_ = higher
+    return {
+        "values": lambda ax=None: plots.values(values, higher, ax=ax),
+        "systems": lambda ax=None: plots.systems(values, first, second, measures=higher, label=5, ax=ax),
+        "upper_bounds": lambda ax=None: plots.upper_bounds(bounds=bounds, ax=ax),
+        "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(
+            correlation(values, measures=higher), ax=ax
+        ),
+        "explanation": lambda ax=None: plots.explanation(explained, ax=ax),
+        "weightings": lambda ax=None: plots.weightings(
+            ma.analysis.weightings(values, measures={first: "higher", second: "higher"}), ax=ax
+        ),
+        "asl_curves": lambda ax=None: plots.asl_curves(discriminative_power(values, n_permutations=20), ax=ax),
+    }
+
+
+@pytest.mark.parametrize("is_given", [False, True], ids=["new", "given"])
+@pytest.mark.parametrize("name", ["values", "systems", "correlation_heatmap", "explanation", "weightings"])
+def test_names_with_dollars_are_no_formulas(name, is_given):
+    """Kind: texts of users that matplotlib parses. `top$_$5` was a traceback, `$x$` an italic x."""
+    ax = plt.subplots(layout="constrained")[1] if is_given else None
+    drawn = named_with_dollars()[name](ax=ax)
+    texts = [text for text in texts_of(drawn.figure) if "$" in text.get_text()]
+    assert texts
+    assert not any(text.get_parse_math() for text in texts)
+    drawn.figure.savefig(io.BytesIO(), format="svg")
+    assert plt.rcParams["text.parse_math"]
+
+
+def test_formulas_of_scales_and_of_users_remain():
+    """What must stay: powers of ten on a logarithmic scale, and texts that users add."""
+    given = plt.subplots()[1]
+    own = given.text(0, 0, "$y^2$")
+    for ax in (PLOTS["systems"](), PLOTS["systems"](given)):
+        ax.set_xscale("log")
+        ax.set_title("$x^2$")
+        assert ax.title.get_parse_math()
+        assert all(tick.label1.get_parse_math() for tick in ax.xaxis.majorTicks)
+    assert own.get_parse_math()
 
 
 @pytest.mark.every(2)

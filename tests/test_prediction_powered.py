@@ -802,3 +802,18 @@ def test_the_judge_of_the_study_overrates(coverage) -> None:
         assert (error[inside] == -1).mean() == pytest.approx(coverage.LOWERED, abs=0.02)
         assert judged[name].between(0, top).all()
     pd.testing.assert_frame_equal(judged, coverage.overrated(labels, seed=0))
+
+
+@pytest.mark.parametrize("label", ["faithful", "AP"])
+def test_gaps_in_human_judgments_get_no_advice_on_rankings(label: str) -> None:
+    """Kind: a remedy for another input. It was: "use pt_multiaspect.evaluate, which scores … as empty rankings"."""
+    rows = [(name, f"q{topic}", label, 0.1 * topic) for name in "ab" for topic in range(6)]
+    complete = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    gap = complete[:-1]
+    for human, model, remedy in ((gap, complete, "; judge it for all"), (complete, gap, "; let the model judge it")):
+        with pytest.raises(ma.MultiAspectError, match=f"b has no {label} on topic q5.*{remedy}") as caught:
+            prediction_powered(human, model)
+        assert "ranking" not in str(caught.value)
+    remedy = "scores missing topics as empty rankings" if label == "AP" else "; add the missing values"
+    with pytest.raises(ma.MultiAspectError, match=remedy):
+        ma.analysis.compare_with_baseline(gap, baseline="a")

@@ -117,6 +117,19 @@ def test_every_number_and_name_comes_back(tmp_path_factory, format, keys, number
 # -- files of the tools themselves ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("text", ["'1--0'", "0110", "1.0", "-"])
+def test_texts_among_values_of_trec_eval(tmp_path, text):
+    """Kind: values that are texts. `trec_eval -m all_trec -q` was refused for its relstring."""
+    path = tmp_path / "all.eval"
+    lines = ["runid all bm25", "map q1 0.5", f"relstring q1 {text}", f"relstring_20 q1 {text}", "map all 0.5"]
+    path.write_text("".join(f"{line}\n" for line in lines))
+    values = ma.read_values(path, format="trec_eval")
+    assert values.to_numpy().tolist() == [["bm25", "q1", "map", 0.5]]
+    path.write_text(f"map q1 {text}x\n")  # other values must be numbers
+    with pytest.raises(ma.MultiAspectError, match="expected a number as value"):
+        ma.read_values(path, format="trec_eval")
+
+
 def test_trec_evals_own_output(cli, trec_files):
     """The lines that trec_eval -q prints for one run, by pytrec_eval, which is trec_eval's code."""
     qrels = {}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -132,9 +134,46 @@ def test_files_that_may_not_be_written(tmp_path: Path) -> None:
         SCALES.to_file(file)
     file.chmod(0o644)
     tmp_path.chmod(0o555)  # nothing can be written beside it
-    SCALES.to_file(file)
+    with pytest.warns(ma.MultiAspectWarning, match="written in place"):
+        SCALES.to_file(file)
     tmp_path.chmod(0o755)
     assert file.read_text() == TEXT
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no such directory")
+@pytest.mark.parametrize("is_linked", [False, True], ids=["file", "link"])
+def test_regular_files_in_dev_are_replaced(tmp_path: Path, request: pytest.FixtureRequest, is_linked: bool) -> None:
+    """Kind: regular files where devices are. A full disk left them empty."""
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        file = folder / "file"
+        file.write_text("earlier")
+        path = file
+        if is_linked:
+            path = tmp_path / "link"
+            path.symlink_to(file)
+        inode = file.stat().st_ino
+        SCALES.to_file(path)
+        assert (file.read_text(), file.stat().st_ino != inode) == (TEXT, True)
+        request.getfixturevalue("full_disk")
+        with pytest.raises(OSError, match="No space left"):
+            ma.Aspects({"trust": 1}).to_file(path)
+        assert file.read_text() == TEXT
+        assert os.listdir(folder) == ["file"]
+    finally:
+        shutil.rmtree(folder)
+
+
+@posix
+def test_open_files_are_written_in_place(tmp_path: Path) -> None:
+    """What must stay: /dev/stdout > file, /dev/fd/3, and links to them."""
+    file, link = tmp_path / "file", tmp_path / "link"
+    with open(file, "w") as opened:
+        link.symlink_to(f"/dev/fd/{opened.fileno()}")
+        inode = file.stat().st_ino
+        for path in (f"/dev/fd/{opened.fileno()}", link):
+            SCALES.to_file(path)
+            assert (file.read_text(), file.stat().st_ino) == (TEXT, inode)
 
 
 @posix
@@ -148,7 +187,8 @@ def test_where_nothing_can_be_renamed_files_are_written_in_place(
 
     (tmp_path / "file").write_text("earlier")
     monkeypatch.setattr(os, "replace", busy)
-    SCALES.to_file(tmp_path / "file")
+    with pytest.warns(ma.MultiAspectWarning, match="file: its directory .* written in place: .* lost"):
+        SCALES.to_file(tmp_path / "file")
     assert (tmp_path / "file").read_text() == TEXT
     with pytest.raises(OSError, match="busy"):
         SCALES.to_file(tmp_path / "new")

@@ -22,7 +22,7 @@ from ..evaluation.long_frames import (
     without_attrs,
 )
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import parse_all
+from ..integration.parsing import find_measures, parse_all
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ _DIRECTIONS = {"higher": Direction(False), "lower": Direction(True)}
 
 
 def matrix(
-    perquery: pd.DataFrame, *, as_given: bool = False, least: int = 2
+    perquery: pd.DataFrame, *, as_given: bool = False, least: int = 2, gap_remedy: str | None = None
 ) -> tuple[Floats, list[Any], list[Any], list[Any]]:
     """Convert a complete long frame to an array.
 
@@ -51,6 +51,9 @@ def matrix(
         sorted as text, so that seeded draws and sums do not depend on the order of rows.
     least : int, default 2
         Minimum number of systems and of topics, 1 or 2.
+    gap_remedy : str, optional
+        What to do, besides leaving topics out, about a system that lacks a topic that others have. By default, it
+        depends on whether the measures are of rankings.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def matrix(
     shape = (len(names), len(qids), len(measures))
     cells = np.ravel_multi_index((codes[0], codes[1], codes[2]), shape)
     times = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-    _check_complete(times, names, qids, measures)
+    _check_complete(times, names, qids, measures, gap_remedy)
     result = np.empty(shape)
     result.reshape(-1)[cells] = values
     if as_given:
@@ -347,7 +350,9 @@ def _read_values(perquery: pd.DataFrame) -> Floats:
     return values
 
 
-def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any]) -> None:
+def _check_complete(
+    times: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any], gap_remedy: str | None
+) -> None:
     """Check that each system has exactly one value of each measure on each topic."""
     twice = np.argwhere(times > 1)
     if len(twice):
@@ -377,10 +382,15 @@ def _check_complete(times: npt.NDArray[np.intp], names: list[Any], qids: list[An
     gaps = np.argwhere(times == 0)
     if len(gaps):
         system, query, measure = gaps[0]
+        # Labels without a measure, such as criteria, have gaps where a label is missing.
+        are_rankings = gap_remedy is None and all(find_measures(str(label)) for label in measures)
+        if are_rankings:
+            gap_remedy = "use pt_multiaspect.evaluate, which scores missing topics as empty rankings"
+        remedy = gap_remedy or "add the missing values"
         raise MultiAspectError(
             f"systems have different sets of topics: {names[system]} has no {measures[measure]} on topic "
-            f"{qids[query]}, which others have {tally(len(gaps), 'gap')}; use pt_multiaspect.evaluate, which "
-            f"scores missing topics as empty rankings, or keep only the topics that all systems have"
+            f"{qids[query]}, which others have {tally(len(gaps), 'gap')}; {remedy}, or keep only the topics that "
+            "all systems have"
         )
 
 

@@ -320,9 +320,11 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
         human_rows = by_label[str(label)]
         _check_same(human_rows, model_rows, "name", f"{label}: ")
         with errors_of("human"):
-            values, names, qids, _ = matrix(human_rows, least=1)
+            remedy = "judge it for all systems"
+            values, names, qids, _ = matrix(human_rows, least=1, gap_remedy=remedy)
         with errors_of("model"):
-            labels, _, topics, _ = matrix(model_rows, least=1)
+            remedy = "let the model judge it for all systems"
+            labels, _, topics, _ = matrix(model_rows, least=1, gap_remedy=remedy)
         _check_topics(str(label), qids, topics)
         in_order = model_rows["name"].unique().tolist()
         columns, rows = _positions(qids, topics), _positions(in_order, names)

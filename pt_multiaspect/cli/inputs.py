@@ -17,7 +17,16 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..collection.run import name_run_in_errors
-from ..errors import MultiAspectError, choices, did_you_mean, errors_of, refuse_none, refuse_taken, refuse_unknown
+from ..errors import (
+    MultiAspectError,
+    did_you_mean,
+    errors_of,
+    known_names,
+    refuse_none,
+    refuse_taken,
+    refuse_unknown,
+    shown,
+)
 from ..evaluation import read_values
 from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topic_groups import read_topic_names
@@ -215,8 +224,11 @@ def pick_baseline(text: str | None, names: Sequence[str]) -> str | None:
     if matching:
         raise MultiAspectError(f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name")
     stems = [stem for pair in short.values() for stem in pair]
-    hint = did_you_mean([name], [*names, *stems]) or "; add it to the runs"
-    raise MultiAspectError(f"--baseline: expected one of the runs ({choices(names)}), got {text!r}{hint}")
+    hint = did_you_mean([name], [*names, *stems])
+    listed = known_names(names, hint)
+    raise MultiAspectError(
+        f"--baseline: expected one of the runs ({listed}), got {shown(text)}{hint or '; add it to the runs'}"
+    )
 
 
 def _stems(name: str) -> tuple[str, str]:

@@ -88,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{error.filename or 'output'}: {error.strerror or error}", 1)
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
+    except MemoryError:
+        return _fail("out of memory: evaluate fewer runs or measures at a time, or divide large files", 1)
     return code if isinstance(code, int) else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -107,9 +108,19 @@ class Inputs:
 def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
     """Return the first argument as qrels and the others as runs, if several arguments are possible."""
     several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
+    if several is not None and several.required and len(arguments) == 1 and not _is_run(arguments[0]):
+        raise click.MissingParameter(ctx=click.get_current_context(), param=several)
     if several is None or len(arguments) < 1 + several.required:
         raise click.MissingParameter(ctx=click.get_current_context(), param=options.QRELS)
     return {"qrels": arguments[:1], "runs": arguments[1:]}
+
+
+def _is_run(path: str) -> bool:
+    """Return whether an argument is a run, or may be one, rather than qrels."""
+    if not os.path.isfile(path):
+        return True
+    with open(path, "rb") as file:
+        return len(file.readline(1000).split()) == 6
 
 
 @dataclass(frozen=True)

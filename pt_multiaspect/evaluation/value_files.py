@@ -37,6 +37,9 @@ _KEYS = {
 #: The topic of lines that contain aggregates, and a line of trec_eval that names the run.
 _ALL, _RUNID = "all", "runid"
 
+#: The measure of trec_eval whose values are texts: the relevance of the first documents.
+_RELSTRING = re.compile(r"relstring(_\d+)?")
+
 #: A line number, the line, and its fields by column.
 _Row: TypeAlias = tuple[int, bytes, dict[str, Any]]
 
@@ -52,9 +55,11 @@ class Format:
 
 
 def _read_trec_eval(text: Text, layout: str) -> Iterator[_Row]:
-    """Yield the lines of ``trec_eval -q``."""
+    """Yield the lines of ``trec_eval -q``, except those whose values are texts."""
     for number, line, fields in text.lines():
-        yield number, line, _by_column(_FIELDS["trec_eval"], fields, f"{text.name}:{number}", line, layout)
+        row = _by_column(_FIELDS["trec_eval"], fields, f"{text.name}:{number}", line, layout)
+        if not _RELSTRING.fullmatch(row["measure"]):
+            yield number, line, row
 
 
 def _read_tot(text: Text, layout: str) -> Iterator[_Row]:
@@ -142,7 +147,8 @@ def read_values(
         ``trec_eval -q``; ``run measure topic value``; ``run topic measure value``, or without the run, as
         printed by ``ir_measures --by_query``; or one JSON object per line with the keys ``run_id topic_id measure
         value`` (or ``name``; ``query_id`` or ``qid``), the run optional. It is not guessed, as several have the
-        same number of fields. Lines of the topic ``all`` contain aggregates and are skipped. By default, the file
+        same number of fields. Lines of the topic ``all`` contain aggregates and are skipped, as are those of
+        trec_eval's ``relstring``, whose values are texts. By default, the file
         is a table in CSV, TSV, JSON or Parquet, with the columns ``name qid measure value``: what ``pt-multiaspect
         evaluate -q``, ``to_csv``, ``to_parquet`` or ``pt.Experiment(save_dir=…)`` (``perquery.csv``) has written.
     name : str, optional

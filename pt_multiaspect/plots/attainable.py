@@ -27,6 +27,7 @@ _VISIBLE = 1e-4
 _PALE = f"{style.BLUE}40"
 
 
+@style.with_literal_texts
 def upper_bounds(
     ideal: pd.DataFrame | None = None,
     bounds: pd.DataFrame | None = None,

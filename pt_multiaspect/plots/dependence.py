@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@style.with_literal_texts
 def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
     """Plot the differences between two runs under all variants of a measure, and the options of the variants.
 
@@ -150,6 +151,7 @@ def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], B
     return labels, np.array(marks, dtype=np.bool_).reshape(-1, len(variants)).T
 
 
+@style.with_literal_texts
 def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
     """Plot the value of each run as evaluated, its interval over all missing labels, and its expected value.
 

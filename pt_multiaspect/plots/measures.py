@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@style.with_literal_texts
 def correlation_heatmap(
     correlations: pd.DataFrame,
     *,
@@ -159,6 +160,7 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
     return values, names, intervals
 
 
+@style.with_literal_texts
 def asl_curves(
     power: DiscriminativePower, *, n_pairs: int | None = None, top: float | None = None, ax: Axes | None = None
 ) -> Axes:

@@ -64,6 +64,7 @@ _DETAILS = ("class", "product", "weight", "displacement")
 _ROW = 0.16
 
 
+@style.with_literal_texts
 def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = None) -> Axes:
     """Plot the contribution of each rank to the value of one topic, above the labels of the documents.
 
@@ -162,6 +163,7 @@ def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
     return np.clip((values[:n_ranks] - low) / ((high - low) or 1.0), 0.0, 1.0)
 
 
+@style.with_literal_texts
 def crp_over_ranks(
     curves: pd.DataFrame | Mapping[str, pd.DataFrame], qid: str | None = None, *, ax: Axes | None = None
 ) -> Axes:

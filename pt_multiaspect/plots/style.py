@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,8 @@ from ..errors import MultiAspectError, choices, refuse_unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+P = ParamSpec("P")
 
 #: Okabe and Ito's colours, which colour-blind readers can distinguish; yellow is too light for lines, and black is
 #: the colour of texts.
@@ -165,6 +168,30 @@ def import_pyplot() -> Any:
     except ImportError as error:
         raise ImportError('plots require matplotlib: pip install "pt-multiaspect[plots]"') from error
     return pyplot
+
+
+def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
+    """Let a function of plots draw names as they are: ``$`` does not begin a formula of matplotlib."""
+
+    @wraps(draw)
+    def draw_literally(*args: P.args, **options: P.kwargs) -> Axes:
+        pyplot = import_pyplot()
+        from matplotlib.text import Text
+
+        given = getattr(options.get("ax"), "figure", None)
+        texts = [] if given is None else given.findobj(Text)
+        formulas = {text: text.get_text() for text in texts if "$" in text.get_text()}
+        for text in texts:
+            text.set_parse_math(text in formulas)  # the function may draw, and set names in texts that exist
+        with pyplot.rc_context({"text.parse_math": False}):
+            ax = draw(*args, **options)
+        for text in ax.figure.findobj(Text):
+            content = text.get_text()
+            if formulas.get(text) != content:
+                text.set_parse_math("$" not in content)  # users may set formulas later
+        return ax
+
+    return draw_literally
 
 
 def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:

@@ -31,6 +31,7 @@ _TEXT, _ROW = 7.0, 0.125
 _COLUMN, _NAMES, _PANEL = 3.3, 1.2, 1.4
 
 
+@style.with_literal_texts
 def values(
     perquery: Any,
     measures: Sequence[Measure | str] | Mapping[str, Measure | str] | None = None,
@@ -144,6 +145,7 @@ def values(
 _MOST_NAMED = 20
 
 
+@style.with_literal_texts
 def systems(
     perquery: Any,
     x: Measure | str,
@@ -275,6 +277,7 @@ def _two_measures(
     return values, names, qids, pair, directions(perquery, values, list(pair), by_label, "plots.systems")
 
 
+@style.with_literal_texts
 def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     """Plot the settings of a search by two metrics, and their Pareto front.
 

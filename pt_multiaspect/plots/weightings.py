@@ -24,6 +24,7 @@ _MAX_BARS = 30
 _STEPS = 120
 
 
+@style.with_literal_texts
 def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
     """Plot for which weights of the aspects one run is better than another.
 
