@@ -810,7 +810,8 @@ def test_gaps_in_human_judgments_get_no_advice_on_rankings(label: str) -> None:
     rows = [(name, f"q{topic}", label, 0.1 * topic) for name in "ab" for topic in range(6)]
     complete = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     gap = complete[:-1]
-    for human, model, remedy in ((gap, complete, "; judge it for all"), (complete, gap, "; let the model judge it")):
+    cases = [(gap, complete, "; judge it for all"), (complete, gap, "; let the model judge it")]
+    for human, model, remedy in cases:
         with pytest.raises(ma.MultiAspectError, match=f"b has no {label} on topic q5.*{remedy}") as caught:
             prediction_powered(human, model)
         assert "ranking" not in str(caught.value)
