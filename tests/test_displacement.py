@@ -82,6 +82,7 @@ def test_equals_the_definition(run, missing, cutoff):
     assert drawn["crp"].tolist() == curve[: max(len(run), total)]
     assert drawn["rank"].tolist() == list(range(1, max(len(run), total) + 1))
     assert set(drawn["recall_base"]) <= {total}
+    assert set(drawn["balance_point"].dropna()) == ({back[0]} if back and total and len(drawn) else set())
     length = max(len(run), total)
     worst = [0] * (length - total) + sorted(degree for degree in judged if degree > 0)
     assert drawn["worst"].tolist() == slow_curve(worst, judged, length)
@@ -257,3 +258,21 @@ def test_what_a_short_run_lacks_is_scaled_as_the_value() -> None:
     assert ranks["note"].tolist() == ["", "empty ranks"]
     assert ranks["contribution"].tolist() == pytest.approx([0, -3 / 6])
     assert ranks["running"].tolist() == pytest.approx([1, 0.5])
+
+
+def test_the_balance_point_is_a_rank():
+    """Kind: figures of the paper that the curve lacks. It had to be computed from CRPRecovery, as R / ρ."""
+    qrels = {"late": {"a": 1, "b": 1}, "never": {"a": 1, "b": 1}, "ideal": {"a": 2, "b": 1}, "none": {"a": 0}}
+    run = {
+        "late": {"x": 5.0, "a": 4.0, "y": 3.0, "b": 2.0, "z": 1.0},
+        "never": {"x": 5.0, "a": 4.0},
+        "ideal": {"a": 2.0, "b": 1.0},
+        "none": {"x": 1.0},
+    }
+    curve = crp_curve(run, qrels)
+    balance = curve.groupby("qid")["balance_point"].first()
+    assert balance.drop(["never", "none"]).to_dict() == {"late": 4, "ideal": 2}
+    assert balance[["never", "none"]].isna().all()
+    ratio = (curve["recall_base"] / curve["balance_point"]).astype(float).fillna(0).groupby(curve["qid"]).first()
+    recovery = {metric.query_id: metric.value for metric in ir_measures.iter_calc([CRPRecovery], qrels, run)}
+    assert ratio.to_dict() == recovery

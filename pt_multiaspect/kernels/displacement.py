@@ -105,8 +105,8 @@ class Displacement(Additive):
         return Breakdown(dense, counted, rest={"empty ranks": empty}, columns=columns)
 
 
-def recovery(hits: Hits, target: Target) -> Floats:
-    """Compute R / the first retrieved rank from R on at which CRP is at least 0; 0 if there is no such rank."""
+def balance_point(hits: Hits, target: Target) -> Ints:
+    """Return the first retrieved rank from R on at which CRP is at least 0; 0 if there is none, or R is 0."""
     form = Displacement(target)
     total, at_r = form.recall_base, form.values(hits)
     # Beyond R, only documents above the lowest degree change CRP, and only increase it.
@@ -117,7 +117,12 @@ def recovery(hits: Hits, target: Target) -> Floats:
     first = np.flatnonzero(recovered)[positions(query[recovered]) == 0]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
     balance[query[first]] = rank[first]
-    balance = np.where((at_r >= 0) & (hits.n_ret >= total), total, balance)
+    return np.asarray(np.where((at_r >= 0) & (hits.n_ret >= total), total, balance), dtype=np.intp)
+
+
+def recovery(hits: Hits, target: Target) -> Floats:
+    """Compute R / the balance point; 0 if there is none."""
+    total, balance = Displacement(target).recall_base, balance_point(hits, target)
     return ratio(total.astype(np.float64), balance.astype(np.float64))
 
 

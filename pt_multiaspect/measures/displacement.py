@@ -209,10 +209,12 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     Returns
     -------
     DataFrame
-        Columns ``qid rank crp worst recall_base turn_around``, with one row per query and rank, down to the last
-        retrieved rank or R, whichever is larger; ``worst`` is the CRP of the worst ranking of that length, which
-        has all documents above the lowest degree at its end, those of the lowest degree first; ``recall_base`` is
-        R, and ``turn_around`` the first rank at which the curve has its minimum.
+        Columns ``qid rank crp worst recall_base turn_around balance_point``, with one row per query and rank, down
+        to the last retrieved rank or R, whichever is larger; ``worst`` is the CRP of the worst ranking of that
+        length, which has all documents above the lowest degree at its end, those of the lowest degree first;
+        ``recall_base`` is R, ``turn_around`` the first rank at which the curve has its minimum, and
+        ``balance_point`` the first retrieved rank, from R on, at which CRP is at least 0 (see `CRPRecovery`),
+        missing if there is none.
 
     References
     ----------
@@ -223,11 +225,12 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     --------
     >>> from pt_multiaspect import crp_curve
     >>> qrels = {"q1": {"d1": 1, "d2": 1}}
-    >>> crp_curve({"q1": {"d3": 3.0, "d1": 2.0, "d2": 1.0}}, qrels)
-      qid  rank  crp  worst  recall_base  turn_around
-    0  q1     1   -2     -2            2            1
-    1  q1     2   -2     -2            2            1
-    2  q1     3   -1     -1            2            1
+    >>> crp_curve({"q1": {"d3": 4.0, "d1": 3.0, "d4": 2.0, "d2": 1.0}}, qrels)
+      qid  rank  crp  worst  recall_base  turn_around  balance_point
+    0  q1     1   -2     -2            2            1              4
+    1  q1     2   -2     -3            2            1              4
+    2  q1     3   -2     -2            2            1              4
+    3  q1     4    0      0            2            1              4
     """
     judgments = Judgments.of(qrels)
     if isinstance(measure, str):
@@ -239,7 +242,10 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
             f"{len(terms) or 'none'}"
         )
     target = terms[0].target
-    query, rank, value, worst = displacement.curve(Rankings(run, judgments).hits, target)
+    hits = Rankings(run, judgments).hits
+    query, rank, value, worst = displacement.curve(hits, target)
+    balance = pd.array(displacement.balance_point(hits, target), dtype="Int64")
+    balance[balance == 0] = pd.NA
     columns = {
         "qid": judgments.qids[query],
         "rank": rank,
@@ -247,6 +253,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
         "worst": worst,
         "recall_base": Displacement(target).recall_base[query],
         "turn_around": displacement.turn_around(query, rank, value),
+        "balance_point": balance[query],
     }
     return pd.DataFrame(columns)
 
