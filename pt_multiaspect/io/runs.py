@@ -12,7 +12,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from ..collection import Judgments, Rankings, Run, overlap
 from ..collection.frames import is_frame
@@ -21,7 +23,7 @@ from ..errors import MultiAspectError, choices, refuse_none
 from .file_contents import NO_SUCH_FILE, Content, name_in_utf8
 from .json_files import model_in_file
 from .pipelines import is_pipeline, progress_bar, read_topics, retrieve
-from .trec_files import load_run, read_run
+from .trec_files import load_run, read_run, warn_of_ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +287,8 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
     overlap.warn_of_no_common_document(rankings, run_title(name))
     overlap.warn_if_swapped(rankings, run_title(name))
+    if isinstance(run, pd.DataFrame) and is_numeric_dtype(run.get("rank")):  # files are checked as they are read
+        warn_of_ranks(run_title(name), rankings.source, run["rank"].to_numpy(dtype=np.float64, na_value=np.nan))
     if _is_file(run):  # other runs may have labels as scores on purpose, as ideal rankings
         overlap.warn_of_labels_as_scores(rankings, run_title(name))
     return rankings

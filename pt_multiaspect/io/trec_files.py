@@ -252,7 +252,7 @@ class _RunFile:
         else:
             rows = frame_of_run(text.name, read_run_table(text, separator))
             if "rank" in rows.columns:
-                _warn_of_ranks(text.name, Run.of(rows), rows["rank"].to_numpy(dtype=np.float64))
+                warn_of_ranks(text.name, Run.of(rows), rows["rank"].to_numpy(dtype=np.float64))
         if metadata is not None:
             rows.attrs["ir_metadata"] = metadata
         return rows
@@ -272,7 +272,7 @@ class _RunFile:
             return Run.of(self.read_rows())
         run = _run_of_columns(columns)
         if "rank" in columns.numbers:
-            _warn_of_ranks(text.name, run, columns.numbers["rank"])
+            warn_of_ranks(text.name, run, columns.numbers["rank"])
         return run
 
 
@@ -301,7 +301,7 @@ def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
             return ranking
     text = skip_comments(text, _RUN)
     columns = read_lines(text, _RUN, ids)
-    _warn_of_ranks(text.name, _run_of_columns(columns), columns.numbers["rank"])
+    warn_of_ranks(text.name, _run_of_columns(columns), columns.numbers["rank"])
     return columns
 
 
@@ -334,8 +334,8 @@ def _read_ranking(text: Text) -> Columns | None:
 _MIN_ROWS, _CONTRADICTORY = 10, 0.75
 
 
-def _warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
-    """Warn if most rows of a file with another rank than the row before have the opposite order of scores."""
+def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
+    """Warn if most rows of a run with another rank than the row before have the opposite order of scores."""
     query, score = run.query, run.score
     differs = np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] != rank[:-1])) + 1
     is_after, is_above = rank[differs] > rank[differs - 1], score[differs] > score[differs - 1]
