@@ -244,8 +244,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     target = terms[0].target
     hits = Rankings(run, judgments).hits
     query, rank, value, worst = displacement.curve(hits, target)
-    balance = pd.array(displacement.balance_point(hits, target), dtype="Int64")
-    balance[balance == 0] = pd.NA
+    balance = displacement.balance_point(hits, target)[query]
     columns = {
         "qid": judgments.qids[query],
         "rank": rank,
@@ -253,7 +252,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
         "worst": worst,
         "recall_base": Displacement(target).recall_base[query],
         "turn_around": displacement.turn_around(query, rank, value),
-        "balance_point": balance[query],
+        "balance_point": pd.Series(balance, dtype="Int64").mask(balance == 0),
     }
     return pd.DataFrame(columns)
 
