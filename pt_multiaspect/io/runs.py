@@ -287,7 +287,8 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
     overlap.warn_of_no_common_document(rankings, run_title(name))
     overlap.warn_if_swapped(rankings, run_title(name))
-    if isinstance(run, pd.DataFrame) and is_numeric_dtype(run.get("rank")):  # files are checked as they are read
+    # Files are checked as they are read.
+    if isinstance(run, pd.DataFrame) and "rank" in run.columns and is_numeric_dtype(run["rank"]):
         warn_of_ranks(run_title(name), rankings.source, run["rank"].to_numpy(dtype=np.float64, na_value=np.nan))
     if _is_file(run):  # other runs may have labels as scores on purpose, as ideal rankings
         overlap.warn_of_labels_as_scores(rankings, run_title(name))
