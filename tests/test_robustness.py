@@ -294,6 +294,37 @@ def test_judges() -> None:
         assert judged_row["verdict"] == (HOLDS if set(by_judge.values()) == {sign} else UNDECIDED)
 
 
+def judged_in_part(fraction: float) -> tuple[Any, Any, pd.DataFrame]:
+    """Return runs, qrels and labels of judges, of whom c labelled a fraction of the documents, on all criteria."""
+    runs, qrels = world(missing=0)
+    long = qrels.melt(["qid", "docno"], var_name="criterion", value_name="value")
+    pairs = qrels[["qid", "docno"]].head(round(fraction * len(qrels)))
+    few = long.merge(pairs)
+    return runs, qrels, pd.concat([long.assign(judge="a"), long.assign(judge="b"), few.assign(judge="c")])
+
+
+@pytest.mark.parametrize(("fraction", "decides"), [(0.04, False), (0.4, False), (0.5, True), (1, True)])
+def test_judges_of_few_documents_decide_nothing(fraction: float, decides: bool) -> None:
+    """A judge who labelled 1 of 24 documents counted as one who agrees, by the labels of the others."""
+    runs, qrels, judged = judged_in_part(fraction)
+    n_pairs, n_few = 2 * len(qrels), 2 * round(fraction * len(qrels))
+    evidence = row(robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged), "judges", "run 1", "run 0")[
+        "evidence"
+    ]
+    assert f"of {3 if decides else 2} judges give the same sign" in evidence
+    if fraction == 1:
+        assert f"each labelled all {n_pairs} documents" in evidence
+    else:
+        assert f"labelled of {n_pairs} documents: a {n_pairs}, b {n_pairs}, c {n_few}" in evidence
+    assert ("c decides nothing" in evidence) is not decides
+
+
+def test_one_judge_alone_decides_nothing() -> None:
+    runs, qrels, judged = judged_in_part(0.1)
+    found = robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged[judged["judge"] != "b"])
+    assert row(found, "judges", "run 1", "run 0")["verdict"] == UNDECIDED
+
+
 # -- rules --------------------------------------------------------------------------------------------------
 
 

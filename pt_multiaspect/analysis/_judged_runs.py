@@ -29,6 +29,10 @@ class JudgedRuns:
     names: list[str]
     #: judges × runs × topics, in the units of the measure.
     values: Floats
+    #: The number of documents that each judge labelled, of each query, on each criterion.
+    n_labelled: Ints
+    #: The number of those that any judge labelled.
+    n_pairs: int
 
 
 def read_judges(
@@ -81,7 +85,10 @@ def evaluate_by_judge(runs: Mapping[str, object], frame: object, measure: Mappin
         labels = _combine_labels(judged, own_rows, combined)
         own_judgments = judgments.with_labels(labels, scales)
         values.append([evaluated.evaluate(ranking.with_judgments(own_judgments)) for ranking in rankings])
-    return JudgedRuns(judged.judges, list(named), np.array(values, dtype=np.float64))
+    cells = np.unique(np.stack([judged.judge, judged.criterion, judged.pair]), axis=1)
+    n_labelled = np.bincount(cells[0], minlength=len(judged.judges))
+    n_pairs = len(np.unique(cells[1:], axis=1).T)
+    return JudgedRuns(judged.judges, list(named), np.array(values, dtype=np.float64), n_labelled, n_pairs)
 
 
 def _check_overlap(judged: LongJudgments) -> None:

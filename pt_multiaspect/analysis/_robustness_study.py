@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -20,7 +20,7 @@ from ..kernels.rounding import remove_rounding_errors
 from ..measures import AspectMean
 from ..views import decimals, percent
 from ._frames import OrientedValues
-from ._judged_runs import evaluate_by_judge
+from ._judged_runs import JudgedRuns, evaluate_by_judge
 from ._pairs import make_pairs, pairs_of_runs
 from ._robustness_material import Material
 from ._significance import ALPHA, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
@@ -63,6 +63,9 @@ _N_RESAMPLES = 1000
 
 #: Values of a mean over aspects that differ by at most this, relative to the maximum, are equal.
 _TOLERANCE = 1e-9
+
+#: A judge who labelled a smaller fraction of the documents decides nothing.
+_LEAST_LABELLED = 0.5
 
 _WORDS = {1.0: "better", -1.0: "worse", 0.0: "equal"}
 
@@ -342,7 +345,7 @@ class Study:
             columns = {"a": claim.a, "b": claim.b, "judge": judged.judges, "difference": differences, **ends}
             parts.append(pd.DataFrame(columns))
             signs = -np.sign(differences) if self.lower else np.sign(differences)
-            answers.append(_answer_of_judges(claim, judged.judges, signs))
+            answers.append(_answer_of_judges(claim, judged, signs))
         self.results["judges"] = pd.concat(parts, ignore_index=True)
         return answers
 
@@ -369,12 +372,27 @@ def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant:
     return Answer(claim, "variants", found, evidence, {"same_sign": same.mean(), "significant": significant.mean()})
 
 
-def _answer_of_judges(claim: Claim, judges: Sequence[str], signs: Floats) -> Answer:
-    """Return the answer of the judges, given the sign of the difference by the labels of each."""
-    n_same = int((signs == claim.sign).sum())
-    evidence = f"{n_same} of {number_of(len(signs), 'judge')} give the same sign"
-    others = [judge for judge, sign in zip(judges, signs, strict=True) if sign == -claim.sign]
-    if others:
+def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer:
+    """Return the answer of the judges, given the sign of the difference by the labels of each.
+
+    The labels of a judge who labelled few documents are mostly those of others, so such a judge decides nothing.
+    """
+    names = np.array(judged.judges, dtype=object)
+    decides = judged.n_labelled >= _LEAST_LABELLED * judged.n_pairs
+    n_deciding = int(decides.sum())
+    n_same = int((signs[decides] == claim.sign).sum())
+    evidence = f"{n_same} of {number_of(n_deciding, 'judge')} give the same sign"
+    others = names[decides & (signs == -claim.sign)]
+    if len(others):
         evidence += f"; {choices(others)} {'gives' if len(others) == 1 else 'give'} the other"
-    found = verdict_of_judges(signs.tolist(), claim.sign)
-    return Answer(claim, "judges", found, evidence, {"same_sign": n_same / len(signs)})
+    counts = [f"{name} {count}" for name, count in zip(names, judged.n_labelled, strict=True)]
+    if (judged.n_labelled == judged.n_pairs).all():
+        evidence += f"; each labelled all {judged.n_pairs} documents"
+    else:
+        evidence += f"; labelled of {number_of(judged.n_pairs, 'document')}: {choices(counts)}"
+    if n_deciding < len(names):
+        verb = "decides" if len(names) - n_deciding == 1 else "decide"
+        evidence += f", so {choices(names[~decides])} {verb} nothing"
+    found = UNDECIDED if n_deciding < 2 else verdict_of_judges(signs[decides].tolist(), claim.sign)
+    same_sign = n_same / n_deciding if n_deciding else np.nan
+    return Answer(claim, "judges", found, evidence, {"same_sign": same_sign})

@@ -31,7 +31,11 @@ RULES = {
         "the sign is the same for all of them",
         "it is the other one for all of them, or that of the expected difference",
     ),
-    "judges": ("the labels of each judge", "all give the same sign", "most give the other sign"),
+    "judges": (
+        "the labels of each judge of at least half of the documents",
+        "all, and at least two, give the same sign",
+        "most give the other sign",
+    ),
 }
 
 #: The fraction of weightings, and of at least so many variants, that a conclusion needs.

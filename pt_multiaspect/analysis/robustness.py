@@ -231,7 +231,8 @@ def robustness(
         those that differ from it in one choice; see Notes.
     judges : DataFrame or iterable of namedtuples, optional
         Judgments of at least two judges, with one row per query, document, criterion and judge, as for `from_long`.
-        Where a judge has no label, the median of all judges is kept.
+        Where a judge has no label, the median of all judges is kept, so that a judge who labelled less than half
+        of the documents does not count.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
         What missing labels are in the expected difference, as for `analysis.missing_labels`.
     correction : {'holm', None}, default 'holm'
