@@ -311,3 +311,75 @@ def test_codes_of_failures_among_values_are_proposed_as_such() -> None:
 def test_grades_that_start_at_0_stay_silent(top: int) -> None:
     description = ma.describe(judged_frame(*[number % (top + 1) for number in range(44)]))
     assert "outside of the other labels" not in " ".join(str(description).split())
+
+
+# --- kind: tables of judges with other names of columns, separators and decimals -----------------------
+
+
+def long_rows(*columns: str) -> pd.DataFrame:
+    """Return rows of a topic, a system, a criterion and a score under these names."""
+    answers = [(f"q{topic}", system) for topic in range(4) for system in ("a", "bb")]
+    rows = []
+    for name in ("faithful", "complete"):
+        rows += [(qid, system, name, (int(qid[1]) + len(system)) % 5 / 4) for qid, system in answers]
+    return pd.DataFrame(rows, columns=[*columns])
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("topic", "system", "metric", "score"), ("Topic", "System", "Metric", "Score"),
+        ("QID", "Run_ID", "Criterion", "Value"), ("question_id", "SYSTEM", "aspect", "Rating"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["frame", "csv"])
+def test_columns_of_rows_are_matched_in_any_case(columns: tuple[str, ...], form: str, tmp_path: Path) -> None:
+    """A file with topic, system, metric and score was told to rename value."""
+    rows = long_rows(*columns)
+    expected = values_by_answer(ma.answers.from_criteria(long_rows("qid", "name", "criterion", "score")))
+    rows.to_csv(tmp_path / "judged.csv", index=False)
+    source = rows if form == "frame" else tmp_path / "judged.csv"
+    with no_warnings():
+        assert values_by_answer(ma.answers.from_criteria(source)) == expected
+        assert set(ma.describe(source).aspects) == {"faithful", "complete"}
+    assert main(["answers", str(tmp_path / "judged.csv")]) == 0
+
+
+@pytest.mark.parametrize("name", ["score", "rating", "Score"])
+def test_one_score_per_answer_is_described(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first command of the page failed for question_id, system, score, with advice about runs."""
+    rows = [(f"q{number // 2}", "ab"[number % 2], 1 + number % 5) for number in range(20)]
+    pd.DataFrame(rows, columns=["question_id", "system", name]).to_csv(tmp_path / "j.csv", index=False)
+    scales = str(tmp_path / "scales.json")
+    assert main(["describe", "--answers", str(tmp_path / "j.csv"), "--write-aspects", scales]) == 0
+    assert ma.Aspects.from_file(scales)[name].grades == (1, 2, 3, 4, 5)
+    assert main(["answers", str(tmp_path / "j.csv"), "--aspects", scales]) == 0
+
+
+def test_criteria_are_declared_in_any_case() -> None:
+    frame = pd.DataFrame(ROWS, columns=["Topic", "System", "Correctness", "complete"])
+    values = ma.answers.from_criteria(frame, aspects={"correctness": [1, 2, 3, 4, 5]})
+    assert set(values["measure"]) == {"correctness"}
+
+
+def test_files_with_a_row_index_are_read(tmp_path: Path) -> None:
+    """df.to_csv writes an index under an empty name, which was an error about ''."""
+    judged_frame(0.5, 0.6, 0.7, 0.8).to_csv(tmp_path / "judged.csv")
+    with pytest.warns(MultiAspectWarning, match="looks like a row index"):
+        assert set(ma.answers.from_criteria(tmp_path / "judged.csv")["measure"]) == {"faithful"}
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_tables_of_spreadsheets_with_decimal_commas_are_read(separator: str, tmp_path: Path) -> None:
+    judged_frame(0.5, 0.25, 1, 0.75).to_csv(tmp_path / "j.csv", index=False, sep=separator, decimal=",")
+    with no_warnings():
+        assert ma.answers.from_criteria(tmp_path / "j.csv")["value"].tolist() == [0.5, 0.25, 1, 0.75]
+
+
+@pytest.mark.parametrize("name", ["latency", "latency_ms", "cost", "seed", "total_tokens", "judge_cost"])
+def test_measurements_are_named_when_they_become_criteria(name: str) -> None:
+    frame = judged_frame(0.5, 0.25, 1, 0.75).assign(**{name: [0.1, 0.2, 0.3, 0.4]})
+    with pytest.warns(MultiAspectWarning, match=rf"unlikely to contain labels: {name}; select .*faithful"):
+        ma.answers.from_criteria(frame)
+    with no_warnings():
+        ma.answers.from_criteria(frame, aspects=["faithful"])

@@ -13,7 +13,7 @@ from .._typing import Floats, Ints
 from .._validation import choice, proportion, random_seed
 from ..aspects import parse_aspects
 from ..collection.frames import to_pandas
-from ..collection.judged_answers import is_judged_answers, long_answers
+from ..collection.judged_answers import is_judged_answers, long_answers, with_usual_names
 from ..collection.long_judgments import JUDGE
 from ..errors import MultiAspectError, warn_once
 from ..kernels.intervals import percentile_interval
@@ -111,7 +111,7 @@ def judge_agreement(
     ci, seed = None if ci is None else proportion("ci")(ci), random_seed(seed)
     table = to_pandas(frame)
     if table is not None and is_judged_answers(table.columns):
-        table = table.rename(columns={criterion: "criterion", value: "value", judge: JUDGE})
+        table = with_usual_names(table).rename(columns={criterion: "criterion", value: "value", judge: JUDGE})
         frame = long_answers(table, parse_aspects(aspects), "judge_agreement")
         criterion, value, judge = "criterion", "value", JUDGE
     judged = read_judges(frame, criterion, value, judge, aspects, warn=False)

@@ -13,9 +13,9 @@ import pandas as pd
 
 from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
-from ..collection.columns import check_distinct_columns, read_labels
+from ..collection.columns import NO_NAME, check_distinct_columns, read_labels
 from ..collection.frames import to_pandas
-from ..collection.judged_answers import IF_EVALUATED
+from ..collection.judged_answers import IF_EVALUATED, with_usual_names
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import UNIT_SCORE, record_measures
@@ -42,19 +42,19 @@ def read_answers(source: Any, what: str) -> pd.DataFrame:
     Parameters
     ----------
     source : DataFrame, list of dicts, path, open file, or list of paths or open files
-        Files contain one JSON object per line, or columns separated by tabs or, without any tab in the first line,
-        by commas. Cells of such columns are texts, empty ones are missing.
+        Files contain one JSON object per line, or columns separated by tabs, semicolons (as spreadsheets do
+        where decimals have commas) or commas. Cells of such columns are texts, empty ones are missing.
     what : str
         The beginning of errors.
     """
     frame = to_pandas(source)
     if frame is not None:
-        return frame
+        return with_usual_names(frame)
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
         parts = [_frame_of_records(((f"item {number}", item) for number, item in enumerate(source, 1)), what)]
     else:
         parts = [_frame_of_text(text, what) for text in read_texts(source)]
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(map(with_usual_names, parts), ignore_index=True)
 
 
 def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
@@ -70,14 +70,15 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
             raise MultiAspectError(
                 f"{error}; answers are read from one JSON object per line: {_remedy(text)}"
             ) from error
-    separator = "\t" if b"\t" in text.data.partition(b"\n")[0] else ","
+    separator = _separator(text.data.partition(b"\n")[0])
     try:
         # As a header, the first line could not tell lines that are longer, and repeated names would be changed.
         rows = pd.read_csv(io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None)
     except ValueError as error:
         raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
     frame: pd.DataFrame = rows.iloc[1:].reset_index(drop=True)
-    frame.columns = pd.Index(rows.iloc[0].tolist())
+    header = rows.iloc[0].tolist()
+    frame.columns = pd.Index([header[0] or NO_NAME, *header[1:]])
     if len(frame.columns) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns with a header, "
@@ -88,7 +89,24 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
         frame["met"] = frame["met"].replace(
             dict.fromkeys(["True", "true", "TRUE"], "1") | dict.fromkeys(["False", "false", "FALSE"], "0")
         )
-    return frame.mask(frame == "")
+    frame = frame.mask(frame == "")
+    return frame if separator == "," else frame.apply(_with_points)
+
+
+def _separator(header: bytes) -> str:
+    """Return what separates the columns: a tab if there is one, else a semicolon or a comma, whichever is more."""
+    if b"\t" in header:
+        return "\t"
+    return ";" if header.count(b";") > header.count(b",") else ","
+
+
+def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of texts whose decimals are written with commas, as spreadsheets do, with points."""
+    is_decimal = column.str.fullmatch(r"\s*[-+]?\d+,\d+\s*").fillna(False).astype(bool)
+    has_points = column.str.fullmatch(r"\s*[-+]?\d+\.\d+\s*").fillna(False).astype(bool)
+    if has_points.any():  # then, commas separate thousands
+        return column
+    return column.mask(is_decimal, column.str.replace(",", "."))
 
 
 def _remedy(text: Text) -> str:

@@ -158,8 +158,10 @@ def _scores(
     frame: pd.DataFrame, aspects: Aspects | None, combined: Sequence[str]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the scores of answers, by what their columns contain, and combined ones, and notes."""
-    readers = {"nuggets": nugget_scores, "metric": argue_scores, "met": rubric_scores}
+    readers = {"nuggets": nugget_scores, "met": rubric_scores}
     parts = [read(frame) for column, read in readers.items() if column in frame.columns]
+    if {"request_id", "metric"} <= {*frame.columns}:  # of Auto-ARGUE; elsewhere, a metric is a criterion
+        parts.append(argue_scores(frame))
     has_criteria = not parts or aspects is not None
     if has_criteria:
         parts.append(from_criteria(frame.drop(columns="nuggets", errors="ignore"), aspects=aspects))

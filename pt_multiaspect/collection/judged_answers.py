@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,10 +61,17 @@ _ANSWERS = ("answer", "answer_text", "response")
 NESTED = "scores"
 
 #: The columns of long rows, and those that tell several labels of an answer apart.
-CRITERION_COLUMNS = ("criterion", "aspect")
+CRITERION_COLUMNS = ("criterion", "aspect", "metric")
 SCORE_COLUMNS = ("score", "value", "label", "grade", "rating")
 _JUDGES = (JUDGE, "judge_id", "assessor", "annotator")
 _REPETITIONS = ("repetition", "repeat", "trial")
+
+
+#: Columns of measurements that are no labels.
+_MEASUREMENTS = re.compile(
+    r"(.*_)?(latency|duration|runtime|elapsed|cost|price|seed|tokens?|id|index|timestamp|time|date)(_?(ms|s|sec|usd|count))?",
+    re.IGNORECASE,
+).fullmatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +89,28 @@ class CriterionLabels:
         return self.rows["answer"].to_numpy()
 
 
+def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return answers whose columns of runs, topics, judges and criteria are in lower case, unlike System."""
+    present = {str(column): str(column).strip().lower() for column in frame.columns}
+    groups = [
+        (*RUN_COLUMNS, *_OTHER_RUNS),
+        (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION),
+        _JUDGES,
+        _REPETITIONS,
+        CRITERION_COLUMNS,
+    ]
+    if {*present.values()} & {*CRITERION_COLUMNS}:
+        groups.append(SCORE_COLUMNS)  # otherwise, they may be criteria
+    renamed: dict[str, str] = {}
+    for group in groups:
+        if not {*group} & {*present}:
+            renamed |= {column: name for column, name in present.items() if name in group}
+    return frame.rename(columns=renamed) if renamed else frame
+
+
 def is_judged_answers(columns: Iterable[Any]) -> bool:
     """Return whether the columns of a frame are those of runs, without documents."""
-    present = {*columns}
+    present = {str(column).strip().lower() for column in columns}
     return bool(present & {*RUN_COLUMNS, *_OTHER_RUNS}) and not present & {*DOCUMENT_COLUMNS, "docid"}
 
 
@@ -201,6 +228,7 @@ def _read_long(
     value = id_column(frame, SCORE_COLUMNS, what)
     code, criteria = pd.factorize(identifiers(column, what))
     names = criterion_names(criteria.tolist(), what)
+    names = _as_declared(names, spec)
     refuse_unknown(spec or (), names, "criteria", what)
     rows = {name: np.flatnonzero(code == names.index(name)) for name in spec or names}
     return {name: CriterionLabels(keys.iloc[at], value.iloc[at].rename(name)) for name, at in rows.items()}
@@ -216,6 +244,8 @@ def _read_wide(
     left_out = (*NOT_ASPECTS, *own, *added)
     named = [(aspect_name(column), frame[column]) for column in frame.columns if column not in left_out]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
+    spelled = _as_declared([name for name, _ in named], spec)
+    named = [(name, column) for name, (_, column) in zip(spelled, named, strict=True)]
     columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
     for name, column in named if spec is None else ():
         if name in columns:
@@ -228,6 +258,14 @@ def _read_wide(
             )
         elif texts := texts_like_labels(column, pd.factorize(keys["qid"])[0]):  # such as yes and no
             warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
+    measured = [name for name in columns if spec is None and _MEASUREMENTS(name)]
+    if measured:
+        others = [name for name in columns if name not in measured]
+        warn_once(
+            f"{what}: no criteria were selected, so every numeric column is one, including some that are unlikely "
+            f"to contain labels: {choices(measured)}; select the criteria, as in "
+            f"{parameter('aspects', dict.fromkeys(others or ['criterion']))}"
+        )
     for name in columns if spec is None else ():
         if name in _ANSWERS and not pd.api.types.is_numeric_dtype(columns[name].dtype):
             others = [criterion for criterion in columns if criterion != name]
@@ -245,6 +283,12 @@ def _read_wide(
             f"score, got the columns {choices(frame.columns)}; rename them"
         )
     return {name: CriterionLabels(keys, columns[name]) for name in spec or columns}
+
+
+def _as_declared(names: Sequence[str], spec: AspectSpec) -> list[str]:
+    """Return the names of criteria, spelled as the declared ones, from which they may differ in case."""
+    declared = {name.lower(): name for name in spec or ()}
+    return [name if name in (spec or ()) else declared.get(name.lower(), name) for name in names]
 
 
 def unlike_judges(rows: pd.DataFrame) -> list[str]:

@@ -123,6 +123,10 @@ class Judgments(Memo):
         code = query * (document.max(initial=0) + 1) + document
         _, first, pair = np.unique(code, return_index=True, return_inverse=True)
         self._set_arrays(frame, qids[by_name], query, first, pair, docnos, positional=positional)
+        self._refuse_runs(frame)
+
+    def _refuse_runs(self, frame: pd.DataFrame) -> None:
+        """Raise an error if the only columns of numbers are those of a run."""
         names = self.label_names
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(

@@ -132,7 +132,8 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
             given = judged.given
             labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
-        scales, judged = kept, replace(read_judged(labels, Aspects(kept)), answers=judged.answers)
+            judgments = type(given)(labels)
+        scales, judged = kept, replace(read_judged(judgments, Aspects(kept)), answers=judged.answers)
         found = apply_rules(Figures.of(judged, figures.retrieved), declaring)
     if judged.answers is not None:
         return {view.name: scale_to_declare(view) for view in judged.views}

@@ -75,6 +75,13 @@ class Judged:
         return next((view for view in self.views if view.name == name), None)
 
 
+class AnswerJudgments(Judgments):
+    """Judgments whose documents are runs, judged by their answers: a criterion may be called score."""
+
+    def _refuse_runs(self, frame: pd.DataFrame) -> None:
+        pass
+
+
 def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     """Read judgments as the evaluation does, but count labels that are not grades instead of rejecting them."""
     qrels = as_pandas(qrels)
@@ -93,7 +100,7 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
             raise
     frame = pd.DataFrame({"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos})
     cleaned = frame.assign(**{view.name: np.where(off[view.name], np.nan, view.label) for view in plain})
-    kept = Judgments(cleaned)
+    kept = type(judgments)(cleaned)
     set_aside = {view.name: view.label[off[view.name]] for view in plain if off[view.name].any()}
     return Judged(kept, kept.views(spec), judgments, set_aside, columns)
 
@@ -198,7 +205,7 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
     for name, criterion in criteria.items():
         given = pd.Series(labels[name], index=pd.MultiIndex.from_frame(criterion.rows[[*_UNIT]]))
         wide[name] = given.reindex(index).to_numpy()
-    judged = read_judged(wide, spec or tuple(criteria))
+    judged = read_judged(AnswerJudgments(wide), spec or tuple(criteria))
     columns = {
         "qid": (*QUERY_COLUMNS, *judged_answers.OTHER_QUERIES, judged_answers.QUESTION),
         "docno": ("name", "run_id", "system"),
