@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -13,15 +14,16 @@ import pandas as pd
 
 from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
-from ..collection.columns import NO_NAME, check_distinct_columns, read_labels
+from ..collection.columns import NO_NAME, QUERY_COLUMNS, check_distinct_columns, read_labels
 from ..collection.frames import to_pandas
-from ..collection.judged_answers import IF_EVALUATED, with_usual_names
+from ..collection.judged_answers import IF_EVALUATED, OTHER_QUERIES, QUESTION, with_usual_names
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import UNIT_SCORE, record_measures
 from ..io.file_contents import Text, as_text, load
 from ..io.runs import run_files
 from ..kernels.hits import ratio, sums
+from .products import question_column, rows_of_product
 
 #: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
@@ -62,6 +64,9 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     first = text.data.lstrip()[:1]
     if not first:
         raise MultiAspectError(f"{what}: {text.name}: the file is empty; expected answers")
+    if first == b"{" and (found := _product_rows(text)):
+        with refuse_surrogates(what):
+            return pd.DataFrame(found)
     if first in b"{[":
         lines = ((f"{text.name}:{number}", line.decode()) for number, line, _ in text.lines())
         try:
@@ -91,6 +96,63 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
         )
     frame = frame.mask(frame == "")
     return frame if separator == "," else frame.apply(_with_points)
+
+
+def _product_rows(text: Text) -> list[dict[str, Any]]:
+    """Return the rows of a file of DeepEval or promptfoo, which is one JSON object; none of other files."""
+    try:
+        content = json.loads(text.data)
+    except (ValueError, RecursionError):  # one object per line, for example
+        return []
+    return rows_of_product(content)
+
+
+def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, list[str]]:
+    """Return rows of answers in files, and notes on what was taken for topics and criteria.
+
+    Parameters
+    ----------
+    items : sequence of str
+        Files as for `read_answers`, or ``NAME=FILE``, a file of the answers of one system without its name.
+    what : str
+        The beginning of errors.
+    """
+    parts, is_named = [], False
+    for item in items:
+        name, separator, path = item.partition("=")
+        has_name = bool(separator and name) and not os.path.exists(item)
+        frame = read_answers([path if has_name else item], what)
+        if has_name:
+            frame, is_named = _with_name(frame, name, path, what), True
+        parts.append(frame)
+    frame = pd.concat(parts, ignore_index=True)
+    if not is_named and not ({"system", "answer_text", "input"} <= {*frame.columns}):
+        return frame, []
+    frame = frame.rename(columns={"system": "name"} if "name" not in frame.columns else {})
+    named = [name for name in (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION) if name in frame.columns]
+    if named:
+        return frame, [f"topics: the column {named[0]}"]
+    column = question_column(frame)
+    if column is None:
+        raise MultiAspectError(
+            f"{what}: expected a column of topics, such as query_id, id or question, got the columns "
+            f"{choices(frame.columns)}; rename one"
+        )
+    topics = frame[column].map(lambda value: " ".join(str(value).split()))
+    return frame.drop(columns=column).assign(qid=topics), [f"topics: the column {column}"]
+
+
+def _with_name(frame: pd.DataFrame, name: str, path: str, what: str) -> pd.DataFrame:
+    """Return answers with the name of their system, which a file may contain once."""
+    runs = [column for column in ("name", "run_id", "system") if column in frame.columns]
+    for column in runs:
+        given = frame[column].unique()
+        if len(given) > 1:
+            raise MultiAspectError(
+                f"{what}: {path}: expected answers of one system, got those of {choices(given)}; give the file "
+                f"without {name}="
+            )
+    return frame.drop(columns=runs).assign(name=name)
 
 
 def _separator(header: bytes) -> str:

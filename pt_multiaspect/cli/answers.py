@@ -10,10 +10,10 @@ import pandas as pd
 from .. import reporting
 from ..analysis import judge_agreement
 from ..answers import argue_scores, combine, from_criteria, nugget_scores, rubric_scores
-from ..answers._frames import read_answers
+from ..answers._frames import read_named_answers
 from ..aspects import Aspect, Aspects
 from ..collection.judged_answers import answer_keys, by_run, read_criteria
-from ..errors import MultiAspectError, choices, number_of
+from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..evaluation import aggregate
 from ..evaluation.topic_groups import read_topic_groups
 from ..integration.measure_lists import parse_list
@@ -21,6 +21,7 @@ from ..integration.parsing import RECORD, record_measures
 from . import options
 from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, estimates_sheet, means_sheet, per_query_sheet
 from .inputs import pick_baseline
+from .messages import tell
 from .options import file_option, measure_option, option, output, refuse_together
 from .tables import SUFFIXES, Sheet
 from .verb import Inputs, verb
@@ -29,6 +30,7 @@ from .verb import Inputs, verb
 @verb(
     r"""
     Examples:
+      pt-multiaspect answers old=ragas_old.csv new=ragas_new.csv --baseline old
       pt-multiaspect answers assignments.jsonl --baseline bm25 -o report.html
       pt-multiaspect answers judged.csv --aspects scales.json -m MM --ci
       pt-multiaspect answers judged.csv --aspects '{"faithful": [1, 2, 3]}' \
@@ -81,6 +83,8 @@ def answers(
     JUDGED are files of JSON Lines, CSV or TSV with a topic (qid) and a run (name or run_id) per row: nuggets as
     nuggetizer assigns them, scores of Auto-ARGUE, questions with weight and met, or criteria, in [0, 1] or on the
     scales of --aspects: one column each, or rows with criterion and score, and judge if there are several.
+    NAME=FILE names the system of a file without such a column, as RAGAS and open-rag-eval (CSV), DeepEval and
+    promptfoo (JSON) write; its topics are an id or the text of the question.
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
     if agreement:
@@ -90,15 +94,15 @@ def answers(
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
         if inputs.format == "html":
             raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
-        frame = read_answers(list(judged), "answers")
+        frame = read_files(judged, "answers")
         found = judge_agreement(frame, aspects=declare_unjudged(frame, inputs.aspects, unjudged), ci=CONFIDENCE)
         return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
-    frame = read_answers(list(judged), "answers")
+    frame = read_files(judged, "answers")
     aspects = declare_unjudged(frame, inputs.aspects, unjudged)
     values, left_out = _scores(frame, aspects, combined)
     human = None
     if inputs.values["human"]:
-        human, _ = _scores(read_answers(list(inputs.values["human"]), "answers"), aspects, combined)
+        human, _ = _scores(read_files(inputs.values["human"], "answers"), aspects, combined)
     file = inputs.values["by"]
     by = None if file is None else read_topic_groups(file, values)
     if baseline is not None:
@@ -109,7 +113,7 @@ def answers(
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
         reporting.report(
             values, aspects=aspects, human=human, baseline=baseline, by=by,
-            title=title or "Evaluation of answers", answers=list(judged), path=inputs.values["output"],
+            title=title or "Evaluation of answers", answers=frame, path=inputs.values["output"],
         )  # fmt: skip
         return None
     if human is not None:
@@ -123,6 +127,16 @@ def answers(
         return per_query_sheet(values, means["name"])
     n_topics = values["qid"].nunique()
     return means_sheet(values, means, n_topics, ci=ci, baseline=baseline, by=by, advice=left_out)
+
+
+def read_files(files: Sequence[str], what: str) -> pd.DataFrame:
+    """Return the answers in files, and tell what was taken for topics and criteria in files of one system."""
+    frame, notes = read_named_answers(files, what)
+    if notes:
+        with silence_warnings():
+            _, criteria = read_criteria(frame, None, what)
+        tell(f"{'; '.join(notes)}; criteria: {choices(criteria)}")
+    return frame
 
 
 def declare_unjudged(frame: pd.DataFrame, aspects: Aspects | None, codes: Sequence[str]) -> Aspects | None:

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from .. import description
 from .._numbers import spell
-from ..answers._frames import read_answers
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, silence_warnings
 from ..views import frame_table, text_of
 from . import options
-from .answers import declare_unjudged
+from .answers import declare_unjudged, read_files
 from .messages import tell
 from .options import OutputFile, file_option, option, output
 from .verb import Incomplete, Inputs, verb
@@ -71,12 +70,10 @@ def describe(
         raise MultiAspectError("--answers takes the place of --qrels, runs and measures: omit them")
     if unjudged and not answers:
         raise MultiAspectError("--unjudged applies to --answers: omit it, or declare the codes with --aspects")
-    aspects = inputs.aspects
-    if unjudged:
-        aspects = declare_unjudged(read_answers(list(answers), "describe"), aspects, unjudged)
+    frame = read_files(answers, "describe") if answers else None
     result = description.describe(
-        list(answers) or inputs.qrels,
-        aspects,
+        inputs.qrels if frame is None else frame,
+        inputs.aspects if frame is None else declare_unjudged(frame, inputs.aspects, unjudged),
         runs=inputs.runs if inputs.values["runs"] else None,
         measures=inputs.measures if inputs.requested else None,
     )
