@@ -40,7 +40,7 @@ def test_an_experiment_on_the_health_dataset() -> None:
     dataset = pt.get_dataset("multiaspect:health")
     pd.testing.assert_frame_equal(dataset.get_topics(), health.topics)
     pd.testing.assert_frame_equal(dataset.get_qrels(), health.qrels)
-    assert list(dataset.get_corpus_iter()) == health.documents[["docno", "text"]].to_dict("records")
+    assert list(dataset.get_corpus_iter()) == health.documents.to_dict("records")
     assert {name: list(aspect.grades) for name, aspect in dataset.aspects.items()} == health.grades
     measure = ma.label("overall", ma.CAM(aspects=dataset.aspects) @ 5)
     run = health.qrels[["qid", "docno"]].assign(score=range(len(health.qrels), 0, -1))

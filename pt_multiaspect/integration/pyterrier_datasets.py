@@ -6,6 +6,7 @@ PyTerrier loads this module, by its entry point, when such a dataset is requeste
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pandas as pd
 import pyterrier as pt
@@ -54,11 +55,10 @@ class HealthDataset(_Named):
         """Return the judgments, ``qid docno label`` and one column per further aspect."""
         return self._collection.qrels.copy()
 
-    def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[str, str]]:
-        """Return the passages, dicts of ``docno text``."""
+    def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[str, Any]]:
+        """Return the passages, dicts of ``docno text readability``."""
         documents = self._collection.documents
-        pairs = zip(documents["docno"].tolist(), documents["text"].tolist(), strict=True)
-        return ({"docno": docno, "text": text} for docno, text in pairs)
+        return (dict(zip(documents.columns, row, strict=True)) for row in documents.itertuples(index=False))
 
     def get_topics_lang(self) -> str:
         """Return the language of the questions."""
