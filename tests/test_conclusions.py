@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -326,3 +327,112 @@ def test_kind_directions_of_variants_in_a_mapping() -> None:
     found = ma.robustness(frame, measure={"errors": "lower"}, variants={"mistakes": "higher"})
     assert found.multiverse is not None
     assert found.multiverse.variants["difference"].tolist() == pytest.approx([0.4075, -0.4075])
+
+
+def test_kind_orders_without_weights_of_possible_labels() -> None:
+    """Kind: an order that lacks labels which a document may have is named, with the remedy; others are silent."""
+    qrels = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
+    runs, frame = labels_world(["relevance", "credibility"], qrels, ["d1", "new"])
+    weights = {(0, 0): 0.0, (1, 1): 3.0}
+    measure = {"TOMA": ma.TOMA(base="P@2", order=ma.Order(weights, ["relevance", "credibility"]))}
+    with pytest.raises(ma.MultiAspectError, match=r"^TOMA: .* none for \(0.0, 1.0\) .*; add them to"):
+        analysis.missing_labels(runs, frame, measure)
+    judged, _ = labels_world(["relevance", "credibility"], qrels, ["d1", "d2"])
+    assert analysis.missing_labels(judged, frame, measure).runs["exact"].all()
+    whole = {**weights, (0, 1): 1.0, (1, 0): 2.0}
+    measure = {"TOMA": ma.TOMA(base="P@2", order=ma.Order(whole, ["relevance", "credibility"]))}
+    assert analysis.missing_labels(runs, frame, measure).runs["exact"].all()
+
+
+def test_kind_sentences_about_unknown_intervals() -> None:
+    """Kind: intervals that are unknown are not compared: no note says "on average, rather than -"."""
+    documents = [f"d{number}" for number in range(40)]
+    qrels = [["q1", "d0", 1], ["q1", "d1", 0]]
+    frame = pd.DataFrame(qrels, columns=["qid", "docno", "relevance"])
+    rankings = {"a": documents, "b": ["d0", "d1"], "c": ["d1", "d0"]}
+    runs = {name: labels_world(["relevance"], qrels, ranking)[0]["r"] for name, ranking in rankings.items()}
+    found = analysis.missing_labels(runs, frame, ma.On(base="Bpref", aspects={"relevance": 1}), n_samples=0)
+    assert found.runs["low"].isna().all()
+    assert any("has no interval" in note for note in found.notes)
+    assert not any("rather than" in note for note in found.notes)
+
+
+# -- sizes, empty frames and intervals ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("difference", [1e-3, 1e-8, 1e-15])
+def test_kind_tiny_differences_to_detect(difference: float) -> None:
+    """Kind: the topics that a tiny difference needs are told at once."""
+    values = {"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]}
+    rows = [(name, f"q{topic}", "M", value) for name in values for topic, value in enumerate(values[name])]
+    start = time.process_time()
+    found = analysis.detectable_difference(pd.DataFrame(rows, columns=COLUMNS), difference=difference)
+    assert time.process_time() - start < 5
+    row = found.pairs.iloc[0]
+    assert row["n_needed"] == pytest.approx((2.8015852 * row["sd"] / difference) ** 2, rel=1e-4)
+    assert "topics needed" in str(found)
+
+
+@pytest.mark.parametrize("measure", [None, "AP", {"AP": "higher"}])
+def test_kind_values_that_are_empty_or_nan(measure: Any) -> None:
+    """Kind: values that are empty, or all NaN, are refused with what was expected."""
+    frame = equal_means().assign(measure="AP")
+    with pytest.raises(ma.MultiAspectError, match="expected at least one row in the frame of values"):
+        ma.robustness(frame.head(0), measure=measure)
+    with pytest.raises(ma.MultiAspectError, match="expected finite values, got nan for AP of system a on topic q0"):
+        ma.robustness(frame.assign(value=np.nan), measure=measure)
+
+
+@pytest.mark.parametrize("measure", ["CAM", "MM"])
+@pytest.mark.parametrize("seed", range(4))
+def test_kind_confidence_intervals_contain_their_estimates(measure: str, seed: int) -> None:
+    """Kind: a confidence interval contains its estimate; in robustness, it is that of `weightings`."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (name, f"q{topic}", f"On(aspect='{aspect}',base='P@5')", value)
+        for name in "abcd"
+        for topic in range(6)
+        for aspect, value in zip("xyz", rng.integers(0, 6, 3) / 5, strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    found = [
+        analysis.weightings(frame, measure).pairs.set_index(["a", "b"]).rename(columns={"fraction": "estimate"}),
+        analysis.compare_with_baseline(frame, "a").rename(columns={"difference": "estimate"}),
+        analysis.ranks(frame, n_resamples=200).table.rename(columns={"rank": "estimate"}),
+    ]
+    consensus = analysis.ranks(frame, n_resamples=200).consensus
+    for method in ("borda", "copeland"):
+        names = {method: "estimate", f"{method}_low": "low", f"{method}_high": "high"}
+        found.append(consensus.rename(columns=names))
+    for table in found:
+        assert (table["low"] <= table["estimate"]).all()
+        assert (table["estimate"] <= table["high"]).all()
+
+
+def test_kind_intervals_of_one_resample() -> None:
+    """Kind: the weightings of robustness have the interval of `weightings`, not that of one resample."""
+    rng = np.random.default_rng(3)
+    aspects = {"relevance": 2, "credibility": 2}
+    documents = [f"d{number}" for number in range(8)]
+    qrels = pd.DataFrame(
+        [(f"q{t}", docno, *rng.integers(0, 3, 2)) for t in range(8) for docno in documents],
+        columns=["qid", "docno", *aspects],
+    )
+    runs = {
+        name: pd.DataFrame(
+            [(f"q{t}", docno, rng.random()) for t in range(8) for docno in documents],
+            columns=["qid", "docno", "score"],
+        )
+        for name in ("a", "b", "c")
+    }
+    measure = ma.CAM(base="nDCG@3", aspects=aspects)
+    found = ma.robustness(runs, qrels, measure, baseline="a", variants=[measure]).weightings
+    assert found is not None
+    of_aspects = ma.evaluate(
+        runs, qrels, [ma.On(aspect=name, base="nDCG@3", aspects=aspects) for name in aspects], progress=False
+    )
+    expected = analysis.weightings(of_aspects, measure, baseline="a")
+    columns = ["fraction", "low", "high"]
+    np.testing.assert_allclose(found.pairs[columns], expected.pairs[columns])
+    assert (found.pairs["high"] > found.pairs["low"]).any()
+    assert found.pairs["fraction"].between(found.pairs["low"], found.pairs["high"]).all()

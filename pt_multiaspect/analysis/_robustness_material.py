@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..aspects import Aspects
 from ..collection import Judgments
-from ..errors import MultiAspectError, choices, refuse_single, refuse_unknown
+from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown
 from ..evaluation import evaluate
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topics import check_all_topics
@@ -46,6 +46,7 @@ class Material:
 def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
     """Return the material of a frame of values."""
     perquery = read_named_values(values)
+    refuse_none(perquery, "row in the frame of values")
     if measure is None:
         measure = [str(perquery["measure"].iloc[0])] if len(perquery) else []
     chosen = measure if isinstance(measure, Mapping | list) else [measure]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import ir_measures
@@ -14,7 +15,7 @@ from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection import Judgments, Rankings
 from ..collection.label_draws import NoDonorError, draw_labels, join_universe, matching_pairs, parse_labels
-from ..errors import MultiAspectError, choices, number_of, silence_warnings
+from ..errors import MultiAspectError, choices, number_of, silence_warnings, tally
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import parse_all
@@ -130,8 +131,9 @@ def missing_labels(
     seed : int, default 0
         Random seed of the draws.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
-        What missing labels are in expected values, as for `pt_multiaspect.fill_labels`: drawn from documents of the
-        qrels, or qrels such as the judgments of a model. Labels that these lack remain missing.
+        What missing labels are in expected values: drawn from documents of the qrels, or qrels such as the
+        judgments of a model. Labels that these lack remain missing. Unlike `pt_multiaspect.fill_labels`, labels
+        that cannot matter are not filled, such as those of documents that a gate excludes.
 
     Returns
     -------
@@ -232,6 +234,7 @@ def compare_completions(
         values = np.stack([measure.evaluate(rankings) for rankings in joined.values()])
         with silence_warnings():
             search = _search(measure, judgments, list(joined.values()), pairs.first, pairs.second)
+            _check_order(label, search)
             of_runs, of_pairs = search.compute()
             try:
                 expected = _expected_values(search, model, n_samples, seed)
@@ -276,6 +279,30 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
         if not view.known.any():
             raise MultiAspectError(f"{label}: expected labels of {view.name}, got none; leave the aspect out")
     return evaluated
+
+
+def _check_order(label: str, search: LabelIntervals) -> None:
+    """Check that an order has weights for all labels that documents with missing ones may have."""
+    order = search.measure.params.get("order")
+    if order is None:
+        return
+    columns = [search.names.index(name) for name in order.names]
+    labels = search.labels[columns]
+    for known in np.unique(labels[:, np.isnan(labels).any(axis=0)].T, axis=0):
+        options = []
+        for row, scale in zip(known, order.scales, strict=True):
+            options.append(range(len(scale)) if np.isnan(row) else [int(np.searchsorted(scale.grades, row))])
+        grades = np.array(list(product(*options)))
+        impossible = grades[~order.is_possible(grades)]
+        if len(impossible):
+            lacking = tuple(
+                float(scale.grades[grade]) for scale, grade in zip(order.scales, impossible[0], strict=True)
+            )
+            raise MultiAspectError(
+                f"{label}: expected weights of the order for all labels that documents with missing ones may have, "
+                f"got none for {lacking} of {choices(order.names)} {tally(len(impossible), 'tuple')}; add them to "
+                "the order"
+            )
 
 
 def _search(
@@ -399,7 +426,7 @@ def _note_of_single_run(
     retrieved &= is_new
     alone = (retrieved & (retrieved.sum(axis=0) == 1)).sum(axis=1)
     row, n_new = int(alone.argmax()), int(is_new.sum())
-    if alone[row] <= _ALONE * n_new:
+    if alone[row] <= _ALONE * n_new or np.isnan(of_runs.ends).any():
         return []
     rankings, nothing = list(joined.values()), np.zeros(0, dtype=np.intp)
     others = rankings[:row] + rankings[row + 1 :]

@@ -131,8 +131,8 @@ def ranks(
     -----
     Of n runs, the interval of a rank is from 1 + the number of runs that are significantly better to n − the
     number of runs that are significantly worse, by paired t-tests at the level alpha / (n − 1). In simulations
-    it contains the true rank of a run in at least .998 of all cases; the bootstrap of ranks contains it in .72
-    for the first and last of ten runs that are nearly equal, so that it is not used.
+    it contains the true rank of a run in .998 of all cases, and in .979 if runs are nearly equal; the bootstrap of
+    ranks contains it in .72 for the first and last of ten runs that are nearly equal, so that it is not used.
 
     The interval of the consensus is such a bootstrap: it describes how much the consensus depends on the
     topics, and covers the consensus over all topics only if runs differ clearly. In simulations of ten runs,

@@ -189,6 +189,10 @@ def detectable_effect(n_topics: int, power: float, alpha: float) -> float:
     return float(brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-12))
 
 
+#: Above it, numbers of topics follow from the normal distribution, as SciPy's noncentral t is not exact enough.
+_LARGEST_SIZE = 1e7
+
+
 def topics_needed(effects: Floats, power: float, alpha: float) -> Floats:
     """Return the least number of topics, at least 2, with which each effect is found with a probability, `power`.
 
@@ -210,13 +214,17 @@ def topics_needed(effects: Floats, power: float, alpha: float) -> Floats:
     few: Floats = np.ones(len(effects))  # too few, or one less than the least
     quantiles = ndtri(1 - alpha / 2) + ndtri(power)
     enough = np.where(known, np.ceil((quantiles / np.where(known, effects, 1.0)) ** 2), 2.0).clip(min=2)
+    is_large = enough > _LARGEST_SIZE
+    approximate = np.ceil((quantiles / np.where(is_large, effects, 1.0)) ** 2 + ndtri(1 - alpha / 2) ** 2 / 2)
+    known &= ~is_large
+    enough = np.where(known, enough, 2.0)
     while (short := known & (power_of_t_test(effects, enough, alpha) < power)).any():
         few, enough = np.where(short, enough, few), np.where(short, 2 * enough, enough)
     while (known & (enough - few > 1)).any():
         middle = np.where(enough - few > 1, np.floor((few + enough) / 2), enough)
         suffices = power_of_t_test(effects, middle, alpha) >= power
         few, enough = np.where(suffices, few, middle), np.where(suffices, middle, enough)
-    return np.where(known, enough, np.nan)
+    return np.where(known, enough, np.where(is_large, approximate, np.nan))
 
 
 def upper_deviation(deviation: Floats, n_topics: int, confidence: float) -> Floats:
