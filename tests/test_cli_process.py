@@ -114,8 +114,13 @@ def test_ctrl_c_is_one_line(trec_files, monkeypatch, capsys):
 
     monkeypatch.chdir(trec_files)
     monkeypatch.setattr("pt_multiaspect.cli.verb.evaluate", interrupt)
-    assert main([*EVALUATE, "runs"]) == 1
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    # Processes in the background of a shell ignore the signal.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert main([*EVALUATE, "runs"]) == 1
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert capsys.readouterr().err.strip() == "pt-multiaspect: error: interrupted"
 
 

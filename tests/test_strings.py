@@ -272,7 +272,9 @@ def test_pandas_copies_the_record_a_few_times_only(monkeypatch: pytest.MonkeyPat
     for call, most in ((ma.aggregate, 20), (lambda frame: ma.systems_table(frame, baseline="one"), 120)):
         copies.clear()
         call(values)
-        assert 0 < len(copies) / 2 <= most
+        assert len(copies) / 2 <= most
+        if int(pd.__version__.partition(".")[0]) >= 3:  # earlier ones share the record
+            assert copies
 
 
 def test_a_record_that_cannot_be_read_is_reported() -> None:
