@@ -142,6 +142,7 @@ def aggregate_labels(
     is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
     id_columns = (*DOCUMENT_COLUMNS, *(beir_columns(getattr(frame, "columns", ())) or ()))
     if is_qrels or (frame is not None and any(column in frame.columns for column in id_columns)):
+        find_queries(frame, None, qid)  # raises the error for rows in another order
         judgments = Judgments.of(y if frame is None else frame)
         what = "qrels"
         if declared is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Ints, Objects
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS
-from ..collection.frames import to_pandas
+from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, RUN_QUERY_COLUMNS
+from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, shown
 from ..strings.identifiers import check_present, identifiers
 from .arrays import flatten_column
 
 #: The remedy for rows without queries, after "pass qid, or".
 ADD_QID = "add an index level or a column qid to y or X"
+
+#: Further columns with names of documents; docid is PyTerrier's number of a document.
+_OTHER_DOCUMENTS = ("docid", "corpus-id", "corpus_id")
+
+#: Columns with names or texts of queries.
+_QUERIES = (*RUN_QUERY_COLUMNS, "query-id", "query")
 
 
 def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
@@ -60,20 +66,20 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     Raises
     ------
     MultiAspectError
-        If pandas objects have the same rows in another order, or a row has several queries.
+        If pandas objects have the same rows in another order, or a row has several queries or documents.
     """
     sources = {reference: y, "X": X, "qid": qid, **others}
-    queries = {name: _level_or_column(rows, "qid") for name, rows in sources.items()}
-    if queries[reference] is None:  # as in qrels, where X may have a feature of this name
-        queries[reference] = _level_or_column(y, *QUERY_COLUMNS)
-    for (first, source), (name, rows) in combinations(sources.items(), 2):
-        if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
-            raise MultiAspectError(
-                f"the index of {name} has the elements of the index of {first} in a different order, but rows "
-                "are matched by position; sort the rows of both in the same way, or pass "
-                f"{name}.to_numpy() if they already are"
-            )
-        _check_same_queries(first, queries[first], name, queries[name])
+    frames = {name: as_pandas(rows) for name, rows in sources.items()}
+    queries = {name: _level_or_column(rows, "qid") for name, rows in frames.items()}
+    if queries[reference] is None:
+        queries[reference] = _level_or_column(frames[reference], *QUERY_COLUMNS)
+    for name, rows in frames.items():
+        if queries[name] is None:  # a column of this name may be a feature, but not an index level
+            queries[name] = _index_level(rows, *QUERY_COLUMNS)
+    for first, name in combinations(sources, 2):
+        check_same_index(first, sources[first], name, sources[name])
+        check_same_names("qid", first, queries[first], name, queries[name])
+        check_same_documents(first, frames[first], name, frames[name])
     known = [named for named in (queries[reference], queries["X"]) if named is not None]
     if qid is None:
         return known[0] if known else None
@@ -81,14 +87,26 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     if passed.ndim == 0:
         raise MultiAspectError(f"qid: expected the query of each row, such as a column, got {shown(qid)}")
     for named in known:
-        _check_same_queries("the index", named, "qid", passed)
+        check_same_names("qid", "the index", named, "qid", passed)
     return passed
+
+
+def check_same_index(first: str, source: object, name: str, rows: object, elements: str = "rows") -> None:
+    """Raise an error if pandas objects have the same index in another order, as they are matched by position."""
+    if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
+        raise MultiAspectError(
+            f"the index of {name} has the elements of the index of {first} in a different order, but {elements} "
+            f"are matched by position; sort the {elements} of both in the same way, or pass "
+            f"{name}.to_numpy() if they already are"
+        )
 
 
 def _is_rearranged(index: object, other: object) -> bool:
     """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
+    if None not in index.names and set(index.names) == set(other.names):
+        other = other if index.nlevels == 1 else other.reorder_levels(index.names)
     if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
         return False
     codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0
@@ -98,41 +116,104 @@ def _is_rearranged(index: object, other: object) -> bool:
 
 def document_ids(source: object) -> Objects | None:
     """Return the index level or column docno of a pandas object or frame, as strings."""
-    values = _level_or_column(source, *DOCUMENT_COLUMNS)
+    values = _level_or_column(as_pandas(source), *DOCUMENT_COLUMNS)
     return None if values is None else identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), "y")
 
 
-def _level_or_column(source: object, *names: str) -> NDArray[Any] | None:
-    """Return the index level or the column of a pandas object or frame with one of the names."""
-    frame = to_pandas(source)  # PyArrow tables also keep the pandas index
-    index = getattr(source if frame is None else frame, "index", None)
+def _level_or_column(rows: object, *names: str) -> NDArray[Any] | None:
+    """Return the index level or the column of a pandas object with one of the names."""
     for name in names:
-        if isinstance(index, pd.Index) and name in index.names:
-            return index.get_level_values(name).to_numpy()
-        if frame is not None and name in frame.columns:
-            return frame[name].to_numpy()
+        level = _index_level(rows, name)
+        if level is not None:
+            return level
+        if isinstance(rows, pd.DataFrame) and name in rows.columns:
+            return rows[name].to_numpy()
     return None
 
 
-def _check_same_queries(
-    reference: str, queries: NDArray[Any] | None, name: str, others: NDArray[Any] | None
+def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
+    """Return the index level of a pandas object with one of the names."""
+    index = getattr(rows, "index", None)  # also of frames that PyArrow tables become
+    if isinstance(index, pd.Index):
+        for name in names:
+            if name in index.names:
+                return index.get_level_values(name).to_numpy()
+    return None
+
+
+def check_same_documents(reference: str, first: object, name: str, second: object) -> None:
+    """Raise an error if two objects name the documents of their rows, and rows have different documents.
+
+    Index levels and columns of texts with other names name documents if they are a rearrangement of these.
+    """
+    pairs = list(product(_document_names(as_pandas(first)), _document_names(as_pandas(second))))
+    for (label, documents), (other_label, others) in pairs:
+        are_named = label in DOCUMENT_COLUMNS and other_label in DOCUMENT_COLUMNS
+        if are_named or (label == other_label and label in _OTHER_DOCUMENTS):
+            check_same_names(str(label), reference, documents, name, others)
+    for (label, documents), (other_label, others) in pairs:
+        known = [known for known in (label, other_label) if known in (*DOCUMENT_COLUMNS, *_OTHER_DOCUMENTS)]
+        if known and len(documents) == len(others):
+            texts, other_texts = _as_texts(documents), _as_texts(others)
+            if _is_rearranged(pd.Index(texts), pd.Index(other_texts)):
+                check_same_names(str(known[0]), reference, texts, name, other_texts)
+
+
+def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
+    """Return the index levels and columns of a pandas object that may name documents, with their names."""
+    columns: list[tuple[object, Any]] = []
+    index = getattr(rows, "index", None)
+    if isinstance(index, pd.Index):
+        columns += [(label, index.get_level_values(level)) for level, label in enumerate(index.names)]
+    if isinstance(rows, pd.DataFrame):
+        columns += rows.items()
+    known = (*DOCUMENT_COLUMNS, *_OTHER_DOCUMENTS)
+    return [
+        (label, values.to_numpy())
+        for label, values in columns
+        if label in known or (label not in _QUERIES and are_texts(values))
+    ]
+
+
+def are_texts(values: Any) -> bool:
+    """Return whether an index level or a column contains texts only."""
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        return False
+    distinct = values.dtype.categories if isinstance(values.dtype, pd.CategoricalDtype) else values
+    return pd.api.types.infer_dtype(distinct, skipna=True) == "string"
+
+
+def _as_texts(names: NDArray[Any]) -> Objects:
+    """Return names of queries or documents as strings, with whole numbers as such; missing ones are empty."""
+    codes, distinct = pd.factorize(names)
+    if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.floor(distinct)).all():
+        distinct = distinct.astype(np.int64)
+    texts = [str(name) for name in distinct.tolist()]
+    return np.array([*texts, ""], dtype=object)[codes]  # the code of missing names is -1
+
+
+def check_same_names(
+    what: str, reference: str, names: NDArray[Any] | None, name: str, others: NDArray[Any] | None
 ) -> None:
-    """Raise an error if the rows of two objects have different queries."""
-    if queries is None or others is None or queries.shape != others.shape or queries.ndim != 1:
+    """Raise an error if the rows of two objects have different queries or documents, `what`.
+
+    Missing names are reported when they are read.
+    """
+    if names is None or others is None or names.shape != others.shape or names.ndim != 1:
         return
-    if pd.isna(queries).any() or pd.isna(others).any():
-        return  # reported when the queries are read
-    (codes, names), (other_codes, other_names) = query_codes(queries), query_codes(others)
-    differing = np.flatnonzero(names[codes] != other_names[other_codes])
+    is_named = ~(pd.isna(names) | pd.isna(others))
+    texts, other_texts = _as_texts(names), _as_texts(others)
+    differing = np.flatnonzero((texts != other_texts) & is_named)
     if not len(differing):
         return
-    n_pairs = len(np.unique(codes * len(other_names) + other_codes))
-    # Queries may be numbered in one of the two, as XGBoost requires.
-    if not set(names) & set(other_names) and n_pairs == len(names) == len(other_names):
+    # Names may be numbered in one of the two, as XGBoost requires of queries.
+    distinct, other_distinct = set(texts[is_named]), set(other_texts[is_named])
+    n_pairs = len(set(zip(texts[is_named], other_texts[is_named], strict=True)))
+    if not distinct & other_distinct and n_pairs == len(distinct) == len(other_distinct):
         return
     row = differing[0]
     raise MultiAspectError(
-        f"expected {reference} and {name} to have the same qid in each row, got {names[codes[row]]} and "
-        f"{other_names[other_codes[row]]} in row {row} (counted from 0); rows are matched by position: sort the "
+        f"expected {reference} and {name} to have the same {what} in each row, got {texts[row]} and "
+        f"{other_texts[row]} in row {row} (counted from 0); rows are matched by position: sort the "
         "rows of both in the same way"
     )

@@ -106,11 +106,11 @@ class LabelledRows:
                 rankings = rankings.expectation
         return measure.evaluate(rankings)
 
-    def evaluate(self, measure: Measure, rankings: RowRankings) -> float:
-        """Return the aggregate over queries."""
+    def evaluate(self, measure: Measure, rankings: RowRankings, base: Any = None) -> float:
+        """Return the aggregate over queries, which the measure defines, or its single-aspect measure `base`."""
         if not len(self):
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
-        return aggregate_values(measure, self.values(measure, rankings).tolist())
+        return aggregate_values(measure if base is None else base, self.values(measure, rankings).tolist())
 
 
 def _label_judgments(labels: pd.DataFrame) -> RowJudgments:

@@ -18,10 +18,11 @@ from .._validation import choice
 from ..collection import Judgments
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, number_of, warn_once
+from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
 from .boosters import last_step, warn_of_classes
-from .queries import ADD_QID, find_queries, require_queries, rows_per_query
+from .queries import ADD_QID, check_same_documents, find_queries, require_queries, rows_per_query
 from .rows import EvaluatedMeasure, warn_if_constant
 
 
@@ -176,6 +177,8 @@ class RankingScorer:
         if self._response_method == "predict":
             warn_of_classes(estimator, ", or score two classes by response_method='predict_proba'")
         response = respond(X, qid=queries) if _has_qid_parameter(respond) else respond(X)
+        check_same_documents("y", y, "predictions", response)
+        check_same_documents("X", X, "predictions", response)
         scores = fill_masked(response)
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             scores = scores[:, 1]
@@ -198,7 +201,7 @@ class RankingScorer:
             measure = evaluated.bind(rows)
             if self.fitted is not None:
                 rows.warn_of_further_grades(measure, self.fitted)
-            value = rows.evaluate(measure, rankings)
+            value = rows.evaluate(measure, rankings, evaluated.measure)
             values[name] = -value if measure.lower_is_better else value
         warn_if_constant(rankings, repr(self))
         return values if self._several else values[""]
@@ -307,9 +310,10 @@ def ranking_score(
     ------
     MultiAspectError
         If no query ids are given, lengths differ, labels are missing or masked, predictions are NaN, masked or
-        complex, weights vary within a query, the indexes of pandas objects have the same elements in a different
-        order, their rows have different queries in an index level or column qid, a document has several rows for a
-        query (if y_true has a docno), or labels differ from those of `qrels`.
+        complex, weights vary within a query or the measure is not a mean over queries (such as NumRel), the indexes
+        of pandas objects have the same elements in a different order, their rows have different queries or
+        documents in index levels or columns, a document has several rows for a query (if y_true has a docno), or
+        labels differ from those of `qrels`.
 
     Warns
     -----
@@ -361,7 +365,9 @@ def ranking_score(
             raise MultiAspectError("sample_weight has no effect on the values of single queries; omit it")
         return pd.Series(rows.values(on_rows, rankings), index=rows.judgments.qids, name=str(evaluated.measure))
     if sample_weight is None:
-        return rows.evaluate(on_rows, rankings)
+        return rows.evaluate(on_rows, rankings, evaluated.measure)
+    if not aggregate_is_mean(evaluated.measure):
+        raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
     judgments = rows.judgments
     row_weights = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
     if not np.isfinite(row_weights).all() or (row_weights < 0).any() or not row_weights.any():

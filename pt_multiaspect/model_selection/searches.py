@@ -19,7 +19,7 @@ from ..integration.aggregators import lower_is_better
 from ..kernels.folds import repeated_folds
 from ..kernels.pareto import is_on_front
 from .arrays import as_numbers, check_length
-from .queries import query_codes, require_queries
+from .queries import are_texts, check_same_index, check_same_names, query_codes, require_queries
 
 _MEAN = "mean_test_"
 
@@ -38,7 +38,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         Number of times that queries are assigned to folds at random.
     shuffle_rows : bool, default True
         Whether the order of queries, and of the rows of each query, is random in the training indices. Rows of a
-        query stay contiguous. Test indices keep the order of the data, which breaks ties.
+        query stay contiguous. Test indices keep the order of the data.
     random_state : int, default 0
         Seed of the random numbers. The same seed gives the same splits at each call, so scores of different
         searches are paired.
@@ -147,7 +147,8 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     Raises
     ------
     MultiAspectError
-        If the numbers of scores differ, or are not a multiple of n_folds, or a score is not finite.
+        If the numbers of scores differ, or are not a multiple of n_folds, a score is not finite, or the indexes of
+        Series have the same elements in a different order, or name different splits.
 
     Notes
     -----
@@ -172,6 +173,7 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     """
     from scipy import stats
 
+    _check_same_splits(scores, baseline)
     values = [as_numbers(numbers, name) for name, numbers in (("scores", scores), ("baseline", baseline))]
     folds = count("n_folds", low=2)(n_folds)
     level = proportion("ci")(ci)
@@ -194,6 +196,19 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
         half = float(stats.t.ppf((1 + level) / 2, number - 1)) * error
         low, high, p_value = mean - half, mean + half, float(2 * stats.t.sf(abs(mean) / error, number - 1))
     return pd.Series({"difference": mean, "low": low, "high": high, "p_value": p_value})
+
+
+def _check_same_splits(scores: object, baseline: object) -> None:
+    """Raise an error if the indexes of two Series tell that they are of other splits, or in another order."""
+    check_same_index("scores", scores, "baseline", baseline, "scores")
+    index, other = getattr(scores, "index", None), getattr(baseline, "index", None)
+    if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
+        return
+    for name in set(index.names) & set(other.names) - {None}:
+        splits, others = index.get_level_values(name), other.get_level_values(name)
+        check_same_names(str(name), "scores", splits.to_numpy(), "baseline", others.to_numpy())
+    if are_texts(index) and are_texts(other):
+        check_same_names("split", "scores", index.to_numpy(), "baseline", other.to_numpy())
 
 
 def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
