@@ -105,8 +105,8 @@ def _is_rearranged(index: object, other: object) -> bool:
     """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
-    if None not in index.names and set(index.names) == set(other.names):
-        other = other if index.nlevels == 1 else other.reorder_levels(index.names)
+    if isinstance(other, pd.MultiIndex) and None not in index.names and set(index.names) == set(other.names):
+        other = other.reorder_levels(list(index.names))
     if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
         return False
     codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0

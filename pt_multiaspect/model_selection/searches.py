@@ -204,9 +204,10 @@ def _check_same_splits(scores: object, baseline: object) -> None:
     index, other = getattr(scores, "index", None), getattr(baseline, "index", None)
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return
-    for name in set(index.names) & set(other.names) - {None}:
+    names = [name for name in index.names if isinstance(name, str) and name in other.names]
+    for name in names:
         splits, others = index.get_level_values(name), other.get_level_values(name)
-        check_same_names(str(name), "scores", splits.to_numpy(), "baseline", others.to_numpy())
+        check_same_names(name, "scores", splits.to_numpy(), "baseline", others.to_numpy())
     if are_texts(index) and are_texts(other):
         check_same_names("split", "scores", index.to_numpy(), "baseline", other.to_numpy())
 
