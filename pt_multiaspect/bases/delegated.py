@@ -180,10 +180,12 @@ class IrMeasures(Memo):
     def _check_labels(self) -> None:
         """Raise an error for the first label that a back end of ir-measures cannot read."""
         for measure in self.measures:
+            if function_of(measure) is not None:  # it may be named like a measure of ir-measures
+                continue
             with name_measures_in_errors([measure]):  # ir-measures checks parameters here
                 limit = _max_label(measure)
             larger = np.flatnonzero(self._labels > limit)
-            if len(larger) and function_of(measure) is None:
+            if len(larger):
                 row = larger[0]
                 query = self._judgments.qids[self._judgments.pool_query[row]]
                 raise MultiAspectError(

@@ -10,8 +10,8 @@ from .trec_lines import LineFormat, excerpt, is_line
 
 _COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
 
-#: Comments and blank lines at the beginning of a file.
-_LEADING = re.compile(rb"([ \t\r]*(#[^\n]*)?\n)*")
+#: The beginning of a line that is neither a comment nor blank.
+_ROW = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 
 #: The lines around the header of a run (Breuer et al. 2022).
 _START, _END = (re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE) for mark in (b"start", b"end"))
@@ -24,9 +24,9 @@ def skip_leading_comments(text: Text) -> Text:
 
 
 def _end_of_leading_comments(text: Text) -> int:
-    """Return the position of the first line that is neither a comment nor blank."""
-    leading = _LEADING.match(text.data)
-    return leading.end() if leading is not None else 0
+    """Return the position of the first line that is neither a comment nor blank; the end if there is none."""
+    first = _ROW.search(text.data)
+    return len(text.data) if first is None else first.start()
 
 
 def skip_comments(text: Text, layout: LineFormat) -> Text:
