@@ -34,7 +34,9 @@ class Pairs:
     @property
     def columns(self) -> dict[str, list[Any]]:
         """The columns ``a`` and ``b`` of results: the names of both runs."""
-        return {"a": [self.names[row] for row in self.first], "b": [self.names[row] for row in self.second]}
+        first_names = [self.names[row] for row in self.first]
+        second_names = [self.names[row] for row in self.second]
+        return {"a": first_names, "b": second_names}
 
 
 def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> Pairs:
@@ -58,7 +60,8 @@ def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequenc
 def make_pairs(names: list[Any], pairs: Iterable[tuple[Any, Any]]) -> Pairs:
     """Return pairs of runs that are given by name; `names` are the runs by row of the values."""
     row = {name: index for index, name in enumerate(names)}
-    rows = np.array([(row[a], row[b]) for a, b in pairs], dtype=np.intp).reshape(-1, 2)
+    rows_of_pairs = [(row[a], row[b]) for a, b in pairs]
+    rows = np.array(rows_of_pairs, dtype=np.intp).reshape(-1, 2)
     return Pairs(names, rows[:, 0], rows[:, 1])
 
 

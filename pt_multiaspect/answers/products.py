@@ -46,7 +46,8 @@ def _row_of_promptfoo(result: Mapping[str, Any], *, has_prompts: bool) -> dict[s
     """
     variables = result["vars"]
     given = [variables[name] for name in _QUESTIONS if name in variables]
-    question = given[0] if given else " ".join(f"{name}={value}" for name, value in variables.items())
+    all_variables = " ".join(f"{name}={value}" for name, value in variables.items())
+    question = given[0] if given else all_variables
     provider = result.get("provider") or {}
     if isinstance(provider, Mapping):
         provider = provider.get("label") or provider.get("id")

@@ -82,7 +82,7 @@ class Base(ABC):
 
     @cached_property
     def stated(self) -> Statements:
-        """What `statements` returns, computed once."""
+        """The result of `statements`, computed once."""
         return self.statements()
 
     def gain(self, target: Target) -> Floats:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Statements:
-    """What is known about a measure or a base: its method `statements` returns it, analyses read it as `stated`.
+    """Statements about a measure or a base, which its method `statements` returns and analyses read as `stated`.
 
     Each field is None by default: unknown. Analyses then take a more general road, or raise an error. A class
     states more with ``return replace(super().statements(), sorting_is_optimal=True)`` in its method.

@@ -442,7 +442,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @cached_property
     def stated(self) -> Statements:
-        """What `statements` returns, computed once."""
+        """The result of `statements`, computed once."""
         return self.statements()
 
     def terms(self, judgments: Judgments) -> list[Term]:

@@ -166,13 +166,14 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
     frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
     documents = [document_ids(part.labels) for part in parts]
     if any(docnos is not None for docnos in documents):
-        filled = [
-            np.arange(len(part.labels)) if docnos is None else docnos
-            for part, docnos in zip(parts, documents, strict=True)
-        ]
+        filled: list[Any] = []
+        for part, docnos in zip(parts, documents, strict=True):
+            row_numbers = np.arange(len(part.labels))
+            filled.append(row_numbers if docnos is None else docnos)
         frame.index = pd.Index(np.concatenate(filled), name="docno")
-    # A single part keeps the names of its queries for messages.
-    queries = [part.names if len(parts) == 1 else f"{index} " + part.names for index, part in enumerate(parts)]
+    queries = [part.names for part in parts]
+    if len(parts) > 1:  # a single part keeps the names of its queries for messages
+        queries = [f"{index} " + names for index, names in enumerate(queries)]
     joined = LabelledRows(frame, np.concatenate(queries))
     check_known(missing, target, joined.judgments, remedy=" to AspectRanker")
     views = target.views(joined.judgments)

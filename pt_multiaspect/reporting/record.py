@@ -1,4 +1,4 @@
-"""What a report records of its computation: versions, measures and options."""
+"""The record of a report's computation: versions, measures and options."""
 
 from __future__ import annotations
 
