@@ -377,9 +377,10 @@ def test_correlate(cli):
     assert code == 0
     expected = analysis.correlation(values, rank_by="query", ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
-    code, out, _ = cli("correlate", *SCALED, "--method", "tau_gap", "--top", "3", "runs")
-    assert code == 0
-    assert np.array_equal(read(out).set_index("measure"), analysis.correlation(values, "tau_gap", top=3))
+    for method in ("tau_gap", "tau_ap_b", "pearson"):
+        code, out, _ = cli("correlate", *SCALED, "--method", method, "--top", "3", "runs")
+        assert code == 0
+        assert np.array_equal(read(out).set_index("measure"), analysis.correlation(values, method, top=3))
     code, _, err = cli("correlate", *SCALED, "--top", "3", "--rank-by", "query", "runs")
     assert code == 2
     assert "--top applies to means" in err
@@ -419,7 +420,8 @@ def test_weightings(cli, trec_files):
     )
     assert (code, err, out) == (0, "", "")
     assert Path("out.csv").read_text() == Path("several.csv").read_text()
-    code, _, err = cli("weightings", "--values", "tot=values.txt", "-m", "AP", "RR", "-o", "out.txt", qrels=())
+    assert cli("evaluate", "-m", "AP", "RR", "-q", "--format", "ranking", "-o", "values.txt", "runs")[0] == 0
+    code, _, err = cli("weightings", "--values", "ranking=values.txt", "-m", "AP", "RR", "-o", "out.txt", qrels=())
     assert (code, err) == (0, "")
     assert "of 6 pairs change" in Path("out.txt").read_text()
 

@@ -8,13 +8,13 @@ import pytest
 from frame_world import array_frame
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau, pearsonr, spearmanr
 from shared_data import golden
 
 from pt_multiaspect.analysis import correlation, rank_correlation, tau_ap
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 
-METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
+METHODS = ("kendall", "tau_ap", "tau_ap_b", "tau_gap", "spearman", "pearson", "rbo")
 
 
 def arrays(perquery: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str], list[str]]:
@@ -47,6 +47,19 @@ def slow_tau_gap(reference, other) -> float:
         if any(gaps):
             fractions.append(sum(gap for gap in gaps if gap > 0) / sum(map(abs, gaps)))
     return 2 * sum(fractions) / len(fractions) - 1
+
+
+def slow_tau_ap_b(left, right) -> float:
+    """The mean of both directions, over the systems below the first group of tied ones."""
+    directions = []
+    for reference, other in ((left, right), (right, left)):
+        shares = []
+        for score, value in zip(other, reference, strict=True):
+            above = [reference[system] for system in range(len(other)) if other[system] > score]
+            if above:
+                shares.append(sum(higher > value for higher in above) / len(above))
+        directions.append(2 * sum(shares) / len(shares) - 1)
+    return sum(directions) / 2
 
 
 def slow_rbo(left, right, p) -> float:
@@ -89,7 +102,9 @@ def test_equal_the_definitions(pair):
     for method, slow in [
         ("kendall", lambda: kendalltau(left, right).statistic),
         ("spearman", lambda: spearmanr(left, right).statistic),
+        ("pearson", lambda: pearsonr(left, right).statistic),
         ("tau_ap", lambda: slow_tau_ap(left, right)),
+        ("tau_ap_b", lambda: slow_tau_ap_b(left, right)),
         ("tau_gap", lambda: slow_tau_gap(left, right)),
     ]:
         value = rank_correlation(left, right, method)
@@ -124,6 +139,38 @@ def test_tau_ap_has_a_direction():
     )
     assert table.loc["AP", "RR"] == pytest.approx(tau_ap([4, 3, 2, 1], [1, 4, 3, 2]))
     assert table.loc["RR", "AP"] == pytest.approx(tau_ap([1, 4, 3, 2], [4, 3, 2, 1]))
+
+
+#: Scores with ties, and their τ_AP,b as the package ircor of Urbano and Marrero prints it.
+TIED = [
+    ([0.9, 0.4, 0.9, 0.9, 0.7, 0.1, 0.2, 0.4, 0.5, 1], [0.8, 0.4, 0.8, 1, 0.7, 0.1, 0.4, 0.5, 0.6, 1], 0.7321),
+    ([0.3, 0.6, 0.2, 0.9, 0.6, 0.2, 0.7, 0.8, 0.7, 0.4], [0.3, 0.8, 0.7, 0.9, 0.1, 0.1, 0.5, 0.6, 1, 0.6], 0.297),
+    ([0.2, 0.6, 0.9, 0.1, 0.5, 0.6, 0.8, 0.4, 1, 0.4], [0.8, 0.3, 0.3, 0.9, 0.6, 0.3, 0.2, 0.9, 0, 0.2], -0.7047),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "expected"), TIED)
+def test_tau_ap_b_of_ircor(left, right, expected):
+    assert rank_correlation(left, right, "tau_ap_b") == pytest.approx(expected, abs=5e-5)
+    assert rank_correlation(right, left, "tau_ap_b") == pytest.approx(expected, abs=5e-5)
+
+
+def test_tau_ap_b_is_the_mean_of_both_directions_without_ties():
+    left, right = [4, 3, 2, 1], [1, 4, 3, 2]
+    expected = (tau_ap(left, right) + tau_ap(right, left)) / 2
+    assert rank_correlation(left, right, "tau_ap_b") == pytest.approx(expected)
+    assert rank_correlation([10, 9, 8, 7], [9, 10, 8, 7], "tau_ap_b") == pytest.approx(1 / 3)
+    assert rank_correlation([3, 2, 1], [3, 2, 2], "tau_ap_b") == pytest.approx((1 + 1 / 2) / 2)
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1e160, 0), (1, 1e9), (-1, 0.1)])
+def test_pearson_of_any_scale(factor, shift):
+    """Squares of large scores overflow, and the mean of equal scores is not exactly their value."""
+    left, right = [0.1, 0.1, 0.7, 0.4], [0.3, 0.2, 0.9, 0.9]
+    scaled = [factor * score + shift for score in left]
+    expected = np.sign(factor) * pearsonr(left, right).statistic
+    assert rank_correlation(scaled, right, "pearson") == pytest.approx(expected, abs=1e-6)
+    assert np.isnan(rank_correlation([factor * 0.1 + shift] * 3, [1, 2, 3], "pearson"))
 
 
 def test_golden_tau_gap():
@@ -325,8 +372,8 @@ def test_bad_frames(bad, parts):
     ("make", "parts"),
     [
         (
-            lambda: correlation(GOOD, "pearson"),
-            ["method", "'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'", "pearson"],
+            lambda: correlation(GOOD, "tauap_b"),
+            ["method", ", ".join(map(repr, METHODS)), "got 'tauap_b'"],
         ),
         (lambda: correlation(GOOD, rank_by="topic"), ["rank_by", "'mean', 'query'", "topic"]),
         (lambda: correlation(GOOD, "rbo", p=1), ["p: expected a number above 0 and below 1"]),

@@ -50,9 +50,11 @@ def test_own_values_are_read_back_exactly(cli, trec_files, format):
     means = ma.aggregate(expected)
     pd.testing.assert_frame_equal(ma.aggregate(result), means)
     # The aggregates in the file are those, too, in full.
-    aggregates = [line.split("\t") for line in out.splitlines() if "\tall\t" in line and "runid" not in line]
+    lines = [line.split("\t") for line in out.splitlines()]
+    aggregates = [line for line in lines if "all" in line and "runid" not in line]
     if format != "jsonl":
-        assert [line[-1] for line in aggregates] == [str(float(x)) for x in means.iloc[:, 1:].to_numpy().ravel()]
+        value = -2 if format == "ranking" else -1
+        assert [line[value] for line in aggregates] == [str(float(x)) for x in means.iloc[:, 1:].to_numpy().ravel()]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -77,6 +79,7 @@ def test_the_lines_are_those_of_the_tools(cli):
     assert lines["trec_eval"][-1].startswith("AP\tall\t")
     assert lines["tot"][0] == f"alpha.run\tAP\tq0\t{value!r}"
     assert lines["ir_measures"][0] == f"alpha.run\tq0\tAP\t{value!r}"
+    assert lines["ranking"][0] == f"q0\tQ0\talpha.run\t0\t{value!r}\tAP"
     assert json.loads(lines["jsonl"][0]) == {
         "run_id": "alpha.run",
         "topic_id": "q0",
@@ -163,6 +166,26 @@ def test_trec_evals_own_output(cli, trec_files):
     assert np.abs(both["value_x"] - both["value_y"]).max() <= 0.5001e-4
     means = ma.aggregate(result).iloc[0]
     assert means["num_ret"] == sum(map(len, run.values()))  # trec_eval adds counts, too
+
+
+def test_rankings_of_autojudge(tmp_path):
+    """A judge ranks the runs of each topic: the run is where a document would be, and the tag is the measure."""
+    path = tmp_path / "judge.eval.txt"
+    path.write_text(
+        "28 Q0 bm25-rag 1 0.75 nugget_coverage\n28 Q0 dense-rag 2 0.5 nugget_coverage\n"
+        "30 Q0 bm25-rag 2 0.25 nugget_coverage\n30 Q0 dense-rag 1 1 nugget_coverage\n"
+        "all Q0 bm25-rag 2 0.5 nugget_coverage\nall Q0 dense-rag 1 0.75 nugget_coverage\n"
+    )
+    values = ma.read_values(path, format="ranking")
+    expected = [
+        ["bm25-rag", "28", 0.75],
+        ["dense-rag", "28", 0.5],
+        ["bm25-rag", "30", 0.25],
+        ["dense-rag", "30", 1],
+    ]
+    assert values[["name", "qid", "value"]].to_numpy().tolist() == expected
+    assert set(values["measure"]) == {"nugget_coverage"}
+    assert ma.aggregate(values)["nugget_coverage"].tolist() == [0.5, 0.75]
 
 
 @pytest.mark.every(3)
@@ -314,11 +337,20 @@ def test_a_topic_all_is_not_written(cli, trec_files, format):
             '{"topic_id": "1", "measure": "map", "value": 1}\n{"qid": "1", "measure": "map", "value": 1}\n',
             [":2:", "other keys than in lines before"],
         ),
+        (
+            "ranking",
+            "q1 Q0 a 1 .5\n",
+            [":1: expected lines `topic Q0 run rank value measure`, got 5 fields"],
+        ),
+        ("ranking", "q1 Q0 a 1 x map\n", [":1: expected a number as value, got 'x' (topic q1)"]),
         ("trec_eval", "map q1 \0\n", [":1: expected a number as value"]),
         (
             "tots",
             "x",
-            ["format: expected a format (trec_eval, tot, ir_measures, jsonl), got tots. Did you mean tot?"],
+            [
+                "format: expected a format (trec_eval, tot, ir_measures, ranking, jsonl), got tots",
+                "Did you mean tot?",
+            ],
         ),
     ],
 )
@@ -365,7 +397,12 @@ def test_the_name_of_a_run_with_half_of_a_character_is_an_error(tmp_path):
 def test_a_value_of_many_digits_is_an_error(tmp_path, format, value):
     """It was infinite, or ended in an OverflowError."""
     path = tmp_path / "values"
-    lines = {"trec_eval": "map q1 {}", "tot": "r map q1 {}", "ir_measures": "r q1 map {}"}
+    lines = {
+        "trec_eval": "map q1 {}",
+        "tot": "r map q1 {}",
+        "ir_measures": "r q1 map {}",
+        "ranking": "q1 Q0 r 1 {} map",
+    }
     path.write_text(lines[format].format(value) if format in lines else VALUE.replace("0.5", value))
     with pytest.raises(ma.MultiAspectError) as caught:
         ma.read_values(path, format=format)

@@ -18,7 +18,7 @@ from ..evaluation.long_frames import read_long_frame
 from ..kernels.intervals import percentile_interval
 from ._frames import read_oriented
 
-METHODS = ("kendall", "tau_ap", "tau_gap", "spearman", "rbo")
+METHODS = ("kendall", "tau_ap", "tau_ap_b", "tau_gap", "spearman", "pearson", "rbo")
 
 #: Number of decimals for comparisons, so that the order of the summands of a mean makes no difference.
 DECIMALS = 12
@@ -46,9 +46,10 @@ def correlation(
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return. Values of measures where lower is better, such as ESL, are
         recognised by the record of `pt_multiaspect.evaluate`, or by their labels, and negated.
-    method : {'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'}, default 'kendall'
-        Kendall's τ-b of the scores, Yilmaz's τ_AP, Gao and Oard's τ_GAP, Spearman's ρ with mean ranks for ties,
-        or rank-biased overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
+    method : {'kendall', 'tau_ap', 'tau_ap_b', 'tau_gap', 'spearman', 'pearson', 'rbo'}, default 'kendall'
+        Kendall's τ-b of the scores, Yilmaz's τ_AP, its symmetric form for ties, Gao and Oard's τ_GAP, Spearman's
+        ρ with mean ranks for ties, Pearson's r of the scores, or rank-biased overlap. See `tau_ap` and
+        `rank_correlation` on ties and ranges.
     rank_by : {'mean', 'query'}, default 'mean'
         What systems are ranked by: their means over topics, or the values of each topic, in which case the result
         is the mean of the correlations over topics.
@@ -112,6 +113,7 @@ def correlation(
     - E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
       SIGIR 2008.
     - N. Gao, D. W. Oard. A Head-Weighted Gap-Sensitive Correlation Coefficient. SIGIR 2015.
+    - J. Urbano, M. Marrero. The Treatment of Ties in AP Correlation. ICTIR 2017.
     - W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
     - M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
       Rankings. CIKM 2021, §4.3.1.
@@ -184,7 +186,7 @@ def rank_correlation(
     reference, other : iterable of float
         Scores of the systems, in the same order. Higher is better. Series also match by position; different
         systems or orders in their indexes are an error.
-    method : {'kendall', 'tau_ap', 'tau_gap', 'spearman', 'rbo'}, default 'kendall'
+    method : {'kendall', 'tau_ap', 'tau_ap_b', 'tau_gap', 'spearman', 'pearson', 'rbo'}, default 'kendall'
         The correlation coefficient; see Notes.
     p : float in (0, 1), default 0.9
         Persistence of rank-biased overlap.
@@ -204,11 +206,15 @@ def rank_correlation(
     -----
     - 'kendall': τ-b in [−1, 1], as ``scipy.stats.kendalltau``.
     - 'tau_ap': in [−1, 1], see `tau_ap`.
+    - 'tau_ap_b': τ_AP,b in [−1, 1] (Urbano and Marrero 2017), for two rankings with ties: the mean of both
+      directions of τ_AP, in which a system is compared with those above its tied group, systems of the first
+      group are left out, and pairs that the reference ties are wrong. ``tauap_b`` of autojudge-evaluate and ircor.
     - 'tau_gap': in [−1, 1] (Gao and Oard 2015). For each system but the first in the ranking by `other`, the
       fraction of the gaps between the scores of `reference` of this system and of those above it that belong to
       pairs in the right order; τ_GAP is 2 · (mean of these fractions) − 1. Systems without any gap to those above
       are left out (NaN if no system remains). Not symmetric; systems tied in `other` keep the order given.
     - 'spearman': Pearson's correlation of mean ranks in [−1, 1], as ``scipy.stats.spearmanr``.
+    - 'pearson': r of the scores in [−1, 1], as ``scipy.stats.pearsonr``.
     - 'rbo': extrapolated rank-biased overlap (Webber et al. 2010) of the two complete rankings, in (0, 1], 1 for
       equal rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
       their ranks, and the agreement at depth d is ``2 |A ∩ B| / (|A| + |B|)`` for the sets A and B of systems
@@ -217,6 +223,7 @@ def rank_correlation(
     References
     ----------
     - N. Gao, D. W. Oard. A Head-Weighted Gap-Sensitive Correlation Coefficient. SIGIR 2015.
+    - J. Urbano, M. Marrero. The Treatment of Ties in AP Correlation. ICTIR 2017.
     - W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
 
     Examples
@@ -284,8 +291,10 @@ def kernel_of(method: str, p: float) -> Kernel:
     kernels: dict[str, Kernel] = {
         "kendall": _kendall,
         "tau_ap": _tau_ap,
+        "tau_ap_b": _tau_ap_b,
         "tau_gap": _tau_gap,
         "spearman": _spearman,
+        "pearson": _pearson,
         "rbo": partial(_rbo, p=persistence),
     }
     return kernels[method]
@@ -411,6 +420,14 @@ def _spearman(scores: Floats) -> Floats:
     return _normalise(ranks @ ranks.T)
 
 
+def _pearson(scores: Floats) -> Floats:
+    differences = scores - scores[:, :1]  # exactly 0 if all scores are equal
+    largest = np.abs(differences).max(axis=1, keepdims=True)
+    scaled = np.divide(differences, largest, out=np.zeros_like(differences), where=largest > 0)
+    deviations = scaled - scaled.mean(axis=1, keepdims=True)
+    return _normalise(deviations @ deviations.T)
+
+
 def _normalise(products: Floats) -> Floats:
     """Divide by the square roots of the diagonal. NaN where the diagonal is 0."""
     size = np.diag(products)
@@ -437,6 +454,19 @@ def _tau_ap(scores: Floats) -> Floats:
     result[constant, :] = np.nan
     result[:, constant] = np.nan
     return np.asarray(result.clip(-1, 1), dtype=np.float64)
+
+
+def _tau_ap_b(scores: Floats) -> Floats:
+    n_measures = len(scores)
+    above = scores[:, None, :] > scores[:, :, None]  # measures × systems × systems that are above
+    n_above = above.sum(axis=2)
+    share = above / np.maximum(n_above, 1)[:, :, None]
+    correct = above.astype(np.float64)
+    total = correct.reshape(n_measures, -1) @ share.reshape(n_measures, -1).T
+    n_below_first = (n_above > 0).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        one_way = 2 * total / n_below_first - 1  # NaN if all scores of the column are equal
+    return np.asarray(((one_way + one_way.T) / 2).clip(-1, 1), dtype=np.float64)
 
 
 def _tau_gap(scores: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ..analysis import correlation
+from ..analysis.correlation import METHODS
 from ..errors import warn
 from . import options
 from .options import option
@@ -24,7 +25,7 @@ from .verb import Inputs, verb
     *options.EVALUATION,
     option(
         "--method",
-        type=click.Choice(["kendall", "tau_ap", "tau_gap", "spearman", "rbo"]),
+        type=click.Choice(METHODS),
         default="kendall",
         help="Default: kendall. The reference is the measure of the row (relevant for tau_ap and tau_gap).",
     ),

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,7 +25,11 @@ _FIELDS = {
     "trec_eval": ("measure", "qid", "value"),
     "tot": ("name", "measure", "qid", "value"),
     "ir_measures": ("name", "qid", "measure", "value"),
+    "ranking": ("qid", "Q0", "name", "rank", "value", "measure"),
 }
+
+#: What is written into the columns of a ranking that no value needs, as AutoJudge does.
+_UNUSED = {"Q0": "Q0", "rank": 0}
 
 #: The keys of JSON lines: those that are written, those of ir_measures, and those of long frames.
 _KEYS = {
@@ -56,16 +61,9 @@ class Format:
 
 def _read_trec_eval(text: Text, layout: str) -> Iterator[_Row]:
     """Yield the lines of ``trec_eval -q``, except those whose values are texts."""
-    for number, line, fields in text.lines():
-        row = _by_column(_FIELDS["trec_eval"], fields, f"{text.name}:{number}", line, layout)
+    for number, line, row in _read_fields(text, layout, columns=_FIELDS["trec_eval"]):
         if not _RELSTRING.fullmatch(row["measure"]):
             yield number, line, row
-
-
-def _read_tot(text: Text, layout: str) -> Iterator[_Row]:
-    """Yield the lines of the evaluation of the TREC track Tip of the Tongue."""
-    for number, line, fields in text.lines():
-        yield number, line, _by_column(_FIELDS["tot"], fields, f"{text.name}:{number}", line, layout)
 
 
 def _read_ir_measures(text: Text, layout: str) -> Iterator[_Row]:
@@ -81,6 +79,12 @@ def _read_ir_measures(text: Text, layout: str) -> Iterator[_Row]:
             columns = _FIELDS["ir_measures"]
             if len(fields) == len(columns) - 1:
                 columns = columns[1:]
+        yield number, line, _by_column(columns, fields, f"{text.name}:{number}", line, layout)
+
+
+def _read_fields(text: Text, layout: str, *, columns: tuple[str, ...]) -> Iterator[_Row]:
+    """Yield lines that all have the same columns."""
+    for number, line, fields in text.lines():
         yield number, line, _by_column(columns, fields, f"{text.name}:{number}", line, layout)
 
 
@@ -127,8 +131,9 @@ def _known_keys(item: dict[str, Any]) -> dict[str, str]:
 #: The formats that `read_values` reads and `format_values` writes, by name.
 FORMATS = {
     "trec_eval": Format("lines `measure topic value`", _read_trec_eval),
-    "tot": Format("lines `run measure topic value`", _read_tot),
+    "tot": Format("lines `run measure topic value`", partial(_read_fields, columns=_FIELDS["tot"])),
     "ir_measures": Format("lines `run topic measure value` (or without the run)", _read_ir_measures),
+    "ranking": Format("lines `topic Q0 run rank value measure`", partial(_read_fields, columns=_FIELDS["ranking"])),
     "jsonl": Format("JSON objects with the keys run_id, topic_id, measure and value", _read_jsonl),
 }
 
@@ -142,10 +147,11 @@ def read_values(
     ----------
     path : path
         The file, plain or compressed.
-    format : {'trec_eval', 'tot', 'ir_measures', 'jsonl'}, optional
+    format : {'trec_eval', 'tot', 'ir_measures', 'ranking', 'jsonl'}, optional
         The format of lines, whose fields are separated by blanks or tabs: ``measure topic value``, as printed by
         ``trec_eval -q``; ``run measure topic value``; ``run topic measure value``, or without the run, as
-        printed by ``ir_measures --by_query``; or one JSON object per line with the keys ``run_id topic_id measure
+        printed by ``ir_measures --by_query``; AutoJudge's ``topic Q0 run rank value measure``, whose ranks are
+        not read; or one JSON object per line with the keys ``run_id topic_id measure
         value`` (or ``name``; ``query_id`` or ``qid``), the run optional. It is not guessed, as several have the
         same number of fields. Lines of the topic ``all`` contain aggregates and are skipped, as are those of
         trec_eval's ``relstring``, whose values are texts. By default, the file
@@ -287,8 +293,7 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         _refuse_blanks("a label", labels, "label the measure, as in -m LABEL=MEASURE")
         _refuse_blanks("the topic", values["qid"].unique(), "use jsonl")
     by_run = dict(list(values.groupby("name", sort=False)))
-    keys = [key for key, *_ in _KEYS.values()]
-    order = [COLUMNS.index(field) for field in _FIELDS.get(format, ())]
+    columns = _FIELDS.get(format, ())
     lines = []
     for name, *aggregates in means.itertuples(index=False, name=None):
         rows = by_run.get(name, values.iloc[:0])
@@ -297,11 +302,12 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         if format == "trec_eval":
             run_rows.insert(0, (_ALL, _RUNID, name))
         for row in (*topic_rows, *run_rows):
-            cells = (name, *row)
+            cells = dict(zip(COLUMNS, (name, *row), strict=True))
             if format == "jsonl":
-                lines.append(json.dumps(dict(zip(keys, cells, strict=True))))
+                lines.append(json.dumps({_KEYS[column][0]: cell for column, cell in cells.items()}))
             else:
-                lines.append("\t".join(str(cells[position]) for position in order))
+                fields = {**cells, **_UNUSED}
+                lines.append("\t".join(str(fields[column]) for column in columns))
     return "".join(f"{line}\n" for line in lines)
 
 
