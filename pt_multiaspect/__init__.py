@@ -17,7 +17,7 @@ from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate, evaluator, read_values
 from .integration import provider as _provider
 from .integration import pyterrier as _pyterrier
-from .integration.parsing import label
+from .integration.parsing import alias
 from .io.trec_files import read_qrels, read_run
 from .kernels import forms
 from .measures import *  # noqa: F403
@@ -58,6 +58,7 @@ __all__ = [
     "accelerate",
     "aggregate",
     "aggregate_labels",
+    "alias",
     "analysis",
     "answers",
     "as_subtopics",
@@ -72,7 +73,6 @@ __all__ = [
     "from_long",
     "from_subtopics",
     "integration",
-    "label",
     "largest_differences",
     "metric_for",
     "orders",

@@ -331,10 +331,10 @@ def refuse_single(names: Collection[object], what: str) -> None:
 
 
 def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:
-    """Raise an error if a label of a measure is already the name of `what`."""
+    """Raise an error if an alias of a measure is already the name of `what`."""
     for name in names:
         if name in taken:
-            raise MultiAspectError(f"the label {name!r} of a measure is the name of {what}; use another label")
+            raise MultiAspectError(f"the alias {name!r} of a measure is the name of {what}; use another alias")
 
 
 def _start(parameter: str) -> str:

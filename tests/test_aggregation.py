@@ -147,7 +147,7 @@ def test_equal_seeds_have_no_spread() -> None:
          {"over": "seed"}, "for a, seed 1 and 5 have different topics"),
         (seeds(), {"over": "seed", "ci": 0.95}, "ci= is defined for topics of equal weight"),
         (seeds().query("seed == 1"), {"weights": WEIGHTS, "ci": 0.95}, "ci= is defined for topics of equal weight"),
-        (pd.concat([seeds(), seeds("AP sd")]), {"over": "seed"}, "the label .AP sd. of a measure is the name"),
+        (pd.concat([seeds(), seeds("AP sd")]), {"over": "seed"}, "the alias .AP sd. of a measure is the name"),
     ],
 )  # fmt: skip
 def test_invalid_repeats(frame, options, message) -> None:
@@ -289,7 +289,7 @@ def test_values_outside_0_and_1_of_an_unknown_label(
     values: list[float], label: str, options: dict[str, Any], warns: bool
 ) -> None:
     frame = long({"a": values}, label)
-    text = f"^aggregate: {label} names no known measure, .*: values are averaged; pass measures={{label: measure}}$"
+    text = f"^aggregate: {label} names no known measure, .*: values are averaged; pass measures={{alias: measure}}$"
     with pytest.warns(ma.MultiAspectWarning, match=text) if warns else no_warnings():
         ma.aggregate(frame, **options)
     with no_warnings():  # once

@@ -1107,7 +1107,7 @@ COMBINATIONS: dict[str, tuple[object, str]] = {
     "one for WHAM": (WHAM(weights={"faithful": 1}), "WHAM: expected exactly two aspects|weights"),
     "other measures": ("nDCG@10", r"nDCG@10: expected a mean of criteria \(CAM, MM, WHAM, GAM\) or TOMA"),
     "measures of rankings": ("uRBP", "expected a mean of criteria"),
-    "label of a criterion": ({"faithful": "CAM"}, "the label 'faithful' of a measure is the name of a"),
+    "label of a criterion": ({"faithful": "CAM"}, "the alias 'faithful' of a measure is the name of a"),
     "no measure": ([], "expected at least one measure"),
 }  # fmt: skip
 

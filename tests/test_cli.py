@@ -281,10 +281,10 @@ def test_labels_of_measures():
 @pytest.mark.parametrize(
     ("texts", "part"),
     [
-        (["x=AP x=nDCG"], "the label 'x' is given to two measures, AP and nDCG"),
+        (["x=AP x=nDCG"], "the alias 'x' is given to two measures, AP and nDCG"),
         (["x=P"], "expands to 9"),
-        (["=AP"], "expected label=measure"),
-        (["x="], "expected label=measure"),
+        (["=AP"], "expected alias=measure"),
+        (["x="], "expected alias=measure"),
         ([" "], "at least one measure"),
         (["CAM(base=APP)"], "APP"),
         (["nDCG@10 nDGC@10"], "unknown measure 'nDGC'"),

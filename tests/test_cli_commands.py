@@ -354,7 +354,7 @@ def test_compare_puts_the_largest_differences_first(cli):
         (["runs/beta.run", "runs"], "given twice"),
         (["runs/beta.run", "wins=runs/delta.run"], "the run name wins is also a column"),
         (["--top", "3", "runs/beta.run", "runs/delta.run"], "--top requires -q"),
-        (["-m", "measure=AP", "runs/beta.run", "runs/delta.run"], "label 'measure' of a measure"),
+        (["-m", "measure=AP", "runs/beta.run", "runs/delta.run"], "alias 'measure' of a measure"),
     ],
 )
 def test_compare_says_what_is_wrong(cli, options, part):
@@ -629,7 +629,7 @@ def test_plot_says_what_is_wrong(cli, values_file, arguments, part):
 def test_labels_without_direction_are_doubted_in_the_words_of_the_shell(cli, values_file):
     code, _, err = cli("plot", "values", values_file, "-m", "cost", "-o", "x.pdf", qrels=())
     assert code == 0
-    assert "higher is assumed to be better; say so by -m LABEL=higher, LABEL=lower or LABEL=MEASURE" in err
+    assert "higher is assumed to be better; say so by -m ALIAS=higher, ALIAS=lower or ALIAS=MEASURE" in err
 
 
 def test_plot_without_matplotlib(cli, values_file, monkeypatch):

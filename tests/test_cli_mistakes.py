@@ -96,7 +96,7 @@ MISTAKES = [
     ("evaluate --suite touche2021 runs", "Did you mean touche-2021?"),
     (
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
-        "--judged: 'judged@10 relevance' is the label of a measure; omit --judged, or relabel it",
+        "--judged: 'judged@10 relevance' is the name of a measure; omit --judged, or give it an alias",
     ),
     ("plot values relevance.txt -o x.pdf", "; read lines with their format, as in tot=FILE"),
     ("plot values nowhere.csv -o x.pdf", "nowhere.csv: no such file"),

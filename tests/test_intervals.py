@@ -166,7 +166,7 @@ class Middle(type(ir_measures.AP)):
         (
             pd.concat([long_frame({"a": VALUES}), long_frame({"a": VALUES}, "AP 95% low")]),
             {},
-            "the label 'AP 95% low'",
+            "the alias 'AP 95% low'",
         ),
     ],
 )

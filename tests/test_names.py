@@ -91,8 +91,8 @@ def test_orders_are_named_again_too() -> None:
     assert TOMA(order="edited-order", base="DCG") == again[0]
 
 
-def test_two_measures_of_one_printed_form_need_labels(edited_measures) -> None:
-    with pytest.raises(ma.MultiAspectError, match="distinct labels"):
+def test_two_measures_of_one_printed_form_need_aliases(edited_measures) -> None:
+    with pytest.raises(ma.MultiAspectError, match="distinct aliases"):
         ma.evaluate(RUN, QRELS, list(edited_measures), progress=False)
     labelled = dict(zip(["before", "after"], edited_measures, strict=True))
     values = ma.evaluate(RUN, QRELS, labelled, progress=False)["value"]

@@ -139,7 +139,7 @@ def test_warnings_come_once(wrap: Any, order: str) -> None:
 @mark_beside
 def test_grids(wrap: Any, order: str) -> None:
     measure = ma.TOMA(aspects={"relevance": 2, "readability": 3}) @ 10
-    label = ma.label("ours", measure)
+    label = ma.alias("ours", measure)
     pyterrier.install()
     pipeline, _, params = grid()
     expected = pt.GridScan(pipeline, params, TOPICS, QRELS, [label, "map"])
@@ -196,7 +196,7 @@ def test_a_wrapper_with_parameters_of_its_own() -> None:
 
     pt.Experiment = compare
     pyterrier.install()
-    labelled = ma.label("gained", CG)
+    labelled = ma.alias("gained", CG)
     expected = ma.aggregate(ma.evaluate({"run": SCORES}, QRELS, ["map", labelled], progress=False))
     table = pt.Experiment([SCORES], metrics=["map", labelled])
     assert table[["map", "gained"]].iloc[0].tolist() == pytest.approx(

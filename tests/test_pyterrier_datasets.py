@@ -42,7 +42,7 @@ def test_an_experiment_on_the_health_dataset() -> None:
     pd.testing.assert_frame_equal(dataset.get_qrels(), health.qrels)
     assert list(dataset.get_corpus_iter()) == health.documents.to_dict("records")
     assert {name: list(aspect.grades) for name, aspect in dataset.aspects.items()} == health.grades
-    measure = ma.label("overall", ma.CAM(aspects=dataset.aspects) @ 5)
+    measure = ma.alias("overall", ma.CAM(aspects=dataset.aspects) @ 5)
     run = health.qrels[["qid", "docno"]].assign(score=range(len(health.qrels), 0, -1))
     table = pt.Experiment([pt.Transformer.from_df(run)], *dataset.get_topicsqrels(), [measure])
     values = ma.evaluate(pt.Transformer.from_df(run), dataset.get_qrels(), measure, topics=dataset)

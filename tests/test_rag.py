@@ -213,7 +213,7 @@ def test_answers_in_columns_of_arrow(expected: Values) -> None:
 
 def test_tables_define_no_measure_by_itself() -> None:
     """The notes said EM: EM, of a measure that no name stands for."""
-    notes = str(ma.systems_table(ma.evaluate(RUNS, LISTS, [EM, ma.label("exact", EM), CAM], progress=False)))
+    notes = str(ma.systems_table(ma.evaluate(RUNS, LISTS, [EM, ma.alias("exact", EM), CAM], progress=False)))
     assert "EM: EM" not in notes
     assert "exact: EM" in notes
     assert "CAM@5: CAM(" in notes
@@ -263,7 +263,7 @@ def test_columns_that_pandas_cannot_compare(cell: Callable[[], Any]) -> None:
 # --- other processes --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", [EM, ma.label("exact", EM)], ids=["measure", "label"])
+@pytest.mark.parametrize("metric", [EM, ma.alias("exact", EM)], ids=["measure", "label"])
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_grid_searches(jobs: int, metric: Any) -> None:
     """With two jobs: AttributeError: 'EM' object has no attribute '__name__'."""
@@ -280,12 +280,12 @@ def test_grid_searches(jobs: int, metric: Any) -> None:
 
 def test_tables_are_pickled(tmp_path: Any) -> None:
     """The class of a measure that a function defines cannot be pickled."""
-    table = pt.Experiment([RUNS["one"]], TOPICS, LISTS, [EM, ma.label("exact", F1)], perquery=True)
+    table = pt.Experiment([RUNS["one"]], TOPICS, LISTS, [EM, ma.alias("exact", F1)], perquery=True)
     table.to_pickle(tmp_path / "values.pkl")
     restored = pd.read_pickle(tmp_path / "values.pkl")
     assert ma.aggregate(restored).equals(ma.aggregate(table))
     (again,) = ir_measures.iter_calc(
-        [pickle.loads(pickle.dumps(ma.label("exact", EM))).measure],
+        [pickle.loads(pickle.dumps(ma.alias("exact", EM))).measure],
         pt.model.to_ir_measures(LISTS[:1]),
         pt.model.to_ir_measures(RUNS["one"][:1]),
     )

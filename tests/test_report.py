@@ -448,7 +448,7 @@ def test_columns_without_names_get_those_of_the_aspects():
         ({"measures": "nothing"}, "nothing"),
         (
             {"measures": {"AP": "AP", "AP 95% low": "AP"}},
-            "the label 'AP 95% low'",
+            "the alias 'AP 95% low'",
         ),
         (
             {"aspects": {"relevance": 2, "crd": 1}},

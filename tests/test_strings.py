@@ -203,8 +203,8 @@ def test_a_mapping_is_label_to_measure() -> None:
     ("measures", "parts"),
     [
         ({}, ["at least one measure", "got none"]),
-        ({"P": "P"}, ["one measure for the label 'P'", "expands to 9", "P@5"]),
-        ({1: "AP"}, ["{label: measure}", "got the label 1"]),
+        ({"P": "P"}, ["one measure for the alias 'P'", "expands to 9", "P@5"]),
+        ({1: "AP"}, ["{alias: measure}", "got 1"]),
         ({"a": 3}, ["expected a measure", "got 3"]),
         ({"a": "nDGC"}, ["unknown measure 'nDGC'"]),
         ([ir_measures.define_byquery(lambda qrels, run: 0.5, name="AP"), AP], ["two different measures", "'AP'"]),

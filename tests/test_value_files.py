@@ -245,7 +245,7 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
         (["-q", "--format", "tot", "my run=runs/alpha.run"], ["a name without blanks", "'my run'", "NAME=RUN"]),
         (
             ["--format", "ir_measures", "-m", "'a b'=AP", "runs/alpha.run"],
-            ["a label without blanks", "LABEL=MEASURE"],
+            ["the name of a measure without blanks", "ALIAS=MEASURE"],
         ),
         (["--format", "trec_eval", "-m", "num_q=AP", "runs/alpha.run"], ["'num_q' of a measure is the name of"]),
         (["--format", "tot", "--ci", "runs"], ["--ci applies to means: omit it, or --format tot"]),

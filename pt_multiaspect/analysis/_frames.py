@@ -106,7 +106,7 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
     perquery : DataFrame
         The long frame.
     measures : None, sequence of measures or str, or mapping of str to measure or str
-        The measures to keep; None for all. A mapping ``{label: measure}`` says which measures the labels refer to,
+        The measures to keep; None for all. A mapping ``{alias: measure}`` says which measures the names refer to,
         or whether 'higher' or 'lower' is better.
 
     Returns
@@ -127,7 +127,7 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
-            f"measures: expected a list of measures of the frame, or a mapping {{label: measure}}, got "
+            f"measures: expected a list of measures of the frame, or a mapping {{alias: measure}}, got "
             f"{shown(measures)}"
         )
     refuse_none(measures, "measure of the frame", "measures")

@@ -66,7 +66,7 @@ def correlation(
     seed : int, default 0
         Random seed. The same seed gives the same result.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
         to, for frames without the record, such as those read from files. For values that are not those of a
         measure, give 'higher' or 'lower', whichever is better.
 

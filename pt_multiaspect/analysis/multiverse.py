@@ -157,7 +157,7 @@ def multiverse(
     reference : measure or str, optional
         The label of the variant that is reported; the first by default.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        The variants; all measures of the frame by default. A mapping ``{label: measure}``, as `variants`
+        The variants; all measures of the frame by default. A mapping ``{alias: measure}``, as `variants`
         returns, says what the labels of a frame without the record mean, such as one read from a file.
     alpha : float in (0, 1), default 0.05
         The significance level of the paired t-test.

@@ -59,7 +59,7 @@ def zero_aspect_documents(
         How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
         counts may be fractions and do not depend on the order of `perquery`. ``'first'``: the first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
         to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. For values
         that are not those of a measure, give 'higher' or 'lower', whichever is better.
 
@@ -169,7 +169,7 @@ def document_quality(
         numbers of documents may be fractions and do not depend on the order of `perquery`. ``'first'``: the
         first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame; all by default. A mapping ``{label: measure}`` says which measures the labels refer
+        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
         to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. For values
         that are not those of a measure, give 'higher' or 'lower', whichever is better.
 

@@ -100,7 +100,7 @@ def ranks(
         labels.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame, such as the aspects, or criteria of answers; all by default. A mapping
-        ``{label: measure}`` says which measures the labels refer to, or whether 'higher' or 'lower' is better.
+        ``{alias: measure}`` says which measures the names refer to, or whether 'higher' or 'lower' is better.
     alpha : float in (0, 1), default 0.05
         The error level of the intervals of ranks.
     ci : float in (0, 1), default 0.95

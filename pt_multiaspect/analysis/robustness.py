@@ -219,7 +219,7 @@ def robustness(
     qrels : DataFrame, dict, iterable or Judgments, optional
         Wide qrels with one numeric column per aspect. Omitted if `runs` are values.
     measure : measure, str or mapping of str to measure, optional
-        The reported measure, or a mapping ``{label: measure}``. By default the first of the values, or the first
+        The reported measure, or a mapping ``{alias: measure}``. By default the first of the values, or the first
         measure of a `report`. Missing labels require declared scales.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as for `evaluate`: only judgments of these topics count.

@@ -167,8 +167,8 @@ def weightings(
         ``weights`` are those that the others are compared with; equal ones by default.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         The measures of the frame that contain the values of the aspects, such as criteria of answers. By
-        default, those that are `On` an aspect, which must have the same base. A mapping ``{label: measure}``
-        says which measures the labels refer to, or whether 'higher' or 'lower' is better.
+        default, those that are `On` an aspect, which must have the same base. A mapping ``{alias: measure}``
+        says which measures the names refer to, or whether 'higher' or 'lower' is better.
     baseline : str or sequence of str, optional
         The runs that the others are compared with (b of each pair). By default, all pairs are compared.
     at_least : mapping of str to float, optional

@@ -32,7 +32,7 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
         Means, such as ``"MM"`` or ``CAM(weights={"faithful": 2, "complete": 1})``, or TOMA with declared scales.
         The parameter `aspects` selects the criteria, ``"MM(aspects='faithful,complete')"``; by default, all
         criteria of the frame that were not combined by such a measure. Files do not record which measures these
-        are: select the criteria of a frame that was read from a file. A mapping is ``{label: measure}``.
+        are: select the criteria of a frame that was read from a file. A mapping is ``{alias: measure}``.
 
     Returns
     -------

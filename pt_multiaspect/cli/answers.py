@@ -40,7 +40,7 @@ from .verb import Inputs, verb
     Marks: * best value of a column, † significantly different from the baseline.
     """,
     measure_option(
-        "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or LABEL=MEASURE.", "combined"
+        "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or ALIAS=MEASURE.", "combined"
     ),
     options.ASPECTS,
     file_option(

@@ -313,7 +313,9 @@ def _test_columns(
 
 
 def _check_new(columns: Iterable[str], taken: Container[str], option: str) -> None:
-    """Check that columns beside the means are not labels of measures."""
+    """Check that columns beside the means are not names of measures."""
     for column in columns:
         if column in taken:
-            raise MultiAspectError(f"{option}: {column!r} is the label of a measure; omit {option}, or relabel it")
+            raise MultiAspectError(
+                f"{option}: {column!r} is the name of a measure; omit {option}, or give it an alias"
+            )

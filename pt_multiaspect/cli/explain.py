@@ -41,7 +41,7 @@ def explain(inputs: Inputs, qid: str) -> object:
     Shows the labels of each document, how the measure uses them, and how much each rank contributes.
     """
     if len(inputs.measures) > 1:
-        hint = "" if inputs.requested.suite is None else "; choose one of the suite with -m LABEL"
+        hint = "" if inputs.requested.suite is None else "; choose one of the suite with -m ALIAS"
         raise click.UsageError(
             f"expected one measure, got {len(inputs.measures)}: {choices(inputs.measures)}{hint}"
         )

@@ -268,7 +268,7 @@ def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] |
     Parameters
     ----------
     texts : sequence of str
-        Labels of the frame, or ``LABEL=`` the measure that a label refers to, 'higher' or 'lower'.
+        Labels of the frame, or ``ALIAS=`` the measure that a label refers to, 'higher' or 'lower'.
     values : DataFrame
         The frame.
 

@@ -323,13 +323,13 @@ def measure_option(help: str, name: str = "measures") -> click.Option:
 
 def _measures() -> tuple[click.Option, ...]:
     return (
-        measure_option("One or more measures, as in -m nDCG@10 TOMA@10; LABEL=MEASURE sets the column head."),
+        measure_option("One or more measures, as in -m nDCG@10 TOMA@10; ALIAS=MEASURE sets the column head."),
         option(
             "--suite",
             metavar="NAME",
             shell_complete=_complete_suite,
             help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists them); with -m "
-            "LABEL, some of them.",
+            "ALIAS, some of them.",
         ),
     )
 
@@ -373,7 +373,7 @@ VALUES = file_option(
     "values_file",
     metavar="[FORMAT=]FILE",
     help="Values per query instead of qrels and runs: a table that evaluate -q has written, or lines with a FORMAT "
-    f"({choices(VALUE_FORMATS)}). -m names the measures in it; -m LABEL=lower says that lower is better.",
+    f"({choices(VALUE_FORMATS)}). -m names the measures in it; -m ALIAS=lower says that lower is better.",
 )
 AVERAGE_OVER = option(
     "--average-over",

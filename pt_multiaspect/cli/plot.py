@@ -39,8 +39,8 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
     click.Argument(["values_file"], metavar="VALUES", type=click.Path()),
     click.Argument(["labels"], metavar="[MEASURE...]", nargs=-1),
     measure_option(
-        "The measures of VALUES to draw, also after it; systems takes two. LABEL=lower says that lower values "
-        "of a label are better, LABEL=MEASURE which measure it refers to. Default: all measures."
+        "The measures of VALUES to draw, also after it; systems takes two. ALIAS=lower says that lower values "
+        "of a label are better, ALIAS=MEASURE which measure it refers to. Default: all measures."
     ),
     option("--baseline", metavar="RUN", help="The run to mark (values) or to compare with (weightings)."),
     output(

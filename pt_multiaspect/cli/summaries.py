@@ -45,7 +45,7 @@ Files, measures and scales are given in the same way to all commands:
                                - for standard input; NAME=RUN names a run
   -m MEASURE ...               names of ir-measures, trec_eval or ours, which
                                'pt-multiaspect measures' lists, or
-                               LABEL=NAME; without -m, they follow the runs
+                               ALIAS=NAME; without -m, they follow the runs
   --aspects FILE|JSON          the label scales, as in '{"relevance": 2,
                                "effort": {"grades": 10, "threshold": 5}}';
                                'pt-multiaspect describe --write-aspects FILE'

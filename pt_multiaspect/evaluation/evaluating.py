@@ -45,7 +45,7 @@ def evaluate(
         Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
         of ir-measures are computed on the aspect relevance; its diversity measures, such as ``alpha_nDCG@20``, on
         long qrels with the subtopics in a column ``iteration`` or ``subtopic`` (with the aspects as subtopics, use
-        `Subtopics`). A mapping is ``{label: measure}``; its labels
+        `Subtopics`). A mapping is ``{alias: measure}``; its labels
         appear in the column `measure`. A `suite` is such a mapping.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics to evaluate, which pipelines run on, with columns ``qid query``. As in ``pt.Experiment``, only

@@ -236,11 +236,11 @@ def warn_of_unknown_labels(
 
 
 def declare_measures() -> str:
-    """Return how to say which measures labels refer to, for messages."""
+    """Return how to say which measures names refer to, for messages."""
     if in_shell():
         option = parameter("measures")
-        return f"say so by {option} LABEL=higher, LABEL=lower or LABEL=MEASURE"
-    return "pass measures={label: measure}"
+        return f"say so by {option} ALIAS=higher, ALIAS=lower or ALIAS=MEASURE"
+    return "pass measures={alias: measure}"
 
 
 def find_measure(text: object) -> ir_measures.Measure | None:

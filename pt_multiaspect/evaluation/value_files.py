@@ -290,7 +290,7 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
             raise MultiAspectError(f"expected one run, as no line names it, got {choices(means['name'])}; use tot")
     if format != "jsonl":
         _refuse_blanks("a name", means["name"], "name the run, as in NAME=RUN")
-        _refuse_blanks("a label", labels, "label the measure, as in -m LABEL=MEASURE")
+        _refuse_blanks("the name of a measure", labels, "give it an alias, as in -m ALIAS=MEASURE")
         _refuse_blanks("the topic", values["qid"].unique(), "use jsonl")
     by_run = dict(list(values.groupby("name", sort=False)))
     columns = _FIELDS.get(format, ())

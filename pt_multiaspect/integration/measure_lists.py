@@ -1,4 +1,4 @@
-"""Measures in command-line syntax: several in one string, with labels, and strings without quotes."""
+"""Measures in command-line syntax: several in one string, with aliases, and strings without quotes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .parsing import parse
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
-#: ``label=measure``. In a measure, an = only occurs inside parentheses.
+#: ``alias=measure``. In a measure, an = only occurs inside parentheses.
 _LABELLED = re.compile(r"""(?:"([^"]*)"|'([^']*)'|([^()\[\]{}'"=]*?))\s*=\s*(.*)""", re.DOTALL)
 
 
@@ -25,19 +25,19 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     ----------
     texts : iterable of str
         Each text contains one or more measures, separated by whitespace or commas outside brackets and quotes.
-        A measure may have a label, as in ``CAM=CAM(base='AP')@10``, and
+        A measure may have an alias, as in ``CAM=CAM(base='AP')@10``, and
         the quotes of strings may be omitted, ``CAM(base=AP)``.
 
     Returns
     -------
     dict of str to ir_measures.Measure
-        The measures by label, in the given order. A measure without a label is labelled with its text
-        or, if quotes are missing there, its string form. Duplicates are dropped.
+        The measures by name, in the given order: the alias or else the text or, if quotes are missing there, the
+        string form. Duplicates are dropped.
 
     Raises
     ------
     MultiAspectError
-        If there is no measure, one cannot be parsed, brackets or quotes do not match, or a label refers to
+        If there is no measure, one cannot be parsed, brackets or quotes do not match, or an alias refers to
         several measures.
 
     Examples
@@ -52,7 +52,7 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
             earlier = labelled.setdefault(label, measure)
             if earlier != measure or type(earlier) is not type(measure):
                 raise MultiAspectError(
-                    f"the label {label!r} is given to two measures, {earlier} and {measure}; use distinct labels"
+                    f"the alias {label!r} is given to two measures, {earlier} and {measure}; use distinct aliases"
                 )
     refuse_none(labelled, "measure, such as nDCG@10")
     return labelled
@@ -113,7 +113,7 @@ def split_measures(text: str) -> list[str]:
 
 
 def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
-    """Yield the measures of one text, with their labels."""
+    """Yield the measures of one text, with their aliases."""
     match = _LABELLED.fullmatch(text)
     if match is None:
         quoted = with_quotes(text)
@@ -124,11 +124,11 @@ def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
     *labels, rest = match.groups()
     label = next((label for label in labels if label), "").strip()
     if not (label and rest):
-        raise MultiAspectError(f"expected label=measure, as in CAM=CAM(base='AP')@10, got {text!r}")
+        raise MultiAspectError(f"expected alias=measure, as in CAM=CAM(base='AP')@10, got {text!r}")
     members = parse(with_quotes(rest))
     if len(members) > 1:
         raise MultiAspectError(
-            f"expected one measure for the label {label!r}, but {rest!r} expands to {len(members)}, such as "
-            f"{members[0]}; label each of them"
+            f"expected one measure for the alias {label!r}, but {rest!r} expands to {len(members)}, such as "
+            f"{members[0]}; give each of them an alias"
         )
     yield label, members[0]

@@ -1,4 +1,4 @@
-"""Parsing of measures given as objects, names, sequences or labelled mappings, and their record in long frames."""
+"""Parsing of measures given as objects, names, sequences or mappings, and their record in long frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .provider import supports
 
 #: A measure of this package or of ir-measures, or its name.
 MeasureLike: TypeAlias = ir_measures.Measure | str
-#: One or several measures, which may have labels.
+#: One or several measures, which may have aliases.
 Measures: TypeAlias = MeasureLike | Sequence[MeasureLike] | Mapping[str, MeasureLike]
 
 #: Key of the record in ``DataFrame.attrs``.
@@ -67,13 +67,14 @@ def _restore_name(content: bytes, name: str) -> MeasureName:
 _OTHER_COLUMNS = ("name", "qid", "mrt")
 
 
-def label(name: str, measure: MeasureLike) -> MeasureName:
+def alias(name: str, measure: MeasureLike) -> MeasureName:
     """Give a measure a short name for tables.
 
     Parameters
     ----------
     name : str
-        The name.
+        The name, which may be that of the measure without some of its parameters, as ``"TOMA@5"`` is of
+        ``TOMA(gate='relevance')@5``.
     measure : measure or str
         One measure of this package or of ir-measures.
 
@@ -87,13 +88,13 @@ def label(name: str, measure: MeasureLike) -> MeasureName:
     Raises
     ------
     MultiAspectError
-        If `name` is empty, or the name of a measure or of another column of PyTerrier's tables, or if `measure` is
-        not one measure.
+        If `name` is empty, or the name of a different measure or of another column of PyTerrier's tables, or if
+        `measure` is not one measure.
 
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> overall = ma.label("overall", ma.CAM(base="AP"))
+    >>> overall = ma.alias("overall", ma.CAM(base="AP"))
     >>> overall
     'overall'
     >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
@@ -103,11 +104,23 @@ def label(name: str, measure: MeasureLike) -> MeasureName:
     1  mine  q1       AP   1.00
     """
     if not isinstance(name, str) or not name.strip():
-        raise MultiAspectError(f"label: expected a name that is not empty, got {shown(name)}")
+        raise MultiAspectError(f"alias: expected a name that is not empty, got {shown(name)}")
     refuse_taken([name], _OTHER_COLUMNS, "another column")
-    if taken := find_measures(name):
-        raise MultiAspectError(f"label: {name!r} is the name of a measure ({choices(taken[:3])}); use another name")
-    return MeasureName(parse_one(measure), name)
+    named = parse_one(measure)
+    namesakes = find_measures(name)
+    if namesakes and not any(_has_parameters_of(named, namesake) for namesake in namesakes):
+        raise MultiAspectError(
+            f"alias: {name!r} is the name of a measure ({choices(namesakes[:3])}), which {named} is not; use "
+            f"another name, such as {short_label(str(named), named)!r}"
+        )
+    return MeasureName(named, name)
+
+
+def _has_parameters_of(measure: ir_measures.Measure, namesake: ir_measures.Measure) -> bool:
+    """Return whether `measure` is `namesake`, perhaps with further parameters."""
+    if type(measure) is not type(namesake):
+        return False
+    return measure == namesake or namesake.params.items() <= measure.params.items()
 
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval, for two
@@ -244,14 +257,13 @@ def _check_trec_name(text: str) -> None:
 
 
 def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
-    """Parse one or more measures and label them.
+    """Parse one or more measures, and return them by name.
 
     Parameters
     ----------
     measures : measure, str, iterable of these, or mapping of str to measure or str
         Measures in any form accepted by `parse`. Duplicates are dropped. A mapping is
-        ``{label: measure}``. Otherwise strings are their own labels, and objects are labelled with
-        their string form.
+        ``{alias: measure}``. Otherwise the name is the string, or the string form of the object.
 
     Returns
     -------
@@ -260,7 +272,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     Raises
     ------
     MultiAspectError
-        If no measure is given, a measure cannot be parsed, or a label refers to several measures.
+        If no measure is given, a measure cannot be parsed, or an alias refers to several measures.
 
     Examples
     --------
@@ -280,13 +292,13 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
         for label, measure in measures.items():
             if not isinstance(label, str):
                 raise MultiAspectError(
-                    f"measures: expected a mapping {{label: measure}} with string labels, got the label {label!r}"
+                    f"measures: expected a mapping {{alias: measure}} with strings as aliases, got {label!r}"
                 )
             members = parse(measure)
             if len(members) > 1:
                 raise MultiAspectError(
-                    f"expected one measure for the label {label!r}, but {measure!r} expands to {len(members)}: "
-                    f"{choices(members[:3])}, …; label each of them"
+                    f"expected one measure for the alias {label!r}, but {measure!r} expands to {len(members)}: "
+                    f"{choices(members[:3])}, …; give each of them an alias"
                 )
             labelled[label] = members[0]
     else:
@@ -299,7 +311,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
                 earlier = labelled.setdefault(label, member)
                 if earlier != member or type(earlier) is not type(member):
                     raise MultiAspectError(
-                        f"two different measures have the label {label!r}; pass a mapping with distinct labels, "
+                        f"two different measures have the name {label!r}; pass a mapping with distinct aliases, "
                         "{'one': ..., 'other': ...}"
                     )
     refuse_none(labelled, "measure")

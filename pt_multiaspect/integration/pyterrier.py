@@ -155,12 +155,12 @@ def _carry_measure(metric: object) -> object:
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     """Return the measures of `pt.Experiment` by the name of their column: the last unambiguous string.
 
-    A label of two measures is an error, and so are two labels of one, as PyTerrier would show only one of them.
+    An alias of two measures is an error, and so are two aliases of one, as PyTerrier would show only one of them.
     """
     if isinstance(metrics, Mapping):
         _refuse_mapping(metrics)
     names: dict[ir_measures.Measure, str] = {}
-    labels: dict[str, ir_measures.Measure] = {}
+    aliases: dict[str, ir_measures.Measure] = {}
     for metric in metrics if isinstance(metrics, Collection) else ():
         members = find_measures(metric)
         for measure in members:
@@ -168,27 +168,29 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
                 names[measure] = str(metric)
             names.setdefault(measure, str(measure))
             if isinstance(metric, MeasureName):
-                labels.setdefault(str(metric), measure)
-    for label, measure in labels.items():
-        if names[measure] != label:
+                aliases.setdefault(str(metric), measure)
+    for alias, measure in aliases.items():
+        if names[measure] != alias:
             raise MultiAspectError(
-                f"{measure} has the label {label!r} and is also given as {names[measure]!r}, but PyTerrier shows "
+                f"{measure} has the alias {alias!r} and is also given as {names[measure]!r}, but PyTerrier shows "
                 "each measure in one column: give it once"
             )
     columns: dict[str, ir_measures.Measure] = {}
     for measure, name in names.items():
-        if columns.setdefault(name, measure) != measure and name != str(measure):
-            raise MultiAspectError(f"two different measures have the label {name!r}; give them distinct labels")
+        earlier = columns.setdefault(name, measure)
+        is_given = name in aliases or name != str(measure)
+        if is_given and earlier != measure:
+            raise MultiAspectError(f"two different measures have the name {name!r}; give them distinct aliases")
     return columns
 
 
 def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
-    """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are labels of its values."""
+    """Raise an error if the keys of a mapping, which PyTerrier takes for measures, are aliases of its values."""
     for label, metric in metrics.items():
         if find_measures(metric) not in ([], find_measures(label)):
             raise MultiAspectError(
-                f"PyTerrier takes the keys of a mapping for measures, and {label!r} is a label here: give a list, "
-                f"as in [pt_multiaspect.label({str(label)!r}, {metric!r})]"
+                f"PyTerrier takes the keys of a mapping for measures, and {label!r} is an alias here: give a list, "
+                f"as in [pt_multiaspect.alias({str(label)!r}, {metric!r})]"
             )
 
 

@@ -48,7 +48,7 @@ def values(
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate`, `pt_multiaspect.read_values` and
         ``pt.Experiment(perquery=True)`` return.
     measures : sequence or mapping, optional
-        The measures to draw, or a mapping ``{label: measure}``, which says what the labels of a frame without the
+        The measures to draw, or a mapping ``{alias: measure}``, which says what the names of a frame without the
         record of `pt_multiaspect.evaluate` refer to ('higher' or 'lower' for values that are not those of a
         measure). By default, all measures of the frame.
     baseline : str, optional
@@ -171,7 +171,7 @@ def systems(
         lower (↓) under `y` than under `x`; ties have their mean rank. A name for which there is no place where it
         hides no marker, no other name and no line to one is omitted, the last ones first.
     measures : mapping of str to measure or str, optional
-        The measures that the labels refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
+        The measures that the names refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
         those read from files. For values that are not those of a measure, give 'higher' or 'lower', whichever is
         better.
     ax : Axes, optional

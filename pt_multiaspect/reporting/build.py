@@ -65,7 +65,7 @@ def report(
         Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`.
     measures : measure, str, sequence of these or mapping, optional
         As in `evaluate`. By default TOMA (with the gate ``relevance``, if there is this aspect), CAM and MM at 10,
-        or AP and RR if there is one aspect. Of values, the labels to show, by default all; a mapping ``{label:
+        or AP and RR if there is one aspect. Of values, the labels to show, by default all; a mapping ``{alias:
         measure}`` tells what they refer to, or whether 'higher' or 'lower' is better. The first measure is the one
         that the summary is about; of values that `answers.combine` has combined, the first combined one by default.
     topics : DataFrame or dataset of PyTerrier, optional

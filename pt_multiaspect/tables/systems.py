@@ -146,7 +146,7 @@ def systems_table(
         The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``.
     measures : measure, str, sequence of these or mapping, optional
         The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values that are
-        not those of a measure, a mapping ``{label: 'higher'}`` or ``{label: 'lower'}`` tells which are better; they
+        not those of a measure, a mapping ``{alias: 'higher'}`` or ``{alias: 'lower'}`` tells which are better; they
         are averaged.
     baseline : str or sequence of str, optional
         Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,

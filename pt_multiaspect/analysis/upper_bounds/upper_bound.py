@@ -378,7 +378,7 @@ def attainable(
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, with one numeric column per aspect.
     measures : measure, str, sequence of these or mapping
-        As in `upper_bound`; a mapping is ``{label: measure}``.
+        As in `upper_bound`; a mapping is ``{alias: measure}``.
     width, rounds : int
         As in `upper_bound`.
 

@@ -1,4 +1,4 @@
-"""Short labels of measures: `ma.label`, at every door."""
+"""Aliases of measures: `ma.alias`, at every door."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ir_measures import nDCG
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
 
-OVERALL = ma.label("overall", CAM_10)
+OVERALL = ma.alias("overall", CAM_10)
 NAMED = dict(zip(SYSTEM_NAMES, SYSTEMS, strict=True))
 
 
-def test_a_label_is_a_text_that_carries_its_measure() -> None:
+def test_an_alias_is_a_text_that_carries_its_measure() -> None:
     for read in (OVERALL, pickle.loads(pickle.dumps(OVERALL))):
         assert isinstance(read, str)
         assert read == "overall" == str(read)
@@ -29,7 +29,7 @@ def test_a_label_is_a_text_that_carries_its_measure() -> None:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("perquery", [False, True, "both"])
-def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
+def test_an_alias_is_the_column_in_an_experiment(perquery) -> None:
     def tables(metrics: list[Any]) -> list[pd.DataFrame]:
         result: Any = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, perquery=perquery)
         return list(result) if perquery == "both" else [result]
@@ -45,7 +45,7 @@ def test_a_label_is_the_column_in_an_experiment(perquery) -> None:
         pd.testing.assert_frame_equal(result[wanted.columns.tolist()], wanted, check_dtype=False)
 
 
-def test_options_of_an_experiment_by_label() -> None:
+def test_options_of_an_experiment_by_alias() -> None:
     metrics = [OVERALL, "nDCG@10"]
     table = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, baseline=0, round={"overall": 2})
     assert "overall p-value" in table
@@ -60,12 +60,12 @@ def grid() -> tuple[Any, dict[Any, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_grid_searches(jobs) -> None:
-    """Also in processes that run already when a label and its scales are made."""
+    """Also in processes that run already when an alias and its scales are made."""
     pipeline, params = grid()
     pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=jobs)
     scales = ma.Aspects({"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name=f"test-labels-{jobs}")
     measure = ma.CAM(aspects=scales) @ 5
-    late = ma.label("late", measure)
+    late = ma.alias("late", measure)
     scan = pt.GridScan(pipeline, params, TOPICS, QRELS, [late, nDCG @ 10], jobs=jobs)
     expected = pt.GridScan(pipeline, params, TOPICS, QRELS, [measure, nDCG @ 10])
     assert scan["late"].tolist() == expected[str(measure)].tolist()
@@ -87,7 +87,7 @@ def test_grid_searches(jobs) -> None:
 
 
 @pytest.mark.slow
-def test_tables_and_reports_define_labels_in_a_note() -> None:
+def test_tables_and_reports_define_aliases_in_a_note() -> None:
     values = ma.evaluate(NAMED, QRELS, [OVERALL, nDCG @ 10], topics=TOPICS)
     assert values["measure"].unique().tolist() == ["overall", "nDCG@10"]
     assert {type(label) for label in values["measure"]} == {str}
@@ -110,7 +110,7 @@ def test_other_doors() -> None:
     assert ma.describe(QRELS, HEALTH, measures=[OVERALL]).measures["measure"].unique().tolist() == ["overall"]
     labelled, plain = (evaluate_in_processes(run, QRELS, measure) for measure in (OVERALL, CAM_10))
     assert labelled["value"].tolist() == plain["value"].tolist()
-    effort = ma.label("effort", ma.ESL)
+    effort = ma.alias("effort", ma.ESL)
     assert pt.Experiment(list(run.values()), TOPICS, QRELS, [effort]).columns.tolist() == ["name", "effort"]
     pipeline, params = grid()
     with pytest.warns(ma.MultiAspectWarning, match="effort: lower is better"):
@@ -119,18 +119,21 @@ def test_other_doors() -> None:
 
 @pytest.mark.parametrize("name", ["overall", "readability", "scaled sum"])
 def test_targets(name) -> None:
-    """Also with the label of an aspect, which is a target too."""
-    labels, expected = (ma.aggregate_labels(QRELS, target).values for target in (ma.label(name, CAM_10), CAM_10))
+    """Also with the name of an aspect, which is a target too."""
+    labels, expected = (ma.aggregate_labels(QRELS, target).values for target in (ma.alias(name, CAM_10), CAM_10))
     pd.testing.assert_frame_equal(labels, expected)
 
 
 @pytest.mark.parametrize(
     ("name", "measure", "message"),
     [
-        ("CAM@10", CAM_10, r"'CAM@10' is the name of a measure"),
+        ("CAM@10", TOMA_10, r"'CAM@10' is the name of a measure .*; use another name, such as 'TOMA@10'"),
+        ("TOMA@5", TOMA_10, r"'TOMA@5' is the name of a measure .*; use another name, such as 'TOMA@10'"),
+        ("TOMA(distance=1)", TOMA_10, "is the name of a measure"),
+        ("AP(rel=2)", "AP", r"is the name of a measure .*, such as 'AP'"),
         ("map", CAM_10, r"'map' is the name of a measure \(AP\)"),
         ("P", CAM_10, r"'P' is the name of a measure \(P@5, P@10, P@15\)"),
-        ("cam", CAM_10, "'cam' is the name of a measure"),
+        ("cam", TOMA_10, "'cam' is the name of a measure"),
         ("", CAM_10, "expected a name that is not empty, got ''"),
         (" ", CAM_10, "expected a name that is not empty"),
         (CAM_10, "overall", "expected a name that is not empty, got CAM"),
@@ -141,32 +144,61 @@ def test_targets(name) -> None:
         ("overall", 3, "expected a measure or a string"),
     ],
 )
-def test_wrong_labels(name, measure, message) -> None:
+def test_wrong_aliases(name, measure, message) -> None:
     with pytest.raises(MultiAspectError, match=message):
-        ma.label(name, measure)
+        ma.alias(name, measure)
 
 
-def test_a_label_of_a_label_renames_it() -> None:
-    assert ir_measures.parse_trec_measure(ma.label("all", OVERALL)) == [CAM_10]
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("TOMA", TOMA_10),
+        ("TOMA@10", TOMA_10),
+        (str(CAM_10), CAM_10),
+        ("CAM(base=nDCG@10)", CAM_10),
+        ("map", "AP(rel=2)"),
+        ("P", "P@10"),
+    ],
+)
+def test_an_alias_may_be_a_name_of_the_measure(name: str, measure: Any) -> None:
+    named = ma.alias(name, measure)
+    assert named == name
+    values = [ma.evaluate(NAMED, QRELS, [given], topics=TOPICS, progress=False) for given in (named, measure)]
+    assert values[0]["value"].tolist() == values[1]["value"].tolist()
+    table = pt.Experiment(SYSTEMS, TOPICS, QRELS, [named], names=SYSTEM_NAMES)
+    assert table[name].tolist() == pytest.approx(ma.aggregate(values[0])[name].tolist())
 
 
-def test_one_label_of_two_measures() -> None:
+def test_an_alias_beside_a_measure_of_its_name() -> None:
+    """They are two measures."""
+    gated = ma.alias("TOMA", "TOMA(gate='relevance')@5")
+    for evaluate in (pt.Experiment, ma.evaluate):
+        inputs = (SYSTEMS, TOPICS, QRELS) if evaluate is pt.Experiment else (NAMED, QRELS)
+        with pytest.raises(MultiAspectError, match=r"two different measures .*'TOMA'"):
+            evaluate(*inputs, [gated, "TOMA"])
+
+
+def test_an_alias_of_an_alias_renames_it() -> None:
+    assert ir_measures.parse_trec_measure(ma.alias("all", OVERALL)) == [CAM_10]
+
+
+def test_one_alias_of_two_measures() -> None:
     with pytest.raises(MultiAspectError, match=r"two different.*'overall'"):
-        ma.evaluate(NAMED, QRELS, [OVERALL, ma.label("overall", TOMA_10)], topics=TOPICS)
+        ma.evaluate(NAMED, QRELS, [OVERALL, ma.alias("overall", TOMA_10)], topics=TOPICS)
 
 
 @pytest.mark.parametrize("door", ["Experiment", "GridScan"])
-def test_one_label_of_two_measures_in_pyterrier(door) -> None:
+def test_one_alias_of_two_measures_in_pyterrier(door) -> None:
     """PyTerrier would show the values of one of them."""
     systems = (SYSTEMS,) if door == "Experiment" else grid()
     with pytest.raises(MultiAspectError, match=r"two different.*'overall'"):
-        getattr(pt, door)(*systems, TOPICS, QRELS, [OVERALL, ma.label("overall", TOMA_10)])
+        getattr(pt, door)(*systems, TOPICS, QRELS, [OVERALL, ma.alias("overall", TOMA_10)])
 
 
 @pytest.mark.parametrize("metrics", [{"overall": CAM_10}, {"overall": "CAM@10"}, {"map": nDCG @ 10}])
-def test_a_mapping_of_labels_in_pyterrier_names_the_function(metrics: dict[str, Any]) -> None:
+def test_a_mapping_of_aliases_in_pyterrier_names_the_function(metrics: dict[str, Any]) -> None:
     """PyTerrier takes the keys for measures: "unknown measure 'overall'", or the values of map."""
-    expected = rf"'{next(iter(metrics))}' is a label here.*\[pt_multiaspect\.label\('{next(iter(metrics))}', "
+    expected = rf"'{next(iter(metrics))}' is an alias here.*\[pt_multiaspect\.alias\('{next(iter(metrics))}', "
     with pytest.raises(MultiAspectError, match=expected):
         pt.Experiment([FIRST], TOPICS, QRELS, metrics)
     pipeline, params = grid()
@@ -179,10 +211,10 @@ def test_a_mapping_that_pyterrier_reads_remains() -> None:
         assert pt.Experiment([FIRST], TOPICS, QRELS, metrics, names=["first"])["map"].item() > 0
 
 
-@pytest.mark.parametrize("other", [ma.label("second", CAM_10), str(CAM_10)], ids=["label", "name"])
-def test_two_labels_of_a_measure_in_pyterrier(other: str) -> None:
+@pytest.mark.parametrize("other", [ma.alias("second", CAM_10), str(CAM_10)], ids=["alias", "name"])
+def test_two_aliases_of_a_measure_in_pyterrier(other: str) -> None:
     """PyTerrier shows the last one only."""
-    expected = f"has the label 'overall' and is also given as {other!r}"
+    expected = f"has the alias 'overall' and is also given as {other!r}"
     with pytest.raises(MultiAspectError) as caught:
         pt.Experiment([FIRST], TOPICS, QRELS, [OVERALL, "map", other])
     assert expected in str(caught.value)
@@ -192,9 +224,9 @@ def test_two_labels_of_a_measure_in_pyterrier(other: str) -> None:
     assert expected in str(caught.value)
 
 
-def test_a_label_beside_its_measure_and_given_twice() -> None:
+def test_an_alias_beside_its_measure_and_given_twice() -> None:
     table = pt.Experiment([FIRST], TOPICS, QRELS, [CAM_10, OVERALL, OVERALL], names=["first"])
     assert table.columns.tolist() == ["name", "overall"]
-    twice = [OVERALL, ma.label("second", CAM_10)]
+    twice = [OVERALL, ma.alias("second", CAM_10)]
     values = ma.evaluate({"first": FIRST}, QRELS, twice, topics=TOPICS, progress=False)
     assert set(values["measure"]) == {"overall", "second"}
