@@ -120,7 +120,7 @@ def _has_parameters_of(measure: ir_measures.Measure, namesake: ir_measures.Measu
     """Return whether `measure` is `namesake`, perhaps with further parameters."""
     if type(measure) is not type(namesake):
         return False
-    return measure == namesake or namesake.params.items() <= measure.params.items()
+    return bool(measure == namesake or namesake.params.items() <= measure.params.items())
 
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval, for two
