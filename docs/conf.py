@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -73,11 +74,23 @@ html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-nb_execution_mode = "force"
+
+
+def hash_of_package() -> str:
+    """Return a hash of what the pages show: the package's sources."""
+    sources = sorted(Path(pt_multiaspect.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+
+
+# Pages are executed anew after any change of the package.
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(Path(__file__).parent / "_build" / "executed" / hash_of_package())
 # Pages show the warnings of this package, but not those of others about their installation and PyTerrier's calls.
 os.environ["PYTHONWARNINGS"] = ",".join(
     f"ignore:{start}" for start in ("IProgress not found", "The argument 'eval_set'")
 )
+# Figures have a transparent ground, for light and dark pages.
+os.environ["MATPLOTLIBRC"] = here
 # They need data of others, and are executed by notebooks/execute.py.
 nb_execution_excludepatterns = ["notebooks/*", "reproductions/*"]
 nb_execution_in_temp = True

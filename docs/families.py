@@ -47,14 +47,14 @@ NDCG = {"nDCG": "nDCG"}
 HYPHEN = "-\n"
 ONE_ASPECT = "These measures see relevance only: *both* and *relevant* are alike to them."
 
-#: Of each page, what is drawn: measures by name, rankings, and what else the reader has to know.
+#: Of each page, what is drawn: measures by name, of which a phone shows the first, rankings, and what else to know.
 PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]] = {
     "toma": (
-        NDCG | {"TOMA": ma.TOMA(aspects=ASPECTS), "TOMA, gate": ma.TOMA(gate="relevance", aspects=ASPECTS)}, ORDERS,
+        {"TOMA": ma.TOMA(aspects=ASPECTS), "TOMA, gate": ma.TOMA(gate="relevance", aspects=ASPECTS)} | NDCG, ORDERS,
         "With ``gate='relevance'``, *credible* is worth nothing.",
     ),
     "means": (
-        NDCG | {measure.NAME: measure(aspects=ASPECTS) for measure in (ma.CAM, ma.MM, ma.GAM)}, ORDERS,
+        {measure.NAME: measure(aspects=ASPECTS) for measure in (ma.CAM, ma.MM, ma.GAM)} | NDCG, ORDERS,
         "No ranking is ideal for both aspects at once, so that 1 is not attained. WHAM of two aspects is MM.",
     ),
     "on": (
@@ -65,14 +65,14 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
         ORDERS, "Each aspect has its own perfect rankings.",
     ),
     "understandability": (
-        NDCG | {m.NAME: m(aspects=ASPECTS) for m in (ma.uRBP, ma.uRBPgr, ma.unDCG, ma.uERR)}, ORDERS,
+        {m.NAME: m(aspects=ASPECTS) for m in (ma.uRBP, ma.uRBPgr, ma.unDCG, ma.uERR)} | NDCG, ORDERS,
         "Only the rank of *both* counts: a document that lacks an aspect has no gain.",
     ),
     "nwcs": (
-        NDCG | {"NWCS": ma.NWCS(aspects=ASPECTS)}, ORDERS, "*Relevant* and *credible* have the same sum of grades.",
+        {"NWCS": ma.NWCS(aspects=ASPECTS)} | NDCG, ORDERS, "*Relevant* and *credible* have the same sum of grades.",
     ),
     "rank_errors": (
-        NDCG | {"NLRE": ma.NLRE(aspects=ASPECTS), "NGRE": ma.NGRE(aspects=ASPECTS)}, ORDERS,
+        {"NLRE": ma.NLRE(aspects=ASPECTS), "NGRE": ma.NGRE(aspects=ASPECTS)} | NDCG, ORDERS,
         "Values lie in the upper part of the range.",
     ),
     "compatibility": (
@@ -83,9 +83,9 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
         ORDERS,
         "By the order of this example, a document that is credible but not relevant is harmful.",
     ),
-    "displacement": (NDCG | {"CRP": ma.CRP, "nCRP": ma.nCRP, "CRPRecovery": ma.CRPRecovery}, ORDERS, ONE_ASPECT),
+    "displacement": ({"CRP": ma.CRP, "nCRP": ma.nCRP, "CRPRecovery": ma.CRPRecovery} | NDCG, ORDERS, ONE_ASPECT),
     "cumulated_gain": (
-        NDCG | {"CG": ma.CG, "DCG": ma.DCG}, PARTS, f"{ONE_ASPECT} CG does not depend on the order.",
+        {"CG": ma.CG, "DCG": ma.DCG} | NDCG, PARTS, f"{ONE_ASPECT} CG does not depend on the order.",
     ),
     "user_oriented": (
         {
@@ -100,12 +100,12 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
         "These measures see relevance only. Lower values of ESL are better.",
     ),
     "rank_biased_utility": (
-        NDCG | {"RBU": ma.RBU(aspects=ASPECTS)}, PARTS,
+        {"RBU": ma.RBU(aspects=ASPECTS)} | NDCG, PARTS,
         "Serving an aspect again adds little, and every document costs effort.",
     ),
     "session": (
-        NDCG
-        | {m.NAME: m(themes="relevance", usability="credibility", aspects=ASPECTS) for m in (ma.MDCU, ma.nMDCU)},
+        {m.NAME: m(themes="relevance", usability="credibility", aspects=ASPECTS) for m in (ma.MDCU, ma.nMDCU)}
+        | NDCG,
         PARTS, "Relevance is the theme, credibility the usability: only *both* has a utility, at any rank.",
     ),
     "mean_of": (
@@ -116,15 +116,15 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
         ORDERS, "The mean is 1 only where both members are.",
     ),
     "intents": (
-        NDCG | {m.NAME: m(aspects=ASPECTS) for m in (ma.IRec, ma.DnDCG, ma.DSharpnDCG)}, PARTS,
+        {m.NAME: m(aspects=ASPECTS) for m in (ma.IRec, ma.DnDCG, ma.DSharpnDCG)} | NDCG, PARTS,
         "The aspects are the intents: one document that is good on both covers them.",
     ),
     "subtopics": (
-        NDCG
-        | {
+        {
             "α-nDCG@2": ma.Subtopics(base="alpha_nDCG(alpha=0.5)", aspects=ASPECTS) @ 2,
             "nERR-IA@2": ma.Subtopics(base="nERR_IA", aspects=ASPECTS) @ 2,
-        },
+        }
+        | NDCG,
         PARTS, "The aspects are the subtopics.",
     ),
     "which_measure": (
@@ -280,7 +280,7 @@ def draw(page: str, path: Path) -> str:
             axes.spines[:].set_visible(False)
             axes.tick_params(length=0)
         ranks.set_yticks([])
-        figure.savefig(path, metadata={"Date": None})
+        figure.savefig(path, metadata={"Date": None}, transparent=True)
         plt.close(figure)
     lowest, highest = values.min().map(_number), values.max().map(_number)
     spans = [

@@ -112,7 +112,8 @@ def edit_api(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
 def family_page(module_name: str, members: list[Measure]) -> str:
     """Return the page of a family: the measures of one module, with their docstrings."""
     subject = (inspect.getdoc(import_module(module_name)) or "").partition(":")[0]
-    title = f"{subject}: {', '.join(measure.NAME for measure in members)}"
+    names = ", ".join(measure.NAME for measure in members)
+    title = f"{names}: {subject[0].lower()}{subject[1:]}"
     page = measure_pages()[members[0].NAME]
     lines = [title, "=" * len(title), "", ".. currentmodule:: pt_multiaspect", ""]
     lines += families.picture(page.partition("/")[2], HERE / "measures")

@@ -25,6 +25,7 @@ pytest.importorskip("matplotlib")
 
 import families  # noqa: E402
 import generated_pages  # noqa: E402
+import home_picture  # noqa: E402
 import page_checks  # noqa: E402
 
 MEASURES = {measure.NAME for measure in ALL}
@@ -216,3 +217,17 @@ def test_measures_in_tables_and_lists_are_links(built: Path) -> None:
     plain = [cell for cell in cells if re.fullmatch(rf"<p>\s*<code[^>]*>.*?({'|'.join(MEASURES)})</.*", cell)]
     assert len(cells) > 100
     assert plain == []
+
+
+def test_the_picture_of_the_first_page_shows_the_collection_as_it_is():
+    drawn = home_picture.picture()
+    assert home_picture.FILE.read_text(encoding="utf-8") == drawn, "run docs/home_picture.py"
+    values = home_picture.values_of(home_picture.judged_rankings())
+    relevance_alone, all_three = home_picture.MEASURES
+    assert values.loc[relevance_alone].nunique() == 1
+    assert values.loc[all_three, "by characters"] > values.loc[all_three, "by words"] + 0.05
+    printed = {f"{value:.2f}".removeprefix("0") for value in values.to_numpy().ravel()}
+    assert len(printed) == 3
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        text = page.read_text(encoding="utf-8")
+        assert {value for value in printed if value not in text} == set()

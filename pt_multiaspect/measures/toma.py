@@ -1,4 +1,4 @@
-"""Orders of label tuples: TOMA, which evaluates a base measure on the classes of a total order."""
+"""Closeness to the best labels: TOMA, which evaluates a base measure on the classes of a total order."""
 
 from __future__ import annotations
 
