@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter
+from ..kernels.mean_errors import Clusters, standard_error, t_levels
 from ..kernels.rounding import TOLERANCE, remove_rounding_errors
 from ._pairs import Pairs
 
@@ -30,9 +32,25 @@ CORRECTIONS = (
 _CHUNK = 4_000_000
 
 
+@dataclass(frozen=True, eq=False)
+class PairTests:
+    """Tests of pairs of systems under one measure. All but differences and means is NaN for a single cluster."""
+
+    #: pairs × topics; 0 where they are rounding errors, like their means.
+    differences: Floats
+    means: Floats
+    #: The standard errors of the means, and their degrees of freedom.
+    errors: Floats
+    freedom: float
+    #: The levels of the test.
+    levels: Floats
+    #: The maximum difference of means required for significance.
+    required_difference: float
+
+
 def paired_test(
-    values: Floats, test: str, *, n_resamples: int, alpha: float, seed: int
-) -> Callable[[int, Ints, Ints], tuple[Floats, Floats, Floats, float]]:
+    values: Floats, test: str, *, n_resamples: int, alpha: float, seed: int, clusters: Clusters | None = None
+) -> Callable[[int, Ints, Ints], PairTests]:
     """Prepare a paired two-sided test of systems, with resamples that are drawn once.
 
     Parameters
@@ -47,13 +65,14 @@ def paired_test(
         The significance level.
     seed : int
         Random seed.
+    clusters : Clusters, optional
+        Topics that belong together. By default, topics are independent.
 
     Returns
     -------
     callable
-        Takes the index of a measure and the indices of the first and second systems of pairs; returns the
-        differences (pairs × topics) and their means, both 0 where they are rounding errors, the levels of the
-        pairs, and the maximum difference of means required for significance, both NaN for a single topic.
+        Takes the index of a measure and the indices of the first and second systems of pairs, and returns
+        `PairTests`.
 
     Raises
     ------
@@ -67,19 +86,22 @@ def paired_test(
             f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for alpha={alpha:g}, got "
             f"{n_resamples}"
         )
-    judge = _judge(test, values, n_resamples, alpha, np.random.default_rng(seed))
+    if clusters is None:
+        clusters = Clusters.independent(values.shape[1])
+    judge = _judge(test, values, clusters, n_resamples, alpha, np.random.default_rng(seed))
 
-    def levels(measure: int, first: Ints, second: Ints) -> tuple[Floats, Floats, Floats, float]:
+    def test_pairs(measure: int, first: Ints, second: Ints) -> PairTests:
         largest = largest_of_pairs(values[:, :, measure], first, second)
         raw = values[first, :, measure] - values[second, :, measure]
         differences = remove_rounding_errors(raw, largest[:, None])
         means = remove_rounding_errors(differences.mean(axis=1), largest)
-        if values.shape[1] < 2:
-            return differences, means, np.full(len(first), np.nan), np.nan
-        level, needed = judge(measure, differences, means, TOLERANCE * largest)
-        return differences, means, level.clip(0, 1), needed
+        errors = standard_error(differences, clusters, largest)
+        if len(clusters) < 2:
+            return PairTests(differences, means, errors, clusters.freedom, np.full(len(first), np.nan), np.nan)
+        level, needed = judge(measure, differences, means, errors, TOLERANCE * largest)
+        return PairTests(differences, means, errors, clusters.freedom, level.clip(0, 1), needed)
 
-    return levels
+    return test_pairs
 
 
 def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
@@ -143,8 +165,10 @@ def signs_of_means(means: Floats, values: Floats) -> Floats:
     return np.sign(remove_rounding_errors(means[..., :, None, :] - means[..., None, :, :], of_both))
 
 
-def t_test_levels(values: Floats, pairs: Pairs, correct: Callable[[Floats], Floats]) -> Floats:
-    """Return the levels of paired t-tests, pairs × measures, NaN for a single topic.
+def t_test_levels(
+    values: Floats, pairs: Pairs, correct: Callable[[Floats], Floats], clusters: Clusters | None = None
+) -> Floats:
+    """Return the levels of paired t-tests, pairs × measures, NaN for a single cluster of topics.
 
     Parameters
     ----------
@@ -154,14 +178,17 @@ def t_test_levels(values: Floats, pairs: Pairs, correct: Callable[[Floats], Floa
         The pairs of systems.
     correct : callable
         The `corrector`; all pairs under one measure form a family, in which a pair and its reverse count once.
+    clusters : Clusters, optional
+        Topics that belong together.
     """
+    n_clusters = values.shape[1] if clusters is None else len(clusters)
     result = np.full((len(pairs), values.shape[2]), np.nan)
-    if values.shape[1] > 1:
-        levels = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0)
+    if n_clusters > 1:
+        test_pairs = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0, clusters=clusters)
         once, pair = unordered_pairs(pairs)
         for column in range(values.shape[2]):
-            _, _, level, _ = levels(column, pairs.first[once], pairs.second[once])
-            result[:, column] = correct(level)[pair]
+            tested = test_pairs(column, pairs.first[once], pairs.second[once])
+            result[:, column] = correct(tested.levels)[pair]
     return result
 
 
@@ -265,28 +292,31 @@ def _holm(levels: Floats) -> Floats:
 
 
 def _judge(
-    test: str, values: Floats, n_resamples: int, alpha: float, rng: np.random.Generator
-) -> Callable[[int, Floats, Floats, Floats], tuple[Floats, float]]:
+    test: str, values: Floats, clusters: Clusters, n_resamples: int, alpha: float, rng: np.random.Generator
+) -> Callable[[int, Floats, Floats, Floats, Floats], tuple[Floats, float]]:
     """Return the function that computes, for one measure, the levels of all pairs and the required difference.
 
-    It takes the index of the measure, the differences (pairs × topics), their means, and the maximum difference of
-    each pair that counts as 0. Resamples are drawn only once.
+    It takes the index of the measure, the differences (pairs × topics), their means, the standard errors of these,
+    and the maximum difference of each pair that counts as 0. Resamples are drawn only once.
     """
-    n_topics = values.shape[1]
     if test == "t":
-        return lambda _, differences, means, zero: _t(differences, means, zero, alpha)
+        return lambda _, differences, means, errors, zero: _t(means, errors, clusters.freedom, alpha)
     if test == "bootstrap":
-        counts = resample_counts(n_topics, n_resamples, rng)
-        return lambda _, differences, means, zero: _bootstrap(differences, means, zero, counts, alpha)
+        counts = resample_counts(len(clusters), n_resamples, rng)
+        return lambda _, differences, means, errors, zero: _bootstrap(
+            differences, means, zero, clusters, counts, alpha
+        )
     if test == "permutation":
-        signs = (2 * rng.integers(2, size=(n_resamples, n_topics), dtype=np.int8) - 1).T
-        return lambda _, differences, means, zero: _permutation(differences, means, zero, signs, alpha)
-    ranges = permuted_ranges(values, n_resamples, rng)
-    return lambda measure, _, means, zero: _tukey(means, zero, ranges[measure], alpha)
+        signs = (2 * rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8) - 1).T
+        return lambda _, differences, means, errors, zero: _permutation(
+            differences, means, zero, clusters, signs, alpha
+        )
+    ranges = permuted_ranges(values, clusters, n_resamples, rng)
+    return lambda measure, differences, means, errors, zero: _tukey(means, zero, ranges[measure], alpha)
 
 
 def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
-    """Draw topics with replacement, and return the count of each topic per sample, topics × n_resamples."""
+    """Draw topics, or clusters, with replacement, and return the count of each per sample, topics × n_resamples."""
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
     for draws in slices(n_resamples, n_topics):
         size = draws.stop - draws.start
@@ -296,17 +326,19 @@ def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -
     return counts
 
 
-def permuted_ranges(values: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Permute the systems on each topic, and return the range of their means, measures × n_resamples."""
-    n_systems, n_topics, n_measures = values.shape
+def permuted_ranges(values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Permute the systems on each cluster, and return the range of their means, measures × n_resamples."""
+    n_systems, _, n_measures = values.shape
+    n_clusters = len(clusters)
     ranges = np.empty((n_measures, n_resamples))
-    scores = [np.ascontiguousarray(values[:, :, measure].T).ravel() for measure in range(n_measures)]
-    first = np.arange(n_topics)[:, None] * n_systems
-    for draws in slices(n_resamples, 16 * n_topics * n_systems):
-        shape = (draws.stop - draws.start, n_topics, n_systems)
+    sums = [clusters.sums(values[:, :, measure]) for measure in range(n_measures)]
+    scores = [np.ascontiguousarray(by_system.T).ravel() for by_system in sums]
+    first = np.arange(n_clusters)[:, None] * n_systems
+    for draws in slices(n_resamples, 16 * n_clusters * n_systems):
+        shape = (draws.stop - draws.start, n_clusters, n_systems)
         permuted = rng.permuted(np.broadcast_to(np.arange(n_systems), shape), axis=2) + first
         for measure in range(n_measures):
-            means = scores[measure][permuted].mean(axis=1)
+            means = scores[measure][permuted].mean(axis=1) / clusters.mean_size
             ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
     return ranges
 
@@ -324,33 +356,40 @@ def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
 
 
 def _bootstrap(
-    differences: Floats, means: Floats, zero: Floats, drawn: npt.NDArray[np.uint16], alpha: float
+    differences: Floats,
+    means: Floats,
+    zero: Floats,
+    clusters: Clusters,
+    drawn: npt.NDArray[np.uint16],
+    alpha: float,
 ) -> tuple[Floats, float]:
-    """Return the levels by Sakai's test, and the required difference.
+    """Return the levels by Sakai's test of the sums over clusters, and the required difference.
 
     For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and
     t² = (n − 1) u / (1 − u). Thus, u orders samples as |t| does, but without a variance, which would be the
     difference of nearly equal numbers.
     """
-    (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
-    observed = _squared_cosine(n_topics * means, (differences**2).sum(axis=1), n_topics)
-    shifted = differences - means[:, None]
-    shifted[np.abs(shifted) <= zero[:, None]] = 0.0
-    observed[~shifted.any(axis=1) & differences.any(axis=1)] = np.inf  # the same difference on all topics
+    n_rows, (n_clusters, n_resamples) = len(differences), drawn.shape
+    sums = clusters.sums(differences)
+    totals = clusters.n_topics * means
+    observed = _squared_cosine(totals, (sums**2).sum(axis=1), n_clusters)
+    shifted = sums - (clusters.mean_size * means)[:, None]
+    shifted[np.abs(shifted) <= zero[:, None] * clusters.sizes] = 0.0
+    observed[~shifted.any(axis=1) & sums.any(axis=1)] = np.inf  # the same sum in all clusters
     position = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = slices(n_rows, n_resamples)
     width = parts[0].stop
-    sums, squares = np.empty((width, n_resamples)), np.empty((width, n_resamples))
+    sampled, squares = np.empty((width, n_resamples)), np.empty((width, n_resamples))
     for part in parts:
         size = part.stop - part.start
-        x, u = sums[:size], squares[:size]
+        x, u = sampled[:size], squares[:size]
         _product(shifted[part], drawn, x)
         _product(shifted[part] ** 2, drawn, u)
-        _squared_cosine(x, u, n_topics)
+        _squared_cosine(x, u, n_clusters)
         level[part] = (u >= observed[part, None] - TOLERANCE).sum(axis=1) / n_resamples
         critical = np.argpartition(u, position, axis=1)[:, position]
-        needed[part] = np.abs(x[np.arange(size), critical]) / n_topics
+        needed[part] = np.abs(x[np.arange(size), critical]) / clusters.n_topics
     return level, float(needed.max())
 
 
@@ -369,35 +408,36 @@ def _critical_position(n_resamples: int, alpha: float) -> int:
 
 
 def _permutation(
-    differences: Floats, means: Floats, zero: Floats, drawn: npt.NDArray[np.int8], alpha: float
+    differences: Floats,
+    means: Floats,
+    zero: Floats,
+    clusters: Clusters,
+    drawn: npt.NDArray[np.int8],
+    alpha: float,
 ) -> tuple[Floats, float]:
-    (n_rows, n_topics), n_resamples = differences.shape, drawn.shape[1]
-    observed = n_topics * (np.abs(means) - zero)
+    """Return the levels by flipping the signs of the sums over clusters, and the required difference."""
+    n_rows, n_resamples = len(differences), drawn.shape[1]
+    sums = clusters.sums(differences)
+    observed = clusters.n_topics * (np.abs(means) - zero)
     position = _critical_position(n_resamples, alpha)
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = slices(n_rows, n_resamples)
-    sums = np.empty((parts[0].stop, n_resamples))
+    flipped = np.empty((parts[0].stop, n_resamples))
     for part in parts:
-        x = sums[: part.stop - part.start]
-        _product(differences[part], drawn, x)
+        x = flipped[: part.stop - part.start]
+        _product(sums[part], drawn, x)
         np.abs(x, out=x)
         level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + n_resamples)
         x.partition(position, axis=1)
-        needed[part] = x[:, position] / n_topics
+        needed[part] = x[:, position] / clusters.n_topics
     return level, float(needed.max())
 
 
-def _t(differences: Floats, means: Floats, zero: Floats, alpha: float) -> tuple[Floats, float]:
+def _t(means: Floats, errors: Floats, freedom: float, alpha: float) -> tuple[Floats, float]:
+    """Return the levels of t-tests, and the required difference."""
     from scipy.stats import t as student
 
-    n = differences.shape[1]
-    error = np.asarray(differences.std(axis=1, ddof=1) / math.sqrt(n))
-    error[np.abs(differences - means[:, None]).max(axis=1) <= zero] = 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.abs(means) / error
-    statistic[means == 0] = 0.0
-    level = 2 * student.sf(statistic, n - 1)
-    return np.asarray(level), float(student.isf(alpha / 2, n - 1) * error.max(initial=0.0))
+    return t_levels(means, errors, freedom), float(student.isf(alpha / 2, freedom) * errors.max(initial=0.0))
 
 
 def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[Floats, float]:

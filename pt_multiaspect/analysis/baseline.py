@@ -15,10 +15,18 @@ from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
-from ..kernels.intervals import half_width
+from ..kernels.mean_errors import t_quantile
 from ._frames import by_measure, matrix, topics_differ
 from ._pairs import Pairs, pairs_of_runs
-from ._significance import ALPHA, check_correction, correct_groups, corrector, paired_test, unordered_pairs
+from ._significance import (
+    ALPHA,
+    PairTests,
+    check_correction,
+    correct_groups,
+    corrector,
+    paired_test,
+    unordered_pairs,
+)
 
 
 def compare_with_baseline(
@@ -161,20 +169,20 @@ def _compare(
     ]
     parts = []
     for number, measure in enumerate(measures):
-        tests = [levels(number, compared.low, compared.high)[:3] for _, levels in groups]
-        asl_by_group = np.stack([asl for *_, asl in tests])
-        corrected = correct_groups(asl_by_group, options["test"], correction, alpha)
-        for (keys, _), (differences, means, asl), p in zip(groups, tests, corrected, strict=True):
+        by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
+        levels = np.stack([tests.levels for tests in by_group])
+        corrected = correct_groups(levels, options["test"], correction, alpha)
+        for (keys, _), tests, p in zip(groups, by_group, corrected, strict=True):
             columns = {
                 **keys,
                 "measure": measure,
                 "baseline": pairs.columns["b"],
                 "name": pairs.columns["a"],
-                **compared.mean_and_interval(differences, means, alpha),
-                "asl": asl[compared.pair],
+                **compared.mean_and_interval(tests, alpha),
+                "asl": tests.levels[compared.pair],
                 "p": p[compared.pair],
                 "significant": p[compared.pair] < alpha,
-                **compared.outcomes(differences, lower_is_better=bool(lower[str(measure)])),
+                **compared.outcomes(tests.differences, lower_is_better=bool(lower[str(measure)])),
             }
             parts.append(pd.DataFrame(columns))
     return parts
@@ -193,10 +201,10 @@ def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[s
         The correction for multiple testing.
     """
     compared = _OncePairs(pairs)
-    levels = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0)
-    differences, means, asl, _ = levels(0, compared.low, compared.high)
-    p = corrector("t", correction, ALPHA)(asl)
-    return {**compared.mean_and_interval(differences, means, ALPHA), "p": p[compared.pair]}
+    test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0)
+    tests = test_pairs(0, compared.low, compared.high)
+    p = corrector("t", correction, ALPHA)(tests.levels)
+    return {**compared.mean_and_interval(tests, ALPHA), "p": p[compared.pair]}
 
 
 class _OncePairs:
@@ -209,10 +217,10 @@ class _OncePairs:
         #: Of each pair: 1 if it is in the order in which it was tested, else −1.
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
 
-    def mean_and_interval(self, differences: Floats, means: Floats, alpha: float) -> dict[str, Floats]:
-        """Return the ``difference low high`` of each pair, from differences and means of distinct pairs."""
-        half = half_width(differences, 1 - alpha)[self.pair]
-        difference = self.sign * means[self.pair] + 0.0  # no negative zeros
+    def mean_and_interval(self, tests: PairTests, alpha: float) -> dict[str, Floats]:
+        """Return the ``difference low high`` of each pair, from the tests of distinct pairs."""
+        half = (t_quantile(tests.freedom, 1 - alpha) * tests.errors)[self.pair]
+        difference = self.sign * tests.means[self.pair] + 0.0  # no negative zeros
         return {"difference": difference, "low": difference - half, "high": difference + half}
 
     def outcomes(self, differences: Floats, *, lower_is_better: bool) -> dict[str, Ints]:

@@ -16,20 +16,11 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, number_of, refuse_unknown
 from ..evaluation.long_frames import read_long_frame
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
-from ..kernels.rounding import remove_rounding_errors
+from ..kernels.mean_errors import variance
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, select_measures
 from ._pairs import Pairs, pairs_of_runs
-from ._significance import (
-    CORRECTIONS,
-    corrector,
-    largest_of_pairs,
-    mean_over_topics,
-    paired_test,
-    sum_over_topics,
-    topic_differences,
-    unordered_pairs,
-)
+from ._significance import CORRECTIONS, corrector, largest_of_pairs, paired_test, topic_differences, unordered_pairs
 
 #: The confidence of the upper limit of standard deviations with which numbers of topics are planned.
 CONFIDENCE = 0.8
@@ -231,9 +222,8 @@ def detectable_difference(
 def deviations_of_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary."""
     differences = topic_differences(values, pairs)
-    largest = largest_of_pairs(values, pairs.first, pairs.second)
-    centred = remove_rounding_errors(differences - mean_over_topics(differences)[:, None], largest[:, None])
-    deviations = np.sqrt(sum_over_topics(centred**2) / (values.shape[1] - 1))
+    by_measure = np.ascontiguousarray(differences.swapaxes(1, 2))
+    deviations = np.sqrt(variance(by_measure, largest=largest_of_pairs(values, pairs.first, pairs.second)))
     return np.where(deviations == 0, np.nan, deviations)
 
 
@@ -426,17 +416,19 @@ def discriminative_power(
     correct = corrector(test, correction, alpha)
     perquery = as_pandas(perquery)
     values, names, _, measures = matrix(perquery)
-    levels = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
+    test_pairs = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
     first, second = np.triu_indices(len(names), 1)
     system = np.array(names, dtype=object)
     parts, table = [], []
     for index, measure in enumerate(measures):
-        _, means, level, needed = levels(index, first, second)
-        p = correct(level)
-        statistics = {"difference": means, "asl": level, "p": p, "discriminated": p < alpha}
+        tests = test_pairs(index, first, second)
+        p = correct(tests.levels)
+        statistics = {"difference": tests.means, "asl": tests.levels, "p": p, "discriminated": p < alpha}
         parts.append(pd.DataFrame({"measure": measure, "a": system[first], "b": system[second], **statistics}))
         n_discriminated = int((p < alpha).sum())
-        table.append((measure, n_discriminated / len(first), n_discriminated, len(first), needed))
+        table.append(
+            (measure, n_discriminated / len(first), n_discriminated, len(first), tests.required_difference)
+        )
     summary = pd.DataFrame(table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"])
     return DiscriminativePower(
         table=summary.sort_values("power", ascending=False, kind="stable", ignore_index=True),

@@ -16,7 +16,8 @@ from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.hits import ratio
 from ..kernels.intervals import half_width, power_of_double_sampling, power_of_t_test
-from ..kernels.rounding import TOLERANCE, remove_rounding_errors
+from ..kernels.mean_errors import t_quantile, variance
+from ..kernels.rounding import remove_rounding_errors
 from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval
 from ._frames import by_measure, matrix
 
@@ -396,12 +397,12 @@ def _rows(keys: dict[str, Any], confidence: float, human: Floats, labels: Floats
     if n_further:
         distance = further.mean(axis=1) - labels.mean(axis=1)
         estimate = estimate + weight * distance
-        spread = (n - 1) * _variance(labels)
+        spread = (n - 1) * variance(labels)
         shift = ratio((n_further / (n + n_further) * distance) ** 2, spread)
-        variance = error**2 * (1 / n + shift) + slope**2 * _variance(every) / (n + n_further)
+        squared_error = error**2 * (1 / n + shift) + slope**2 * variance(every) / (n + n_further)
         # Labels that do not vary say nothing: the human topics alone remain.
-        half = np.where(spread > 0, _quantile(n - 2, confidence) * np.sqrt(variance), half)
-    sd = np.sqrt(_variance(human))
+        half = np.where(spread > 0, t_quantile(n - 2, confidence) * np.sqrt(squared_error), half)
+    sd = np.sqrt(variance(human))
     plan = _Plan(sd, error, np.full(len(human), float(n + n_further)), confidence)
     columns = {
         **keys,
@@ -426,25 +427,12 @@ def _ends(prefix: str, mean: Floats, half: Floats) -> dict[str, Floats]:
 
 def _regression(human: Floats, labels: Floats) -> tuple[Floats, Floats]:
     """Return the slope of H on L, limited to [0, 1], and the standard deviation of H − slope·L, one per run."""
-    n, spread = human.shape[1], _variance(labels)
+    n, spread = human.shape[1], variance(labels)
     products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
-    slope = np.where(_variance(human) > 0, ratio(products.sum(axis=1) / (n - 1), spread), 0.0).clip(0, 1)
+    slope = np.where(variance(human) > 0, ratio(products.sum(axis=1) / (n - 1), spread), 0.0).clip(0, 1)
     # One degree of freedom is lost to the slope, unless the labels do not vary.
     freedom = np.where(spread > 0, n - 2, n - 1)
-    return slope, np.sqrt(_variance(human - slope[:, None] * labels) * (n - 1) / freedom)
-
-
-def _variance(values: Floats) -> Floats:
-    """Return the variance with the divisor n − 1 of each row, 0 if values differ by rounding errors only."""
-    spread = np.ptp(values, axis=1) > TOLERANCE * np.abs(values).max(axis=1)
-    return np.asarray(np.where(spread, values.var(axis=1, ddof=1), 0.0), dtype=np.float64)
-
-
-def _quantile(freedom: Floats | int, confidence: float) -> Floats:
-    """Return the quantile of Student's t distribution."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
+    return slope, np.sqrt(variance(human - slope[:, None] * labels) * (n - 1) / freedom)
 
 
 @dataclass(frozen=True)
@@ -470,8 +458,8 @@ class _Plan:
         """Return whether half the width of the interval is at most `half` with n human topics."""
         weight, freedom = 1 - n / self.n_topics, np.where(n < self.n_topics, n - 2, n - 1)
         error = np.minimum(self.error_sd, self.sd) ** 2
-        variance = error * (1 + weight / (n - 3)) + (self.sd**2 - error) * (1 - weight)
-        return np.asarray(_quantile(freedom, self.confidence) * np.sqrt(variance / n) <= half)
+        squared_error = error * (1 + weight / (n - 3)) + (self.sd**2 - error) * (1 - weight)
+        return np.asarray(t_quantile(freedom, self.confidence) * np.sqrt(squared_error / n) <= half)
 
     def has_power(self, n: Floats, difference: float, power: float, slope: Floats) -> Bools:
         """Return whether the interval excludes 0 with the probability `power` with n human topics."""

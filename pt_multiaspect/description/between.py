@@ -12,6 +12,7 @@ import pandas as pd
 from .._typing import Bools, Floats, Ints
 from ..collection import AspectView
 from ..kernels.hits import running_sum, sums
+from ..kernels.mean_errors import standard_error
 from ..orders.order import gaps_to_best
 from .scales import Judged
 
@@ -113,7 +114,7 @@ def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
             "only_first": int(first.known.sum()) - n_both,
             "only_second": int(second.known.sum()) - n_both,
             "tau": float(defined.mean()) if len(defined) else np.nan,
-            "tau_error": float(defined.std(ddof=1) / np.sqrt(len(defined))) if len(defined) > 1 else np.nan,
+            "tau_error": float(standard_error(defined)),
             "topics": len(defined),
             "same": same_labels(first, second, cells),
         }

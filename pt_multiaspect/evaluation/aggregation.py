@@ -23,6 +23,7 @@ from ..integration.aggregators import aggregate_is_mean, aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
+from ..kernels.mean_errors import variance
 from .long_frames import (
     COLUMNS,
     check_distinct,
@@ -554,4 +555,4 @@ def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
         return values[0], math.nan
     if max(values) == min(values):  # their deviations from the mean could be rounding errors
         return values[0], 0.0
-    return math.fsum(values) / len(values), float(np.std(values, ddof=1))
+    return math.fsum(values) / len(values), float(np.sqrt(variance(np.array(values))))

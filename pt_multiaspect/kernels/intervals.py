@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from .._typing import Floats
+from .mean_errors import Clusters, standard_error, t_quantile
 
 #: Number of bootstrap samples, and of topics drawn at once (32 MB).
 _SAMPLES, _CHUNK = 10_000, 4_000_000
@@ -45,7 +46,9 @@ def percentile_interval(samples: Floats, confidence: float) -> tuple[Floats, Flo
     return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
 
 
-def half_width(values: Floats, confidence: float) -> Floats:
+def half_width(
+    values: Floats, confidence: float, clusters: Clusters | None = None, largest: Floats | float | None = None
+) -> Floats:
     """Return half the width of Student's t interval of means.
 
     Parameters
@@ -54,25 +57,22 @@ def half_width(values: Floats, confidence: float) -> Floats:
         The values of each mean.
     confidence : float in (0, 1)
         The confidence level.
+    clusters, largest
+        As for `variance`.
 
     Returns
     -------
     ndarray of float, shape (...)
-        The t quantile of n − 1 degrees of freedom times the standard error of the mean; 0 if all values are equal,
-        NaN for a single value.
+        The t quantile times the standard error of the mean; 0 if all values are equal, NaN for a single cluster.
     """
-    from scipy.special import stdtrit
-
-    n = values.shape[-1]
-    if n < 2:
-        return np.full(values.shape[:-1], np.nan)
-    # If all values are equal, their deviations from the mean may be rounding errors.
-    is_spread = values.max(axis=-1) != values.min(axis=-1)
-    error = is_spread * values.std(axis=-1, ddof=1) / math.sqrt(n)
-    return np.asarray(stdtrit(n - 1, (1 + confidence) / 2) * error, dtype=np.float64)
+    freedom = values.shape[-1] - 1 if clusters is None else clusters.freedom
+    error = standard_error(values, clusters, largest)
+    return np.asarray(t_quantile(freedom, confidence) * error)
 
 
-def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]) -> tuple[float, float]:
+def mean_interval(
+    values: Floats, confidence: float, limits: tuple[float, float], clusters: Clusters | None = None
+) -> tuple[float, float]:
     """Return Student's t interval of the mean, limited to the range of the values.
 
     Parameters
@@ -83,13 +83,17 @@ def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]
         The confidence level.
     limits : tuple of float
         Minimum and maximum possible value; extended to the values themselves if these are outside.
+    clusters : Clusters, optional
+        Topics that belong together.
 
     Returns
     -------
     low, high : float
-        The ends of the interval.
+        The ends of the interval, NaN for a single cluster.
     """
-    mean, half = float(values.mean()), float(half_width(values, confidence))
+    mean, half = float(values.mean()), float(half_width(values, confidence, clusters))
+    if math.isnan(half):
+        return math.nan, math.nan
     low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
     return max(mean - half, low), min(mean + half, high)
 
@@ -98,24 +102,26 @@ def mean_interval(values: Floats, confidence: float, limits: tuple[float, float]
 _LARGEST_CRITICAL = 1e4
 
 
-def power_of_t_test(effect: Floats, n_topics: Floats, alpha: float) -> Floats:
+def power_of_t_test(effect: Floats, n_clusters: Floats, alpha: float, freedom_ratio: float = 1.0) -> Floats:
     """Return the probability that the two-sided paired t-test is significant.
 
     Parameters
     ----------
     effect : ndarray of float
-        The absolute difference of means over the standard deviation of the differences.
-    n_topics : ndarray
-        The number of topics, at least 2.
+        The absolute difference of means over the square root of the `variance` of the differences.
+    n_clusters : ndarray
+        The number of clusters, at least 2; that of topics if these are independent.
     alpha : float in (0, 1)
         The significance level.
+    freedom_ratio : float, default 1.0
+        The number of degrees of freedom plus 1, per cluster; less than 1 for clusters of different sizes.
     """
     from scipy.special import chdtr
     from scipy.stats import nct
     from scipy.stats import t as student
 
-    sizes = np.asarray(n_topics, dtype=np.float64)
-    freedom = sizes - 1
+    sizes = np.asarray(n_clusters, dtype=np.float64)
+    freedom = np.maximum(freedom_ratio * sizes - 1, 1)
     critical, shift = np.broadcast_arrays(student.isf(alpha / 2, freedom), effect * np.sqrt(sizes))
     # SciPy's series do not converge for other values. There, the mean of the topics varies much less than their
     # standard deviation, whose distribution decides alone.
@@ -176,12 +182,16 @@ def power_of_double_sampling(
     return np.asarray(found.mean(axis=1))
 
 
-def detectable_effect(n_topics: int, power: float, alpha: float) -> float:
-    """Return the effect that the paired t-test of n topics finds with a probability, `power`, above alpha."""
+def detectable_effect(n_clusters: int, power: float, alpha: float, freedom_ratio: float = 1.0) -> float:
+    """Return the effect that the paired t-test finds with a probability, `power`, above alpha.
+
+    The other parameters are those of `power_of_t_test`.
+    """
     from scipy.optimize import brentq
 
     def excess(effect: float) -> float:
-        return float(power_of_t_test(np.array(effect), np.array(n_topics), alpha)) - power
+        found = power_of_t_test(np.array(effect), np.array(n_clusters), alpha, freedom_ratio)
+        return float(found) - power
 
     high = 1.0
     while excess(high) < 0:
@@ -193,8 +203,8 @@ def detectable_effect(n_topics: int, power: float, alpha: float) -> float:
 _LARGEST_SIZE = 1e7
 
 
-def topics_needed(effects: Floats, power: float, alpha: float) -> Floats:
-    """Return the least number of topics, at least 2, with which each effect is found with a probability, `power`.
+def topics_needed(effects: Floats, power: float, alpha: float, freedom_ratio: float = 1.0) -> Floats:
+    """Return the least number of topics, or clusters, at least 2, with which each effect is found with a power.
 
     Parameters
     ----------
@@ -202,6 +212,8 @@ def topics_needed(effects: Floats, power: float, alpha: float) -> Floats:
         Effects above 0, or NaN.
     power, alpha : float in (0, 1)
         The probability, and the significance level.
+    freedom_ratio : float, default 1.0
+        As for `power_of_t_test`.
 
     Returns
     -------
@@ -215,21 +227,26 @@ def topics_needed(effects: Floats, power: float, alpha: float) -> Floats:
     quantiles = ndtri(1 - alpha / 2) + ndtri(power)
     enough = np.where(known, np.ceil((quantiles / np.where(known, effects, 1.0)) ** 2), 2.0).clip(min=2)
     is_large = enough > _LARGEST_SIZE
-    approximate = np.ceil((quantiles / np.where(is_large, effects, 1.0)) ** 2 + ndtri(1 - alpha / 2) ** 2 / 2)
+    normal = (quantiles / np.where(is_large, effects, 1.0)) ** 2
+    approximate = np.ceil(normal + ndtri(1 - alpha / 2) ** 2 / (2 * freedom_ratio))
     known &= ~is_large
     enough = np.where(known, enough, 2.0)
-    while (short := known & (power_of_t_test(effects, enough, alpha) < power)).any():
+    while (short := known & (power_of_t_test(effects, enough, alpha, freedom_ratio) < power)).any():
         few, enough = np.where(short, enough, few), np.where(short, 2 * enough, enough)
     while (known & (enough - few > 1)).any():
         middle = np.where(enough - few > 1, np.floor((few + enough) / 2), enough)
-        suffices = power_of_t_test(effects, middle, alpha) >= power
+        suffices = power_of_t_test(effects, middle, alpha, freedom_ratio) >= power
         few, enough = np.where(suffices, few, middle), np.where(suffices, middle, enough)
     return np.where(known, enough, np.where(is_large, approximate, np.nan))
 
 
-def upper_deviation(deviation: Floats, n_topics: int, confidence: float) -> Floats:
-    """Return the one-sided upper confidence limit of standard deviations that were estimated from n topics."""
+def upper_deviation(deviation: Floats, n_clusters: int, confidence: float, freedom_ratio: float = 1.0) -> Floats:
+    """Return the one-sided upper confidence limit of standard deviations that were estimated from n clusters.
+
+    `freedom_ratio` is that of `power_of_t_test`.
+    """
     from scipy.special import chdtri
 
+    freedom = freedom_ratio * n_clusters - 1
     # chdtri inverts the upper tail.
-    return np.asarray(deviation * math.sqrt((n_topics - 1) / chdtri(n_topics - 1, confidence)), dtype=np.float64)
+    return np.asarray(deviation * math.sqrt(freedom / chdtri(freedom, confidence)), dtype=np.float64)

@@ -17,7 +17,9 @@ from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, sh
 from ..evaluation.long_frames import find_measure
 from ..integration.aggregators import lower_is_better
 from ..kernels.folds import repeated_folds
+from ..kernels.mean_errors import t_levels, t_quantile, variance
 from ..kernels.pareto import is_on_front
+from ..kernels.rounding import remove_rounding_errors
 from .arrays import as_numbers, check_length
 from .queries import are_texts, check_same_index, check_same_names, query_codes, require_queries
 
@@ -171,8 +173,6 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     p_value       0.327
     dtype: float64
     """
-    from scipy import stats
-
     _check_same_splits(scores, baseline)
     values = [as_numbers(numbers, name) for name, numbers in (("scores", scores), ("baseline", baseline))]
     folds = count("n_folds", low=2)(n_folds)
@@ -186,16 +186,13 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     if not np.isfinite(values).all():
         raise MultiAspectError("expected finite scores, got NaN or infinity; a failed split cannot be compared")
     differences = values[0] - values[1]
-    number = len(differences)
-    mean = float(differences.mean())
-    error = float(np.sqrt((1 / number + 1 / (folds - 1)) * differences.var(ddof=1)))
-    # Equal differences up to rounding have no variance.
-    if error <= 1e-12 * np.abs(values).max():
-        low, high, p_value = mean, mean, 1.0 if abs(mean) <= 1e-12 * np.abs(values).max() else 0.0
-    else:
-        half = float(stats.t.ppf((1 + level) / 2, number - 1)) * error
-        low, high, p_value = mean - half, mean + half, float(2 * stats.t.sf(abs(mean) / error, number - 1))
-    return pd.Series({"difference": mean, "low": low, "high": high, "p_value": p_value})
+    number, largest = len(differences), np.abs(values).max()
+    mean = remove_rounding_errors(differences.mean(), largest)
+    freedom = number - 1
+    error = np.sqrt((1 / number + 1 / (folds - 1)) * variance(differences, largest=largest))
+    half = float(t_quantile(freedom, level) * error)
+    p_value = float(t_levels(mean, error, freedom))
+    return pd.Series({"difference": float(mean), "low": mean - half, "high": mean + half, "p_value": p_value})
 
 
 def _check_same_splits(scores: object, baseline: object) -> None:

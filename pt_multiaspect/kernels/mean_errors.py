@@ -1,0 +1,174 @@
+"""Standard errors of means over topics, with their degrees of freedom, and the t-test that they give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._typing import Floats, Ints
+from .rounding import TOLERANCE
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Topics that were drawn together, such as the turns of a conversation."""
+
+    #: The cluster of each topic. Clusters are numbered in the order of their first topics.
+    cluster: Ints
+    #: The number of topics of each cluster.
+    sizes: Ints
+
+    @classmethod
+    def from_labels(cls, labels: Sequence[Any] | Ints) -> Clusters:
+        """Return the clusters of topics, given the label of each topic's cluster."""
+        number: dict[Any, int] = {}
+        cluster = [number.setdefault(label, len(number)) for label in labels]
+        return cls(np.array(cluster, dtype=np.intp), np.bincount(cluster).astype(np.intp))
+
+    @classmethod
+    def independent(cls, n_topics: int) -> Clusters:
+        """Return one cluster per topic."""
+        return cls(np.arange(n_topics), np.ones(n_topics, dtype=np.intp))
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def n_topics(self) -> int:
+        """The number of topics."""
+        return len(self.cluster)
+
+    @property
+    def mean_size(self) -> float:
+        """The mean number of topics of a cluster."""
+        return self.n_topics / len(self)
+
+    @cached_property
+    def has_equal_sizes(self) -> bool:
+        """Whether all clusters have the same number of topics."""
+        return bool((self.sizes == self.sizes[0]).all())
+
+    @cached_property
+    def freedom(self) -> float:
+        """The degrees of freedom of standard errors by Bell and McCaffrey, NaN for a single cluster."""
+        n_clusters = len(self)
+        if n_clusters < 2:
+            return math.nan
+        if self.has_equal_sizes:
+            return float(n_clusters - 1)
+        share = self.sizes / self.n_topics
+        own = (share**2 * (1 - 2 * share) / (1 - share) ** 2).sum()
+        common = (share**2 / (1 - share)).sum()
+        return float(np.clip(1 / (own + common**2), 1, n_clusters - 1))
+
+    @property
+    def freedom_ratio(self) -> float:
+        """The degrees of freedom plus 1, per cluster: 1 for clusters of equal sizes."""
+        return (self.freedom + 1) / len(self)
+
+    def take(self, topics: Ints) -> Clusters:
+        """Return the clusters of some of the topics, which are given by position."""
+        return Clusters.from_labels(self.cluster[topics].tolist())
+
+    def sums(self, values: Floats) -> Floats:
+        """Return the sums over the topics of each cluster, … × clusters, of values, … × topics."""
+        if len(self) == self.n_topics:
+            return values
+        by_cluster = np.argsort(self.cluster, kind="stable")
+        starts = np.cumsum(self.sizes) - self.sizes
+        return np.asarray(np.add.reduceat(values[..., by_cluster], starts, axis=-1))
+
+
+def variance(values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None) -> Floats:
+    """Return the variance of clusters: the squared standard error of the mean times the number of clusters.
+
+    It is that of the values if topics are independent, that of the clusters' means if these have equal sizes, and
+    otherwise that of the CR2 estimator.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (..., n_topics)
+        The values of each mean over topics.
+    clusters : Clusters, optional
+        Topics that belong together. By default, topics are independent.
+    largest : float or ndarray of float, shape (...), optional
+        The absolute value relative to which deviations from the mean are rounding errors. By default, the largest
+        of the values.
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        0 if all deviations from the mean are rounding errors, NaN for a single cluster.
+
+    References
+    ----------
+    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
+    Methodology 28 (2002).
+    """
+    if clusters is None:
+        clusters = Clusters.independent(values.shape[-1])
+    n_clusters = len(clusters)
+    if n_clusters < 2:
+        return np.full(values.shape[:-1], np.nan)
+    if largest is None:
+        largest = np.abs(values).max(axis=-1)
+    sums = clusters.sums(values)
+    if clusters.has_equal_sizes:
+        means = sums / clusters.sizes[0]
+        result = means.var(axis=-1, ddof=1)
+        deviations = means - means.mean(axis=-1, keepdims=True)
+    else:
+        share = clusters.sizes / clusters.n_topics
+        residuals = sums - clusters.sizes * values.mean(axis=-1, keepdims=True)
+        squared_error = (residuals**2 / (1 - share)).sum(axis=-1) / clusters.n_topics**2
+        result = n_clusters * squared_error
+        deviations = residuals / clusters.sizes
+    is_constant = np.abs(deviations).max(axis=-1) <= TOLERANCE * np.asarray(largest)
+    return np.where(is_constant, 0.0, result)
+
+
+def standard_error(
+    values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None
+) -> Floats:
+    """Return the standard errors of means over topics; see `variance`."""
+    n_clusters = values.shape[-1] if clusters is None else len(clusters)
+    return np.asarray(np.sqrt(variance(values, clusters, largest)) / math.sqrt(n_clusters))
+
+
+def design_effect(values: Floats, clusters: Clusters) -> Floats:
+    """Return how many times the squared standard errors are those of independent topics, NaN if these are 0."""
+    squared_error = variance(values, clusters) / len(clusters)
+    of_independent = variance(values) / clusters.n_topics
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(of_independent == 0, np.nan, squared_error / of_independent)
+
+
+def t_quantile(freedom: Floats | float, confidence: float) -> Floats:
+    """Return the quantile of Student's t distribution that intervals of a confidence level extend to."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
+
+
+def t_levels(means: Floats, errors: Floats, freedom: float) -> Floats:
+    """Return the two-sided levels of t-tests: 1 where the mean is 0, else 0 where its standard error is.
+
+    Parameters
+    ----------
+    means : ndarray of float
+        Means over topics, 0 where they are rounding errors.
+    errors : ndarray of float
+        Their standard errors.
+    freedom : float
+        The degrees of freedom of the standard errors.
+    """
+    from scipy.stats import t as student
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(means == 0, 0.0, np.abs(means) / errors)
+    return np.asarray(2 * student.sf(statistic, freedom))
