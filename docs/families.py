@@ -85,7 +85,7 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
     ),
     "displacement": ({"CRP": ma.CRP, "nCRP": ma.nCRP, "CRPRecovery": ma.CRPRecovery} | NDCG, ORDERS, ONE_ASPECT),
     "cumulated_gain": (
-        {"CG": ma.CG, "DCG": ma.DCG} | NDCG, PARTS, f"{ONE_ASPECT} CG does not depend on the order.",
+        {"CG": ma.CG, "DCG": ma.DCG, "G": ma.G} | NDCG, PARTS, f"{ONE_ASPECT} CG does not depend on the order.",
     ),
     "user_oriented": (
         {
@@ -190,6 +190,7 @@ COMPARE_WITH = {
     "DCG": (
         "nDCG, which divides by the ideal of the topic: topics with many relevant documents dominate means of DCG."
     ),
+    "G": "nDCG, which discounts by rank, whatever the documents above.",
     "CoverageRatio": "`NoveltyRatio`, of the documents that the user does not know.",
     "NoveltyRatio": "`CoverageRatio`, and recall: few documents that are all new have the value 1.",
     "RelativeRecall": "Recall, which divides by all relevant documents instead of those expected.",

@@ -58,6 +58,10 @@ FORMULAS = {
     "CRPRecovery": r"\rho = \frac{R}{\min\{i \ge R : \mathrm{CRP@}i \ge 0\}}",
     "CG": r"\mathrm{CG@}k = \sum_{i \le k} g(d_i)",
     "DCG": r"\mathrm{DCG@}k = \sum_{i \le k} \frac{g(d_i)}{\log_2(i + 1)}",
+    "G": r"""
+        \mathrm{G} &= \frac{1}{\sum_d g(d)} \sum_i \frac{g(d_i)}{\log_2(2 + I_i - S_i)}
+
+        I_i &= \sum_{j \le i} \max\bigl(1,\, g(d_j^{\mathrm{ideal}})\bigr), \qquad S_i = \sum_{j \le i} g(d_j)""",
     "ESL": r"\mathrm{ESL} = j + \frac{i\,s}{r + 1}",
     "RBU": r"""
         \mathrm{RBU} &= (1 - p) \sum_i p^{\,i-1}

@@ -263,6 +263,22 @@ def ndcg(
     return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
 
 
+def normalised_gain(ranked: Sequence[Number], judged: Sequence[Number]) -> float:
+    """trec_eval's G: Σ gain / log2(2 + cost - gains so far) / Σ gain of the judged, as in m_G.c.
+
+    The cost of a rank is the gain of the ideal ranking there, but at least 1.
+    """
+    if sum(judged) <= 0:
+        return 0.0
+    ideal = sorted(judged, reverse=True)
+    retrieved = cost = total = 0.0
+    for rank, gain in enumerate(ranked):
+        retrieved += gain
+        cost += max(ideal[rank], 1) if rank < len(ideal) else 1
+        total += gain / math.log2(2 + cost - retrieved)
+    return total / sum(judged)
+
+
 def average_precision(flags: Sequence[bool], positives: int, cutoff: int | None = None) -> float:
     """Precision at each positive document within the cutoff, over all positives (trec_eval map, map_cut)."""
     hits, total = 0, 0.0
@@ -376,12 +392,13 @@ class RefColumn:
         return self.positives == 0
 
 
-GRADED_BASES = ("nDCG", "CG", "DCG", "ERR")
+GRADED_BASES = ("nDCG", "CG", "DCG", "G", "ERR")
 
 BASES: dict[str, Callable[..., float]] = {
     "nDCG": lambda c, dcg="log2", cutoff=None: ndcg(c.ranked, c.judged, dcg, cutoff),
     "CG": lambda c, cutoff=None: sum(first(c.ranked, cutoff)),
     "DCG": lambda c, cutoff=None: dcg(first(c.ranked, cutoff)),
+    "G": lambda c: normalised_gain(c.ranked, c.judged),
     "ERR": lambda c, cutoff=None: expected_reciprocal_rank(c.ranked, c.top, cutoff),
     "AP": lambda c, cutoff=None: average_precision(c.flags, c.positives, cutoff),
     "P": lambda c, cutoff: precision_at(c.flags, cutoff),

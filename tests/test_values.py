@@ -39,7 +39,7 @@ BINARY = (
 FOREIGN = ("Bpref", "infAP", "Compat(p=0.8)", "IPrec@0.1", "nDCG(judged_only=True)")
 OWN = (
     "CG@2", "DCG", "DCG(dcg='jarvelin')@3", "DCG(dcg='exp-log2')", "CRP", "CRP@2", "nCRP", "CRPRecovery", "ESL",
-    "RecallEffort(expected=2)", "RelativeRecall(expected=2)", "Satisfaction@3", "Frustration",
+    "G", "RecallEffort(expected=2)", "RelativeRecall(expected=2)", "Satisfaction@3", "Frustration",
 )  # fmt: skip
 NEGATIVE = ("CRP", "CRP@2")
 LOWER = ("ESL", "Frustration")

@@ -114,22 +114,30 @@ def running_sum(values: Ints, query: Ints) -> Ints:
     return running - running[begin] + values[begin]
 
 
-def running_product(factors: Floats, query: Ints) -> Floats:
-    """Return the product of the factors before each element within its query (1 for the first).
+def running_total(values: Floats, query: Ints) -> Floats:
+    """Return the cumulative sum of the values within each query, which other queries do not affect by rounding."""
+    return _scan(np.add, values, positions(query))
 
-    Each step of the scan doubles the number of factors in the product.
-    """
+
+def running_product(factors: Floats, query: Ints) -> Floats:
+    """Return the product of the factors before each element within its query (1 for the first)."""
     position = positions(query)
-    product = np.ones(len(factors))
-    product[1:] = np.where(position[1:] > 0, factors[:-1], 1.0)
+    before = np.ones(len(factors))
+    before[1:] = np.where(position[1:] > 0, factors[:-1], 1.0)
+    return _scan(np.multiply, before, position)
+
+
+def _scan(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
+    """Combine each value with all values before it in its query; each step doubles how many are combined."""
+    result = np.asarray(values, dtype=np.float64)
     step, deepest = 1, int(position.max(initial=0))
-    while step < deepest:
-        inside = position > step
-        shifted = np.ones(len(factors))
-        shifted[step:] = product[:-step]
-        product = np.where(inside, product * shifted, product)
+    while step <= deepest:
+        inside = position >= step
+        shifted = np.empty(len(result))
+        shifted[:step], shifted[step:] = result[:step], result[:-step]
+        result = np.where(inside, combine(result, shifted), result)
         step *= 2
-    return product
+    return result
 
 
 def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = None) -> Ints:

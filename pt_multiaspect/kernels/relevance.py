@@ -1,11 +1,11 @@
-"""Single-aspect measures that are not sums over ranks: those of trec_eval, ERR of gdeval, and search lengths."""
+"""Single-aspect measures that are not linear: those of trec_eval, ERR of gdeval, and search lengths."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .hits import Hits, positions, ratio, running_product, running_sum, sums
+from .hits import Hits, descending, positions, ratio, running_product, running_sum, running_total, sums
 from .target import Target
 
 
@@ -43,6 +43,29 @@ def stopping_chance(hits: Hits, stop: Floats) -> Floats:
 def stop_probability(gain: Floats, top: float) -> Floats:
     """Return (2^gain - 1) / 2^top, without overflow."""
     return np.asarray(np.exp2(gain - top) - np.exp2(-top), dtype=np.float64)
+
+
+def discounted_by_lack(hits: Hits, target: Target) -> Floats:
+    """Return the gain of each hit, discounted by what the ranking lacks of the ideal one: the terms of G.
+
+    The discount is 1 / log2(2 + ideal - retrieved): the sums of gains in the ideal ranking, where each rank counts
+    at least 1, and in the ranking, down to the rank of the hit.
+    """
+    gain = target.gain[hits.row]
+    retrieved = running_total(gain, hits.query)
+    ideal = _ideal_sum(hits, target)
+    return np.asarray(gain / np.log2(2.0 + ideal - retrieved), dtype=np.float64)
+
+
+def _ideal_sum(hits: Hits, target: Target) -> Floats:
+    """Return the sum of gains in the ideal ranking to the rank of each hit, where each rank counts at least 1."""
+    order = descending(target.query, target.gain)
+    sums_by_rank = running_total(np.maximum(target.gain[order], 1.0), target.query)
+    n_judged = np.bincount(target.query, minlength=target.n_queries)
+    first = np.cumsum(n_judged) - n_judged
+    last_judged = np.minimum(hits.rank, n_judged[hits.query])
+    beyond = hits.rank - last_judged
+    return np.asarray(sums_by_rank[first[hits.query] + last_judged - 1] + beyond, dtype=np.float64)
 
 
 def expected_search_length(

@@ -13,7 +13,7 @@ from .nwcs import NWCS
 from .rank_errors import NGRE, NLRE
 from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
 from .displacement import CRP, CRPRecovery, crp_curve, nCRP
-from .cumulated_gain import CG, DCG
+from .cumulated_gain import CG, DCG, G
 from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
 from .search_length import ESL
 from .rank_biased_utility import RBU
@@ -55,6 +55,7 @@ __all__ = [
     "DSharpnDCG",
     "DnDCG",
     "Frustration",
+    "G",
     "HarmfulCompat",
     "HelpfulCompat",
     "HelpfulMinusHarmful",

@@ -1,4 +1,4 @@
-"""Cumulated gain: CG and DCG, without normalisation."""
+"""Cumulated gain: CG and DCG, without normalisation, and G, which trec_eval normalises."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._typing import Floats
 from .._validation import choice
 from ..bases import Statements
+from ..collection import Ranking
 from ..kernels.forms import Flat, Jarvelin, Linear, Log2
+from ..kernels.hits import Hits, ratio
+from ..kernels.relevance import discounted_by_lack
 from ..kernels.target import Target
 from .parameters import CUTOFF, Param
 from .registry import register
-from .single_aspect import LinearMeasure
+from .single_aspect import LinearMeasure, SingleAspectMeasure
 
 
 class _CG(LinearMeasure):
@@ -111,5 +115,60 @@ class _DCG(_CG):
         return Linear(target, gain, discount, depth=self.cutoff)
 
 
+class _G(SingleAspectMeasure):
+    """Normalised gain of trec_eval: gains, discounted by what the ranking has missed, divided by all gains.
+
+    G = Σ_i g(d_i) / log2(2 + I_i - S_i) / Σ g, where S_i is the sum of the gains in the first i ranks, and I_i that
+    of the ideal ranking, in which each rank counts at least 1. The last sum is over the judged documents; a query
+    without a gain scores 0. Where every gain is 0 or at least 1, the ideal ranking scores 1.
+
+    Notes
+    -----
+    The figures of G in Table 3 of Lioma et al. 2017 are of this measure, although the text describes the geometric
+    mean of precision and recall. Their credibility is binary: declare it as
+    ``Aspect([1, 2, 3, 4], gains=[0, 0, 1, 1])``.
+
+    References
+    ----------
+    Buckley: trec_eval, measure ``G``, 2008. https://github.com/usnistgov/trec_eval
+
+    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists. ICTIR 2017.
+
+    Examples
+    --------
+    >>> from pt_multiaspect import CAM, G
+    >>> qrels = {"q1": {"d1": 3, "d2": 2}}
+    >>> run = {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}
+    >>> round(G.calc_aggregate(qrels, run), 4)
+    0.8524
+    >>> explanation = G.explain(run, qrels, "q1")
+    >>> explanation.ranks[["docno", "gain", "contribution"]].round(3)
+      docno  gain  contribution
+    0    d1   3.0         0.600
+    1    d3   0.0         0.000
+    2    d2   2.0         0.252
+    >>> CAM(base={"relevance": "nDCG", "credibility": "G"}).range
+    (0.0, 1.0)
+    """
+
+    PRETTY_NAME = "Normalised gain"
+    SHORT_DESC = "The gains of the documents, discounted by what the ranking has missed, divided by all gains."
+    CITATION = "Buckley 2008, trec_eval"
+    SOURCES = ("buckley2008",)
+    SUPPORTED_PARAMS = {}
+
+    def statements(self) -> Statements:
+        return replace(super().statements(), sorting_is_optimal=True)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        possible = target.total(target.gain)
+        return ratio(ranking.total(discounted_by_lack(ranking, target)), possible)
+
+    def contributions(self, ranking: Hits, target: Target) -> Floats:
+        possible = target.total(target.gain)
+        return ratio(discounted_by_lack(ranking, target), possible[ranking.query])
+
+
 CG = register(_CG)
 DCG = register(_DCG)
+G = register(_G)

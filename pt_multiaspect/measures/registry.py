@@ -81,6 +81,8 @@ def register(measure: type[M] | M) -> M:
     instance = _default(measure)
     name, known = instance.NAME, ir_measures.measures.registry
     _check_name(name)
+    if not _is_own(instance):
+        _check_other_name(name)
     earlier = known.get(name)
     path, earlier_path = (f"{kind.__module__}.{kind.__qualname__}" for kind in (type(instance), type(earlier)))
     if earlier is not None and earlier_path != path:
@@ -150,6 +152,10 @@ def _default(measure: type[M] | M) -> M:
 def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise MultiAspectError(f"name of a measure: expected letters, digits and _, got {name!r}")
+
+
+def _check_other_name(name: str) -> None:
+    """Raise an error for a name of trec_eval, which measures of this package have only if they compute the same."""
     if name in RESERVED or _is_trec_name(name):
         raise MultiAspectError(
             f"in measure strings, {name} is a name of trec_eval; give the class another name, or define NAME"
