@@ -249,4 +249,5 @@ ANSWER_RULES = (
     find_missing_answers,
     find_disagreement,
     find_best_only,
+    rules.find_nested_topics,
 )

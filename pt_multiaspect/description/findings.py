@@ -42,6 +42,7 @@ RULES: tuple[Rule, ...] = (
     rules.find_text_columns,
     rules.find_added_columns,
     rules.find_tied_scores,
+    rules.find_nested_topics,
 )
 
 #: The rules that propose other scales.

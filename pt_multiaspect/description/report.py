@@ -70,7 +70,8 @@ def describe(
     -----
     Nothing is changed automatically: `Description.findings` lists what to check, each with a remedy as code to
     paste. All remedies that declare scales are combined in one declaration, `Description.proposed`. The warnings of
-    an evaluation are not issued.
+    an evaluation are not issued. Topics whose ids look like those of groups (``106_1``, ``106_2``) are a finding:
+    tests and intervals treat them as independent without ``cluster=``.
 
     A judged answer counts once for each judge and repetition, and its run takes the place of the document. The
     findings also tell which answers are missing, on which criteria judges disagree (Krippendorff's α below .667),

@@ -11,6 +11,7 @@ from ..aspects import Aspect, Aspects
 from ..collection import AspectView, label_rules
 from ..collection.columns import added_columns, doubt, text_mapping
 from ..errors import number_of
+from ..evaluation.nested_topics import cluster_argument, nested_topics
 from ..integration.provider import supports
 from ..measures import On
 from ..orders.order import weights_of
@@ -402,6 +403,14 @@ def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
             f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts",
             f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')",
         )
+
+
+def find_nested_topics(figures: Figures) -> Iterator[Finding]:
+    """Find topics whose ids look like those of groups, such as turns of conversations."""
+    nested = nested_topics(figures.judged.judgments.qids)
+    if nested is not None:
+        text = f"{nested}; tests and intervals treat them as independent unless their groups are given"
+        yield Finding("note", "", text, cluster_argument(nested))
 
 
 def find_tied_scores(figures: Figures) -> Iterator[Finding]:

@@ -1,0 +1,211 @@
+"""Topics whose ids look nested: sets of qids that do and that do not, and what is said of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import uuid
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared_data import golden, shared_path
+
+import pt_multiaspect as ma
+from pt_multiaspect.cli import main
+from pt_multiaspect.errors import messages_for_shell
+from pt_multiaspect.evaluation.nested_topics import cluster_argument, nested_levels, nested_topics
+
+
+def number(start: int, stop: int, form: str = "{}") -> list[str]:
+    return [form.format(index) for index in range(start, stop)]
+
+
+def join(heads: list[str], tails: list[str], separator: str = "_") -> list[str]:
+    return [f"{head}{separator}{tail}" for head in heads for tail in tails]
+
+
+#: Sets of qids, with the number of groups and the pattern that is proposed.
+NESTED = {
+    "CAsT, 19 dialogues": (join(number(106, 125), number(1, 9)), 19, r"(\d+)_.*"),
+    "CAsT, some turns are judged": (["31_1", "31_4", "31_7", "32_2", "32_3", "33_1", "33_9"], 3, r"(\d+)_.*"),
+    "iKAT, dialogues of topics": (join(number(9, 14), ["1-1", "1-2", "2-1", "2-2"], "-"), 5, r"(\d+)-.*"),
+    "iKAT, turns of dialogues": (join(number(9, 14), ["1_1", "1_2", "2_1"], "-"), 5, r"(\d+)-.*"),
+    "variants": (join(number(1, 12), list("abc"), ""), 11, r"(\d+)[A-Za-z]"),
+    "variants after a separator": (join(["flu", "cold", "pain", "acne"], list("abc"), "-"), 4, r"([^-]+)-.*"),
+    "numbered variants": (join(number(1, 94), ["v1", "v2", "v3"]), 93, r"(\d+)_.*"),
+    "turns by name": (join(["a7f", "b2c", "d9d", "e0e"], number(0, 4, "turn{}"), "/"), 4, r"([^/]+)/.*"),
+    "questions of documents": (join(["x.pdf", "y.pdf", "z.pdf"], number(1, 6, "q{}"), "#"), 3, r"([^#]+)#.*"),
+    "heads with the separator": (join(["msd_1_a", "msd_2_b", "lcm_3_c"], number(1, 5), "."), 3, r"([^.]+)\..*"),
+    "outer heads with the separator": (
+        join(["war_peace", "war_fare", "tea_time"], number(1, 5)), 3, r"(.+)_[^_]+",
+    ),
+    "padded": (join(number(1, 8, "T{:02}"), number(1, 5, "{:02}"), ":"), 7, r"([^:]+):.*"),
+    "separators of two kinds": (["1_1", "1-2", "2_1", "2-2", "3_1", "3-2"], 3, r"(\d+)[_-].*"),
+    "one id in ten without a turn": ([*join(number(1, 7), number(1, 4)), "extra"], 7, r"([^_]+)(?:_.*)?"),
+    "CLEF's six digits": (join(number(101, 121), number(1, 7, "{:03}"), ""), 20, r"(\d{3})\d{3}"),
+}  # fmt: skip
+
+RNG = np.random.default_rng(0)
+
+#: Sets of qids of independent topics.
+INDEPENDENT = {
+    "TREC 301 to 450": number(301, 451),
+    "numbers": number(1, 94),
+    "six digits": number(100_000, 100_400),
+    "MS MARCO": [str(qid) for qid in RNG.integers(2, 1_185_869, 300)],
+    "MS MARCO, six digits": [str(qid) for qid in RNG.integers(100_000, 999_999, 300)],
+    "DL 2022": [str(qid) for qid in RNG.integers(2_000_000, 2_060_000, 76)],
+    "RAG 2024": [f"2024-{qid}" for qid in RNG.integers(10_000, 230_000, 90)],
+    "uuid": [str(uuid.UUID(bytes=RNG.bytes(16))) for _ in range(100)],
+    "hexadecimal": [RNG.bytes(8).hex() for _ in range(100)],
+    "q_1": number(1, 151, "q_{}"),
+    "q1": number(1, 151, "q{}"),
+    "test-1": number(1, 301, "test-{}"),
+    "PLAIN-12": [f"PLAIN-{qid}" for qid in RNG.integers(1, 3_400, 323)],
+    "data sets": join(["scifact", "nfcorpus", "fiqa"], number(1, 51), "/"),
+    "parts of DBpedia": [
+        *[f"INEX_LD-20{year}{qid:03}" for year in ("09", "10") for qid in RNG.choice(150, 50)],
+        *join(
+            ["QALD2_tr", "QALD2_te", "SemSearch_ES", "SemSearch_LS"], [str(qid) for qid in range(1, 141, 3)], "-"
+        ),
+    ],
+    "topics drawn from several sets": [
+        f"{name}-{qid}" for name in ("ES", "LS", "tr", "te", "XER") for qid in RNG.choice(np.arange(20, 400), 8)
+    ],
+    "dates": [f"2024-{month:02}-{day:02}" for month in range(1, 5) for day in range(1, 8)],
+    "dates after a word": [f"news_2024-{month}-{day}" for month in range(1, 5) for day in range(1, 8)],
+    "months": [f"{year}-{month:02}" for year in range(2019, 2024) for month in range(1, 13)],
+    "quarters": [f"{year}-Q{quarter}" for year in range(2015, 2024) for quarter in range(1, 5)],
+    "years and numbers": [f"{year}_{qid}" for year in range(2019, 2024) for qid in range(1, 16)],
+    "decimals": number(1, 50, "{}.0"),
+    "decimals of distinct numbers": [f"{qid}.{qid % 10}" for qid in range(1, 50)],
+    "passages": [f"{document}#0" for document in RNG.integers(10_000_000, 20_000_000, 100)],
+    "ArguAna": [f"test-law-{RNG.bytes(3).hex()}-{side}0{part}a" for side in ("pro", "con") for part in range(1, 5)],
+    "words": ["boots", "jackets", "tents", "stoves"],
+    "two groups": join(["1", "2"], number(1, 9)),
+    "one group": join(["31"], number(1, 9)),
+    "one topic": ["31_1"],
+    "one topic per group": join(number(1, 40), ["1"]),
+    "most topics alone": [*join(["1", "2", "3"], ["1", "2"]), *join(number(4, 20), ["1"])],
+    "large groups": join(number(1, 6), number(1, 61)),
+    "late numbers": join(number(1, 9), number(51, 56)),
+    "sparse numbers": join(number(1, 9), ["1", "400", "900"]),
+}
+
+
+def test_golden_nested_qids() -> None:
+    cases = {case["kind"]: case for case in golden("clusters.json")["cases"] if "nested" in case["kind"]}
+    nested = cases["nested"]
+    assert len(nested["given"]) >= 6
+    for name, qids in nested["given"].items():
+        levels = [[groups.nunique(), groups.iloc[0]] for groups in nested_levels(qids)]
+        assert levels == nested["expected"][name], name
+    assert len(cases["not nested"]["given"]) >= 13
+    for name, qids in cases["not nested"]["given"].items():
+        assert nested_levels(qids) == [], name
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_qids_are_found_in_any_order(name: str) -> None:
+    qids, n_groups, pattern = NESTED[name]
+    shuffled = np.random.default_rng(1).permutation([*qids, *qids])
+    for given in (qids, shuffled):
+        nested = nested_topics(given)
+        assert nested is not None
+        assert nested.groups.nunique() == n_groups
+        assert set(nested.groups.index) == set(qids)
+        assert nested.pattern == pattern
+        assert cluster_argument(nested) == f'cluster=r"{pattern}"'
+    for qid, group in nested.groups.items():
+        match = re.fullmatch(pattern, str(qid))
+        assert match is not None
+        assert match.groups() == (group,)
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_qids_of_independent_topics_are_not_nested(name: str) -> None:
+    assert nested_topics(INDEPENDENT[name]) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "column"),
+    [
+        ("clef2015/qrels.graded.txt.gz", 0),
+        ("clef2015/runs.top100.tsv.gz", 1),
+        ("clef2018/qrel.txt.gz", 0),
+        ("clef2018/runs.top100.tsv.gz", 1),
+        ("vaswani/qrels.gz", 0),
+    ],
+)
+def test_qids_of_real_collections_are_not_nested(path: str, column: int) -> None:
+    frame = pd.read_csv(shared_path("data") / path, sep=r"\s+", header=None, usecols=[column], dtype=str)
+    qids = frame[column].unique()
+    assert len(qids) >= 50
+    assert nested_topics(qids) is None
+
+
+def test_groups_that_are_tested_separately_are_no_clusters() -> None:
+    topics = join(["scifact", "nfcorpus", "fiqa"], number(1, 9), "/")
+    collections = {qid: qid.partition("/")[0].upper() for qid in topics}
+    assert nested_topics(topics) is not None
+    assert nested_topics(topics, collections) is None
+    halves = {qid: "a" if qid.startswith("scifact") else "b" for qid in topics}
+    assert nested_topics(topics, halves) is not None
+    turns = join(number(9, 14), ["1_1", "1_2", "2_1"], "-")
+    nested = nested_topics(turns, {qid: qid.partition("-")[0] for qid in turns})
+    assert nested is not None
+    assert nested.groups["9-1_2"] == "9-1"  # dialogues within the groups
+
+
+def test_a_pattern_is_proposed_only_if_it_gives_all_groups() -> None:
+    nested = nested_topics([*join(number(1, 9), number(1, 5)), "12a", "12b"])
+    assert nested is not None
+    assert nested.pattern is None
+    assert cluster_argument(nested) == "cluster={qid: group}"
+    with messages_for_shell({}):
+        assert cluster_argument(nested) == "--cluster FILE"
+
+
+# -- describe -----------------------------------------------------------------------------
+
+
+def judge(qids: list[str]) -> pd.DataFrame:
+    """Qrels of a few documents per topic."""
+    rows = [(qid, f"d{index}x", index % 3) for qid in qids for index in range(6)]
+    return pd.DataFrame(rows, columns=["qid", "docno", "label"])
+
+
+def test_describe_finds_nested_topics() -> None:
+    qids = join(number(106, 125), number(1, 9))
+    description = ma.describe(judge(qids))
+    (finding,) = description.findings.to_dict("records")
+    assert finding["severity"] == "note"
+    assert finding["finding"].startswith(
+        "152 topics look like 19 groups (106_1, 106_2, …); tests and intervals treat"
+    )
+    assert finding["remedy"] == r'cluster=r"(\d+)_.*"'
+    ast.parse(finding["remedy"])
+    assert finding["remedy"] in str(description)
+    assert ma.describe(judge(number(106, 200))).findings.empty
+
+
+def test_the_shell_names_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qids = join(number(106, 110), number(1, 9))
+    (tmp_path / "qrels.txt").write_text(
+        "".join(f"{qid} 0 d{index}x {index}\n" for qid in qids for index in range(3))
+    )
+    assert main(["describe", "--qrels", str(tmp_path / "qrels.txt")]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "32 topics look like 4 groups (106_1, 106_2, …)" in out
+    assert r"--cluster '(\d+)_.*'" in out
+
+
+def test_describe_finds_nested_topics_of_answers() -> None:
+    rows = [
+        (name, qid, (index + int(name)) % 4 > 0) for name in "12" for index, qid in enumerate(NESTED["padded"][0])
+    ]
+    judged = pd.DataFrame(rows, columns=["run_id", "qid", "faithful"])
+    findings = ma.describe(judged).findings
+    assert findings["finding"].str.startswith("28 topics look like 7 groups (T01:01, T01:02, …)").sum() == 1
