@@ -10,6 +10,8 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import ir_measures
@@ -941,6 +943,16 @@ _RANKER = ma.AspectRanker(Ridge(), aspects=BOTH)
     ("codes that are words", lambda: ma.orders.correctness(QRELS, {"q1": "yes", "q2": "no"}, {"yes": 1}, "label"), ["codes: expected a finite number", "'yes'"]),
     ("topics in a list", lambda: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", topics=["q1"], progress=False), ["topics: expected a DataFrame with a column qid", "['q1']"]),
     ("misnamed ids", lambda: ma.evaluate(_ONE_RUN, QRELS.rename(columns={"qid": "topic"}), "AP", progress=False), ["qrels: expected one column qid or query_id, got the columns topic, docno", "; rename it"]),
+    ("documents for qrels", lambda: ma.evaluate(_ONE_RUN, pd.DataFrame({"docno": ["d1"], "text": ["a"]}), "AP", progress=False), ["qrels: expected one column qid", "These are documents", "columns=['qid', 'docno', 'label', 'credibility']"]),
+    ("rows of documents for qrels", lambda: ma.evaluate(_ONE_RUN, [{"docno": "d1", "text": "a"}], "AP", progress=False), ["These are documents", "columns=['qid', 'docno', 'label', 'credibility']"]),
+    ("documents for qrels in PyTerrier", lambda: pt.Experiment([], pd.DataFrame({"qid": ["q1"], "query": ["a"]}), pd.DataFrame({"docno": ["d1"], "text": ["a"]}), ["map"]), ["These are documents"]),
+    ("a file of documents for qrels", lambda: ma.read_qrels(StringIO('{"_id": "d1", "text": "a"}\n{"_id": "d2", "text": "b"}')), ["These are documents"]),
+    ("topics for qrels", lambda: ma.describe(pd.DataFrame({"qid": ["q1"], "query": ["a"]})), ["expected one column docno", "These are topics"]),
+    ("weights in a list", lambda: CAM(weights=[0.5, 0.3, 0.2]), ["CAM: weights: expected a mapping of aspect names", "as in weights={'relevance': 0.5, 'credibility': 0.3, 'understandability': 0.2}"]),
+    ("weights in a tuple", lambda: DistanceOrder(BOTH, weights=(2, 1)), ["as in weights={'relevance': 2, 'credibility': 1}"]),
+    ("two files of qrels", lambda: ma.read_qrels("qrels/relevance.txt", "qrels/trust.txt"), ["read_qrels({'relevance': 'qrels/relevance.txt', 'trust': 'qrels/trust.txt'})"]),
+    ("paths of qrels", lambda: ma.read_qrels(Path("a.txt"), Path("b.txt")), ["read_qrels({'relevance': 'a.txt', 'b': 'b.txt'})"]),
+    ("the name of an aspect", lambda: ma.read_qrels("a.txt", "credibility"), ["expected a list of names", "write aspects=['credibility']"]),
     ("both names of an id", lambda: ma.evaluate(_ONE_RUN, QRELS.assign(query_id="q1"), "AP", progress=False), ["qrels: expected one column qid or query_id, got qid and query_id; drop one"]),
     ("misnamed criteria", lambda: ma.from_long(QRELS.rename(columns={"label": "aspect", "credibility": "value"})), ["expected a column criterion, got the columns qid, docno, aspect, value; rename one, or pass its name as criterion="]),
     ("texts in a list", lambda: ma.with_readability(QRELS, ["text"]), ["docs: expected a DataFrame with columns docno and text, got ['text']"]),

@@ -34,6 +34,7 @@ FILES = {
     "table.csv": "name,AP\n",
     "broken.json": "{relevance: 2}",
     "other.txt": "x9 0 d00 1\n",
+    "documents.jsonl": '{"docno": "d00", "text": "a"}\n{"docno": "d01", "text": "b"}\n',
 }
 
 EVALUATE = ("evaluate", "-m", "AP")
@@ -56,6 +57,7 @@ MISTAKES = [
     ("evaluate -m AP --qrels relevance.txt credibility.txt", "looks like qrels, not a run: write --qrels ASPECT"),
     ("evaluate -m AP --qrels headed.qrels runs", "if this is a header, delete the line: TREC files have none"),
     ("evaluate -m AP --qrels comma.qrels runs", "got '1,5'"),
+    ("evaluate -m AP --qrels documents.jsonl runs", "These are documents: qrels have one row per judged document"),
     ("evaluate -m AP --qrels comma.qrels runs", "write decimals with a point, not with a comma"),
     ("evaluate --qrels relevance.txt --suite touche-2021 runs", "or a further --qrels ASPECT=FILE"),
     # runs

@@ -16,6 +16,7 @@ from ..errors import MultiAspectError, choices, parameter, refuse_none, refuse_s
 from ..evaluation.long_frames import (
     KEYS,
     check_filled,
+    find_labels,
     measures_by_label,
     read_long_frame,
     warn_of_unknown_labels,
@@ -123,7 +124,8 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
         return perquery, {}
     if isinstance(measures, Mapping):
         words, parsed = read_directions(measures)
-        by_label = {str(label): words.get(label) or parsed[label] for label in measures}
+        labels = find_labels(perquery, measures)
+        by_label = {label: words.get(name) or parsed[name] for label, name in zip(labels, measures, strict=True)}
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
@@ -131,8 +133,11 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
             f"{shown(measures)}"
         )
     refuse_none(measures, "measure of the frame", "measures")
-    by_label = {str(measure): measure for measure in measures if not isinstance(measure, str)}
-    return rows_of_measures(perquery, list(dict.fromkeys(map(str, measures)))), by_label
+    labels = find_labels(perquery, measures)
+    by_label = {
+        label: measure for label, measure in zip(labels, measures, strict=True) if not isinstance(measure, str)
+    }
+    return rows_of_measures(perquery, list(dict.fromkeys(labels))), by_label
 
 
 @dataclass(frozen=True)

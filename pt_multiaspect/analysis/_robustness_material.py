@@ -12,7 +12,7 @@ from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown
 from ..evaluation import evaluate
-from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
+from ..evaluation.long_frames import find_labels, labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.declared import default_measures
@@ -51,7 +51,7 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
         measure = [str(perquery["measure"].iloc[0])] if len(perquery) else []
     chosen = measure if isinstance(measure, Mapping | list) else [measure]
     _, given = select_measures(perquery, chosen)
-    label = _one([*map(str, chosen)])
+    label = _one(find_labels(perquery, chosen))
     _, declared = select_measures(perquery, variants) if isinstance(variants, Mapping) else (None, {})
     known = {**measures_by_label(perquery), **declared, **given}
     without_directions = {key: None if isinstance(found, Direction) else found for key, found in known.items()}
@@ -63,7 +63,7 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
         variants = []
     elif isinstance(variants, str):
         variants = [variants]
-    others = [str(variant) for variant in variants]
+    others = find_labels(perquery, variants)
     refuse_unknown(others, known, "measures of the frame", "variants")
     others = [other for other in others if other != label]
     return _material(perquery, known, label, aspects, others)

@@ -14,7 +14,7 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import proportion
 from ..errors import choices, number_of, refuse_single, refuse_unknown
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.long_frames import find_label, read_long_frame
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..views import Block, Column, Sentence, View, percent
@@ -225,7 +225,7 @@ def multiverse(
     read = read_oriented(frame, measures, "multiverse")
     labels = list(map(str, read.labels))
     refuse_single(labels, "variants")
-    chosen = labels[0] if reference is None else str(reference)
+    chosen = labels[0] if reference is None else find_label(read.known, reference)
     refuse_unknown([chosen], labels, "variants", "reference")
     in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(read.names, in_order, baseline)

@@ -14,7 +14,7 @@ from .._typing import Floats
 from .._validation import choice, count, proportion, real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, number_of, refuse_unknown
-from ..evaluation.long_frames import read_long_frame
+from ..evaluation.long_frames import find_label, read_long_frame
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
 from ..kernels.mean_errors import variance
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
@@ -238,11 +238,11 @@ def _wanted_differences(difference: object, labels: list[str]) -> dict[str, floa
         return None
     if not isinstance(difference, Mapping):
         return dict.fromkeys(labels, real("difference", low=0, open_low=True)(difference))
-    refuse_unknown(difference, labels, "measures", "difference")
-    refuse_unknown(labels, difference, "one difference per measure", "difference")
-    return {
-        label: real(f"difference: {label}", low=0, open_low=True)(number) for label, number in difference.items()
-    }
+    known = dict.fromkeys(labels)
+    by_label = {find_label(known, name): number for name, number in difference.items()}
+    refuse_unknown(by_label, labels, "measures", "difference")
+    refuse_unknown(labels, by_label, "one difference per measure", "difference")
+    return {label: real(f"difference: {label}", low=0, open_low=True)(number) for label, number in by_label.items()}
 
 
 @dataclass(frozen=True, repr=False)

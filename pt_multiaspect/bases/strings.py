@@ -132,6 +132,8 @@ def _read(text: str, node: ast.expr) -> Measure:
     keywords: list[ast.keyword] = []
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         cutoff, node = node.right, node.left
+        if isinstance(cutoff, ast.Call):
+            raise _inner_cutoff_error(node, cutoff)
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
             raise _malformed_error(text, "parameters must be given by name")
@@ -151,6 +153,15 @@ def _read(text: str, node: ast.expr) -> Measure:
             )
         params[name] = _literal(prefix, value)
     return check_params(measure(**params))
+
+
+def _inner_cutoff_error(name: ast.expr, call: ast.Call) -> MultiAspectError:
+    """Return the error of a measure whose cutoff is before its parameters, as in ``TOMA@5(gate='relevance')``."""
+    cutoff = _source_text(call.func)
+    parameters = _source_text(ast.Call(name, call.args, call.keywords))
+    written = cut(with_quotes(f"{parameters}@{cutoff}"))
+    given = cut(f"{_source_text(name)}@{cutoff}(…)")
+    return MultiAspectError(f"{given}: a cutoff is written after the parameters; write {written}")
 
 
 def _literal(prefix: str, node: ast.expr) -> Any:

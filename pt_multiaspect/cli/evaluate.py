@@ -19,7 +19,7 @@ from ..description.figures import run_figures
 from ..description.scales import read_judged
 from ..errors import MultiAspectError, errors_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.long_frames import measures_by_label
+from ..evaluation.long_frames import find_label, measures_by_label
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import format_values
@@ -106,6 +106,7 @@ def evaluate(
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:
+        sort = sort if sort == "name" else find_label(inputs.measures, sort)
         refuse_unknown([sort], ["name", *labels], "name or one of the measures", "--sort")
     values = inputs.evaluate()
     if inputs.values["human"]:

@@ -28,7 +28,7 @@ from ..errors import (
     shown,
 )
 from ..evaluation import read_values
-from ..evaluation.long_frames import measures_by_label
+from ..evaluation.long_frames import find_label, measures_by_label
 from ..evaluation.topic_groups import read_topic_names
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.declared import with_aspects
@@ -39,7 +39,7 @@ from ..orders import correctness
 from ..orders.tracks import TRACK_ANSWERS
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, requires_aspects
-from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument
+from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument, looks_like_measure
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -192,6 +192,8 @@ def _name_and_path(item: str) -> tuple[str | None, str]:
     name, separator, path = item.partition("=")
     if not separator or os.path.exists(os.path.expanduser(item)):
         return None, item
+    if not os.path.exists(os.path.expanduser(path)) and looks_like_measure(item):
+        raise MultiAspectError(explain_argument(item) or f"no such file: {item}")
     if not (name and path):
         raise MultiAspectError(f"expected a run, or NAME=RUN, got {item!r}")
     return name, path
@@ -280,9 +282,12 @@ def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] |
     known = measures_by_label(values)
     meanings: dict[str, str] = {}
     for text in texts:
-        labels = [label for label in known if text.startswith(f"{label}=") and text not in known]
-        label = max(labels, key=len, default=text)
-        meanings[label] = text[len(label) + 1 :]
+        aliases = [label for label in known if text.startswith(f"{label}=") and text not in known]
+        if aliases:
+            alias = max(aliases, key=len)
+            meanings[alias] = text[len(alias) + 1 :]
+        else:
+            meanings[find_label(known, text)] = ""
     if not any(meanings.values()):
         return list(meanings) or None
     refuse_unknown(meanings, known, "measures of the file", "-m")
@@ -322,8 +327,15 @@ def read_measures(
         If an aspect of the qrels is not declared, or a measure of ir-measures cannot use the declared scale.
     """
     chosen = None if requested.suite is None else _suite(requested, aspects)
-    suite_labels = () if chosen is None else [text for text in requested.texts if text in chosen]
-    texts = [text for text in requested.texts if text not in suite_labels]
+    suite_labels: list[str] = []
+    texts: list[str] = []
+    spellings = dict.fromkeys(chosen or ())
+    for text in requested.texts:
+        label = find_label(spellings, text)
+        if label in spellings:
+            suite_labels.append(label)
+        else:
+            texts.append(text)
     measures: dict[str, ir_measures.Measure] = {}
     if texts:
         measures = with_aspects(parse_list(texts), aspects, judged_aspects(qrels), "--aspects")

@@ -234,9 +234,17 @@ def explain_argument(argument: str) -> str:
     return f"no such file: {argument}, which is a measure; write it after -m, as in -m AP {argument}"
 
 
+def _names_aspects(argument: str) -> bool:
+    """Return whether an argument is ASPECT=FILE, and not a measure that contains an equals sign."""
+    _, separator, path = argument.partition("=")
+    if not separator:
+        return False
+    return os.path.exists(os.path.expanduser(path)) or not looks_like_measure(argument)
+
+
 #: Options with several values, and functions that tell whether an argument is a further value.
 _SEVERAL: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys((_QRELS, _HUMAN), lambda arg: "=" in arg),
+    **dict.fromkeys((_QRELS, _HUMAN), _names_aspects),
     **dict.fromkeys(("-m", "--measure"), looks_like_measure),
 }
 

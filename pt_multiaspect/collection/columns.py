@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
-from ..errors import SWAPPED, MultiAspectError, choices, refuse_repeated, tally, warn_once
+from ..errors import SWAPPED, MultiAspectError, choices, in_shell, refuse_repeated, tally, warn_once
 
 QUERY_COLUMNS = ("qid", "query_id")
 
@@ -50,6 +50,10 @@ LABELLED_TOPICS = (
 
 #: A generated answer, and gold answers, in frames of pyterrier_rag and FlashRAG.
 _GENERATED, _GOLD = "qanswer", ("gold_answer", "gold_answers", "golden_answers")
+
+#: Ids of documents in collections, and columns with their text.
+_DOCUMENT_IDS = (*DOCUMENT_COLUMNS, "docid", "_id", "id")
+_CONTENTS = ("text", "title", "body", "contents", "html", "url")
 
 #: Columns that cannot be aspects: they identify a judgment, or contain answers.
 NOT_ASPECTS = (
@@ -102,6 +106,8 @@ def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -
         got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
         is_swapped = what == "a run" and beir_columns(frame.columns) is not None
         remedy = f". {SWAPPED}" if is_swapped else answers_remedy(frame.columns)
+        if candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS) and what not in ("a run", "docs"):
+            remedy = remedy or documents_remedy(frame.columns)
         remedy = remedy or ("; drop one" if present else "; rename it")
         raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}")
 
@@ -186,6 +192,23 @@ def answers_remedy(columns: Collection[Hashable]) -> str:
                 "qrels.merge(answers, on='qid', how='left')"
             )
     return ""
+
+
+def documents_remedy(columns: Collection[Hashable]) -> str:
+    """Return the form of qrels if documents or topics were given instead; nothing for other columns."""
+    has_query = not {*QUERY_COLUMNS}.isdisjoint(columns)
+    has_document = not {*_DOCUMENT_IDS}.isdisjoint(columns)
+    if has_document and not has_query and not {*_CONTENTS}.isdisjoint(columns):
+        kind = "documents"
+    elif has_query and not has_document and "query" in columns:
+        kind = "topics"
+    else:
+        return ""
+    form = "one row per judged document of a topic, as in "
+    if in_shell():
+        return f". These are {kind}: qrels have {form}'q1 0 d1 2' (topic, 0, document, label); one file per aspect"
+    example = "pd.DataFrame([['q1', 'd1', 2, 1]], columns=['qid', 'docno', 'label', 'credibility'])"
+    return f". These are {kind}: qrels have {form}{example}"
 
 
 def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown
-from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, rename_beir_columns
+from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, documents_remedy, rename_beir_columns
 from .frames import is_frame, refuse_splits, to_pandas
 
 #: The maximum number of keys that are read as the aspects of a document; more are the documents of a query.
@@ -48,8 +48,9 @@ def _read_qrels(qrels: object) -> tuple[pd.DataFrame, bool]:
                 "qrels: expected an iterable of namedtuples with the same fields, got data frames, or pairs, as of "
                 f"runs. {SWAPPED}"
             )
+        remedy = documents_remedy(rows[0]) if isinstance(rows[0], Mapping) else ""
         raise MultiAspectError(
-            f"qrels: expected an iterable of namedtuples with the same fields, got {describe_row(rows[0])}"
+            f"qrels: expected an iterable of namedtuples with the same fields, got {describe_row(rows[0])}{remedy}"
         )
     raise MultiAspectError(
         "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, got "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
+from ..bases.strings import with_quotes
 from ..collection.columns import check_distinct_columns
 from ..collection.frames import as_pandas, is_frame, to_pandas
 from ..errors import MultiAspectError, choices, cut, in_shell, number_of, parameter, tally, warn_once
@@ -179,7 +180,8 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
     """
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
-        labelled = parse_all(measures)
+        written = dict.fromkeys(labels)
+        labelled = {find_label(written, name): measure for name, measure in parse_all(measures).items()}
         check_labels(labels, labelled)
         return {label: labelled[label] for label in labels}
     written = read_record(perquery)
@@ -247,6 +249,42 @@ def find_measure(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
     members = find_measures(str(text))
     return members[0] if len(members) == 1 else None
+
+
+def find_labels(perquery: pd.DataFrame, measures: Iterable[object]) -> list[str]:
+    """Return the label in a frame of each measure; see `find_label`."""
+    texts = [str(measure) for measure in measures]
+    if not isinstance(perquery, pd.DataFrame) or list(perquery.columns).count("measure") != 1:
+        return texts
+    if {*texts} <= {*map(str, perquery["measure"].unique())}:
+        return texts
+    known = measures_by_label(perquery)
+    return [find_label(known, measure) for measure in measures]
+
+
+def find_label(known: Mapping[str, ir_measures.Measure | None], measure: object) -> str:
+    """Return the label in a frame of a measure given as an object or by a name, which is compared as a measure.
+
+    Parameters
+    ----------
+    known : mapping of str to Measure or None
+        The measures of the frame by label; None if unknown.
+    measure : measure or str
+        A label, or a measure in any spelling, also without quotes, such as ``CAM(base=AP)``.
+
+    Returns
+    -------
+    str
+        The label; the text of `measure` if no label, or several, refer to this measure.
+    """
+    text = str(measure)
+    if text in known:
+        return text
+    meant = find_measures(measure) or find_measures(with_quotes(text))
+    if len(meant) != 1:
+        return text
+    matching = [label for label, recorded in known.items() if meant[0] in (recorded, find_measure(label))]
+    return matching[0] if len(matching) == 1 else text
 
 
 def is_combined(measure: object) -> bool:

@@ -15,7 +15,7 @@ from ..bases.base import is_measure
 from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown, silence_warnings, warn_once
 from ..evaluation import evaluate
-from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.long_frames import find_labels, read_long_frame
 from ..explanation_view import Explanation, detail_columns, gain_name
 from ..integration.parsing import MeasureLike, as_measure, parse_one
 from ..io.pipelines import select_topics
@@ -264,15 +264,9 @@ def _measure_label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
     labels = [str(label) for label in perquery["measure"].unique()]
     if measure is None and len(labels) == 1:
         return labels[0]
-    matching = [
-        label for label, known in measures_by_label(perquery).items() if measure is not None and known == measure
-    ]
-    if str(measure) not in labels and len(matching) == 1:
-        return matching[0]
-    refuse_unknown(
-        [measure if measure is None else str(measure)], labels, "one of the measures of the frame", "measure"
-    )
-    return str(measure)
+    label = None if measure is None else find_labels(perquery, [measure])[0]
+    refuse_unknown([label], labels, "one of the measures of the frame", "measure")
+    return str(label)
 
 
 def _run_values(measure_rows: pd.DataFrame, name: str, label: str) -> pd.Series[float]:

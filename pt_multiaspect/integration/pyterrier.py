@@ -17,7 +17,7 @@ import pandas as pd
 import pt_multiaspect_pyterrier
 from pt_multiaspect_pyterrier import Call
 
-from ..collection.columns import LABELLED_TOPICS
+from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, QUERY_COLUMNS, check_id_column, documents_remedy
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import ALL
 from .aggregators import lower_is_better
@@ -76,6 +76,10 @@ def experiment(call: Call) -> Any:
     """
     arguments = call.arguments
     measures = _by_column(arguments["eval_metrics"])
+    qrels = arguments.get("qrels")
+    if isinstance(qrels, pd.DataFrame) and documents_remedy(qrels.columns):
+        check_id_column(qrels, QUERY_COLUMNS, "qrels")
+        check_id_column(qrels, DOCUMENT_COLUMNS, "qrels")
     lower = [column for column, measure in measures.items() if lower_is_better(measure)]
     if arguments.get("baseline") is not None:
         _warn_of_lower(

@@ -16,7 +16,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection import Run
-from ..collection.columns import beir_columns
+from ..collection.columns import beir_columns, documents_remedy
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, shown, warn_of_run
 from ..strings.texts import Texts
 from .file_contents import Text, read_head
@@ -141,9 +141,13 @@ def read_json_judgments(text: Text) -> pd.DataFrame:
     if _BEIR_LINE.match(text.data) and (columns := beir_columns(values[0][1])) is not None:
         return _beir_lines(text.name, values, (*columns, "score"))
     if len(values) != 1:
+        first = values[0][1]
+        remedy = documents_remedy(first) if isinstance(first, Mapping) else ""
+        remedy = remedy or (
+            "; judged answers in JSON Lines are read by the functions of answers, and by 'pt-multiaspect answers'"
+        )
         raise MultiAspectError(
-            f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}; judged answers in JSON "
-            "Lines are read by the functions of answers, and by 'pt-multiaspect answers'"
+            f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}{remedy}"
         )
     return json_table(text.name, values[0][1], "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
 

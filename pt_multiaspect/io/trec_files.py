@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -111,10 +114,13 @@ def read_qrels(
             _check_files([_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)])
         frames = [frame for _, frame in files]
     elif isinstance(source, list | tuple):
-        raise MultiAspectError(
-            "qrels: expected a file, or a mapping of aspects to files, got several files: name the aspect of each, "
-            "read_qrels({'relevance': 'qrels.txt', 'credibility': 'credibility.txt'})"
-        )
+        raise _several_files_error({"relevance": "qrels.txt", "credibility": "credibility.txt"})
+    elif isinstance(source, str | Path) and _may_be_file(aspects):
+        second = str(aspects)
+        name = re.split(r"\W", Path(second).name)[0]
+        if name in ("", "relevance"):
+            name = "credibility"
+        raise _several_files_error({"relevance": str(source), name: second})
     else:
         columns = _label_columns(["relevance"] if aspects is None else aspects)
         frames = [_read_labels(source, columns, as_it_is=aspects is None)[1]]
@@ -376,7 +382,8 @@ _RANKING = LineFormat(
 def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     """Return the column of each aspect; raise an error if a name is invalid."""
     if isinstance(aspects, str) or not isinstance(aspects, Iterable):
-        raise MultiAspectError(f"aspects: expected a list of names, got {shown(aspects)}")
+        example = f"; write aspects=[{aspects!r}]" if isinstance(aspects, str) else ""
+        raise MultiAspectError(f"aspects: expected a list of names, got {shown(aspects)}{example}")
     columns: dict[str, str] = {}
     for aspect in aspects:
         if not isinstance(aspect, str) or not aspect.strip():
@@ -395,6 +402,21 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
         columns[aspect] = column
     refuse_none(columns, "name, such as 'relevance'", "aspects")
     return columns
+
+
+def _may_be_file(aspects: object) -> bool:
+    """Return whether the second argument of `read_qrels` is a file rather than the name of an aspect."""
+    if isinstance(aspects, str):
+        return os.path.exists(aspects) or Path(aspects).suffix != "" or "/" in aspects
+    return isinstance(aspects, Path)
+
+
+def _several_files_error(named: Mapping[str, str]) -> MultiAspectError:
+    """Return the error for files without the names of their aspects, which shows a mapping of names to files."""
+    return MultiAspectError(
+        "qrels: expected a file, or a mapping of aspects to files, got several files: name the aspect of each, "
+        f"read_qrels({named})"
+    )
 
 
 #: Minimum fraction of common pairs; with fewer, two files are unlikely to judge the same pool.

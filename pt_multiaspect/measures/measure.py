@@ -108,6 +108,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         for name, param in self.SUPPORTED_PARAMS.items():
             if name in params:
                 with errors_of(self.NAME):
+                    self._refuse_inner_cutoff(params, name, param.choices)
                     value = param.parse(params[name])
                 if value != param.default:
                     canonical[name] = value
@@ -118,6 +119,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         try:
             self._check()
             if self.spec is not None:
+                self._refuse_inner_cutoffs(tuple(self.spec))
                 self._check_names(tuple(self.spec))
         except MultiAspectError as error:
             raise self._prefix_error(error) from None
@@ -144,6 +146,24 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             raise MultiAspectError(
                 f"{choices(undefined)} is defined for rankings, but the criteria of an answer are combined as they "
                 "are; omit it"
+            )
+
+    def _refuse_inner_cutoffs(self, names: Sequence[str]) -> None:
+        """Raise an error if a parameter is the name of an aspect and a cutoff, as in ``gate='relevance@5'``."""
+        for param in self.params:
+            self._refuse_inner_cutoff(self.params, param, names)
+
+    def _refuse_inner_cutoff(self, params: Mapping[str, Any], param: str, names: Sequence[str]) -> None:
+        """Raise an error if a parameter is one of `names` and a cutoff, which says where the cutoff goes."""
+        value = params[param]
+        if not isinstance(value, str) or value in names or "cutoff" not in self.SUPPORTED_PARAMS:
+            return
+        name, _, cutoff = value.rpartition("@")
+        if name in names and cutoff.isdecimal():
+            others = ", …" if params.keys() - {param, "aspects"} else ""
+            raise MultiAspectError(
+                f"{param}: got {value!r}, but a cutoff is written after the parameters; write "
+                f"{self.NAME}({param}={name!r}{others})@{cutoff}"
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -290,6 +310,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspects that this measure evaluates, after checking that they match its parameters."""
+        self._refuse_inner_cutoffs(judgments.label_names)
         views = judgments.views(self.spec)
         self._check_names([view.name for view in views])
         return views

@@ -96,6 +96,7 @@ class _On(BasedMeasure):
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspect that the measure evaluates."""
+        self._refuse_inner_cutoffs(judgments.label_names)
         return (judgments.view(self["aspect"], self["aspects"]),)
 
     def depends_on(self, view: AspectView) -> bool:

@@ -28,12 +28,22 @@ Grades = Ints
 """Grade indices of shape (n_documents, n_aspects). 0 is the lowest grade."""
 
 
+#: Aspects in the example of an error.
+_EXAMPLES = ("relevance", "credibility", "understandability")
+
+
 def check_weights(weights: object) -> dict[str, float] | None:
     """Validate weights and return them as floats, sorted by aspect name."""
     if weights is None:
         return None
     if not isinstance(weights, Mapping) or not weights:
-        raise MultiAspectError(f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}")
+        numbers = list(weights) if isinstance(weights, list | tuple | np.ndarray) else [2, 1]
+        named = ", ".join(f"'{name}': {weight}" for name, weight in zip(_EXAMPLES, numbers, strict=False))
+        more = ", …" if len(numbers) > len(_EXAMPLES) else ""
+        raise MultiAspectError(
+            f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}; name the aspect of "
+            f"each, as in weights={{{named}{more}}}"
+        )
     named = [(aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()]
     checked = dict(sorted(named))
     if len(checked) < len(named):

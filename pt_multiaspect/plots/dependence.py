@@ -12,6 +12,7 @@ from .._typing import Bools
 from ..analysis.missing_labels import MissingLabels
 from ..analysis.multiverse import Multiverse
 from ..errors import refuse_unknown
+from ..evaluation.long_frames import find_label
 from . import style
 from .labels import add_legend, add_legend_above
 
@@ -193,7 +194,7 @@ def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Ax
     """
     style.check_result(result, MissingLabels, "missing_labels")
     labels = result.runs["measure"].unique().tolist()
-    chosen = labels[0] if measure is None else str(measure)
+    chosen = labels[0] if measure is None else find_label(dict.fromkeys(labels), measure)
     refuse_unknown([chosen], labels, "measures of the result", "measure")
     rows = result.runs[result.runs["measure"] == chosen].sort_values("value", ascending=False, kind="stable")
     ax = style.axes_or_new(ax, 7.2, 1.2 + 0.3 * len(rows), grid="x")

@@ -18,6 +18,7 @@ from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
 from ..evaluation import aggregate, interval_columns
+from ..evaluation.long_frames import find_labels
 from ..kernels.pareto import is_on_front
 from . import style
 from .labels import add_legend_above, annotate
@@ -265,8 +266,9 @@ def _two_measures(
     perquery: pd.DataFrame, x: Measure | str, y: Measure | str, measures: Mapping[str, Measure | str] | None
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
     """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
-    pair = (str(x), str(y))
-    by_label = {str(measure): measure for measure in (x, y) if not isinstance(measure, str)}
+    x_label, y_label = find_labels(perquery, [x, y])
+    pair = (x_label, y_label)
+    by_label = {label: measure for label, measure in zip(pair, (x, y), strict=True) if not isinstance(measure, str)}
     if measures is not None:
         by_label.update(select_measures(perquery, measures)[1])
     perquery = rows_of_measures(perquery, list(pair))

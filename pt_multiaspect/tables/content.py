@@ -19,7 +19,7 @@ from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_unknown
 from ..evaluation import interval_columns
-from ..evaluation.long_frames import check_labels, labels_of_answers, measures_by_label
+from ..evaluation.long_frames import check_labels, find_label, labels_of_answers, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_is_better
 from ..integration.parsing import find_measures, short_label
 from ..measures.definitions import sentence
@@ -163,7 +163,8 @@ def decimals_by_label(
 ) -> dict[str, int]:
     """Return the number of decimals of each measure; by default, sums of counts have none."""
     labels = [head.label for head in heads]
-    by_label, default = (decimals, 3) if isinstance(decimals, Mapping) else ({}, decimals)
+    named, default = (decimals, 3) if isinstance(decimals, Mapping) else ({}, decimals)
+    by_label = {find_label(known, name): number for name, number in named.items()}
     refuse_unknown(by_label, labels, "measures", "decimals")
     for number in (default, *by_label.values()):
         if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:
