@@ -180,8 +180,8 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
     """
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
-        written = dict.fromkeys(labels)
-        labelled = {find_label(written, name): measure for name, measure in parse_all(measures).items()}
+        spellings = dict.fromkeys(labels)
+        labelled = {find_label(spellings, name): measure for name, measure in parse_all(measures).items()}
         check_labels(labels, labelled)
         return {label: labelled[label] for label in labels}
     written = read_record(perquery)

@@ -38,11 +38,11 @@ def check_weights(weights: object) -> dict[str, float] | None:
         return None
     if not isinstance(weights, Mapping) or not weights:
         numbers = list(weights) if isinstance(weights, list | tuple | np.ndarray) else [2, 1]
-        named = ", ".join(f"'{name}': {weight}" for name, weight in zip(_EXAMPLES, numbers, strict=False))
+        example = ", ".join(f"'{name}': {weight}" for name, weight in zip(_EXAMPLES, numbers, strict=False))
         more = ", …" if len(numbers) > len(_EXAMPLES) else ""
         raise MultiAspectError(
             f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}; name the aspect of "
-            f"each, as in weights={{{named}{more}}}"
+            f"each, as in weights={{{example}{more}}}"
         )
     named = [(aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()]
     checked = dict(sorted(named))
