@@ -17,7 +17,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, number_of
 from ..integration.parsing import MeasureLike
 from .arrays import label_frame
-from .queries import require_queries
+from .queries import find_documents, require_queries
 from .rows import EvaluatedMeasure, LabelledRows, warn_of_single_rows
 
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
@@ -30,7 +30,7 @@ class LibraryMetric:
     ----------
     library : {'lightgbm', 'xgboost', 'catboost'}
         The library.
-    measure : Measure
+    evaluated : EvaluatedMeasure
         The measure.
     sets : sequence of LabelledRows
         The evaluation sets in the order of the library, or the rows of ``lgb.cv``.
@@ -42,10 +42,16 @@ class LibraryMetric:
     no_jit = True
 
     def __init__(
-        self, library: str, measure: Any, sets: Sequence[LabelledRows], columns: Sequence[pd.DataFrame]
+        self,
+        library: str,
+        evaluated: EvaluatedMeasure,
+        sets: Sequence[LabelledRows],
+        columns: Sequence[pd.DataFrame],
     ) -> None:
         self._library = library
-        self._measure = measure
+        # The sets have the same columns, so that the measure is the same on all; each is checked.
+        measure = [evaluated.bind(rows) for rows in sets][-1]
+        self._measure, self._source = measure, evaluated.measure
         self._sets = list(sets)
         self._columns = list(columns)
         # XGBoost splits its logs at colons, and LightGBM < 4.6 splits names at blanks.
@@ -223,7 +229,7 @@ class LibraryMetric:
 
     def _record(self, scores: Any, rows: LabelledRows, key: tuple[int, bytes, int]) -> float:
         """Return the value for predictions, and add it to the history."""
-        value = rows.evaluate(self._measure, rows.rankings(scores))
+        value = rows.evaluate(self._measure, rows.rankings(scores), self._source)
         if key not in self._values:
             self._values[key] = []
             self.history.append(self._values[key])
@@ -366,9 +372,10 @@ def metric_for(
     """
     choice("library", *LIBRARIES)(library)
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
-    rows = evaluated.rows(y, require_queries("metric_for", y, None, qid))
+    queries = require_queries("metric_for", y, None, qid)
+    rows = evaluated.rows(y, queries, find_documents(y=y, qid=qid))
     warn_of_single_rows(rows.judgments, "metric_for")
     columns = rows.frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
     others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
     names = [name for name in columns if name not in others and is_numeric(columns[name])]
-    return LibraryMetric(library, evaluated.bind(rows), [rows], [columns[names]])
+    return LibraryMetric(library, evaluated, [rows], [columns[names]])

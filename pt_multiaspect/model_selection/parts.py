@@ -17,7 +17,7 @@ from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import Measure
 from .arrays import weight_per_query
 from .boosters import LIBRARY_OPTIONS, OFFSETS, boosting_library, query_parameter
-from .queries import ADD_QID, document_ids
+from .queries import ADD_QID, find_documents
 from .rows import LabelledRows, check_known
 
 
@@ -164,7 +164,7 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
                 f"got {choices(part.labels.columns)}"
             )
     frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
-    documents = [document_ids(part.labels) for part in parts]
+    documents = [find_documents(y=part.labels) for part in parts]
     if any(docnos is not None for docnos in documents):
         filled: list[Any] = []
         for part, docnos in zip(parts, documents, strict=True):

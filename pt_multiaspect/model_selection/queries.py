@@ -114,10 +114,13 @@ def _is_rearranged(index: object, other: object) -> bool:
     return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
 
 
-def document_ids(source: object) -> Objects | None:
-    """Return the index level or column docno of a pandas object or frame, as strings."""
-    values = _level_or_column(as_pandas(source), *DOCUMENT_COLUMNS)
-    return None if values is None else identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), "y")
+def find_documents(**sources: object) -> Objects | None:
+    """Return the document of each row: the index level or column docno (doc_id) of the first object with one."""
+    for name, rows in sources.items():
+        values = _level_or_column(as_pandas(rows), *DOCUMENT_COLUMNS)
+        if values is not None:
+            return identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), name)
+    return None
 
 
 def _level_or_column(rows: object, *names: str) -> NDArray[Any] | None:

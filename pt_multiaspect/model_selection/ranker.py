@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import proportion
 from ..aspects import Aspects, parse_aspects
+from ..collection.columns import DOCUMENT_COLUMNS
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, warn, warn_once
 from ..measures import TOMA, Measure
@@ -47,7 +48,7 @@ from .parts import (
     values_of_rows,
     warn_of_shared_queries,
 )
-from .queries import ADD_QID, find_queries, query_codes, rows_per_query
+from .queries import ADD_QID, find_documents, find_queries, query_codes, rows_per_query
 from .rows import EvaluatedMeasure, LabelledRows, warn_if_constant, with_scales
 from .scorer import RankingScorer
 
@@ -238,8 +239,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             pandas.
         y : array-like or data frame of shape (n_rows, n_aspects)
             One column of labels per aspect. Several columns of an array are named by `aspects`, a single one by the
-            aspect of the target. If there is a docno (index level or column), rows of a pair may be repeated, as by
-            oversampling, but must have equal labels.
+            aspect of the target. If y or X has a docno (index level or column), rows of a pair may be repeated, as
+            by oversampling, but must have equal labels.
         qid : array-like of shape (n_rows,), optional
             The query of each row, in any order.
         sample_weight : array-like of shape (n_rows,), optional
@@ -358,10 +359,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Fit the last step, which is evaluated on sets, and keep the values of the measure."""
         last = last_step(self.estimator_)
-        # The sets have the same columns, so that the measure is the same on all; each is checked.
-        measures = [evaluated.bind(rows) for rows in labelled]
         library = str(boosting_library(last))
-        metric = LibraryMetric(library, measures[-1], labelled, [rows.frame for rows in labelled])
+        metric = LibraryMetric(library, evaluated, labelled, [rows.frame for rows in labelled])
         self.best_iteration_ = fit_with_evaluation(last, X, label, passed, sets, metric)
         self.evals_result_ = {
             f"valid_{index}": {str(evaluated.measure): values} for index, values in enumerate(metric.history)
@@ -398,6 +397,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
         if queries is not None:
             query, qids = query_codes(check_length(queries, len(frame), f"{what}qid"))
+            documents = find_documents(y=y, X=X, qid=qid)
+            if documents is not None:
+                frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
             return Part(features, frame, query, qids, values)
         if query_parameter(self.estimator_) is not None:
             cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"

@@ -18,7 +18,10 @@ from ..errors import MultiAspectError, number_of, tally
 from ..kernels.hits import positions
 from ..measures import Measure
 from ..strings.order import inverse_permutation
-from ..strings.texts import Texts
+from ..strings.texts import Texts, Words, mix_bits
+
+#: The seed of the random order of tied rows without names.
+_SEED = np.uint64(1)
 
 
 class RowJudgments(Judgments):
@@ -76,9 +79,24 @@ class RowJudgments(Judgments):
         return values[self._first]
 
     @cached_property
-    def tie_keys(self) -> Ints:
-        """The position of each judged pair in a fixed random order, which breaks ties."""
-        return np.random.default_rng(0).permutation(len(self))
+    def docno_positions(self) -> Ints:
+        """The position of each judged pair in the order by docno, descending."""
+        one_group = np.zeros(len(self), dtype=np.intp)
+        order = Texts.from_strings(self.docnos).descending_order(one_group)
+        return inverse_permutation(order)
+
+    def label_keys(self, measure: Measure) -> Words:
+        """Return a random number per judged pair, from its query and its labels for a measure alone."""
+        return self.compute_once(("label keys", measure), lambda: self._hash_labels(measure))
+
+    def _hash_labels(self, measure: Measure) -> Words:
+        query_keys = mix_bits(Texts.from_strings(self.qids).hashes() + _SEED)
+        keys = query_keys[self.pool_query]
+        for view in sorted(measure.views(self), key=lambda view: view.name):
+            labels = view.label + 0.0  # -0 and 0 are equal
+            labels[~view.known] = np.nan  # in one form
+            keys = mix_bits(keys ^ mix_bits(labels.view(np.uint64)))
+        return keys
 
     @cached_property
     def rank(self) -> Ints:

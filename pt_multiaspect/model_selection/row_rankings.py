@@ -12,16 +12,17 @@ from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from ..collection import Judgments, Rankings, Run
 from ..kernels.forms import Linear
-from ..kernels.hits import Hits
+from ..kernels.hits import Hits, positions
+from ..measures import Measure
 from ..strings.order import inverse_permutation
-from ..strings.texts import Texts
+from ..strings.texts import Texts, Words, mix_bits
 from .row_judgments import Pool, RowJudgments
 
 
 class RowRankings(Rankings):
     """The rankings of all rows by their predictions, compared as 64-bit floats.
 
-    Tied rows are in a fixed random order, which does not depend on labels.
+    Tied rows are in the order of the rows: measures evaluate `expectation`, or the result of `break_ties`.
 
     Parameters
     ----------
@@ -37,34 +38,53 @@ class RowRankings(Rankings):
     _is_expectation = False
 
     def __init__(self, rows: RowJudgments, scores: Floats, pool: Pool | None = None) -> None:
-        self.rows = rows
+        self.rows, self._pool = rows, pool
         scores = rows.pair_values(scores) + 0.0  # -0 and 0 are tied
         query = rows.pool_query
-        #: The rows, query by query in the order of their ranks.
-        self._ranked_rows: Ints = self._descending_order(scores)
-        ranked = scores[self._ranked_rows]
+        ranked_rows = self._descending_order(scores)
+        ranked = scores[ranked_rows]
         #: Whether each ranked row is tied with the next one.
         self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
-        self._break_ties()
+        self._set_order(ranked_rows, scores)
+
+    def _set_order(self, ranked_rows: Ints, scores: Floats) -> None:
+        """Set the arrays of the rankings from the rows, query by query in the order of their ranks."""
+        rows, pool = self.rows, self._pool
+        query = rows.pool_query
+        self._ranked_rows = ranked_rows
         #: The rankings with all rows as hits.
-        self._all_hits = Hits(rows.n_queries, query, query, rows.rank, self._ranked_rows, rows.n_ret)
+        self._all_hits = Hits(rows.n_queries, query, query, rows.rank, ranked_rows, rows.n_ret)
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged_rows: Ints = self._ranked_rows if pool is None else pool.position[self._ranked_rows]
+        self._judged_rows: Ints = ranked_rows if pool is None else pool.position[ranked_rows]
         judgments: Judgments = rows
         hits = self._all_hits
         if pool is not None:
             judgments, known = pool.judgments, self._judged_rows >= 0
             hits = replace(hits.select(known), pool_query=judgments.pool_query, row=self._judged_rows[known])
-        self._set_arrays(judgments, query, scores, inverse_permutation(self._ranked_rows), hits, rows.n_queries)
+        self._set_arrays(judgments, query, scores, inverse_permutation(ranked_rows), hits, rows.n_queries)
 
-    def _break_ties(self) -> None:
-        """Sort tied rows by their keys, whose drawing takes as long as the rest for a million rows."""
-        if not self.tied.any():
-            return
-        tied = np.append(self.tied, False) | np.append(False, self.tied)
-        group = np.cumsum(np.append(False, ~self.tied))[tied]
-        rows = self._ranked_rows[tied]
-        self._ranked_rows[tied] = rows[np.argsort(group * len(tied) + self.rows.tie_keys[rows])]
+    def break_ties(self, measure: Measure) -> RowRankings:
+        """Return the rankings for a measure with tied rows by docno, descending, or else in a random order.
+
+        The random order follows from the query and the labels of the tied rows alone.
+        """
+        is_tied = np.append(self.tied, False) | np.append(False, self.tied)
+        tied_rows = self._ranked_rows[is_tied]
+        group = self._tie_groups[is_tied]
+        if self.rows.has_documents:
+            order = np.argsort(group * len(self.rows) + self.rows.docno_positions[tied_rows], kind="stable")
+        else:
+            order = _shuffled_order(self.rows.label_keys(measure)[tied_rows], group)
+        ranked_rows = self._ranked_rows.copy()
+        ranked_rows[is_tied] = tied_rows[order]
+        result = copy(self)  # without the cached results
+        result._set_order(ranked_rows, np.asarray(self._scores, dtype=np.float64))
+        return result
+
+    @property
+    def _tie_groups(self) -> Ints:
+        """One number per ranked row, equal for tied rows."""
+        return np.cumsum(np.append(False, ~self.tied))
 
     def _descending_order(self, scores: Floats) -> Ints:
         """Return the stable order of the scores within queries, which are contiguous."""
@@ -111,10 +131,33 @@ class RowRankings(Rankings):
 
     def _expected_value(self, base: Any, form: Linear) -> Floats:
         """Return the value of a linear form if tied rows have the mean of their gains."""
-        group = np.cumsum(np.append(False, ~self.tied))
+        group = self._tie_groups
         gain = np.append(np.asarray(form.gain, dtype=np.float64), form.unjudged)[self._judged_rows]
         mean = np.bincount(group, weights=gain) / np.bincount(group)
         shared = np.empty(len(gain))
         shared[self._ranked_rows] = mean[group]
         values: Floats = np.minimum(replace(form, gain=shared, unjudged=0.0).values(self._all_hits), base.RANGE[1])
         return values
+
+
+def _shuffled_order(keys: Words, group: Ints) -> Ints:
+    """Return the order by `group`, which is sorted, and within groups a random order that follows from the keys.
+
+    Rows of equal keys are numbered, as they would otherwise be neighbours.
+    """
+    by_key = _order_within(group, keys)
+    keys = keys[by_key]
+    is_new = (keys[1:] != keys[:-1]) | (group[1:] != group[:-1])
+    number = positions(np.cumsum(np.append(False, is_new)))
+    shuffled: Ints = by_key[_order_within(group, mix_bits(keys + number.astype(np.uint64)))]
+    return shuffled
+
+
+def _order_within(group: Ints, keys: Words) -> Ints:
+    """Return the order by `group`, which is sorted, then by those bits of random keys that one word has space for.
+
+    Sorting words that are sorted in part is several times faster than sorting by two keys.
+    """
+    n_bits = np.uint64(int(group[-1]).bit_length())
+    words = (group.astype(np.uint64) << (np.uint64(64) - n_bits)) | (keys >> n_bits)
+    return np.argsort(words, kind="stable")

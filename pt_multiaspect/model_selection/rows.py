@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from ir_measures import Measure as AnyMeasure
 
 from .._typing import Floats, Ints, Objects
 from .._validation import choice
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments
-from ..collection.columns import DOCUMENT_COLUMNS
 from ..errors import MultiAspectError, choices, warn, warn_once
 from ..integration import parsing
 from ..integration.aggregators import aggregate_values
@@ -21,7 +21,7 @@ from ..kernels.forms import Linear
 from ..measures import Measure, On
 from ..measures.measure import inferred_views
 from .arrays import check_length, check_scores, label_frame
-from .queries import document_ids, query_codes
+from .queries import find_documents, query_codes
 from .row_judgments import Pool, RowJudgments
 from .row_rankings import RowRankings
 
@@ -41,16 +41,28 @@ class LabelledRows:
         The measure whose aspect is the name of the column of a single-column array.
     qrels : Judgments, optional
         Judgments of these and further documents, which define ideal rankings and numbers of relevant documents.
+    documents : ndarray of str, optional
+        The document of each row; by default, the index level or column docno of y.
     """
 
     def __init__(
-        self, y: object, qid: object, aspects: object = None, measure: object = None, qrels: Judgments | None = None
+        self,
+        y: object,
+        qid: object,
+        aspects: object = None,
+        measure: object = None,
+        qrels: Judgments | None = None,
+        documents: Objects | None = None,
     ) -> None:
         frame = label_frame(y, aspects, measure)
         query, qids = query_codes(check_length(qid, len(frame), "qid"))
         #: The labels, one column per aspect, with row numbers as index.
         self.frame = frame.reset_index(drop=True)
-        self.judgments = RowJudgments(self.frame, query, qids, document_ids(frame))
+        if documents is not None:
+            check_length(documents, len(frame), "docno")
+        else:
+            documents = find_documents(y=frame)
+        self.judgments = RowJudgments(self.frame, query, qids, documents)
         self._qrels = qrels
         self.pool = None if qrels is None else Pool.from_qrels(qrels, self.judgments)
         self.names = list(frame.columns)
@@ -65,11 +77,9 @@ class LabelledRows:
 
     def take(self, kept: Ints) -> LabelledRows:
         """Return some rows, on the scales of all rows."""
-        rows, frame = self.judgments, self.frame.iloc[kept]
-        if rows.has_documents:
-            documents = rows.row_values(rows.docnos)[kept]
-            frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
-        part = LabelledRows(frame, self.queries[kept], qrels=self._qrels)
+        rows = self.judgments
+        documents = rows.row_values(rows.docnos)[kept] if rows.has_documents else None
+        part = LabelledRows(self.frame.iloc[kept], self.queries[kept], qrels=self._qrels, documents=documents)
         part.judgments.infer_scales_from(self.judgments)
         return part
 
@@ -100,17 +110,18 @@ class LabelledRows:
     @staticmethod
     def values(measure: Measure, rankings: RowRankings) -> Floats:
         """Return the value of each query: the expectation over ties if the measure is linear."""
-        if rankings.tied.any():
-            judgments = rankings.judgments
-            if judgments.compute_once(("linear", measure), lambda: _has_linear_terms(measure, judgments)):
-                rankings = rankings.expectation
-        return measure.evaluate(rankings)
+        if not rankings.tied.any():
+            return measure.evaluate(rankings)
+        judgments = rankings.judgments
+        if judgments.compute_once(("linear", measure), lambda: _has_linear_terms(measure, judgments)):
+            return measure.evaluate(rankings.expectation)
+        return measure.evaluate(rankings.break_ties(measure))
 
-    def evaluate(self, measure: Measure, rankings: RowRankings, base: Any = None) -> float:
-        """Return the aggregate over queries, which the measure defines, or its single-aspect measure `base`."""
+    def evaluate(self, measure: Measure, rankings: RowRankings, source: AnyMeasure) -> float:
+        """Return the aggregate over queries, as defined by `source`, of which `bind` made the measure."""
         if not len(self):
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
-        return aggregate_values(measure if base is None else base, self.values(measure, rankings).tolist())
+        return aggregate_values(source, self.values(measure, rankings).tolist())
 
 
 def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
@@ -191,9 +202,9 @@ class EvaluatedMeasure:
         )
         return measure
 
-    def rows(self, y: Any, qid: Any) -> LabelledRows:
+    def rows(self, y: Any, qid: Any, documents: Objects | None = None) -> LabelledRows:
         """Return the rows of y."""
-        return LabelledRows(y, qid, self.aspects, self.measure, self.qrels)
+        return LabelledRows(y, qid, self.aspects, self.measure, self.qrels, documents)
 
     def bind(self, rows: LabelledRows) -> Measure:
         """Return the measure itself, or a single-aspect measure on relevance or on the only column."""

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
+from .._typing import Objects
 from .._validation import choice
 from ..collection import Judgments
 from ..collection.frames import to_pandas
@@ -22,7 +23,7 @@ from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
 from .boosters import last_step, warn_of_classes
-from .queries import ADD_QID, check_same_documents, find_queries, require_queries, rows_per_query
+from .queries import ADD_QID, check_same_documents, find_documents, find_queries, require_queries, rows_per_query
 from .rows import EvaluatedMeasure, warn_if_constant
 
 
@@ -60,7 +61,7 @@ def ranking_scorer(
     qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
         All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
         of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
-        They may contain other queries, such as those of other folds. y needs an index level or a column docno.
+        They may contain other queries, such as those of other folds. y or X needs an index level or a column docno.
 
     Returns
     -------
@@ -73,7 +74,7 @@ def ranking_scorer(
     MultiAspectError
         On creation: if the measure or response method is unknown. When called: if qid is missing,
         columns, queries or predictions have the wrong number or shape, labels or predictions are NaN, a document
-        has several rows for a query (if y has a docno), or labels differ from those of `qrels`.
+        has several rows for a query (if y or X has a docno), or labels differ from those of `qrels`.
 
     Warns
     -----
@@ -103,8 +104,9 @@ def ranking_scorer(
 
     *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P, …) have their
     expected value over all orders of tied rows, like scikit-learn's `ndcg_score`. For other measures, tied rows are
-    in a fixed random order, which does not depend on their labels. Predictions are compared as 64-bit floats. Runs
-    are evaluated as in trec_eval, where ties are broken by docno.
+    sorted by docno, descending, as in `evaluate`, if y or X has an index level or a column docno. Otherwise, they
+    are in a random order that follows from their query and labels, so that neither the order of the rows nor other
+    queries matter. Predictions are compared as 64-bit floats.
 
     Examples
     --------
@@ -182,16 +184,18 @@ class RankingScorer:
         scores = fill_masked(response)
         if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
             scores = scores[:, 1]
-        return self.score_predictions(y, scores, queries)
+        return self._score_predictions(y, scores, queries, find_documents(y=y, X=X, qid=qid))
 
-    def score_predictions(self, y: Any, scores: Any, qid: Any) -> float | dict[str, float]:
+    def _score_predictions(
+        self, y: Any, scores: Any, qid: Any, documents: Objects | None
+    ) -> float | dict[str, float]:
         """Score predictions for the rows of y."""
         values: dict[str, float] = {}
         ranked: dict[tuple[str, ...], Any] = {}
         is_array = to_pandas(y) is None
         for name, evaluated in self._measures.items():
             if is_array or not ranked:  # each measure may name the columns of an array
-                rows = evaluated.rows(y, qid)
+                rows = evaluated.rows(y, qid, documents)
                 if self.fitted is not None:
                     rows.share_scales(self.fitted)
             columns = tuple(rows.names)
@@ -347,7 +351,8 @@ def ranking_score(
     queries = require_queries(
         "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
     )
-    rows = evaluated.rows(y_true, queries)
+    documents = find_documents(y_true=y_true, y_score=y_score, qid=qid)
+    rows = evaluated.rows(y_true, queries, documents)
     on_rows = evaluated.bind(rows)
     rankings = rows.rankings(y_score)
     warn_if_constant(rankings, "ranking_score")

@@ -162,7 +162,7 @@ class Texts:
         hashed = self.size.astype(np.uint64) * _SPREAD
         active = _fast_index(self.size > 0)
         for index in range(self._n_words):
-            hashed[active] = _mix_bits(hashed[active] ^ self._word(index, active))
+            hashed[active] = mix_bits(hashed[active] ^ self._word(index, active))
             # Hashes of shorter strings remain unchanged.
             longer = self.size[active] > _WIDTH * (index + 1)
             if not longer.all():
@@ -286,7 +286,7 @@ def _first_positions(codes: Ints) -> Ints:
     return first
 
 
-def _mix_bits(values: Words) -> Words:
+def mix_bits(values: Words) -> Words:
     """Spread every bit over all bits; different values remain different."""
     values = values * _SPREAD
     values ^= values >> _HALF
