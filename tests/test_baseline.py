@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from frame_world import array_frame
-from scipy.stats import ttest_rel
+from scipy.stats import studentized_range, ttest_rel
 from statsmodels.stats.multitest import multipletests
 
 from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
@@ -35,9 +35,9 @@ def test_equals_scipy_and_statsmodels(perquery):
         means = [(table[row.name] - table[row.baseline]).mean() for row in rows.itertuples(index=False)]
         assert rows["difference"].tolist() == pytest.approx(means)
         for row in rows.itertuples(index=False):
-            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(0.95)
+            # The two baselines are compared once: seven tests, not eight.
+            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(1 - 0.05 / 7)
             assert (row.low, row.high) == pytest.approx(tuple(ends))
-        # The two baselines are compared once: seven tests, not eight.
         once = rows[~((rows["baseline"] == first) & (rows["name"] == second))]
         reject, p, *_ = multipletests(once["asl"], 0.05, "holm")
         assert once["p"].tolist() == pytest.approx(p.tolist())
@@ -156,3 +156,71 @@ def test_rounding_errors_are_no_differences_in_groups_of_one_topic():
     alone = tests[tests["group"] == "one"].iloc[0]
     assert (alone["difference"], alone["ties"]) == (0.0, 1)
     assert alone[["low", "high", "asl", "p"]].isna().all()
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+@pytest.mark.parametrize("by", [None, "length"])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_difference_whose_interval_excludes_zero_is_significant(correction, by, seed):
+    rng = np.random.default_rng(seed)
+    runs, topics = int(rng.integers(2, 12)), int(rng.integers(4, 30))
+    effects = rng.normal(0, rng.uniform(0, 0.4), (runs, 1, 1))
+    frame = array_frame(effects + rng.normal(0, 0.3, (runs, topics, 2)))
+    first, *others = frame["name"].unique().tolist()
+    frame["length"] = np.where(frame["qid"].str[1:].astype(int) % 3, "long", "short")
+    frame.loc[frame["qid"] == frame["qid"].iloc[0], "length"] = "alone"  # without interval and p
+    baselines = [first, *others[: int(rng.integers(len(others) + 1))]]
+    found = compare_with_baseline(frame, baselines, correction=correction, by=by)
+    excludes_zero = (found["low"] > 0) | (found["high"] < 0)
+    assert not (excludes_zero & ~found["significant"]).any()
+    if correction != "holm":
+        assert not (found["significant"] & ~excludes_zero).any()
+    for _, family in found.dropna(subset=["p"]).groupby(["measure", found["group"] == "all"] if by else "measure"):
+        once = family[
+            ~family[["baseline", "name", *(["group"] if by else [])]].apply(frozenset, axis=1).duplicated()
+        ]
+        m = 1 if correction is None else len(once)
+        n_rejected = max(1, once["significant"].sum()) if correction == "fdr_bh" else 1
+        for row in family.itertuples():
+            of_group = frame if by is None or row.group == "all" else frame[frame["length"] == row.group]
+            table = per_topic(of_group, row.measure)
+            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(1 - n_rejected * 0.05 / m)
+            assert (row.low, row.high) == pytest.approx(tuple(ends))
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "permutation"])
+def test_resampling_tests_have_the_intervals_of_the_t_test(perquery, test):
+    baseline, ends = perquery["name"].iloc[0], ["low", "high"]
+    found = compare_with_baseline(perquery, baseline, test, n_resamples=100)
+    pd.testing.assert_frame_equal(found[ends], compare_with_baseline(perquery, baseline)[ends])
+
+
+def test_tukeys_intervals_are_those_of_the_studentised_range(perquery):
+    names = perquery["name"].unique().tolist()
+    found = compare_with_baseline(perquery, names[0], "tukey", n_resamples=100)
+    for row in found.itertuples():
+        table = per_topic(perquery, row.measure)
+        z = table[row.name] - table[row.baseline]
+        half = studentized_range.ppf(0.95, len(names), len(z) - 1) / np.sqrt(2) * z.sem()
+        assert (row.low, row.high) == pytest.approx((z.mean() - half, z.mean() + half))
+    pair = perquery[perquery["name"].isin(names[:2])]
+    expected = compare_with_baseline(pair, names[0], correction=None)[["low", "high"]]
+    pd.testing.assert_frame_equal(compare_with_baseline(pair, names[0], "tukey")[["low", "high"]], expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correction", ["holm", "fdr_bh"])
+def test_corrected_intervals_cover_what_they_say(correction):
+    """Holm: all of ten; fdr_bh: the significant ones, of ten large and ten small differences."""
+    rng, missed = np.random.default_rng(0), []
+    truth = np.repeat([0.3, 0.02], 10) if correction == "fdr_bh" else np.full(10, 0.5)
+    for _ in range(150):
+        z = truth[:, None] + rng.normal(0, 0.4, (len(truth), 50))
+        values = np.concatenate([np.zeros((1, 50)), z])[:, :, None]
+        found = compare_with_baseline(array_frame(values), "run 0", correction=correction)
+        wrong = (found["low"] > truth) | (found["high"] < truth)
+        significant = found["significant"]
+        false_coverage = (wrong & significant).sum() / max(1, significant.sum())
+        missed.append(wrong.any() if correction == "holm" else false_coverage)
+    assert np.mean(missed) < 0.05 + 0.04

@@ -35,9 +35,10 @@ UP, LOW, SAME = [0.5, 0.6, 0.7, 0.6], [0.4, 0.45, 0.62, 0.51], [0.6, 0.5, 0.6, 0
 HIGHER, LOWER = {"X": "higher"}, {"X": "lower"}
 
 
-def ends_of(first: list[float], second: list[float], note: str = "") -> str:
-    low, high = ttest_rel(first, second).confidence_interval(0.95)
-    return f"95 % interval [{decimals(low)}, {decimals(high)}]{note}"
+def ends_of(first: list[float], second: list[float], of_three: bool = False) -> str:
+    level, text, joint = (1 - 0.05 / 3, "98.33", " (95 % for all three)") if of_three else (0.95, "95", "")
+    low, high = ttest_rel(first, second).confidence_interval(level)
+    return f"{text} % interval [{decimals(low)}, {decimals(high)}]{joint}"
 
 
 def p_of(first: list[float], second: list[float]) -> str:
@@ -80,7 +81,7 @@ def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
     values = single(a=[v - 0.2 for v in LOW], old=LOW, b=UP, c=[v + 0.001 for v in UP])
     report = ma.report(values, measures=HIGHER, baseline="old")
     tests = compare_with_baseline(report.perquery, "old").set_index("name")
-    ends = ends_of([v + 0.001 for v in UP], LOW, " (not corrected)")
+    ends = ends_of([v + 0.001 for v in UP], LOW, of_three=True)
     assert f"c is significantly above old on X (+0.1060, {ends}, p = {tests.loc['c', 'p']:#.3g})" in report.summary
     assert tests["significant"].all()
     assert report.summary.endswith(
@@ -103,14 +104,14 @@ def test_systems_that_are_tied_for_what_is_compared() -> None:
     values = single(a=UP, b=LOW, c=LOW[::-1])
     report = ma.report(values, measures=HIGHER)
     p = report.power.pairs["asl"].iloc[0] * 3
-    change = f"(+0.1050, {ends_of(UP, LOW, ' (not corrected)')}, p = {p:#.3g}, corrected for all pairs)"
+    change = f"(+0.1050, {ends_of(UP, LOW, of_three=True)}, p = {p:#.3g}, corrected for all pairs)"
     expected = f"It is significantly above b, the next {change}; c has the same value as b."
     assert report.summary.endswith(expected)
     above = ma.report(single(a=LOW, b=UP, c=UP[::-1]), measures=HIGHER, baseline="a").summary
-    assert "b is significantly above a on X (+0.1050, 95 % interval [0." in above
+    assert "b is significantly above a on X (+0.1050, 97.5 % interval [0." in above
     assert "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above
     below = ma.report(single(a=UP, b=LOW, c=LOW[::-1]), measures=HIGHER, baseline="a").summary
-    assert "the next, b, is significantly worse (−0.1050, 95 % interval [−0." in below
+    assert "the next, b, is significantly worse (−0.1050, 97.5 % interval [−0." in below
     assert "); c has the same value as b. Of " in below
     alone = ma.report(single(a=UP, b=LOW), measures=HIGHER).summary
     assert "corrected" not in alone
@@ -122,7 +123,7 @@ def test_without_a_baseline_p_is_corrected_for_all_pairs() -> None:
     report = ma.report(values, measures=HIGHER)
     tests = compare_with_baseline(values, ["a", "b", "c"])
     p = tests[(tests["baseline"] == "b") & (tests["name"] == "a")]["p"].item()
-    ends = ends_of(UP, [0.5, 0.55, 0.6, 0.57], " (not corrected)")
+    ends = ends_of(UP, [0.5, 0.55, 0.6, 0.57], of_three=True)
     change = f"(+0.0450, {ends}, p = {p:#.3g}, corrected for all pairs)"
     assert f"It is above b, the next {change}, but not significantly." in report.summary
 

@@ -98,7 +98,11 @@ def test_rows_equal_the_functions_that_they_come_from(
         assert topics["difference"] == tested["difference"] == pytest.approx(means[a] - means[b], abs=1e-12)
         assert topics["p"] == tested["p"]
         differences = values.loc["reported"][a] - values.loc["reported"][b]
-        half = student.ppf(0.975, len(differences) - 1) * differences.std(ddof=1) / np.sqrt(len(differences))
+        n_tests = len(set(map(frozenset, pairs))) if baseline else len(runs) * (len(runs) - 1) / 2
+        level = 0.05 if correction is None else 0.05 / n_tests
+        half = (
+            student.ppf(1 - level / 2, len(differences) - 1) * differences.std(ddof=1) / np.sqrt(len(differences))
+        )
         assert topics["low"] == pytest.approx(means[a] - means[b] - half)
         assert topics["high"] == pytest.approx(means[a] - means[b] + half)
         assert topics["detectable"] == only(planned.pairs, a=a, b=b)["detectable"]
@@ -426,12 +430,13 @@ def test_up_to_three_pairs_are_shown_in_full() -> None:
         assert set(found.table["verdict"]) <= {HOLDS, FAILS, UNDECIDED}
 
 
-def test_intervals_that_are_not_corrected_are_labelled_so() -> None:
+def test_intervals_name_their_level() -> None:
     runs, qrels = world()
-    assert "(not corrected)" in whole_table()["evidence"][0]
-    assert "(not corrected)" not in robustness(runs, qrels, MEASURE, correction=None).table["evidence"][0]
+    assert ", 98.33 % interval [" in whole_table()["evidence"][0]
+    assert "] (95 % for all three), p = " in whole_table()["evidence"][0]
+    assert ", 95 % interval [" in robustness(runs, qrels, MEASURE, correction=None).table["evidence"][0]
     two = {name: runs[name] for name in list(runs)[:2]}
-    assert "(not corrected)" not in robustness(two, qrels, MEASURE).table["evidence"][0]
+    assert ", 95 % interval [" in robustness(two, qrels, MEASURE).table["evidence"][0]
 
 
 def test_rows_that_cannot_be_had_are_named() -> None:

@@ -195,7 +195,9 @@ def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
         ends = ", ".join(decimals(test[end]).replace("\u2212", "$-$") for end in ("low", "high"))
         assert body[name][0].endswith(rf" {{\footnotesize {{[}}{ends}{{]}}}}")
     assert "footnotesize" not in body["base"][0]
-    assert "[ends] of the 90 % confidence interval of the difference from base (Student" in str(table)
+    text = " ".join(str(table).split())
+    level = "96.67 % confidence interval of the difference from base (Student’s t, 90 % for all three, 30 topics)."
+    assert f"[ends] of the {level}" in text
     for wrong in ({}, {"baseline": ["base", "low"]}, {"baseline": "base", "ci": 0.9}):
         with pytest.raises(ma.MultiAspectError, match="interval='difference': expected one baseline and no ci"):
             ma.systems_table(many, interval="difference", **wrong)
@@ -572,3 +574,32 @@ def test_numbers_of_one_are_in_the_singular() -> None:
     assert repr(ma.Judgments({"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}})) == (
         "<Judgments: 2 queries, 2 documents judged for relevance>"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"correction": None}, "95 % confidence interval of the difference from base (Student’s t, 30 topics)."),
+        ({"correction": "fdr_bh"}, "(Student’s t, false coverage rate 0.05, 30 topics)."),
+        (
+            {"test": "tukey"},
+            "95 % confidence interval of the difference from base (studentised range, 95 % for all",
+        ),
+        ({"test": "permutation"}, "98.33 % confidence interval of the difference from base (Student’s t, 95 % for"),
+    ],
+)
+def test_notes_name_the_level_of_the_intervals(many, options, expected) -> None:
+    table = " ".join(str(ma.systems_table(many, baseline="base", interval="difference", **options)).split())
+    assert expected in table
+
+
+def test_a_note_says_why_a_mark_stands_beside_an_interval_that_includes_zero() -> None:
+    step = np.resize([0.0, 0.1], 10)
+    values = {"base": np.zeros(10), "first": step + 0.1, "second": step - 0.0105}
+    frame = long({"AP": {name: list(topics) for name, topics in values.items()}})
+    found = ma.analysis.compare_with_baseline(frame, "base").set_index("name")
+    assert found["significant"].tolist() == [True, True]
+    assert found.loc["second", "low"] < 0 < found.loc["second", "high"]
+    note = "A sign beside an interval that includes 0 is what Holm’s correction gains."
+    assert note in " ".join(str(ma.systems_table(frame, baseline="base", interval="difference")).split())
+    assert note not in str(ma.systems_table(frame, baseline="base"))

@@ -24,6 +24,7 @@ from pt_multiaspect.views import (
     fixed_point,
     fragment,
     latex_of,
+    level_text,
     markdown_of,
     percent,
     text_of,
@@ -229,3 +230,11 @@ def test_fixed_points() -> None:
     assert [decimals(value) for value in (-0.5, -1e-7, -0.0, 2e6, float("nan"))] == [
         "−0.5000", "−1e-07", "0.0000", "2e+06", "-",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("confidence", "expected"),
+    [(0.95, "95 %"), (1 - 0.05 / 3, "98.33 %"), (0.975, "97.5 %"), (1 - 0.05 / 630, "99.9921 %"), (0.5, "50 %")],
+)
+def test_confidence_levels(confidence: float, expected: str) -> None:
+    assert level_text(confidence) == expected

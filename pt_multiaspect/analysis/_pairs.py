@@ -12,7 +12,9 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..errors import number_of, refuse_repeated, refuse_unknown
-from ..views import Block, Cell, Column, Sentence, Table, decimals
+from ..views import Block, Cell, Column, Sentence, Table, decimals, level_text
+
+_NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
 
 #: Maximum number of pairs that printed results contain.
 MAX_SHOWN = 20
@@ -134,6 +136,12 @@ def pairs_blocks(
     ]
     heads = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), *columns]
     return [Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN), Sentence(note)]
+
+
+def joint_level(confidence: float, n_intervals: int) -> str:
+    """Return the level that several intervals have together: '95 % for all three'."""
+    together = "both" if n_intervals == 2 else f"all {_NUMBERS.get(n_intervals, n_intervals)}"
+    return f"{level_text(confidence)} for {together}"
 
 
 def share(number: int, total: int, noun: str, one: str, several: str) -> str:

@@ -18,10 +18,10 @@ from ..io.runs import join
 from ..kernels.intervals import detectable_effect, half_width
 from ..kernels.rounding import remove_rounding_errors
 from ..measures import AspectMean
-from ..views import decimals, percent
+from ..views import decimals, level_text, percent
 from ._frames import OrientedValues
 from ._judged_runs import JudgedRuns, evaluate_by_judge
-from ._pairs import make_pairs, pairs_of_runs
+from ._pairs import joint_level, make_pairs, pairs_of_runs
 from ._robustness_material import Material
 from ._significance import ALPHA, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
 from ._verdicts import (
@@ -81,6 +81,8 @@ class Claim:
     low: float
     high: float
     p: float
+    #: The confidence level of the interval.
+    confidence: float
     #: The minimum detectable difference.
     detectable: float
     #: 1 if a is better, −1 if it is worse, 0 if both are equal.
@@ -175,6 +177,7 @@ class Study:
                 tests["low"][row],
                 tests["high"][row],
                 tests["p"][row],
+                tests["confidence"][row],
                 detectable[row],
                 signs[row],
             )
@@ -184,15 +187,15 @@ class Study:
     def topics(self) -> list[Answer]:
         """Answer whether the tests of the claims are significant."""
         is_corrected = self.correction is not None and self.n_tests > 1
-        note = " (not corrected)" if is_corrected else ""
+        joint = f" ({joint_level(CI, self.n_tests)})" if is_corrected else ""
         family = f" ({str(self.correction).capitalize()}, {self.n_tests} pairs)" if is_corrected else ""
         answers = []
         for claim in self.claims:
             interval = f"[{decimals(claim.low)}, {decimals(claim.high)}]"
             evidence = (
-                f"difference {decimals(claim.difference)}, {100 * CI:g} % interval {interval}{note}, "
-                f"{p_value(claim.p)}{family}"
+                f"difference {decimals(claim.difference)}, {level_text(claim.confidence)} interval {interval}"
             )
+            evidence += f"{joint}, {p_value(claim.p)}{family}"
             if not np.isnan(claim.detectable):
                 evidence += f"; detectable {decimals(claim.detectable)}"
             numbers = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter
-from ..kernels.mean_errors import Clusters, standard_error, t_levels
+from ..kernels.mean_errors import Clusters, standard_error, t_levels, t_quantile
 from ..kernels.rounding import TOLERANCE, remove_rounding_errors
 from ._pairs import Pairs
 
@@ -23,10 +23,7 @@ ALPHA = 0.05
 
 TESTS = ("bootstrap", "permutation", "t", "tukey")
 
-CORRECTIONS = (
-    "bonferroni", "sidak", "holm", "holm-sidak", "simes-hochberg", "hommel",
-    "fdr_bh", "fdr_by", "fdr_tsbh", "fdr_tsbky",
-)  # fmt: skip
+CORRECTIONS = ("bonferroni", "fdr_bh", "holm")
 
 #: Maximum size of a temporary array (32 MB).
 _CHUNK = 4_000_000
@@ -46,6 +43,27 @@ class PairTests:
     levels: Floats
     #: The maximum difference of means required for significance.
     required_difference: float
+    #: The number of systems that the test compares with each other: 2, but by 'tukey' all.
+    n_compared: int
+
+    def half_widths(self, alpha: float) -> Floats:
+        """Return half the widths of the intervals of the means with confidence level 1 − alpha.
+
+        They are Student's, or those of the studentised range if more than two systems are compared.
+        """
+        if self.n_compared == 2:
+            quantile = float(t_quantile(self.freedom, 1 - alpha))
+        else:
+            quantile = _range_quantile(self.n_compared, self.freedom, 1 - alpha) / math.sqrt(2)
+        return np.asarray(quantile * self.errors)
+
+
+@cache
+def _range_quantile(n_systems: int, freedom: float, confidence: float) -> float:
+    """Return the quantile of the studentised range, NaN for NaN degrees of freedom."""
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(confidence, n_systems, freedom))
 
 
 def paired_test(
@@ -90,6 +108,8 @@ def paired_test(
         clusters = Clusters.independent(values.shape[1])
     judge = _judge(test, values, clusters, n_resamples, alpha, np.random.default_rng(seed))
 
+    n_compared = len(values) if test == "tukey" else 2
+
     def test_pairs(measure: int, first: Ints, second: Ints) -> PairTests:
         largest = largest_of_pairs(values[:, :, measure], first, second)
         raw = values[first, :, measure] - values[second, :, measure]
@@ -97,9 +117,9 @@ def paired_test(
         means = remove_rounding_errors(differences.mean(axis=1), largest)
         errors = standard_error(differences, clusters, largest)
         if len(clusters) < 2:
-            return PairTests(differences, means, errors, clusters.freedom, np.full(len(first), np.nan), np.nan)
+            return PairTests(differences, means, errors, clusters.freedom, np.full(len(first), np.nan), np.nan, 2)
         level, needed = judge(measure, differences, means, errors, TOLERANCE * largest)
-        return PairTests(differences, means, errors, clusters.freedom, level.clip(0, 1), needed)
+        return PairTests(differences, means, errors, clusters.freedom, level.clip(0, 1), needed, n_compared)
 
     return test_pairs
 
@@ -200,7 +220,7 @@ def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
 
 
 def check_correction(test: str, correction: str | None) -> None:
-    """Raise an error if a correction is unknown, is given for 'tukey', or lacks its package."""
+    """Raise an error if a correction is unknown, or is given for 'tukey'."""
     if correction is None:
         return
     if test == "tukey":
@@ -208,26 +228,18 @@ def check_correction(test: str, correction: str | None) -> None:
             f"{parameter('test', 'tukey')} corrects for the number of pairs itself: omit "
             f"{parameter('correction', correction)}"
         )
-    choice("correction", *CORRECTIONS)(correction)
-    if correction not in ("bonferroni", "holm"):
-        try:
-            import_module("statsmodels.stats.multitest")
-        except ImportError as error:
-            message = f"correction={correction!r} requires statsmodels: pip install statsmodels"
-            raise ImportError(message) from error
+    choice("correction", None, *CORRECTIONS)(correction)
 
 
-def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floats], Floats]:
+def corrector(test: str, correction: str | None) -> Callable[[Floats], Floats]:
     """Return the function that corrects the levels of a family of tests.
 
     Parameters
     ----------
     test : str
         The test; 'tukey' itself corrects for the number of pairs.
-    correction : str or None
-        A `method` of ``statsmodels.stats.multitest.multipletests``.
-    alpha : float in (0, 1)
-        The significance level.
+    correction : {'bonferroni', 'fdr_bh', 'holm', None}
+        The correction.
 
     Returns
     -------
@@ -240,21 +252,45 @@ def corrector(test: str, correction: str | None, alpha: float) -> Callable[[Floa
         If the correction is unknown, or is given for 'tukey'.
     """
     check_correction(test, correction)
-    if correction is None:
-        return lambda levels: levels
     if correction == "bonferroni":
         return lambda levels: (levels * len(levels)).clip(max=1)
     if correction == "holm":
         return _holm
-    multitest = import_module("statsmodels.stats.multitest")
-
-    def correct(levels: Floats) -> Floats:
-        return np.asarray(multitest.multipletests(levels, alpha=alpha, method=correction)[1], dtype=np.float64)
-
-    return correct
+    if correction == "fdr_bh":
+        return _benjamini_hochberg
+    return lambda levels: levels
 
 
-def correct_groups(levels: Floats, test: str, correction: str | None, alpha: float) -> Floats:
+def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
+    """Return one minus the confidence level of the intervals of a family of tests.
+
+    Intervals are simultaneous by Bonferroni's inequality with 'bonferroni' and 'holm', so that one that excludes 0
+    always has a p below alpha. With 'fdr_bh', they have the false coverage rate alpha.
+
+    Parameters
+    ----------
+    p : ndarray of float
+        The corrected levels of the family.
+    correction : {'bonferroni', 'fdr_bh', 'holm', None}
+        The correction.
+    alpha : float in (0, 1)
+        The significance level.
+
+    References
+    ----------
+    Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters.
+    Journal of the American Statistical Association 100 (2005).
+    """
+    n_tests = p.size
+    if correction is None or not n_tests:
+        return alpha
+    if correction != "fdr_bh":
+        return alpha / n_tests
+    n_rejected = max(1, int((p < alpha).sum()))
+    return n_rejected * alpha / n_tests
+
+
+def correct_groups(levels: Floats, test: str, correction: str | None, alpha: float) -> tuple[Floats, Floats]:
     """Correct the levels of a measure in groups of topics, which form one family, and over all topics.
 
     Parameters
@@ -263,24 +299,41 @@ def correct_groups(levels: Floats, test: str, correction: str | None, alpha: flo
         The levels, those over all topics last, which are a family of their own; NaN where there are too few topics
         for a test.
     test, correction, alpha
-        As for `corrector`, except for 'tukey' with 'holm', its default: levels are multiplied by the number of
-        groups, as the test itself corrects only for the pairs within a group.
+        As for `corrector` and `interval_alpha`, except for 'tukey' with 'holm', its default: levels are multiplied
+        by the number of groups, as the test itself corrects only for the pairs within a group.
 
     Returns
     -------
-    ndarray, groups × comparisons
+    corrected : ndarray, groups × comparisons
         The corrected levels.
+    alphas : ndarray, one per group
+        One minus the confidence level of intervals.
     """
-    corrected = np.full(levels.shape, np.nan)
+    corrected, alphas = np.full(levels.shape, np.nan), np.full(len(levels), np.nan)
     tested = ~np.isnan(levels).any(axis=1)
     is_group = np.arange(len(levels)) < len(levels) - 1
     for rows in (tested & is_group, tested & ~is_group):
         family = levels[rows]
-        if test == "tukey" and correction == "holm":
-            corrected[rows] = (family * len(family)).clip(max=1)
-        elif family.size:
-            corrected[rows] = corrector(test, correction, alpha)(family.ravel()).reshape(family.shape)
-    return corrected
+        if not family.size:
+            continue
+        if test == "tukey":
+            n_groups = 1 if correction is None else len(family)
+            corrected[rows] = (family * n_groups).clip(max=1)
+            alphas[rows] = alpha / n_groups
+        else:
+            corrected[rows] = corrector(test, correction)(family.ravel()).reshape(family.shape)
+            alphas[rows] = interval_alpha(corrected[rows], correction, alpha)
+    return corrected, alphas
+
+
+def _benjamini_hochberg(levels: Floats) -> Floats:
+    """Apply Benjamini and Hochberg's correction: multiply the k-th lowest of n levels by n / k, in their order."""
+    n_tests = len(levels)
+    descending = np.argsort(-levels, kind="stable")
+    rank = np.arange(n_tests, 0, -1)
+    corrected = np.empty(n_tests)
+    corrected[descending] = np.minimum.accumulate(levels[descending] * n_tests / rank)
+    return corrected.clip(max=1)
 
 
 def _holm(levels: Floats) -> Floats:

@@ -15,7 +15,6 @@ from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
-from ..kernels.mean_errors import t_quantile
 from ._frames import by_measure, matrix, topics_differ
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
@@ -24,6 +23,7 @@ from ._significance import (
     check_correction,
     correct_groups,
     corrector,
+    interval_alpha,
     paired_test,
     unordered_pairs,
 )
@@ -54,9 +54,9 @@ def compare_with_baseline(
         systems with each other, and therefore corrects for all pairs.
     alpha : float in (0, 1), default 0.05
         The significance level.
-    correction : str or None, default 'holm'
-        Correction for multiple testing, a `method` of ``statsmodels.stats.multitest.multipletests``, or None.
-        The comparisons of one measure, with all baselines, form a family. The default does not apply to
+    correction : {'holm', 'bonferroni', 'fdr_bh', None}, default 'holm'
+        Correction for multiple testing: Holm's, Bonferroni's, or that of the false discovery rate by Benjamini and
+        Hochberg. The comparisons of one measure, with all baselines, form a family. The default does not apply to
         'tukey', which corrects for the number of pairs itself.
     n_resamples : int, default 10_000
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
@@ -70,7 +70,7 @@ def compare_with_baseline(
     DataFrame
         One row per measure, baseline and other system, in the order of the frame: ``measure``, ``baseline``,
         ``name``; ``difference``, the mean of the system minus the mean of the baseline, in the units of the
-        measure; ``low`` and ``high``, the ends of its t interval, not corrected, with confidence level 1 − `alpha`;
+        measure; ``low`` and ``high``, the ends of its interval, corrected like the tests (see Notes);
         ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
         whether p is below alpha; ``wins``, ``losses`` and ``ties``, the numbers of topics on which the system is
         better than, worse than and equal to the baseline; ``verdict``, 'better' or 'worse' if the difference is
@@ -85,13 +85,18 @@ def compare_with_baseline(
         If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
         is out of range. With `by`, if a topic has no group or several, a group is named 'all', or a topic has no
         value.
-    ImportError
-        If `correction` is neither 'bonferroni' nor 'holm' and statsmodels is not installed.
 
     Notes
     -----
     The tests compare arithmetic means of the per-query values.
     A comparison of two baselines is tested once and listed for each of them.
+
+    Intervals are Student's t intervals, of the test 'tukey' those of the studentised range. In a family of m tests,
+    their confidence level is 1 − α/m with 'holm' and 'bonferroni': with probability 1 − α, all of them contain the
+    difference. With 'fdr_bh' and R significant tests (at least 1), it is 1 − R·α/m: of the intervals of significant
+    differences, the expected fraction that does not contain the difference is at most α. By the t-test, a
+    difference whose interval excludes 0 is always significant; with 'holm', some others are, too. Without
+    correction, the level is 1 − α.
 
     With `by`, the comparisons of one measure in all groups together form a family, so that tests become stricter
     with the number of groups. 'tukey' corrects within each group, and its levels are multiplied by the number of
@@ -104,6 +109,9 @@ def compare_with_baseline(
     Smucker, Allan, Carterette: A Comparison of Statistical Significance Tests for Information Retrieval
     Evaluation. CIKM 2007.
     Fuhr: Some Common Mistakes in IR Evaluation, and How They Can Be Avoided. SIGIR Forum 51 (2017).
+
+    Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters.
+    Journal of the American Statistical Association 100 (2005).
 
     Examples
     --------
@@ -130,6 +138,31 @@ def compare_with_baseline(
     3   long       -0.65  0.0489  0.1466
     5    all       -0.62  0.0001  0.0002
     """
+    tests = compare_with_levels(
+        perquery,
+        baseline,
+        test=test,
+        alpha=alpha,
+        correction=correction,
+        n_resamples=n_resamples,
+        seed=seed,
+        by=by,
+    )
+    return tests.drop(columns="confidence")
+
+
+def compare_with_levels(
+    perquery: Any,
+    baseline: str | Sequence[str],
+    *,
+    test: str,
+    alpha: float,
+    correction: str | None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+) -> pd.DataFrame:
+    """Return the result of `compare_with_baseline` with the column ``confidence``, the level of each interval."""
     alpha = proportion("alpha")(alpha)
     check_correction(test, None if test == "tukey" and correction == "holm" else correction)
     perquery = read_long_frame(perquery)
@@ -171,25 +204,26 @@ def _compare(
     for number, measure in enumerate(measures):
         by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
         levels = np.stack([tests.levels for tests in by_group])
-        corrected = correct_groups(levels, options["test"], correction, alpha)
-        for (keys, _), tests, p in zip(groups, by_group, corrected, strict=True):
+        families = zip(*correct_groups(levels, options["test"], correction, alpha), strict=True)
+        for (keys, _), tests, (p, level) in zip(groups, by_group, families, strict=True):
             columns = {
                 **keys,
                 "measure": measure,
                 "baseline": pairs.columns["b"],
                 "name": pairs.columns["a"],
-                **compared.mean_and_interval(tests, alpha),
+                **compared.mean_and_interval(tests, level),
                 "asl": tests.levels[compared.pair],
                 "p": p[compared.pair],
                 "significant": p[compared.pair] < alpha,
                 **compared.outcomes(tests.differences, lower_is_better=bool(lower[str(measure)])),
+                "confidence": 1 - level,
             }
             parts.append(pd.DataFrame(columns))
     return parts
 
 
 def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[str, Floats]:
-    """Return the ``difference low high p`` of each pair by paired t-tests at the level `ALPHA`.
+    """Return the ``difference low high p confidence`` of each pair by paired t-tests at the level `ALPHA`.
 
     Parameters
     ----------
@@ -203,8 +237,10 @@ def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[s
     compared = _OncePairs(pairs)
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0)
     tests = test_pairs(0, compared.low, compared.high)
-    p = corrector("t", correction, ALPHA)(tests.levels)
-    return {**compared.mean_and_interval(tests, ALPHA), "p": p[compared.pair]}
+    p = corrector("t", correction)(tests.levels)
+    level = interval_alpha(p, correction, ALPHA)
+    confidence = np.full(len(pairs), 1 - level)
+    return {**compared.mean_and_interval(tests, level), "p": p[compared.pair], "confidence": confidence}
 
 
 class _OncePairs:
@@ -219,7 +255,7 @@ class _OncePairs:
 
     def mean_and_interval(self, tests: PairTests, alpha: float) -> dict[str, Floats]:
         """Return the ``difference low high`` of each pair, from the tests of distinct pairs."""
-        half = (t_quantile(tests.freedom, 1 - alpha) * tests.errors)[self.pair]
+        half = tests.half_widths(alpha)[self.pair]
         difference = self.sign * tests.means[self.pair] + 0.0  # no negative zeros
         return {"difference": difference, "low": difference - half, "high": difference + half}
 

@@ -28,7 +28,7 @@ from ..measures.terms import BasedMeasure
 from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, Pairs, pairs_of_runs
-from ._significance import ALPHA, corrector, largest_of_pairs, slices, t_test_levels
+from ._significance import corrector, largest_of_pairs, slices, t_test_levels
 
 #: The number of labels per aspect that are drawn at a time.
 _BATCH = 1 << 20
@@ -372,7 +372,7 @@ def _frames(
     low, high = pairs["low"], pairs["high"]
     pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
     pairs["expected"] = remove_rounding_errors(of_draws[first] - of_draws[second], largest)
-    pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None, ALPHA))[:, 0]
+    pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None))[:, 0]
     universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
     universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)

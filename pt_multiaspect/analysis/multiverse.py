@@ -259,7 +259,7 @@ def compare_variants(
     same_as = _equal_variants(values, labels)
     distinct = np.array([label not in same_as for label in labels])
     row = labels.index(reference)
-    variants = _variants(values, pairs, ci, corrector("t", correction, alpha))
+    variants = _variants(values, pairs, ci, corrector("t", correction))
     ranks = _ranks(values, read.names, in_order, distinct, row)
     effects = _main_effects(variants["difference"], options)
     variant_columns: dict[str, Sequence[Any]] = {

@@ -131,7 +131,7 @@ def detectable_difference(
         The probability of detecting a difference, above `alpha`.
     alpha : float in (0, 1), default 0.05
         The significance level of the two-sided paired t-test.
-    correction : str or None, default 'holm'
+    correction : {'holm', 'bonferroni', 'fdr_bh', None}, default 'holm'
         The correction of the planned tests, as for `compare_with_baseline`. Any but None is planned at alpha
         divided by the number of pairs of a measure.
     n_topics : int, optional
@@ -334,10 +334,9 @@ def discriminative_power(
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
     alpha : float in (0, 1), default 0.05
         The significance level: pairs with a level below it are discriminated.
-    correction : str, optional
-        Correction for multiple testing, a `method` of ``statsmodels.stats.multitest.multipletests``:
-        'bonferroni', 'holm', 'fdr_bh', … The pairs of one measure form a family. Not available for 'tukey',
-        which corrects for the number of pairs itself.
+    correction : {'holm', 'bonferroni', 'fdr_bh', None}, optional
+        Correction for multiple testing, as for `compare_with_baseline`. The pairs of one measure form a family.
+        Not available for 'tukey', which corrects for the number of pairs itself.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
 
@@ -353,8 +352,6 @@ def discriminative_power(
         If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
         systems, systems have different topics, rows are duplicated, `n_resamples` is too small for `alpha`, or
         a parameter is out of range.
-    ImportError
-        If `correction` is neither 'bonferroni' nor 'holm' and statsmodels is not installed.
 
     Notes
     -----
@@ -413,7 +410,7 @@ def discriminative_power(
     2      AP     3  b  c  0.0000
     """
     alpha = proportion("alpha")(alpha)
-    correct = corrector(test, correction, alpha)
+    correct = corrector(test, correction)
     perquery = as_pandas(perquery)
     values, names, _, measures = matrix(perquery)
     test_pairs = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)

@@ -44,7 +44,7 @@ class Robustness(View):
     table : DataFrame
         One row per pair of runs and question: ``a b question``; ``verdict``, 'holds', 'does not hold' or
         'undecided'; ``evidence``, what decides it, in words; and numbers, NaN where they do not apply:
-        ``difference low high``, the mean of a minus that of b with its t interval, not corrected (of labels, the
+        ``difference low high``, the mean of a minus that of b with its t interval, corrected like p (of labels, the
         expected difference and the interval over all values of the missing labels); ``p``, corrected;
         ``detectable``, the minimum detectable difference; ``same_sign`` and ``significant``, the fractions of
         aspects, weightings, variants or judges with the same sign, and of those that also have p below .05.

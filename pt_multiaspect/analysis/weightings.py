@@ -330,7 +330,7 @@ def compare_weightings(
         **pairs.columns,
         "n_topics": weighted.basis.shape[1],
         "difference": declared,
-        "p": t_test_levels(weighted.declared, pairs, corrector("t", correction, ALPHA))[:, 0],
+        "p": t_test_levels(weighted.declared, pairs, corrector("t", correction))[:, 0],
         "fraction": fraction,
         "low": low,
         "high": high,
@@ -418,7 +418,7 @@ def _sampled_significant_fraction(
     differences: Floats, declared: Floats, sampled: Floats, pairs: Pairs, correction: str | None
 ) -> Floats:
     """Return the same as `_significant_fraction`, from the values under each weighting."""
-    p = t_test_levels(sampled, pairs, corrector("t", correction, ALPHA))
+    p = t_test_levels(sampled, pairs, corrector("t", correction))
     is_kept = (p < ALPHA) & (np.sign(differences) == np.sign(declared)[:, None])
     return np.asarray(is_kept.mean(axis=1))
 

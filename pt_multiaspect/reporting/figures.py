@@ -186,7 +186,8 @@ def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str]) -> p
 
     def correct(asl: pd.Series[float]) -> Floats:
         levels = np.asarray(asl, dtype=np.float64).reshape(len(pairs), -1)
-        return correct_groups(levels, TEST, CORRECTION, ALPHA).ravel()
+        corrected, _ = correct_groups(levels, TEST, CORRECTION, ALPHA)
+        return corrected.ravel()
 
     tests["p"] = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
     tests["significant"] = tests["p"] < ALPHA

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from ..analysis import compare_with_baseline
-from ..analysis._significance import corrector
+from ..analysis._pairs import joint_level
+from ..analysis._significance import corrector, interval_alpha
 from ..analysis.robustness import Robustness, robustness
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.aggregators import aggregate_is_mean
 from ..tables.content import Head, best_marks
-from ..views import decimals, interval_text
+from ..views import decimals, interval_text, level_text
 from .figures import Figures, interval_values, rows_of_group
 from .settings import ALPHA, CI, CORRECTION, TEST
 
@@ -127,22 +129,23 @@ def _ties(names: list[str], name: str) -> str:
     return f"; {choices(names)} {'has' if len(names) == 1 else 'have'} the same value as {name}" if names else ""
 
 
-def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float]:
-    """Return the difference of two systems on a measure, and its p-value.
+def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float, Floats]:
+    """Return the difference of two systems on a measure, its p-value, and those of its family.
 
-    It is corrected for all comparisons with the baseline; without one, for all pairs of systems.
+    The family are all comparisons with the baseline; without one, all pairs of systems.
     """
     assert figures.tests is not None
     if figures.baseline is not None:
         tests = rows_of_group(figures.tests.comparisons)
-        test = tests[(tests["measure"] == label) & (tests["baseline"] == b) & (tests["name"] == a)].iloc[0]
-        return float(test["difference"]), float(test["p"])
+        family = tests[(tests["measure"] == label) & (tests["baseline"] == b)]
+        test = family[family["name"] == a].iloc[0]
+        return float(test["difference"]), float(test["p"]), family["p"].to_numpy(np.float64)
     pairs = figures.tests.power.pairs
     pairs = pairs[pairs["measure"] == label]
-    levels = corrector(TEST, CORRECTION, ALPHA)(pairs["asl"].to_numpy(np.float64))
+    levels = corrector(TEST, CORRECTION)(pairs["asl"].to_numpy(np.float64))
     sides = list(zip(pairs["a"].map(str), pairs["b"].map(str), strict=True))
     row = next(row for row, pair in enumerate(sides) if set(pair) == {a, b})
-    return float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1), float(levels[row])
+    return float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1), float(levels[row]), levels
 
 
 def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
@@ -151,16 +154,17 @@ def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
     It is that of means with its interval and p-value; of other aggregates, both values.
     """
     _, means = _main(figures)
-    _, p = _test(figures, figures.main, a, b)
+    _, p, family = _test(figures, figures.main, a, b)
     words = ("significantly ", "") if p < ALPHA else ("", ", but not significantly")
     level = "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
     if not aggregate_is_mean(figures.measures[figures.main]):
         return f"{decimals(means[a])} and {decimals(means[b])}, {level}", *words
     rows = figures.perquery
     rows = rows[(rows["measure"] == figures.main) & rows["name"].isin([a, b])]
-    test = compare_with_baseline(rows, b, alpha=ALPHA, correction=None).iloc[0]
-    interval = f"{100 * (1 - ALPHA):g} % interval {interval_text(test['low'], test['high'])}"
-    interval += " (not corrected)" if len(means) > 2 else ""
+    alpha = interval_alpha(family, CORRECTION, ALPHA)
+    test = compare_with_baseline(rows, b, alpha=alpha, correction=None).iloc[0]
+    interval = f"{level_text(1 - alpha)} interval {interval_text(test['low'], test['high'])}"
+    interval += f" ({joint_level(1 - ALPHA, len(family))})" if len(family) > 1 else ""
     return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}", *words
 
 
@@ -177,7 +181,7 @@ def _others(figures: Figures, a: str, b: str) -> str:
 
 def _verdict(figures: Figures, label: str, a: str, b: str) -> str:
     """Return 'better' or 'worse' if a system differs significantly from another on a measure, else ''."""
-    difference, p = _test(figures, label, a, b)
+    difference, p, _ = _test(figures, label, a, b)
     if not difference or p >= ALPHA:
         return ""
     return "better" if (difference > 0) != figures.lower[label] else "worse"

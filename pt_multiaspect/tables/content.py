@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..analysis import compare_with_baseline, detectable_difference
+from ..analysis import detectable_difference
 from ..analysis._frames import Direction, by_measure, read_directions, topics_differ
-from ..analysis._pairs import read_baselines
+from ..analysis._pairs import joint_level, read_baselines
+from ..analysis.baseline import compare_with_levels
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import MultiAspectError, choices, refuse_unknown
@@ -23,7 +24,7 @@ from ..evaluation.long_frames import check_labels, find_label, labels_of_answers
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_is_better
 from ..integration.parsing import find_measures, short_label
 from ..measures.definitions import sentence
-from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point
+from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point, level_text
 
 #: Tolerance for ties, relative to the maximum (rounding errors of means).
 _TOLERANCE = 1e-12
@@ -38,7 +39,6 @@ _CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "fdr_bh": "Benjamini–Hochberg",
-    "fdr_by": "Benjamini–Yekutieli",
 }
 
 #: The probability of finding the detectable differences that notes state.
@@ -152,9 +152,7 @@ def shown_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
 
 def test_name(test: str, correction: str | None) -> str:
     """Return a test and its correction in words."""
-    corrected = (
-        "" if correction is None or test == "tukey" else f", {_CORRECTIONS.get(correction, correction)} correction"
-    )
+    corrected = "" if correction is None or test == "tukey" else f", {_CORRECTIONS[correction]} correction"
     return f"{_TESTS[test]}{corrected}"
 
 
@@ -177,7 +175,7 @@ def decimals_by_label(
 class Comparisons:
     """Comparisons of systems with baselines."""
 
-    #: The result of `compare_with_baseline`.
+    #: The result of `compare_with_levels`.
     tests: pd.DataFrame
     #: The sign of each baseline.
     signs: Mapping[str, str]
@@ -204,20 +202,17 @@ class Comparisons:
         if len(names) > len(_LETTERS):
             raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
         signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
-        tests = compare_with_baseline(perquery, names, test=test, correction=correction, alpha=alpha, by=by)
+        tests = compare_with_levels(perquery, names, test=test, correction=correction, alpha=alpha, by=by)
         # Tukey's test has a level of its own, for all pairs of systems.
         detectable = {} if test == "tukey" else _median_detectable(perquery, names, correction, alpha)
         return cls(tests, signs, test, correction, alpha, detectable)
 
     def notes(
-        self, heads: Sequence[Head], digits: Mapping[str, int], topics: str, differences: bool
+        self, heads: Sequence[Head], digits: Mapping[str, int], topics: str, differences: Sequence[str]
     ) -> Iterator[Sentence]:
-        """Yield what the signs and, if shown, the intervals of `differences` are, and which ones are detectable."""
+        """Yield what the signs are, the intervals of the measures `differences`, and which ones are detectable."""
         if differences:
-            (baseline,) = self.signs
-            level = f"{100 * (1 - self.alpha):g} % confidence interval"
-            how = f"Student’s t, not corrected, {topics}"
-            yield Sentence(f"[ends] of the {level} of the difference from {baseline} ({how}).")
+            yield Sentence(f"[ends] of the {self.intervals_in_words(topics)}.{self._disagreement(differences)}")
         against = ", ".join(f"{name} ({sign})" for name, sign in self.signs.items())
         name = test_name(self.test, self.correction)
         yield Sentence(f"Significantly different from {against} ({name}, p < {self.alpha:g}, {topics}).")
@@ -231,6 +226,39 @@ class Comparisons:
             several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
             pairs = ", median over the pairs of systems" if several else ""
             yield Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")
+
+    def intervals_in_words(self, topics: str) -> str:
+        """Return what the intervals of the differences from the only baseline are, and what their levels mean."""
+        (baseline,) = self.signs
+        levels = sorted(self.tests["confidence"].dropna().unique().tolist())
+        low, high = level_text(levels[0]), level_text(levels[-1])
+        level = low if low == high else f"{low.removesuffix(' %')}–{high}"
+        method = "studentised range" if self.test == "tukey" else "Student’s t"
+        joint = self._joint_level(levels)
+        return f"{level} confidence interval of the difference from {baseline} ({method}{joint}, {topics})"
+
+    def _disagreement(self, labels: Sequence[str]) -> str:
+        """Return why some differences have a sign although their interval includes 0, or none; '' if none do."""
+        tests = self.tests[self.tests["measure"].isin(labels)]
+        excludes_zero = (tests["low"] > 0) | (tests["high"] < 0)
+        if (excludes_zero == tests["significant"]).all():
+            return ""
+        if self.test == "t":
+            return " A sign beside an interval that includes 0 is what Holm’s correction gains."
+        return f" Signs are by the {_TESTS[self.test]}, and can differ."
+
+    def _joint_level(self, levels: Sequence[float]) -> str:
+        """Return what the levels of intervals mean for several comparisons, '' for a single one."""
+        confidence = 1 - self.alpha
+        if self.test == "tukey":
+            return f", {level_text(confidence)} for all pairs of systems"
+        if self.correction is None or levels == [confidence]:
+            return ""
+        if self.correction == "fdr_bh":
+            return f", false coverage rate {self.alpha:g}"
+        if len(levels) == 1:
+            return f", {joint_level(confidence, round(self.alpha / (1 - levels[0])))}"
+        return f", {level_text(confidence)} for all of a measure"
 
     def rows(self, keys: list[str], label: str, row_keys: Sequence[Any]) -> pd.DataFrame:
         """Return the tests of a measure against the only baseline by the keys of rows, NaN for the baseline."""
@@ -344,7 +372,7 @@ def means_table(
     counts = {head.short: int(numbers[head.label]) for head in heads}
     topics = _topics(counts) + (" in all" if by is not None else "")
     named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)
-    shown = differences and ci is None and any(head.label in averaged for head in heads)
+    shown = averaged if differences and ci is None else []
     notes = [
         *_mark_notes({cell.mark for row in cells for cell in row}),
         *_interval_notes(ci, "± half the width" if half_widths else "[ends]", topics),

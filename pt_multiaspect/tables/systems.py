@@ -165,8 +165,8 @@ def systems_table(
     interval : {'half-width', 'ends', 'difference'}, default 'half-width'
         Whether the intervals of `ci` are shown as ± half their width, or by their ends. The half width is not
         limited to the range of the measure, and is an error for sums of counts, such as NumRet.
-        ``'difference'`` shows the ends of the intervals of the differences from the only baseline, at the level
-        1 - `alpha` and not corrected; `ci` is omitted.
+        ``'difference'`` shows the ends of the intervals of the differences from the only baseline, corrected like
+        the tests; `ci` is omitted.
     decimals : int or mapping of str to int, default 3
         Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
         have none unless a mapping says so.

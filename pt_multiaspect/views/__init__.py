@@ -19,7 +19,7 @@ from .blocks import (
     with_interval,
 )
 from .markup import asset, fragment, html_of, latex_of, markdown_of, page, template
-from .numbers import MINUS, decimals, fixed_point, interval_text, percent, with_minus
+from .numbers import MINUS, decimals, fixed_point, interval_text, level_text, percent, with_minus
 from .text import crop, printable, text_of
 from .view import View
 
@@ -48,6 +48,7 @@ __all__ = [
     "html_of",
     "interval_text",
     "latex_of",
+    "level_text",
     "markdown_of",
     "page",
     "percent",

@@ -35,6 +35,13 @@ def fixed_point(value: float, digits: int) -> str:
     return with_minus(text) if float(text) else text.lstrip("-")
 
 
+def level_text(confidence: float) -> str:
+    """Return a confidence level in per cent with four digits, or more close to 1: '95 %', '98.33 %'."""
+    error = 100 * (1 - confidence)
+    digits = max(2, 1 - math.floor(math.log10(error)))
+    return f"{round(100 - error, digits):.10g} %"
+
+
 def percent(share: float) -> str:
     """Return a fraction in per cent, never rounded to 0 or 100; '-' for NaN."""
     if 1 - 1e-6 < share < 1:
