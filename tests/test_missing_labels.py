@@ -303,6 +303,36 @@ def test_the_universe_reaches_to_the_cutoff() -> None:
     assert counts == [3, 4]
 
 
+@pytest.mark.parametrize("base", ["P(judged_only=True)@2", "nDCG(judged_only=True)@2", "AP(judged_only=True)@2"])
+@pytest.mark.parametrize(
+    ("unjudged", "code", "reaches"), [([], 0, True), ([], 1, True), ([], 2, False), ([-1], 0, False)]
+)
+def test_condensed_rankings_are_cut_after_they_are_condensed(
+    unjudged: list[int], code: int, reaches: bool, base: str
+) -> None:
+    """Kind: cutoffs before documents are left out. A code -1 in the first ranks gave [0, .5] for [.5, 1]."""
+    aspect = ma.Aspect(grades=[0, 1], unjudged=unjudged)
+    measure = ma.On(base=base, aspects={"relevance": aspect})
+    runs = {"a": run_of("d0", "d1", "d2", "d3"), "b": run_of("d1", "d0")}
+    for known in (0, 1, NAN):
+        # Of a code that is a label, the document is always left out: d2 counts, which has no judgment.
+        labels = {"d0": known, "d1": known, f"d{code}": -1, "other": 1}
+        qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "relevance": list(labels.values())})
+        result = quiet(runs, qrels, measure)
+        universe = {**labels, "d2": NAN} if reaches else labels
+        missing = [docno for docno, label in universe.items() if np.isnan(label) or label in unjudged]
+        values = []
+        for grades in itertools.product([0, 1], repeat=len(missing)):
+            complete = {**universe, **dict(zip(missing, grades, strict=True))}
+            completion = {"q": {docno: {"relevance": label} for docno, label in complete.items()}}
+            values.append(ma.evaluate(runs, completion, measure, progress=False)["value"].to_numpy())
+        assert result.runs["exact"].all()
+        ends = result.runs[["low", "high"]].to_numpy()
+        assert ends == pytest.approx(np.stack([np.min(values, axis=0), np.max(values, axis=0)], axis=1), abs=1e-12)
+        as_evaluated = ma.evaluate(runs, qrels, measure, progress=False)["value"].to_numpy()
+        assert result.runs["value"].to_numpy() == pytest.approx(as_evaluated, abs=1e-12)
+
+
 def test_codes_that_mean_not_judged_are_missing_labels() -> None:
     scales = {"relevance": 2, "credibility": ma.Aspect(3, unjudged=[9])}
     coded = {"q": {**ONE_HOLE["q"], "d2": {"relevance": 1, "credibility": 9}}}

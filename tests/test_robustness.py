@@ -311,7 +311,7 @@ def judged_in_part(fraction: float) -> tuple[Any, Any, pd.DataFrame]:
 def test_judges_of_few_documents_decide_nothing(fraction: float, decides: bool) -> None:
     """A judge who labelled 1 of 24 documents counted as one who agrees, by the labels of the others."""
     runs, qrels, judged = judged_in_part(fraction)
-    n_pairs, n_few = 2 * len(qrels), 2 * round(fraction * len(qrels))
+    n_pairs, n_few = len(qrels), round(fraction * len(qrels))
     evidence = row(robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged), "judges", "run 1", "run 0")[
         "evidence"
     ]
@@ -321,6 +321,34 @@ def test_judges_of_few_documents_decide_nothing(fraction: float, decides: bool) 
     else:
         assert f"labelled of {n_pairs} documents: a {n_pairs}, b {n_pairs}, c {n_few}" in evidence
     assert ("c decides nothing" in evidence) is not decides
+
+
+def test_judges_of_criteria_that_the_measure_does_not_read_decide_nothing() -> None:
+    """Kind: shares over all criteria. A judge of credibility decided on relevance, by the labels of others."""
+    runs, qrels = world(missing=0)
+    long = qrels.melt(["qid", "docno"], var_name="criterion", value_name="value")
+    of_relevance = long["criterion"] == "relevance"
+    few = pd.concat([long[~of_relevance], long[of_relevance].head(2)])
+    judged = pd.concat([long.assign(judge="a"), long.assign(judge="b"), few.assign(judge="c")])
+    n_pairs = len(qrels)
+
+    def evidence(measure: Any) -> str:
+        found = robustness(runs, qrels, measure, baseline="run 0", judges=judged)
+        return str(row(found, "judges", "run 1", "run 0")["evidence"])
+
+    relevance = On(aspect="relevance", base="nDCG@3", aspects=SCALES)
+    weightless = ma.CAM(base="nDCG@3", aspects=SCALES, weights={"relevance": 1, "credibility": 0})
+    for measure in (relevance, weightless):
+        assert "of 2 judges give the same sign" in evidence(measure)
+        assert f"; labelled of {n_pairs} documents: a {n_pairs}, b {n_pairs}, c 2, so c dec" in evidence(measure)
+    assert f"of 3 judges give the same sign; each labelled all {n_pairs} documents" in evidence(
+        On(aspect="credibility", base="nDCG@3", aspects=SCALES)
+    )
+    both = evidence(MEASURE)
+    assert f"labelled of {n_pairs} documents on relevance: a {n_pairs}, b {n_pairs}, c 2" in both
+    assert f"each labelled all {n_pairs} documents on credibility" in both
+    assert "of 2 judges give the same sign" in both
+    assert "so c decides nothing" in both
 
 
 def test_one_judge_alone_decides_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..evaluation.topics import check_all_topics
 from ..integration.declared import with_aspects
 from ..integration.parsing import as_measure, parse_all
 from ..io.runs import join, named_runs
+from ..measures import Measure
 
 #: The label of each (query, document) pair, by aspect.
 Labels = dict[str, Floats]
@@ -29,10 +30,12 @@ class JudgedRuns:
     names: list[str]
     #: judges × runs × topics, in the units of the measure.
     values: Floats
-    #: The number of documents that each judge labelled, of each query, on each criterion.
+    #: The criteria that the measure reads.
+    criteria: list[str]
+    #: The number of documents, of all queries, that each judge labelled on each of these; judges × criteria.
     n_labelled: Ints
-    #: The number of those that any judge labelled.
-    n_pairs: int
+    #: The number of documents that any judge labelled, by criterion.
+    n_documents: Ints
 
 
 def read_judges(
@@ -85,10 +88,9 @@ def evaluate_by_judge(runs: Mapping[str, object], frame: object, measure: Mappin
         labels = _combine_labels(judged, own_rows, combined)
         own_judgments = judgments.with_labels(labels, scales)
         values.append([evaluated.evaluate(ranking.with_judgments(own_judgments)) for ranking in rankings])
-    cells = np.unique(np.stack([judged.judge, judged.criterion, judged.pair]), axis=1)
-    n_labelled = np.bincount(cells[0], minlength=len(judged.judges))
-    n_pairs = len(np.unique(cells[1:], axis=1).T)
-    return JudgedRuns(judged.judges, list(named), np.array(values, dtype=np.float64), n_labelled, n_pairs)
+    criteria = _read_criteria(evaluated, judgments)
+    n_labelled, n_documents = _count_documents(judged, criteria)
+    return JudgedRuns(judged.judges, list(named), np.array(values), criteria, n_labelled, n_documents)
 
 
 def _check_overlap(judged: LongJudgments) -> None:
@@ -115,3 +117,30 @@ def _judgments_of_all_grades(judged: LongJudgments) -> Judgments:
     grades = pd.DataFrame({name: pd.Series(aspect.scale.grades) for name, aspect in judged.aspects.items()})
     docnos = [f"d{row}" for row in range(len(grades))]
     return Judgments(grades.assign(qid="q", docno=docnos))
+
+
+def _read_criteria(measure: Measure, judgments: Judgments) -> list[str]:
+    """Return the criteria on which the value depends: not those of weight 0."""
+    names = [view.name for view in measure.views(judgments)]
+    make_terms = measure.stated.label_terms
+    terms = [] if make_terms is None else make_terms(judgments)
+    if not terms:
+        return names
+    read: set[str] = set()
+    for term in terms:
+        read.update(term.aspects or names)
+    return [name for name in names if name in read]
+
+
+def _count_documents(judged: LongJudgments, criteria: Sequence[str]) -> tuple[Ints, Ints]:
+    """Return the number of documents that each judge labelled, judges × criteria, and that any judge labelled."""
+    n_judges = len(judged.judges)
+    n_labelled = np.zeros((n_judges, len(criteria)), dtype=np.intp)
+    n_documents = np.zeros(len(criteria), dtype=np.intp)
+    numbers = {name: number for number, name in enumerate(judged.aspects)}
+    for column, name in enumerate(criteria):
+        rows = judged.criterion == numbers[name]
+        labels = np.unique(np.stack([judged.judge[rows], judged.pair[rows]]), axis=1)
+        n_labelled[:, column] = np.bincount(labels[0], minlength=n_judges)
+        n_documents[column] = len(np.unique(labels[1]))
+    return n_labelled, n_documents

@@ -378,24 +378,37 @@ def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant:
 def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer:
     """Return the answer of the judges, given the sign of the difference by the labels of each.
 
-    The labels of a judge who labelled few documents are mostly those of others, so such a judge decides nothing.
+    The labels of a judge who labelled few documents on a criterion are mostly those of others, so such a judge
+    decides nothing.
     """
     names = np.array(judged.judges, dtype=object)
-    decides = judged.n_labelled >= _LEAST_LABELLED * judged.n_pairs
+    decides = (judged.n_labelled >= _LEAST_LABELLED * judged.n_documents).all(axis=1)
     n_deciding = int(decides.sum())
     n_same = int((signs[decides] == claim.sign).sum())
     evidence = f"{n_same} of {number_of(n_deciding, 'judge')} give the same sign"
     others = names[decides & (signs == -claim.sign)]
     if len(others):
         evidence += f"; {choices(others)} {'gives' if len(others) == 1 else 'give'} the other"
-    counts = [f"{name} {count}" for name, count in zip(names, judged.n_labelled, strict=True)]
-    if (judged.n_labelled == judged.n_pairs).all():
-        evidence += f"; each labelled all {judged.n_pairs} documents"
-    else:
-        evidence += f"; labelled of {number_of(judged.n_pairs, 'document')}: {choices(counts)}"
+    evidence += f"; {_labelled_documents(judged)}"
     if n_deciding < len(names):
         verb = "decides" if len(names) - n_deciding == 1 else "decide"
         evidence += f", so {choices(names[~decides])} {verb} nothing"
     found = UNDECIDED if n_deciding < 2 else verdict_of_judges(signs[decides].tolist(), claim.sign)
     same_sign = n_same / n_deciding if n_deciding else np.nan
     return Answer(claim, "judges", found, evidence, {"same_sign": same_sign})
+
+
+def _labelled_documents(judged: JudgedRuns) -> str:
+    """Return how many documents each judge labelled, by criterion if these numbers differ."""
+    criteria: dict[tuple[int, ...], list[str]] = {}
+    for name, n_documents, counts in zip(judged.criteria, judged.n_documents, judged.n_labelled.T, strict=True):
+        criteria.setdefault((n_documents, *counts), []).append(name)
+    texts = []
+    for (n_documents, *counts), names in criteria.items():
+        on = f" on {choices(names)}" if len(criteria) > 1 else ""
+        if set(counts) == {n_documents}:
+            texts.append(f"each labelled all {n_documents} documents{on}")
+            continue
+        by_judge = [f"{judge} {count}" for judge, count in zip(judged.judges, counts, strict=True)]
+        texts.append(f"labelled of {number_of(n_documents, 'document')}{on}: {choices(by_judge)}")
+    return "; ".join(texts)

@@ -308,8 +308,14 @@ def _check_order(label: str, search: LabelIntervals) -> None:
 def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
-    universe = join_universe(judgments, judgments.views(measure.spec), rankings, measure.cutoff)
-    cutoff = None if _condenses(measure) else measure.cutoff
+    views = judgments.views(measure.spec)
+    if _condenses(measure):
+        is_junk = np.any([view.junk < 0 for view in views], axis=0)
+        universe = join_universe(judgments, views, rankings, measure.cutoff, is_junk)
+        cutoff = None
+    else:
+        universe = join_universe(judgments, views, rankings, measure.cutoff)
+        cutoff = measure.cutoff
     again = [Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe) for run in rankings]
     return LabelIntervals(measure, universe, again, first, second)
 

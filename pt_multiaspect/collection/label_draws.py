@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from ..aspects import Aspects
 from ..errors import MultiAspectError, choices, errors_of, in_shell, parameter, refuse_none, tally
 from ..strings.texts import Texts
@@ -198,7 +198,11 @@ def matching_pairs(judgments: Judgments, others: Judgments) -> Ints:
 
 
 def join_universe(
-    judgments: Judgments, views: Sequence[AspectView], rankings: Sequence[Rankings], cutoff: int | None
+    judgments: Judgments,
+    views: Sequence[AspectView],
+    rankings: Sequence[Rankings],
+    cutoff: int | None,
+    is_left_out: Bools | None = None,
 ) -> Judgments:
     """Return judgments of all documents of the qrels and of the runs, without labels where there are none.
 
@@ -212,12 +216,28 @@ def join_universe(
         The runs.
     cutoff : int, optional
         The last rank whose documents are added.
+    is_left_out : ndarray of bool, optional
+        A mask of the judged pairs that are left out of rankings before ranks are counted.
 
     Returns
     -------
     Judgments
         The judgments, with the same queries and the further columns of the qrels, which measures may read.
     """
-    retrieved = [run.documents(cutoff) for run in rankings]
-    query, docnos = (np.concatenate([run[part] for run in retrieved]) for part in (0, 2))
+    retrieved = [_first_documents(run, cutoff, is_left_out) for run in rankings]
+    query, docnos = (np.concatenate(column) for column in zip(*retrieved, strict=True))
     return judgments.with_documents(query, docnos, {view.name: view.label for view in views})
+
+
+def _first_documents(run: Rankings, cutoff: int | None, is_left_out: Bools | None) -> tuple[Ints, Objects]:
+    """Return the queries and names of the documents down to the cutoff; see `join_universe`."""
+    if cutoff is None or is_left_out is None:
+        query, _, docnos = run.documents(cutoff)
+        return query, docnos
+    query, rank, docnos = run.documents(None)
+    counts = np.ones(len(query), dtype=np.intp)
+    counts[run.hits.retrieved_index[is_left_out[run.hits.row]]] = 0
+    counted = np.cumsum(counts)
+    above_query = (counted - counts)[np.arange(len(query)) - rank + 1]
+    is_first = counted - above_query <= cutoff
+    return query[is_first], docnos[is_first]
