@@ -560,6 +560,7 @@ def drawn(monkeypatch):
     ("arguments", "texts"),
     [
         (["values", "-m", "RR", "AP", "--baseline", "run 2"], {"run 2.txt", "RR", "AP", "baseline"}),
+        (["systems", "-m", "RR", "AP", "--baseline", "run 2"], {"RR\nmean over topics", "baseline"}),
         (["values", "cost=lower"], {"run 3.txt", "cost\n(lower is better)"}),
         (["values", "-m", "AP", "cost=lower"], {"AP", "cost\n(lower is better)"}),
         (["values", "-m", "cost=ESL"], {"cost\n(lower is better)"}),
@@ -575,7 +576,7 @@ def drawn(monkeypatch):
 )
 def test_plot(cli, values_file, drawn, arguments, texts):
     code, out, err = cli("plot", arguments[0], values_file, *arguments[1:], "-o", "figure.svg", qrels=())
-    assert (code, out, err) == (0, "", "")
+    assert (code, out, err) == (0, "", "pt-multiaspect: wrote figure.svg\n")
     (figure,) = drawn
     assert texts <= figure
     asked = {argument.partition("=")[0] for argument in arguments}
@@ -614,7 +615,7 @@ def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, s
         ("values values.csv -m NDCG -o x.pdf", "expected measures of the frame (AP, RR, cost), got NDCG"),
         ("values values.csv -m cost AP=lower -o x.pdf", "cost names no known measure; write cost=higher or"),
         ("values values.csv --baseline bm25 -o x.pdf", "--baseline: expected one of the runs (run 0.txt"),
-        ("systems values.csv --baseline bm25 -o x.pdf", "--baseline: systems has none; omit it"),
+        ("asl_curves values.csv --baseline bm25 -o x.pdf", "--baseline: asl_curves has none; omit it"),
         ("values one.csv -o x.pdf", "expected at least two topics, got only q0; evaluate more topics"),
     ],
 )

@@ -21,7 +21,7 @@ from scipy.stats import kendalltau, ttest_1samp
 
 import pt_multiaspect as ma
 from pt_multiaspect import plots
-from pt_multiaspect.analysis import correlation, discriminative_power
+from pt_multiaspect.analysis import compare_with_baseline, correlation, discriminative_power
 from pt_multiaspect.analysis.multiverse import Multiverse
 from pt_multiaspect.errors import MultiAspectError
 
@@ -301,13 +301,39 @@ def test_systems():
     assert ax.get_ylabel().startswith("RR")
     assert ax.get_legend().get_texts()[-1].get_text() == "other systems"
     ranks = MEANS.rank(ascending=False)
-    moves = (ranks["AP"] - ranks["RR"]).sort_values(key=abs, ascending=False)
-    assert len(ax.texts) == 3
-    for text in ax.texts:
-        name, move = text.get_text().rsplit(" ", 1)
-        assert moves[name] == float(move[1:]) * (1 if move[0] == "↑" else -1)
+    moves = ranks["AP"] - ranks["RR"]
+    best = MEANS["AP"].idxmax()
+    assert best == MEANS["RR"].idxmax()
+    names = [text.get_text().rsplit(" ", 1)[0] for text in ax.texts]
+    assert names[0] == best
+    assert moves[names[1:]].abs().tolist() == moves.drop(best).abs().nlargest(2).tolist()
+    for name, text in zip(names, ax.texts, strict=True):
+        move = text.get_text().rsplit(" ", 1)[1]
+        assert moves[name] == (0 if move == "=" else float(move[1:]) * (1 if move[0] == "↑" else -1))
         assert text.xy == pytest.approx(tuple(MEANS.loc[name, ["AP", "RR"]]))
-        assert abs(moves[name]) >= abs(moves.iloc[2])
+
+
+@pytest.mark.parametrize("direction", ["higher", "lower"])
+def test_of_many_systems_the_baseline_and_the_best_are_named(direction):
+    values = np.random.default_rng(5).random((40, 6, 2))
+    values[7, :, 0], values[8, :, 1] = 2.0, -1.0
+    perquery = array_frame(values, ["x", "y"])
+    measures = {"x": "higher", "y": direction}
+    ax = plots.systems(perquery, "x", "y", baseline="run 20", measures=measures)
+    best = perquery[perquery["measure"] == "y"].groupby("name")["value"].mean()
+    best_on_y = best.idxmin() if direction == "lower" else best.idxmax()
+    names = [text.get_text().rsplit(" ", 1)[0] for text in ax.texts]
+    assert names[:3] == ["run 20", "run 7", best_on_y]
+    baseline = ax.collections[0]
+    assert ax.get_legend().get_texts()[0].get_text() == "baseline"
+    assert rows_of(baseline.get_offsets()) == rows_of([values[20].mean(axis=0)])
+    assert len(offsets(ax)) == 40
+    assert faults_of_labels(ax) == []
+    unnamed = plots.systems(perquery, "x", "y", baseline="run 20", label=0, measures=measures)
+    assert not unnamed.texts
+    assert len(unnamed.collections[0].get_offsets()) == 1
+    with pytest.raises(MultiAspectError, match=r"baseline.*run 99"):
+        plots.systems(perquery, "x", "y", baseline="run 99", measures=measures)
 
 
 @pytest.mark.slow
@@ -392,7 +418,8 @@ def test_names_hide_nothing(n_systems, seed):
     assert faults_of_labels(ax) == []
     n_named = min(n_systems, 20)
     assert len(ax.texts) >= 0.8 * n_named
-    omitted = f", {n_named - len(ax.texts)} names omitted" if len(ax.texts) < n_named else ""
+    n_omitted = n_named - len(ax.texts)
+    omitted = f", {n_omitted} name{'s' if n_omitted > 1 else ''} omitted" if n_omitted else ""
     assert ax.get_title().endswith(f"({n_systems} systems, 5 topics{omitted})")
 
 
@@ -428,20 +455,61 @@ def panels_of(figure) -> dict[str, object]:
 
 def test_values():
     shuffled = PERQUERY.sample(frac=1, random_state=1)
-    ax = plots.values(shuffled, ["AP", "RR", "P"], baseline="run 3", ci=0.9)
+    ax = plots.values(shuffled, ["AP", "RR", "P"], ci=0.9)
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == MEANS["AP"].sort_values(ascending=False).index.tolist()
     panels = panels_of(ax.figure)
     assert list(panels) == ["AP", "RR", "P"]
     expected = ma.aggregate(PERQUERY, ci=0.9).set_index("name").loc[names]
     for measure, panel in panels.items():
-        *points, line = panel.lines
-        drawn = {row: mean for marks in points for mean, row in zip(*marks.get_data(), strict=True)}
-        assert [drawn[row] for row in range(8)] == pytest.approx(expected[measure].tolist())
-        assert line.get_xdata() == pytest.approx([expected.loc["run 3", measure]] * 2)
-        ends = {left[1]: (left[0], right[0]) for bars in panel.collections for left, right in bars.get_segments()}
+        assert means_of(panel) == pytest.approx(dict(enumerate(expected[measure])))
         columns = [f"{measure} 90% low", f"{measure} 90% high"]
+        ends = ends_of(panel)
         assert np.array([ends[row] for row in range(8)]) == pytest.approx(expected[columns].to_numpy())
+    assert ax.get_title(loc="left") == "mean, 90 % interval"
+    assert ax.get_legend() is None
+
+
+def means_of(panel) -> dict[int, float]:
+    """The means by row."""
+    points = [line for line in panel.lines if line.get_marker() not in ("None", None)]
+    return {int(row): mean for marks in points for mean, row in zip(*marks.get_data(), strict=True)}
+
+
+def ends_of(panel) -> dict[int, tuple[float, float]]:
+    """The ends of the intervals by row."""
+    return {int(left[1]): (left[0], right[0]) for bars in panel.collections for left, right in bars.get_segments()}
+
+
+@pytest.mark.parametrize("ci", [0.95, 0.8])
+def test_values_with_a_baseline_have_intervals_of_the_differences(ci):
+    ax = plots.values(PERQUERY, {"RR": "lower", "AP": "higher"}, baseline="run 3", ci=ci)
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    tests = compare_with_baseline(PERQUERY, "run 3", alpha=1 - ci).set_index(["measure", "name"])
+    for measure, panel in panels_of(ax.figure).items():
+        at = MEANS.loc["run 3", measure]
+        assert means_of(panel) == pytest.approx(dict(enumerate(MEANS.loc[names, measure])))
+        assert panel.lines[-1].get_xdata() == pytest.approx([at, at])
+        ends = ends_of(panel)
+        assert {names[row] for row in range(8)} - {names[row] for row in ends} == {"run 3"}
+        for row, (low, high) in ends.items():
+            test = tests.loc[(measure, names[row])]
+            assert (low - at, high - at) == pytest.approx((test["low"], test["high"]))
+    title = " ".join(ax.get_title(loc="left").split())
+    assert title == f"mean, with the simultaneous {100 * ci:g} % interval of its difference from run 3"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["baseline"]
+
+
+def test_values_of_two_runs_one_run_and_without_intervals():
+    two = PERQUERY[PERQUERY["name"].isin(["run 1", "run 2"])]
+    ax = plots.values(two, ["AP"], baseline="run 1")
+    assert "simultaneous" not in ax.get_title(loc="left")
+    assert len(ends_of(ax)) == 1
+    one = PERQUERY[PERQUERY["name"] == "run 1"]
+    assert len(ends_of(plots.values(one, ["AP"], baseline="run 1"))) == 1
+    ax = plots.values(two, ["AP"], baseline="run 1", ci=None)
+    assert not ax.collections
+    assert ax.get_title(loc="left") == "mean"
 
 
 def test_values_where_lower_is_better():
@@ -515,14 +583,47 @@ def test_upper_bounds_in_other_orders():
     assert len(ax.collections) == 1
 
 
-@pytest.mark.slow
-def test_fifty_topics():
-    topics = [f"15{n}001" for n in range(50)]
-    ax = plots.upper_bounds(ideal_frame(topics))
+@pytest.mark.parametrize("n_topics", [3, 10, 30])
+def test_names_of_topics_do_not_touch(n_topics):
+    ax = plots.upper_bounds(ideal_frame([f"15{n}001" for n in range(n_topics)]))
     ax.figure.draw_without_rendering()
     boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
-    assert len(boxes) == 50
+    assert len(boxes) == n_topics
     assert not any(left.overlaps(right) for left, right in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    ("sort", "label"),
+    [
+        (None, "66 topics, highest bound first"),
+        ("bound", "66 topics, highest bound first"),
+        ("name", "66 topics, by name"),
+    ],
+)
+def test_many_topics_have_an_order_instead_of_names(sort, label):
+    topics = [f"15{n:02}" for n in range(66)]
+    bounds = bound_frame(
+        topics, np.random.default_rng(1).random(66) / 2, np.random.default_rng(2).random(66) / 2 + 0.5
+    )
+    ax = plots.upper_bounds(bounds=bounds, sort=sort)
+    assert not ax.get_xticklabels()
+    assert ax.get_xlabel() == label
+    values = dict(ax.collections[0].get_offsets().tolist())
+    order = bounds if sort == "name" else bounds.sort_values("bound", ascending=False)
+    assert [values[position] for position in range(1, 67)] == order["value"].tolist()
+
+
+def test_upper_bounds_name_the_measure_of_the_frames():
+    measure = ma.CAM(aspects={"relevance": 2, "trust": [0, 0.5, 1]}) @ 5
+    ideal, bounds = ma.analysis.ideal_values(QRELS, measure), ma.analysis.upper_bound(QRELS, measure)
+    for frames in ((ideal, None), (None, bounds), (ideal, bounds)):
+        assert plots.upper_bounds(*frames).get_ylabel().replace("\n", "").replace(" ", "") == str(measure).replace(
+            " ", ""
+        )
+    assert plots.upper_bounds(ideal, bounds, measure="CAM").get_ylabel() == "CAM"
+    other = ma.analysis.upper_bound(QRELS, measure @ 3)
+    with pytest.raises(MultiAspectError, match="ideal and bounds of one measure"):
+        plots.upper_bounds(ideal, other)
 
 
 def test_one_topic():
@@ -547,9 +648,23 @@ def test_asl_curves():
     ]  # fmt: skip
     styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in ax.lines}
     assert len(styles) == len({style[1:] for style in styles}) == 4
+    assert ax.get_yscale() == "log"
+    positive = curve.loc[curve["asl"] > 0, "asl"].min()
+    bottom, top = ax.get_ylim()
+    assert bottom <= positive < 10 * bottom
+    assert top == 1
     ax = plots.asl_curves(POWER, n_pairs=5, top=0.2)
     assert [len(line.get_xdata()) for line in ax.lines[:-1]] == [5, 5, 5]
-    assert ax.get_ylim() == (0, 0.2)
+    assert ax.get_ylim() == (bottom, 0.2)
+
+
+@pytest.mark.parametrize(("top", "limits"), [(None, (1e-4, 1)), (0.1, (1e-4, 0.1)), (1e-5, (1e-6, 1e-5))])
+def test_axes_of_tiny_levels(top, limits):
+    values = np.random.default_rng(1).normal(0, 0.01, (4, 9, 1)) + np.arange(4)[:, None, None]
+    power = discriminative_power(array_frame(values, ["AP"]), test="t")
+    assert power.curve()["asl"].max() < 1e-5
+    ax = plots.asl_curves(power, top=top)
+    assert ax.get_ylim() == pytest.approx(limits)
 
 
 @pytest.mark.slow
@@ -872,6 +987,8 @@ def test_weightings_of_three_aspects():
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == [f"{changing['a']} higher", f"{changing['b']} higher", "p ≥ 0.05", "weights of the measure"]
     assert {text.get_text() for text in ax.texts} == {"AP", "RR", "P"}
+    title = " ".join(ax.get_title().split())
+    assert title == f"The better of {changing['a']} and {changing['b']} by the weights of AP, RR and P"
     assert ax.lines[-1].get_xydata()[0] == pytest.approx([0.5, np.sqrt(0.75) / 3])
     areas = areas_of(ax)
     assert areas["#9cc9e6"] + areas["#f2b38a"] == pytest.approx(1, rel=0.01)
@@ -922,10 +1039,26 @@ def test_fractions_are_bars():
     many = array_frame(np.random.default_rng(0).random((12, 5, 3)))
     ax = plots.weightings(ma.analysis.weightings(many, measures=ASPECTS, n_resamples=5))
     assert ax.get_xlabel() == "% of weightings, with the 95 % interval over topics (30 of 66 pairs)"
+    title = " ".join(ax.get_title().split())
+    assert title == "Weightings of AP, RR and P under which the first run is better"
     sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
     assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
     fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})
     assert len(plots.weightings(fixed, ("run 0", "run 1")).get_yticklabels()) == 1  # there is one weighting
+
+
+def test_lines_are_drawn_only_where_there_is_an_interval():
+    shifted = PERQUERY.assign(value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 5.0}).fillna(0))
+    chosen = shifted[shifted["name"].isin(["run 0", "run 1", "run 2"])]
+    result = ma.analysis.weightings(chosen, measures=ASPECTS, n_resamples=20)
+    ax = plots.weightings(result)
+    (lines,) = ax.collections
+    drawn = [(low[0], high[0]) for low, high in lines.get_segments()]
+    expected = result.pairs.query("high > low")
+    assert 0 < len(expected) < len(result.pairs)
+    assert np.array(drawn) == pytest.approx(100 * expected[["low", "high"]].to_numpy())
+    certain = ma.analysis.weightings(chosen, measures=ASPECTS, n_resamples=20, baseline="run 0")
+    assert plots.weightings(certain).get_xlabel() == "% of weightings"
 
 
 @pytest.mark.parametrize("n_aspects", [2, 3])

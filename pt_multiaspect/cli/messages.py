@@ -27,6 +27,11 @@ def tell(message: str) -> None:
     print(f"{NAME}: {printable(message)}", file=sys.stderr)
 
 
+def tell_written(file: str) -> None:
+    """Tell that a file was written."""
+    tell(f"wrote {file}")
+
+
 def name_option(message: str, parameters: Collection[str]) -> str:
     """Return an error that begins with one of these parameters, with its option instead."""
     title, colon, rest = message.partition(": ")

@@ -16,6 +16,7 @@ from ..analysis._frames import select_measures
 from ..errors import choices
 from ..plots.style import FORMATS, figure_bytes
 from .inputs import pick_baseline, pick_measures, read_value_file
+from .messages import tell_written
 from .options import measure_option, option, output
 from .verb import Inputs, verb
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 #: The functions of `pt_multiaspect.plots` that draw values per topic, or results of them.
 _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings")
+
+#: Those that take a baseline.
+_COMPARING = ("values", "systems", "weightings")
 
 
 @verb(
@@ -42,7 +46,7 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
         "The measures of VALUES to draw, also after it; systems takes two. ALIAS=lower says that lower values "
         "of a label are better, ALIAS=MEASURE which measure it refers to. Default: all measures."
     ),
-    option("--baseline", metavar="RUN", help="The run to mark (values) or to compare with (weightings)."),
+    option("--baseline", metavar="RUN", help="The run to compare with (values, weightings) or to mark (systems)."),
     output(
         {f".{format}": format for format in FORMATS},
         "The file to write: .pdf, .svg or .png. An existing file is replaced.",
@@ -53,18 +57,20 @@ def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | Non
     """Draw a figure of values per query.
 
     VALUES is a table that 'evaluate -q' has written, or lines of other tools with their format, as in tot=FILE.
-    KIND is a function of pt_multiaspect.plots: values (the means of the runs with 95 % intervals, 3.3 inches wide
-    for one or two measures), systems (the means by two measures), correlation_heatmap (Kendall's tau-b of the
-    rankings of the runs by all measures), asl_curves (the significance levels of all pairs of runs in bootstrap
-    tests) or weightings (for which weights of measures of aspects or criteria one run is better than another).
+    KIND is a function of pt_multiaspect.plots: values (the means of the runs with 95 % intervals, those of the
+    differences if there is a baseline; 3.3 inches wide for one or two measures), systems (the means by two
+    measures), correlation_heatmap (Kendall's tau-b of the rankings of the runs by all measures), asl_curves (the
+    significance levels of all pairs of runs in bootstrap tests) or weightings (for which weights of measures of
+    aspects or criteria one run is better than another).
     """
-    if baseline is not None and kind not in ("values", "weightings"):
+    if baseline is not None and kind not in _COMPARING:
         raise click.UsageError(f"--baseline: {kind} has none; omit it")
     values = read_value_file(inputs.values["values_file"])
     measures = pick_measures([*inputs.requested.texts, *labels], values)
     baseline = pick_baseline(baseline, values["name"].unique().tolist())
     content = figure_bytes(lambda: _draw(kind, values, measures, baseline), inputs.format)
-    write_file(str(inputs.values["output"]), content)
+    write_file(inputs.values["output"], content)
+    tell_written(inputs.values["output"])
 
 
 def _draw(
@@ -80,7 +86,8 @@ def _draw(
     if kind in ("correlation_heatmap", "weightings") and len(labels) < 2:
         raise click.UsageError(f"{kind}: expected at least two measures, got only {choices(labels)}")
     if kind == "systems":
-        return plots.systems(values, *labels, measures=measures if isinstance(measures, Mapping) else None)
+        meanings = measures if isinstance(measures, Mapping) else None
+        return plots.systems(values, *labels, baseline=baseline, measures=meanings)
     if kind == "correlation_heatmap":
         return plots.correlation_heatmap(correlation(values, measures=measures), title="Kendall’s τ-b")
     if kind == "asl_curves":

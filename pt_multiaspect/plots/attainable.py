@@ -14,6 +14,7 @@ from .._validation import choice
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices
+from ..integration.parsing import read_record
 from ..strings.identifiers import identifiers
 from . import style
 from .labels import add_legend_above, unit_square
@@ -21,6 +22,8 @@ from .labels import add_legend_above, unit_square
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Maximum number of topics whose names are written.
+_MOST_NAMED = 30
 #: Minimum difference between bound and value that is drawn.
 _VISIBLE = 1e-4
 #: The colour of boxes, a quarter of `BLUE`.
@@ -32,7 +35,7 @@ def upper_bounds(
     ideal: pd.DataFrame | None = None,
     bounds: pd.DataFrame | None = None,
     *,
-    sort: str = "name",
+    sort: str | None = None,
     measure: Measure | str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -49,24 +52,25 @@ def upper_bounds(
     bounds : DataFrame, optional
         Columns ``qid value bound``, as `analysis.upper_bound` returns, for the same topics. Diamonds are the
         best values found. Triangles are upper bounds, drawn where they exceed the value by more than 0.0001.
-    sort : {'name', 'bound'}, default 'name'
+    sort : {'name', 'bound'}, optional
         The order of topics: by name, with numbers compared as numbers, or by bound, highest first (by
-        the highest value without `bounds`).
+        the highest value without `bounds`). By default, by name; more than 30 topics, whose names are not
+        written, by bound.
     measure : measure or str, optional
-        The measure, for the label of the vertical axis.
+        The measure, for the label of the vertical axis. By default, that of the frames.
     ax : Axes, optional
         Axes to draw on. By default, a new figure, whose width depends on the number of topics.
 
     Returns
     -------
     Axes
-        Topics are at positions 1, 2, … of the horizontal axis.
+        Topics are at positions 1, 2, … of the horizontal axis, which has their names for up to 30 topics.
 
     Raises
     ------
     MultiAspectError
         If neither frame is given, a column is missing, a value is not a finite number, rows are duplicated, the
-        frames have different topics, or a frame is empty.
+        frames have different topics or are of different measures, or a frame is empty.
     ImportError
         If matplotlib is not installed.
 
@@ -84,7 +88,7 @@ def upper_bounds(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['q1', 'q2']
     """
-    choice("sort", "name", "bound")(sort)
+    choice("sort", None, "name", "bound")(sort)
     ideal = as_pandas(ideal)
     if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
         if bounds is not None:
@@ -92,6 +96,7 @@ def upper_bounds(
         ideal, bounds = None, ideal
     if ideal is None and bounds is None:
         raise MultiAspectError("expected the result of analysis.ideal_values or analysis.upper_bound, got None")
+    title = str(measure) if measure is not None else _measure_of(ideal, bounds)
     groups: dict[Any, Floats] = {}
     maxima: pd.DataFrame | None = None
     if ideal is not None:
@@ -106,22 +111,40 @@ def upper_bounds(
             )
     best = maxima["bound"].to_dict() if maxima is not None else {qid: max(group) for qid, group in groups.items()}
     topics = sorted(map(str, best), key=style.natural_key)
-    if sort == "bound":
+    is_named = len(topics) <= _MOST_NAMED
+    by_bound = sort == "bound" or (sort is None and not is_named)
+    if by_bound:
         topics.sort(key=lambda qid: -best[qid])
     ticks = np.arange(1, len(topics) + 1)
-    ax = style.axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 24)), 4.2, grid="y")
+    ax = style.axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 10)), 4.2, grid="y")
     handles: list[Any] = []
     if groups:
         handles.append(_draw_boxes(ax, ticks, [groups[qid] for qid in topics]))
     if maxima is not None:
         handles += _draw_bounds(ax, ticks, maxima.loc[topics])
     add_legend_above(ax, handles)
-    crowded = len(topics) > 12 or max(map(len, topics)) > 5
-    ax.set_xticks(ticks, topics, rotation=90 if crowded else 0, fontsize=style.SMALL)
+    if is_named:
+        width = style.SMALL * (0.6 * max(map(len, topics)) + 1)
+        is_crowded = width * len(topics) > style.points_of(ax)[0]
+        ax.set_xticks(ticks, topics, rotation=90 if is_crowded else 0, fontsize=style.SMALL)
+    else:
+        ax.set_xticks([])
     ax.set_xlim(0.3, len(topics) + 0.7)
-    ax.set_xlabel("topic" if sort == "name" else "topic, highest bound first")
-    ax.set_ylabel("value" if measure is None else style.wrap(str(measure), 34))
+    noun = "topic" if is_named else f"{len(topics)} topics"
+    ax.set_xlabel(f"{noun}, highest bound first" if by_bound else noun if is_named else f"{noun}, by name")
+    ax.set_ylabel(style.wrap(title, 34) if title else "value")
     return ax
+
+
+def _measure_of(*frames: object) -> str:
+    """Return the measure of frames of the analyses, empty if they have no record of it."""
+    label_of: dict[str, str] = {}
+    for frame in frames:
+        if isinstance(frame, pd.DataFrame):
+            label_of |= {str(definition): label for label, definition in read_record(frame).items()}
+    if len(label_of) > 1:
+        raise MultiAspectError(f"expected ideal and bounds of one measure, got those of {choices(label_of)}")
+    return next(iter(label_of.values()), "")
 
 
 def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:

@@ -62,8 +62,9 @@ def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> None:
     ax.inset_axes((0, 1, 1, 0.001), transform=above, xticks=[], yticks=[], frame_on=False)
 
 
-#: Half the size of the largest marker, and the distances of labels from their points, in points (1/72 inch).
-_MARKER, _RADII, _N_ANGLES = 4.2, (10, 14, 20, 28, 39, 54, 76, 106), 24
+#: Half the size of the largest marker, the distances of labels from their points, and the space that is kept free
+#: around labels, in points (1/72 inch).
+_MARKER, _RADII, _N_ANGLES, _MARGIN = 4.2, (10, 14, 20, 28, 39, 54, 76), 24, 1.0
 #: Costs of a place: what it must not hide, a line that it crosses, a marker that its line crosses; per point.
 _FORBIDDEN, _ON_LINE, _ON_POINT, _PER_POINT = 1000.0, 10.0, 4.0, 0.05
 #: Maximum number of times that each label moves when the others have their places.
@@ -123,7 +124,7 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
     sizes = []
     for text in texts.values():
         drawn = ax.text(0, 0, text, fontsize=SMALL)
-        sizes.append(np.array(drawn.get_window_extent().size) * scale)
+        sizes.append(np.array(drawn.get_window_extent().size) * scale + 2 * _MARGIN)
         drawn.remove()
     labels = [_label(row, markers, size, frame) for row, size in zip(texts, sizes, strict=True)]
     shown = _choose_places(labels)

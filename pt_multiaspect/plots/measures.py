@@ -19,6 +19,9 @@ from .labels import MOST_INSIDE, add_legend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: The lowest end of axes of significance levels.
+_LOWEST_LEVEL = 1e-4
+
 
 @style.with_literal_texts
 def correlation_heatmap(
@@ -167,7 +170,8 @@ def asl_curves(
     """Plot the achieved significance levels of all pairs of systems, with one line per measure.
 
     For each measure, pairs are sorted by significance level, highest first. The sooner a line falls below
-    the dashed line, the more pairs the measure discriminates.
+    the dashed line, the more pairs the measure discriminates. The vertical axis is logarithmic; levels
+    below 0.0001 are not shown.
 
     Parameters
     ----------
@@ -231,9 +235,21 @@ def asl_curves(
     corrected = f" (levels before {power.correction})" if power.correction else ""
     ax.axhline(power.alpha, color=style.ink(), lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
-    ax.set_ylim(0, 1 if highest is None else highest)
+    ax.set_yscale("log", nonpositive="clip")
+    limits = _level_limits(np.concatenate(list(levels.values())), power.alpha, highest)
+    ax.set_ylim(*limits)
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter("")
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("pairs of systems, by descending level")
     ax.set_ylabel(f"achieved significance level ({power.test})")
     add_legend(ax, beside, title="measure (pairs discriminated)")
     return ax
+
+
+def _level_limits(levels: Floats, alpha: float, highest: float | None) -> tuple[float, float]:
+    """Return the limits of the axis of levels; the lower one is a power of ten, or alpha / 10 or highest / 10."""
+    top = 1.0 if highest is None else highest
+    lowest = levels[levels > 0].min(initial=1.0)
+    decade = 10.0 ** math.floor(math.log10(max(lowest, _LOWEST_LEVEL)))
+    return min(decade, alpha / 10, top / 10), top

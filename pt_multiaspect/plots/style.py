@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Floats
 from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
 
@@ -59,11 +59,10 @@ def check_result(result: object, kind: type, function: str, title: str = "result
         raise MultiAspectError(f"{title}expected the result of analysis.{function}, got a {type(result).__name__}")
 
 
-def rows_to_label(label: object, names: list[Any], first: Ints) -> list[int]:
+def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int]:
     """Return the rows of the systems to label: those of a list of names, or a number of the `first` ones."""
     if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
-        chosen: list[int] = first[: int(label)].tolist()
-        return chosen
+        return first[: int(label)]
     if isinstance(label, str) or not isinstance(label, Iterable):
         raise MultiAspectError(f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}")
     distinct_names = list(dict.fromkeys(label))
@@ -108,13 +107,13 @@ def distinct_texts(texts: list[str], width: int) -> list[str]:
 
 
 def wrap(text: str, width: int = 48) -> str:
-    """Break a long name after a comma, into at most two lines."""
+    """Break a long name after a comma, into at most two lines, which are shortened if necessary."""
     text = shorten(text, 2 * width)
     if len(text) <= width:
         return text
     commas = [match.end() for match in re.finditer(",", text)]
     cut = min(commas, key=lambda comma: abs(comma - len(text) / 2), default=width)
-    return f"{text[:cut]}\n{text[cut:].lstrip()}"
+    return f"{shorten(text[:cut], width)}\n{shorten(text[cut:].lstrip(), width)}"
 
 
 def format_fixed(value: float) -> str:

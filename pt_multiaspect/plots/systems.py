@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from ir_measures import Measure
 
-from .._typing import Floats
-from ..analysis import rank_correlation
+from .._typing import Bools, Floats
+from ..analysis import compare_with_baseline, rank_correlation
 from ..analysis._frames import directions, matrix, rows_of_measures, select_measures
 from ..analysis._pairs import read_baselines
 from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, choices
+from ..errors import MultiAspectError, choices, number_of
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import find_labels
 from ..kernels.pareto import is_on_front
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _TEXT, _ROW = 7.0, 0.125
 #: The width of a column of a paper in inches, and that of the names and panels of a figure over two columns.
 _COLUMN, _NAMES, _PANEL = 3.3, 1.2, 1.4
+#: The number of characters below one or two panels in a column; 26 fit below others.
+_ROOM = {1: 36, 2: 18}
 
 
 @style.with_literal_texts
@@ -53,9 +56,12 @@ def values(
         record of `pt_multiaspect.evaluate` refer to ('higher' or 'lower' for values that are not those of a
         measure). By default, all measures of the frame.
     baseline : str, optional
-        A run that is marked, and whose mean is a line through each panel.
+        A run that is marked, and whose mean is a line through each panel. Intervals are then those of the
+        differences from it, as `analysis.compare_with_baseline` returns them, drawn around the means: an interval
+        that does not reach the line excludes 0.
     ci : float in (0, 1) or None, default 0.95
-        The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`. None draws none.
+        The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`; with a baseline, that
+        of all differences on a measure together. None draws none.
     ax : Axes, optional
         Axes to draw on, which the panels share. By default, a new figure: 3.3 inches wide, as a column of a paper,
         for one or two measures, and wider for more.
@@ -81,8 +87,8 @@ def values(
 
     Notes
     -----
-    Overlapping intervals do not say whether two runs differ, as runs are evaluated on the same topics: for that,
-    see `analysis.compare_with_baseline`.
+    Without a baseline, overlapping intervals do not say whether two runs differ, as runs are evaluated on the same
+    topics.
 
     Examples
     --------
@@ -104,42 +110,80 @@ def values(
     table = aggregate(perquery, ci=ci).set_index("name")
     order = (-signs[0] * table[labels[0]]).sort_values(kind="stable").index
     table = table.loc[order]
-    rows = np.arange(len(table))
     n_panels = len(labels)
     width = _COLUMN if n_panels <= 2 else _NAMES + _PANEL * n_panels
-    ax = style.axes_or_new(ax, width, 0.75 + _ROW * max(len(rows), 4), grid="x")
+    ax = style.axes_or_new(ax, width, 0.75 + _ROW * max(len(table), 4), grid="x")
     panels = style.add_axes_beside(ax, n_panels)
-    is_marked = table.index.isin(marked)
+    is_marked = np.asarray(table.index.isin(marked))
+    ends = _interval_ends(perquery, table, labels, marked, ci)
     for panel, label, sign in zip(panels, labels, signs, strict=True):
-        means = table[label].to_numpy(np.float64)
-        ends = None if ci is None else table[list(interval_columns(label, ci))].to_numpy(np.float64)
-        for chosen, marker, colour, text in (
-            (~is_marked, "o", style.BLUE, None),
-            (is_marked, "D", style.ORANGE, "baseline"),
-        ):
-            if ends is not None:
-                panel.hlines(rows[chosen], *ends[chosen].T, color=colour, lw=1)
-            panel.plot(means[chosen], rows[chosen], marker, color=colour, ms=3.2, label=text)
-        for mean in means[is_marked]:
-            panel.axvline(mean, color=style.ORANGE, lw=0.8, ls="--", zorder=0)
-        panel.set_xlabel(
-            f"{style.wrap(label, 26)}{'' if sign > 0 else chr(10) + '(lower is better)'}", fontsize=_TEXT
-        )
+        _draw_means(panel, table[label].to_numpy(np.float64), ends[label], is_marked)
+        direction = "" if sign > 0 else "\n(lower is better)"
+        panel.set_xlabel(style.wrap(label, _ROOM.get(n_panels, 26)) + direction, fontsize=_TEXT)
         panel.tick_params(labelsize=_TEXT, length=2)
         panel.locator_params(axis="x", nbins=4)
         panel.xaxis.set_inverted(sign < 0)
     first = panels[0]
-    first.set_yticks(rows, style.distinct_texts([str(name) for name in table.index], 20), fontsize=_TEXT)
-    first.set_ylim(len(rows) - 0.4, -0.6)
+    shortened = style.distinct_texts([str(name) for name in table.index], 20)
+    first.set_yticks(np.arange(len(table)), shortened, fontsize=_TEXT)
+    first.set_ylim(len(table) - 0.4, -0.6)
     for row in np.flatnonzero(is_marked).tolist():
         first.get_yticklabels()[row].set_color(style.ORANGE)
-    first.set_title("mean" if ci is None else f"mean, {100 * ci:g} % interval", fontsize=_TEXT, loc="left")
-    if marked:
-        panels[-1].legend(
-            handles=panels[-1].lines[1:2], fontsize=_TEXT, frameon=False, loc="lower right", bbox_to_anchor=(1, 1),
-            borderaxespad=0, handletextpad=0.2,
+    first.set_title(_title_of_values(ci, marked, len(table) - 1), fontsize=_TEXT, loc="left")
+    if marked:  # below the names
+        first.legend(
+            handles=first.lines[1:2], fontsize=_TEXT, frameon=False, loc="upper right", bbox_to_anchor=(-0.08, 0),
+            borderaxespad=0.4, handletextpad=0.2,
         )  # fmt: skip
     return first
+
+
+def _interval_ends(
+    perquery: pd.DataFrame, table: pd.DataFrame, labels: Sequence[str], baseline: Sequence[str], ci: float | None
+) -> dict[str, Floats]:
+    """Return the ends of the intervals, runs × 2, by measure; NaN where there is none.
+
+    They are those of the means or, with a baseline, those of the differences, moved from 0 to its mean.
+    """
+    if ci is None:
+        return {label: np.full((len(table), 2), np.nan) for label in labels}
+    if not baseline or len(table) == 1:
+        return {label: table[list(interval_columns(label, ci))].to_numpy(np.float64) for label in labels}
+    tests = compare_with_baseline(perquery, baseline, alpha=1 - ci)
+    ends = {}
+    for label in labels:
+        differences = tests[tests["measure"] == label].set_index("name")[["low", "high"]]
+        around_baseline = differences.reindex(table.index) + table.loc[baseline[0], label]
+        ends[label] = around_baseline.to_numpy(np.float64)
+    return ends
+
+
+def _draw_means(panel: Axes, means: Floats, ends: Floats, is_marked: Bools) -> None:
+    """Draw the means of the runs with their intervals, and a line at that of the baseline."""
+    rows = np.arange(len(means))
+    for chosen, marker, colour, text in (
+        (~is_marked, "o", style.BLUE, None),
+        (is_marked, "D", style.ORANGE, "baseline"),
+    ):
+        panel.plot(means[chosen], rows[chosen], marker, color=colour, ms=3.2, label=text)
+        has_interval = chosen & ~np.isnan(ends[:, 0])
+        if has_interval.any():
+            low, high = ends[has_interval].T
+            panel.hlines(rows[has_interval], low, high, color=colour, lw=1)
+    for mean in means[is_marked]:
+        panel.axvline(mean, color=style.ORANGE, lw=0.8, ls="--", zorder=0)
+
+
+def _title_of_values(ci: float | None, baseline: Sequence[str], n_differences: int) -> str:
+    """Return what points and intervals are."""
+    if ci is None:
+        return "mean"
+    level = f"{100 * ci:g} %"
+    if not baseline or not n_differences:
+        return f"mean, {level} interval"
+    simultaneous = "simultaneous " if n_differences > 1 else ""
+    name = style.shorten(baseline[0], 20)
+    return fill(f"mean, with the {simultaneous}{level} interval of its difference from {name}", 36)
 
 
 #: Number of systems whose names find room on a figure.
@@ -153,6 +197,7 @@ def systems(
     y: Measure | str,
     *,
     label: int | Sequence[Hashable] = _MOST_NAMED,
+    baseline: str | None = None,
     measures: Mapping[str, Measure | str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -167,10 +212,13 @@ def systems(
     x, y : measure or str
         Two measures of the frame, for the horizontal and the vertical axis.
     label : int or sequence of names, default 20
-        The systems to name: their names, or a number of systems, of which those whose ranks differ most between the
-        measures come first. The number after a name is the number of ranks by which the system is higher (↑) or
-        lower (↓) under `y` than under `x`; ties have their mean rank. A name for which there is no place where it
-        hides no marker, no other name and no line to one is omitted, the last ones first.
+        The systems to name: their names, or a number of systems, of which the baseline and the best on each measure
+        come first, then those whose ranks differ most between the measures. The number after a name is the number
+        of ranks by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
+        A name is omitted, the last ones first, if at each place it would hide a marker, another name or a line to
+        one.
+    baseline : str, optional
+        A system that is marked by a square.
     measures : mapping of str to measure or str, optional
         The measures that the names refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
         those read from files. For values that are not those of a measure, give 'higher' or 'lower', whichever is
@@ -186,7 +234,7 @@ def systems(
     Raises
     ------
     MultiAspectError
-        If a measure or a name is unknown, or the frame is not valid for `analysis.correlation`.
+        If a measure, a name or the baseline is unknown, or the frame is not valid for `analysis.correlation`.
     ImportError
         If matplotlib is not installed.
 
@@ -222,15 +270,20 @@ def systems(
     means = values.mean(axis=1)
     ranks = rankdata(-round_scores(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
-    named = style.rows_to_label(label, names, np.argsort(-np.abs(moves), kind="stable"))
+    marked = [] if baseline is None else [names.index(name) for name in read_baselines(baseline, names)]
+    best = (means * signs).argmax(axis=0).tolist()
+    by_move = np.argsort(-np.abs(moves), kind="stable").tolist()
+    named = style.rows_to_label(label, names, list(dict.fromkeys([*marked, *best, *by_move])))
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
     ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
-    plain = np.setdiff1d(np.arange(len(names)), named)
+    plain = np.setdiff1d(np.arange(len(names)), [*named, *marked])
     colours: dict[int, str] = {}
+    moved = [row for row in named if row not in marked]
     for chosen, marker, size, colour, text in (
-        ([i for i in named if moves[i] > 0], "^", 42, style.BLUE, "higher rank on y"),
-        ([i for i in named if moves[i] < 0], "v", 42, style.ORANGE, "lower rank on y"),
-        ([i for i in named if moves[i] == 0], "D", 24, style.ink(), "same rank on both"),
+        (marked, "s", 36, style.ink(), "baseline"),
+        ([row for row in moved if moves[row] > 0], "^", 42, style.BLUE, "higher rank on y"),
+        ([row for row in moved if moves[row] < 0], "v", 42, style.ORANGE, "lower rank on y"),
+        ([row for row in moved if moves[row] == 0], "D", 24, style.ink(), "same rank on both"),
     ):
         if chosen:
             x_means, y_means = means[chosen].T
@@ -248,18 +301,22 @@ def systems(
     title = f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics"
     ax.margins(0.1)
     ax.set_title(f"{title})", fontsize="medium")
-    if named:
+    if named or marked:
         add_legend_above(ax)
-        arrows = {1.0: "↑", -1.0: "↓", 0.0: "="}
-        texts = [
-            f"{style.shorten(str(names[i]), 26)} {arrows[float(np.sign(moves[i]))]}"
-            + (f"{abs(moves[i]):g}" if moves[i] else "")
-            for i in named
-        ]
-        n_omitted = annotate(ax, means, dict(zip(named, texts, strict=True)), colours)
+    if named:
+        shortened = style.distinct_texts([str(names[row]) for row in named], 26)
+        texts = {row: f"{name} {_move(moves[row])}" for row, name in zip(named, shortened, strict=True)}
+        n_omitted = annotate(ax, means, texts, colours)
         if n_omitted:
-            ax.title.set_text(f"{title}, {n_omitted} names omitted)")
+            ax.title.set_text(f"{title}, {number_of(n_omitted, 'name')} omitted)")
     return ax
+
+
+def _move(ranks: float) -> str:
+    """Return by how many ranks a system is higher or lower under y than under x."""
+    if ranks == 0:
+        return "="
+    return f"{'↑' if ranks > 0 else '↓'}{abs(ranks):g}"
 
 
 def _two_measures(

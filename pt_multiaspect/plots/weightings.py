@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._typing import Bools, Floats
 from ..analysis._pairs import make_pairs
 from ..analysis._significance import ALPHA, unordered_pairs
 from ..analysis.weightings import CI, Weightings, significant_at
+from ..errors import join_names
 from . import style
 from .labels import legend_columns, unit_square
 
@@ -44,8 +46,8 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
         interval (not corrected), and where it crosses 0. One pair and three aspects: the triangle of all
         weightings, coloured by the run that is better, hatched where the difference is not significant. In both,
         the weights of the measure are marked. Otherwise, and for measures that are not linear in their weights:
-        bars of the fraction of weightings under which the first run is better, with intervals, for up to 30 pairs,
-        those with fractions near one half.
+        bars of the fraction of weightings under which the first run is better, for up to 30 pairs, those with
+        fractions near one half; lines are intervals, which are not drawn where both ends are equal.
 
     Raises
     ------
@@ -81,7 +83,7 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
     n_aspects = len(result.weights)
     is_sampled = np.isnan(result.covariances[pairs.index]).any()
     if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
-        return _draw_bars(pairs, ax)
+        return _draw_bars(pairs, list(result.weights), ax)
     return _draw_line(result, pairs, ax) if n_aspects == 2 else _draw_triangle(result, pairs, ax)
 
 
@@ -149,6 +151,11 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
     _label_corners(ax, corners, style.distinct_texts(list(result.weights), 20), size)
     a, b = _names(pair, 80)[0]
+    aspects = join_names(style.distinct_texts(list(result.weights), 20))
+    room = int(2 * style.points_of(ax)[0] / size)
+    ax.set_title(
+        fill(f"The better of {a} and {b} by the weights of {aspects}", room), fontsize=size, pad=2.5 * size
+    )
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
         unit_square(f"{b} higher", color=colours["b"], lw=0),
@@ -183,7 +190,7 @@ def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: floa
         )  # fmt: skip
 
 
-def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
+def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> Axes:
     """Draw the fraction of weightings under which the first run of each pair is better."""
     near = (pairs["fraction"] - 0.5).abs().to_numpy().argsort(kind="stable")[:_MAX_BARS]
     shown = pairs.iloc[np.sort(near)]
@@ -193,13 +200,17 @@ def _draw_bars(pairs: pd.DataFrame, ax: Axes | None) -> Axes:
     size = style.text_size(ax, len(shown))
     ax.barh(position, fraction, height=0.7, color=style.BLUE)
     ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=style.LIGHT)
-    ax.hlines(position, low, high, color="black", lw=1)
+    has_interval = high > low
+    ax.hlines(position[has_interval], low[has_interval], high[has_interval], color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
     room = style.points_of(ax)[0] / size - 3  # about half of the figure
     ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
+    interval = f", with the {100 * CI:g} % interval over topics" if has_interval.any() else ""
     hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
-    ax.set_xlabel(f"% of weightings, with the {100 * CI:g} % interval over topics{hidden}", fontsize=size)
+    ax.set_xlabel(f"% of weightings{interval}{hidden}", fontsize=size)
+    names = join_names(style.distinct_texts(list(aspects), 20))
+    ax.set_title(fill(f"Weightings of {names} under which the first run is better", int(1.4 * room)), fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax

@@ -188,7 +188,7 @@ def upper_bound(
         bound = _separate_bound(checked, judgments)
     bound = bound + _unjudged_contribution(checked, judgments)
     bound = np.where(bound - value < TOLERANCE, value, bound)
-    return pd.DataFrame(
+    result = pd.DataFrame(
         {
             "qid": judgments.qids,
             "strategy": strategy,
@@ -197,6 +197,8 @@ def upper_bound(
             "gap": bound - value,
         }
     )
+    parsing.record_measures(result, {str(measure): checked})
+    return result
 
 
 def _exact(measure: Measure, judgments: Judgments) -> Floats:
@@ -480,10 +482,12 @@ def ideal_values(qrels: object, measure: ir_measures.Measure | str) -> pd.DataFr
     judgments, checked = sorted_judgments(qrels), read_measure(measure)
     rankings = ideal_rankings(checked, judgments)
     values = np.stack([evaluate_at(checked, judgments, rank) for _, rank in rankings])
-    return pd.DataFrame(
+    result = pd.DataFrame(
         {
             "qid": np.repeat(judgments.qids, len(rankings)),
             "strategy": [name for name, _ in rankings] * judgments.n_queries,
             "value": values.T.ravel(),
         }
     )
+    parsing.record_measures(result, {str(measure): checked})
+    return result
