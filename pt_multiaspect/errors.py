@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 import threading
@@ -16,6 +17,12 @@ from typing import NamedTuple
 
 #: Maximum number of names that errors list, and of characters of an input that they show.
 _MOST_CHOICES, _LONGEST = 30, 160
+
+#: A word of a message that is shortened, such as an id that contains a whole document.
+_LONG_WORD = re.compile(r"\S{500,}")
+
+#: Maximum length of a message.
+_LONGEST_MESSAGE = 10_000
 
 #: Number of characters that errors show on both sides of an invalid one.
 _AROUND = 40
@@ -31,9 +38,24 @@ class MultiAspectError(ValueError):
     ``except MultiAspectError`` (or ``except ValueError``) catches all of them.
     """
 
+    def __str__(self) -> str:
+        return _shorten(super().__str__())
+
 
 class MultiAspectWarning(UserWarning):
     """An assumption may affect the results. The message says how to make it explicit."""
+
+    def __str__(self) -> str:
+        return _shorten(super().__str__())
+
+
+def _shorten(message: str) -> str:
+    """Return a message without its longest parts, which are ids and texts of the input."""
+    message = _LONG_WORD.sub(lambda word: cut(word[0]), message)
+    if len(message) <= _LONGEST_MESSAGE:
+        return message
+    half = _LONGEST_MESSAGE // 2
+    return f"{message[:half]} … {message[-half:]}"
 
 
 _given: set[str | tuple[str, str]] = set()

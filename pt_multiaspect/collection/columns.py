@@ -27,6 +27,10 @@ DOCUMENT_COLUMNS = ("docno", "doc_id")
 #: The columns of judgments in BEIR and MTEB; their column score contains the labels.
 _BEIR_COLUMNS = (("query-id", "corpus-id"), ("query_id", "corpus_id"))
 
+#: The columns of queries and documents in files.
+FILE_QUERY_COLUMNS = (*RUN_QUERY_COLUMNS, "query-id")
+FILE_DOCUMENT_COLUMNS = (*DOCUMENT_COLUMNS, "corpus-id", "corpus_id")
+
 #: The columns of ranx, in qrels as in runs.
 _RANX_COLUMNS = ("q_id", "doc_id")
 
@@ -116,6 +120,12 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     """Return the one column of `frame` among `candidates`."""
     check_id_column(frame, candidates, what)
     return frame[next(column for column in candidates if column in frame.columns)]
+
+
+def has_ids(names: Iterable[str]) -> bool:
+    """Return whether a column of queries and one of documents are among the names, in any case."""
+    lower = {name.lower() for name in names}
+    return not lower.isdisjoint(FILE_QUERY_COLUMNS) and not lower.isdisjoint(FILE_DOCUMENT_COLUMNS)
 
 
 def beir_columns(columns: Collection[Hashable]) -> tuple[str, str] | None:

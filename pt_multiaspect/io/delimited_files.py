@@ -30,8 +30,7 @@ from .trec_lines import (
 _SEPARATORS = ("\t", ";", ",")
 
 #: Names of columns in the header of runs and judgments.
-_QUERIES = (*columns.RUN_QUERY_COLUMNS, "query-id")
-_DOCUMENTS = (*columns.DOCUMENT_COLUMNS, "corpus-id", "corpus_id")
+_QUERIES, _DOCUMENTS = columns.FILE_QUERY_COLUMNS, columns.FILE_DOCUMENT_COLUMNS
 
 #: Numbers as spreadsheets write them in many countries.
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
@@ -44,8 +43,7 @@ def find_separator(text: Text) -> str | None:
     """Return the character between the fields of a table, None if there is no header of a run or of judgments."""
     line = first_line(text)
     for separator in _SEPARATORS:
-        names = [name.lower() for name in _split_header(line, separator)]
-        if any(name in names for name in _QUERIES) and any(name in names for name in _DOCUMENTS):
+        if columns.has_ids(_split_header(line, separator)):
             return separator
     return None
 
@@ -271,6 +269,8 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
                 rows.append(fields)
     except csv.Error as error:
         fault = f"quotes that do not surround a whole field ({error})"
+        if "field limit" in str(error):
+            fault = f"a field of more than {csv.field_size_limit()} characters"
     if fault:
         line = text.data.split(b"\n", lines.line_num)[lines.line_num - 1]
         expected = f"{len(rows[0])} fields, as in the header" if rows else "a header"

@@ -80,6 +80,8 @@ def load(source: Source) -> Content:
 def _content(name: str, data: bytes) -> Content:
     for form, (magic, remedy) in _UNREAD.items():
         if data.startswith(magic):
+            if _is_spreadsheet(data):
+                form, remedy = "of spreadsheets", "save it as CSV (UTF-8)"
             raise MultiAspectError(
                 f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a file in the "
                 f"format {form}; {remedy}"
@@ -88,6 +90,11 @@ def _content(name: str, data: bytes) -> Content:
         if data.startswith(magic):
             return Content(name, _decompress(name, data, form, decompress))
     return Content(name, data)
+
+
+def _is_spreadsheet(data: bytes) -> bool:
+    """Return whether a file was saved by Excel, LibreOffice or Numbers."""
+    return any(part in data for part in _SPREADSHEETS)
 
 
 def read_head(path: str) -> bytes:
@@ -239,10 +246,19 @@ _GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
 _UNREAD = {
     "LZ4": (b"\x04\x22\x4d\x18", "decompress it; ranx writes JSON by Run.save('run.json')"),
     "ZIP": (b"PK\x03\x04", "decompress it"),
+    "of old versions of Office": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as text"),
     "Feather": (b"FEA1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
     "Arrow IPC (Feather)": (b"ARROW1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
     "Arrow stream": (b"\xff\xff\xff\xff", "write Parquet: pyarrow.ipc.open_stream(…).read_pandas().to_parquet(…)"),
 }
+
+#: Names of parts of spreadsheets: .xlsx, .ods, .numbers and .xls.
+_SPREADSHEETS = (
+    b"xl/workbook",
+    b"application/vnd.oasis.opendocument.spreadsheet",
+    b"Index/CalculationEngine",
+    "Workbook".encode("utf-16-le"),
+)
 
 _ENDS_WITHIN = "the file ends within a member; copy or download it again"
 

@@ -1,4 +1,4 @@
-"""JSON files: numbers by query and document, and predictions of MTEB and of sentence-transformers."""
+"""JSON files: rows, numbers by query and document, predictions of MTEB and of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..collection import Run
-from ..collection.columns import beir_columns, documents_remedy
+from ..collection import Run, columns
 from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, shown, warn_of_run
 from ..strings.texts import Texts
 from .file_contents import Text, read_head
@@ -90,6 +89,11 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
     form = f"{{qid: {{docno: {what}}}}}"
     if not isinstance(content, Mapping):
         raise MultiAspectError(f"{name}: expected {form}, got {shown(content)}")
+    if columns.has_ids(content):
+        raise MultiAspectError(
+            f"{name}: expected {form}, got the keys {choices(content)}, the columns of a frame; write its rows, by "
+            "frame.to_json(…, orient='records', lines=True)"
+        )
     if isinstance(content, RepeatedKey):
         raise MultiAspectError(f"{name}: expected each query once, got several entries of query {content.key}")
     for qid, documents in content.items():
@@ -131,18 +135,56 @@ def _finite_numbers(numbers: list[Any]) -> Floats | None:
     return values if np.isfinite(values).all() else None
 
 
-#: The beginning of JSON lines with the columns of BEIR.
-_BEIR_LINE = re.compile(rb'\s*\{[^{}]*"corpus[-_]id"')
+#: The beginning of an object, possibly in an array, whose first value is neither an object nor an array.
+_FIRST_ROW = re.compile(r'\s*\[?\s*(?=\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[^\s{\[])')
+
+
+def read_json_rows(text: Text) -> pd.DataFrame | None:
+    """Read objects with a query, a document and further columns, in lines or in an array; None for other JSON.
+
+    Raises
+    ------
+    MultiAspectError
+        If the file is not valid JSON, or the objects have different keys.
+    """
+    if not _has_rows(text):
+        return None
+    values = read_json(text)
+    if isinstance(values[0][1], list):
+        if len(values) > 1:
+            raise MultiAspectError(
+                f"{text.name}: expected one JSON array, got {number_of(len(values), 'JSON value')}"
+            )
+        values = [(values[0][0], row) for row in values[0][1]]
+    keys = values[0][1].keys()
+    for line, row in values:
+        if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or row.keys() != keys:
+            raise MultiAspectError(
+                f"{text.name}:{line}: expected an object with each of {choices(keys)} once, and nothing else, as "
+                f"before, got {shown(row)}; a missing value is null"
+            )
+    return pd.DataFrame({key: [row[key] for _, row in values] for key in keys})
+
+
+def _has_rows(text: Text) -> bool:
+    """Return whether the first object of a file has a query and a document."""
+    content = text.data.decode()
+    start = _FIRST_ROW.match(content)
+    if start is None:
+        return False
+    try:
+        first, _ = json.JSONDecoder().raw_decode(content, start.end())
+    except (ValueError, RecursionError):  # reading the whole file tells where
+        return False
+    return columns.has_ids(first)
 
 
 def read_json_judgments(text: Text) -> pd.DataFrame:
-    """Read judgments ``{qid: {docno: label}}``, or lines with the columns of BEIR. Runs have these forms, too."""
+    """Read judgments ``{qid: {docno: label}}``. Runs have this form, too."""
     values = read_json(text)
-    if _BEIR_LINE.match(text.data) and (columns := beir_columns(values[0][1])) is not None:
-        return _beir_lines(text.name, values, (*columns, "score"))
     if len(values) != 1:
         first = values[0][1]
-        remedy = documents_remedy(first) if isinstance(first, Mapping) else ""
+        remedy = columns.documents_remedy(first) if isinstance(first, Mapping) else ""
         remedy = remedy or (
             "; judged answers in JSON Lines are read by the functions of answers, and by 'pt-multiaspect answers'"
         )
@@ -150,16 +192,6 @@ def read_json_judgments(text: Text) -> pd.DataFrame:
             f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}{remedy}"
         )
     return json_table(text.name, values[0][1], "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
-
-
-def _beir_lines(name: str, lines: list[tuple[int, Any]], fields: tuple[str, ...]) -> pd.DataFrame:
-    """Return the judgments of lines with the columns of BEIR."""
-    for line, row in lines:
-        if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or not {*fields} <= row.keys():
-            raise MultiAspectError(
-                f"{name}:{line}: expected an object with each of {choices(fields)} once, got {shown(row)}"
-            )
-    return pd.DataFrame({field: [row[field] for _, row in lines] for field in fields})
 
 
 #: The key of the model in predictions of MTEB; the other keys are subsets.

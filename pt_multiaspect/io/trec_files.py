@@ -23,9 +23,28 @@ from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none
 from .comments import skip_comments, skip_leading_comments, split_metadata
 from .delimited_files import find_separator, read_beir, read_judgment_table, read_plain_run, read_run_table
 from .file_contents import Source, Text, as_text, load
-from .json_files import Predictions, is_json, read_json_judgments, read_predictions, warn_of_identical_ids
+from .json_files import (
+    Predictions,
+    is_json,
+    read_json_judgments,
+    read_json_rows,
+    read_predictions,
+    warn_of_identical_ids,
+)
 from .table_files import frame_of_run, labels_of_table, read_parquet, run_of_table
-from .trec_lines import LABEL, SCORE, WHOLE_NUMBER, Columns, LineFormat, excerpt, is_whole, read_lines
+from .trec_lines import (
+    LABEL,
+    PROBABILITY,
+    SCORE,
+    WHOLE_NUMBER,
+    Columns,
+    LineFormat,
+    excerpt,
+    is_line,
+    is_whole,
+    no_remedy,
+    read_lines,
+)
 
 
 def read_qrels(
@@ -39,9 +58,9 @@ def read_qrels(
         A mapping gives one TREC qrels file (``qid iteration docno label``) for
         each aspect. A single file has one label column for each of `aspects`. Tables have a header with ``qid
         docno`` or ``query_id doc_id`` and one column per aspect, and commas, semicolons or tabs between the fields;
-        an empty cell is a missing label. Files of BEIR and MTEB, with tabs and
-        a header ``query-id corpus-id score``, JSON ``{qid: {docno: label}}`` and JSON lines with the same columns
-        are recognised by content; their labels are whole numbers.
+        an empty cell is a missing label. JSON rows, in lines or an array, have the same columns. Files of BEIR and
+        MTEB, with tabs and a header ``query-id corpus-id score``, JSON rows with these columns, and JSON
+        ``{qid: {docno: label}}`` are recognised by content; their labels are whole numbers.
         Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or Zstandard is detected by content,
         text is UTF-8, blank lines and comments, which begin with ``#``, are skipped. A label ``nan`` is
         missing. A Parquet file has the columns of a data frame, ``qid docno`` or ``query_id
@@ -150,7 +169,8 @@ def read_run(source: Source) -> pd.DataFrame:
         Or a Parquet file with the columns ``qid docno score``, ``query_id doc_id score`` or, as ranx writes it,
         ``q_id doc_id score``. A data frame is read like such a file.
 
-        Or JSON: ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
+        Or JSON: rows, in lines or an array, with the columns of a table;
+        ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
         (``TASK_predictions.json``) with one subset and split; lines
         ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which evaluators of sentence-transformers
         write with ``write_predictions=True``; these keep their order, as the later of equal scores are lowered
@@ -161,8 +181,8 @@ def read_run(source: Source) -> pd.DataFrame:
     pandas.DataFrame
         The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
         ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
-        evaluation sorts by score. Of tables and Parquet files, all columns; they need not have ``rank`` and
-        ``name``. Of JSON, ``qid docno score`` and, in predictions of MTEB, the model as ``name``.
+        evaluation sorts by score. Of tables, JSON rows and Parquet files, all columns; they need not have ``rank``
+        and ``name``. Of other JSON, ``qid docno score`` and, in predictions of MTEB, the model as ``name``.
         ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
 
     Raises
@@ -223,7 +243,7 @@ class _RunFile:
 
     name: str
     data: bytes
-    #: The table of a Parquet file, or the frame; else None.
+    #: The table of a Parquet file or of rows in JSON, or the frame; else None.
     table: Any
 
     @cached_property
@@ -296,7 +316,8 @@ def _load(source: Source | Any) -> tuple[str, bytes, Any]:
         name = type(source).__name__
         return name, b"", as_frame(source, name)
     name, data = load(source)
-    return name, data, read_parquet(name, data)
+    table = read_json_rows(as_text(name, data)) if is_json(data) else read_parquet(name, data)
+    return name, b"" if table is not None else data, table
 
 
 def _read_run_lines(text: Text, ids: Collection[str] | None = None) -> Columns:
@@ -360,6 +381,15 @@ def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
         )
 
 
+def _run_remedy(fields: Sequence[bytes]) -> str:
+    """Return the remedy for a line of a run with another number of fields, empty if none is known."""
+    if len(fields) == len(_RANKING.fields):
+        return "; with three fields, the last one is a rank, counted from 0 or 1 in each query"
+    if is_line([*fields, b"tag"], _RUN):
+        return "; add the tag, a name of the run, to each line"
+    return ""
+
+
 _RUN = LineFormat(
     fields=("qid", "Q0", "docno", "rank", "score", "tag"),
     ids={0: "qid", 2: "docno", 5: "name"},
@@ -367,6 +397,7 @@ _RUN = LineFormat(
         3: ("rank", WHOLE_NUMBER),
         4: ("score", SCORE),
     },
+    remedy=_run_remedy,
     lookalike=(4, "qrels"),
 )
 
@@ -503,6 +534,35 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
             )
 
 
+_QRELS = LineFormat(
+    fields=("qid", "iteration", "docno", "label"),
+    ids={0: "qid", 1: "iteration", 2: "docno"},
+    numbers={3: ("label", LABEL)},
+)
+
+#: The fields of sampled judgments, as in the Million Query track.
+_PRELS = LineFormat(
+    fields=("qid", "docno", "label", "method", "probability"),
+    ids={0: "qid", 1: "docno"},
+    numbers={2: ("label", WHOLE_NUMBER), 3: ("method", WHOLE_NUMBER), 4: ("probability", PROBABILITY)},
+)
+
+
+def _qrels_remedy(fields: Sequence[bytes]) -> str:
+    """Return the remedy for a line of qrels with another number of fields, empty if none is known."""
+    second = fields[1] if len(fields) > 1 else b""
+    if len(fields) == 3 and is_line([fields[0], b"0", *fields[1:]], _QRELS):
+        return "; the second field is missing: write a 0 there"
+    if is_line([*fields, b"tag"], _RUN) and second.upper() == b"Q0":
+        return "; this looks like a run without its last field, the tag, not qrels"
+    if is_line(fields, _PRELS) and not second.isdigit():
+        return (
+            f"; this looks like sampled judgments (`{_PRELS}`), whose probabilities no measure here uses. To "
+            "evaluate the sample as if it were all judgments, write `qid 0 docno label` from the first three fields"
+        )
+    return _name_columns() if len(fields) > len(_QRELS.fields) else ""
+
+
 def _name_columns() -> str:
     """Return the remedy for a file with more label columns than aspects."""
     if in_shell():
@@ -519,10 +579,10 @@ def _read_labels(
     are an error.
     """
     layout = LineFormat(
-        fields=("qid", "iteration", "docno", *(["label"] if len(columns) == 1 else columns)),
+        fields=(*_QRELS.fields[:3], *(["label"] if len(columns) == 1 else columns)),
         ids={0: "qid", 1: "iteration", 2: "docno"},
         numbers={position: (aspect, LABEL) for position, aspect in enumerate(columns, 3)},
-        hint=_name_columns() if len(columns) == 1 else "",
+        remedy=_qrels_remedy if len(columns) == 1 else no_remedy,
         lookalike=(6, "a run") if len(columns) == 1 else (0, ""),
     )
     name, data, table = _load(source)

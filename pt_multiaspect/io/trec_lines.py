@@ -60,6 +60,12 @@ class NumberField:
 WHOLE_NUMBER = NumberField("a whole number", is_whole)
 SCORE = NumberField("a number other than nan", lambda values: ~np.isnan(values))
 LABEL = NumberField("a finite number (or nan for no judgment)", lambda values: ~np.isinf(values))
+PROBABILITY = NumberField("a number from 0 to 1", lambda values: (values >= 0) & (values <= 1))
+
+
+def no_remedy(fields: Sequence[bytes]) -> str:
+    """Return no remedy for a malformed line."""
+    return ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,8 @@ class LineFormat:
     fields: tuple[str, ...]
     ids: Mapping[int, str]
     numbers: Mapping[int, tuple[str, NumberField]]
-    hint: str = ""
+    #: Returns the remedy for a line with another number of fields, empty if none is known.
+    remedy: Callable[[Sequence[bytes]], str] = no_remedy
     #: The number of fields of a similar format, and what files in it are, "qrels" or "a run".
     lookalike: tuple[int, str] = (0, "")
 
@@ -363,17 +370,9 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
     """Return the error about a malformed line."""
     width = len(layout.fields)
     if len(fields) != width:
-        n_fields, kind_of_file = layout.lookalike
-        hint = ""
-        if len(fields) == n_fields and not _has_more_labels(fields, layout):
-            hint = lookalike_hint(kind_of_file)
-        elif len(fields) > width:
-            hint = layout.hint
-        marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
-        if len(fields) < 3 and marks:
-            hint = f"; with {marks[0]} between the fields, the first line is a header, such as qid,docno,score"
         return MultiAspectError(
-            f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: {excerpt(line)}{hint}"
+            f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: {excerpt(line)}"
+            f"{_width_remedy(number, line, fields, layout)}"
         )
     position, column, kind = next(
         (position, column, kind)
@@ -387,9 +386,27 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
     )
 
 
+def _width_remedy(number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> str:
+    """Return a remedy for a line with another number of fields, empty if none is known."""
+    marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
+    if len(fields) < 3 and marks:
+        return f"; with {marks[0]} between the fields, the first line is a header, such as qid,docno,score"
+    n_fields, kind_of_file = layout.lookalike
+    if len(fields) == n_fields and not _has_more_labels(fields, layout):
+        return lookalike_hint(kind_of_file)
+    if len(fields) >= 3 and _may_be_header(number, fields):
+        return "; if this is a header, write tabs or commas between the fields, and name two of them qid and docno"
+    return layout.remedy(fields)
+
+
+def _may_be_header(number: int, fields: Sequence[bytes]) -> bool:
+    """Return whether a line is the first one and has no numbers."""
+    return number == 1 and not any(field[:1].isdigit() for field in fields[1:])
+
+
 def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
     """Return a remedy for a line with a field that is not a number, empty if none is known."""
-    if number == 1 and not any(field[:1].isdigit() for field in fields[1:]):
+    if _may_be_header(number, fields):
         return "; if this is a header, delete the line: TREC files have none"
     if re.fullmatch(rb"[+-]?\d+,\d+", value):
         return "; write decimals with a point, not with a comma"
