@@ -24,6 +24,8 @@ _MOST_DOCUMENTS, _NAME = 20, 20
 #: Identifiers are shortened in the middle if there is too little space.
 _SHORTEN = 12
 _DOCNO = Column("docno", left=True, shorten=_SHORTEN)
+#: The number of columns that identify a row of a ranking: its rank and docno.
+_N_IDENTIFYING = 2
 
 
 @dataclass(frozen=True)
@@ -194,10 +196,16 @@ class Explanation(View):
         return Comparison(self, other)
 
     def _blocks(self) -> list[Block]:
+        return self._blocks_with(_ranking(self))
+
+    def _html_blocks(self) -> list[Block]:
+        return self._blocks_with(_ranking(self, contributions_first=True))
+
+    def _blocks_with(self, ranking: Table) -> list[Block]:
         return [
             Heading(self.label),
             Sentence(f"topic {self.qid}, {self.run}: {decimals(self.value)}"),
-            *_ranking(self),
+            ranking,
             *_aspects(self.aspects),
             *_swaps(self.swaps),
             *_shortfall(self.value, self.ideal, self.shortfall),
@@ -228,7 +236,8 @@ def _floats(frame: pd.DataFrame, name: str) -> Floats:
     return frame[name].to_numpy(dtype=np.float64)
 
 
-def _ranking(explanation: Explanation) -> list[Block]:
+def _ranking(explanation: Explanation, contributions_first: bool = False) -> Table:
+    """Return the table of ranks; contributions follow what they are computed from or, at first, the documents."""
     lines = _lines(explanation.ranks)
     hidden = [line for line in lines if line.n_hidden]
     drawn: list[Bar | str] = [*bars([line.contribution for line in lines])]
@@ -237,23 +246,27 @@ def _ranking(explanation: Explanation) -> list[Block]:
         drawn.insert(0, "")
     shown = explanation.ranks.iloc[[line.row for line in lines if line.row is not None]]
     columns = _columns(explanation, shown)
+    n_first = _N_IDENTIFYING if contributions_first else len(columns)
     ranks = iter(zip(*(cells for _, cells in columns), strict=True))
     unjudged = shown["note"].str.contains("unjudged").to_dict()
     has_unjudged = any(unjudged.values())
     rows = []
     for line, bar in zip(lines, drawn, strict=True):
-        first = [line.text] if line.row is None else next(ranks)
+        cells = [line.text] if line.row is None else next(ranks)
+        before, after = cells[:n_first], cells[n_first:]
+        if line.row is None:
+            after = [""] * (len(columns) - n_first)
         amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
         mark = ["unjudged" if unjudged.get(line.row) else ""] if has_unjudged else []
-        rows.append(Row([*first, *amounts, *mark], span=len(columns) if line.row is None else 1))
+        rows.append(Row([*before, *amounts, *after, *mark], span=n_first if line.row is None else 1))
     heads = [column for column, _ in columns]
-    heads += [Column("contribution"), Column("", left=True, redundant=True), Column("running")]
+    heads[n_first:n_first] = [Column("contribution"), Column("", left=True, redundant=True), Column("running")]
     if has_unjudged:
         heads.append(Column("", left=True))
     n_hidden, total = sum(line.n_hidden for line in hidden), sum(line.contribution for line in hidden)
     together = Sentence(f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together.")
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
-    return [Table(heads, rows, elsewhere=elsewhere, notes=[together] if len(hidden) > 1 else [])]
+    return Table(heads, rows, elsewhere=elsewhere, notes=[together] if len(hidden) > 1 else [])
 
 
 def _lines(ranks: pd.DataFrame) -> list[_Line]:

@@ -947,6 +947,26 @@ def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
     assert "<!DOCTYPE" not in explanation._repr_html_()
 
 
+@pytest.mark.parametrize("n_documents", [4, 60])
+def test_html_has_contributions_before_what_may_scroll(n_documents: int) -> None:
+    explanation = CAM(aspects=SHORT).explain(*ranked_labels(n_documents), "q")
+    table = explanation._repr_html_().split("<table>")[1].split("</table>")[0]
+    head, *rows = [re.findall(r"<t[hd](| [^>]*)>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
+    names = [text for _, text in head]
+    assert names == ["rank", "docno", "contribution", "", "running", "a", "b", "a part", "b part"]
+    by_rank = explanation.ranks.set_index(explanation.ranks["rank"].astype(str))
+    for cells in rows:
+        spans = [int(span) for attributes, _ in cells for span in re.findall(r'colspan="(\d+)"', attributes)]
+        assert len(cells) + sum(spans) - len(spans) == len(names)
+        if not spans:
+            rank = by_rank.loc[cells[0][1]]
+            assert [cells[at][1] for at in (1, 2, 4)] == [
+                rank["docno"], f"{rank['contribution']:.4f}", f"{rank['running']:.4f}"
+            ]  # fmt: skip
+            assert [float(cells[at][1]) for at in (5, 6)] == [rank["a"], rank["b"]]
+    assert any("more ranks" in cells[0][1] for cells in rows) == (n_documents == 60)
+
+
 def test_bars_are_drawn_beside_their_numbers() -> None:
     explanation = ma.nCRP.explain({"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q")
     rows = re.findall(

@@ -165,3 +165,29 @@ def test_columns_do_not_collapse(browser: Browser, views, tmp_path, width):  # n
         browser.open(page)
         if name != "styler":  # drawn by pandas
             assert browser(COLLAPSED) == [], name
+
+
+#: What JupyterLab, the classic notebook and others do to pictures in outputs.
+SHRINKING = (
+    "svg { max-width: 100%; height: auto; }",
+    ".jp-RenderedHTMLCommon svg, .rendered_html svg { max-width: 100%; height: auto; }",
+    ".jp-OutputArea .jp-RenderedHTMLCommon td svg { width: auto; max-width: 100%; height: auto; }",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", SHRINKING)
+@pytest.mark.parametrize("width", [420, 1300])
+def test_bars_keep_their_size_in_notebooks(browser: Browser, views, tmp_path, style, width):  # noqa: F811
+    """They were 9 × 0.8 pixels."""
+    page = tmp_path / "explanation.html"
+    page.write_text(
+        f'<!DOCTYPE html><html data-ready="true"><meta charset="utf-8"><style>{style}</style>'
+        f'<body style="width: {width}px"><div class="jp-OutputArea"><div class="jp-RenderedHTMLCommon">'
+        f"{views['explanation']}</div></div></body></html>",
+        encoding="utf-8",
+    )
+    browser.open(page)
+    sizes = browser("[...document.querySelectorAll('svg')].map((bar) => [bar.clientWidth, bar.clientHeight])")
+    assert sizes
+    assert {tuple(size) for size in sizes} == {(120, 11)}

@@ -7,8 +7,10 @@ from importlib.resources import files
 
 import pandas as pd
 
+from ..errors import choices, number_of
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Collection:
     """Documents, topics and multi-aspect qrels, with PyTerrier's column names.
 
@@ -33,6 +35,19 @@ class Collection:
     qrels: pd.DataFrame
     grades: dict[str, list[int]]
 
+    def __repr__(self) -> str:
+        counts = [
+            number_of(len(self.documents), "document"),
+            number_of(len(self.topics), "topic"),
+            number_of(len(self.qrels), "judgment"),
+        ]
+        grades = {aspect: choices(map(str, of_aspect)) for aspect, of_aspect in self.grades.items()}
+        lines = [f"<Collection: {choices(counts)}>"]
+        for name in ("documents", "topics", "qrels"):
+            lines.append(f"- {name}: columns {choices(getattr(self, name).columns)}")
+        lines.append(f"- grades: {'; '.join(f'{aspect} {texts}' for aspect, texts in grades.items())}")
+        return "\n".join(lines)
+
 
 def load_health() -> Collection:
     """Load the collection of health passages that the package contains.
@@ -50,8 +65,12 @@ def load_health() -> Collection:
     --------
     >>> from pt_multiaspect.datasets import load_health
     >>> health = load_health()
-    >>> len(health.documents), len(health.topics), len(health.qrels)
-    (54, 10, 118)
+    >>> health
+    <Collection: 54 documents, 10 topics, 118 judgments>
+    - documents: columns docno, text, readability
+    - topics: columns qid, query
+    - qrels: columns qid, docno, label, understandability, credibility
+    - grades: relevance 0, 1, 2; understandability 0, 1, 2, 3; credibility 0, 1, 2
     >>> health.topics["query"].iloc[0]
     'How long does a common cold last and will antibiotics help'
     >>> print(health.qrels.head(3).to_string(index=False))

@@ -22,6 +22,10 @@ class View:
         """Return the blocks of the result: its title and its content."""
         return [Heading(self._title()), *self._content()]
 
+    def _html_blocks(self) -> Sequence[Block]:
+        """Return the blocks of HTML, which scrolls tables where text leaves columns out."""
+        return self._blocks()
+
     def _content(self) -> Sequence[Block]:
         """Return the blocks after the title."""
         raise NotImplementedError
@@ -41,7 +45,7 @@ class View:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return fragment(self._blocks())
+        return fragment(self._html_blocks())
 
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Return a self-contained HTML page.
