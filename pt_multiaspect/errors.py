@@ -292,6 +292,11 @@ def number_of(number: int, noun: str) -> str:
     return f"{number} {noun if number == 1 else several}"
 
 
+def agree(number: int, total: int, singular: str, plural: str) -> str:
+    """Return the form of a verb for some of all: '1 of 2 pairs has', '0 of 1 pair has', '0 of 2 pairs have'."""
+    return singular if 1 in (number, total) else plural
+
+
 def tally(number: int, noun: str) -> str:
     """Return the total count in parentheses, for an error message that shows the first case only."""
     return f"({number_of(number, f'such {noun}')} in all)"

@@ -482,7 +482,7 @@ def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
     with no_warnings():
         ma.answers.rubric_scores(frame)
-    with pytest.warns(MultiAspectWarning, match="1 question of 1 answer are repeated"):
+    with pytest.warns(MultiAspectWarning, match="1 question of 1 answer is repeated"):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
     with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1].assign(met=0)]))
@@ -724,7 +724,7 @@ def test_scores_in_an_object_and_queries_that_are_questions(tmp_path: Path) -> N
     assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(ma.describe(wide, aspects=ONE_TO_FIVE))
     # An answer without an object has no label, and no value, as elsewhere.
     missing = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "scores": [{"x": 1}, None]})
-    with pytest.warns(MultiAspectWarning, match=r"1 of 2 labels are missing \(s 1\) on 1 topic \(q2\)"):
+    with pytest.warns(MultiAspectWarning, match=r"1 of 2 labels is missing \(s 1\) on 1 topic \(q2\)"):
         assert ma.answers.from_criteria(missing)["qid"].tolist() == ["q1"]
     # In a rubric, the id is that of a question; in a frame with topics, too.
     rubric = pd.DataFrame({"question_id": ["a", "b"], "name": "s", "weight": 1, "met": [True, False]})
@@ -1191,7 +1191,7 @@ def test_columns_of_other_types() -> None:
         for form in (perquery, perquery.convert_dtypes(), pl.DataFrame(perquery), (None, perquery)):
             combined = ma.answers.combine(form, "CAM")
             assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
-    with pytest.warns(MultiAspectWarning, match=r"1 of 4 labels are missing \(b 1\)"):
+    with pytest.warns(MultiAspectWarning, match=r"1 of 4 labels is missing \(b 1\)"):
         perquery = ma.answers.from_criteria(plain.assign(faithful=pd.array([0.5, None], dtype="Float64")))
     assert perquery["measure"].tolist() == ["faithful", "complete", "complete"]
 

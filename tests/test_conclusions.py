@@ -14,6 +14,7 @@ from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import analysis
+from pt_multiaspect.errors import agree
 
 COLUMNS = ["name", "qid", "measure", "value"]
 
@@ -225,7 +226,7 @@ def test_kind_zero_decided_once_at_the_least_weights() -> None:
         assert np.isnan(found.pairs["distance"].item())
         assert found.pairs["reversal"].item() == ""
         assert found.aspects["reverses_at"].isna().all()
-        assert found.summary.startswith("0 of 1 pair change their order under some weighting, ")
+        assert found.summary.startswith("0 of 1 pair changes its order under some weighting, ")
 
 
 def test_silent_weightings_that_reverse_the_order() -> None:
@@ -436,3 +437,10 @@ def test_kind_intervals_of_one_resample() -> None:
     np.testing.assert_allclose(found.pairs[columns], expected.pairs[columns])
     assert (found.pairs["high"] > found.pairs["low"]).any()
     assert found.pairs["fraction"].between(found.pairs["low"], found.pairs["high"]).all()
+
+
+@pytest.mark.parametrize(
+    ("number", "total", "verb"), [(1, 1, "has"), (0, 1, "has"), (1, 2, "has"), (0, 2, "have"), (2, 2, "have")]
+)
+def test_verbs_agree_with_the_number_of_pairs(number: int, total: int, verb: str) -> None:
+    assert agree(number, total, "has", "have") == verb

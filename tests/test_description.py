@@ -1491,7 +1491,7 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
             rows[~q3],
             GRADES,
             "warning",
-            "1 of 48 answers of 1 run (s1) are missing, such as s1 on topic q3",
+            "1 of 48 answers of 1 run (s1) is missing, such as s1 on topic q3",
             "judged['system'].nunique()",
         ),
         "a missing label": (

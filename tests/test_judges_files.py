@@ -183,7 +183,7 @@ def test_missing_labels_are_left_out_however_they_are_written(
         source = tmp_path / "judged.jsonl"
     elif form == "long":
         source = frame.melt(["qid", "name"], var_name="criterion", value_name="score")
-    with pytest.warns(MultiAspectWarning, match=r"1 of 12 labels are missing \(b 1\) on 1 topic \(q1\)"):
+    with pytest.warns(MultiAspectWarning, match=r"1 of 12 labels is missing \(b 1\) on 1 topic \(q1\)"):
         values = values_by_answer(ma.answers.from_criteria(source, aspects=aspects))
     expected = values_by_answer(
         ma.answers.from_criteria(pd.DataFrame(ROWS, columns=["qid", "name", *SCALES]), aspects=SCALES)
@@ -251,7 +251,7 @@ def test_missing_labels_are_counted_over_all_criteria_and_in_every_data_set() ->
 
 def test_gaps_of_one_judge_are_counted_too() -> None:
     rows = pd.concat([with_gap(None).assign(judge="x"), with_gap(3).assign(judge="y")])
-    with pytest.warns(MultiAspectWarning, match=r"1 of 24 labels are missing \(b 1\).*by different judges"):
+    with pytest.warns(MultiAspectWarning, match=r"1 of 24 labels is missing \(b 1\).*by different judges"):
         values = values_by_answer(ma.answers.from_criteria(rows, aspects=SCALES))
     assert values["b", "q1", "faithful"] == 0.5
 
@@ -270,7 +270,7 @@ def test_the_shell_declares_codes_by_a_word(
     assert main(["answers", "judged.csv", "--aspects", scales]) == 2
     assert "declare --unjudged N/A" in capsys.readouterr().err
     assert main(["answers", "judged.csv", "--aspects", scales, "--unjudged", "N/A", "-m", "CAM", "-o", "t.md"]) == 0
-    assert "labels are missing (b 1)" in capsys.readouterr().err
+    assert "labels is missing (b 1)" in capsys.readouterr().err
     assert "Without 1 topic (q1), as labels are missing: b 1." in Path("t.md").read_text()
     assert main(["describe", "--answers", "judged.csv", "--unjudged", "N/A", "--write-aspects", "s.json"]) == 0
     assert "labels are no numbers" not in capsys.readouterr().out
@@ -279,7 +279,7 @@ def test_the_shell_declares_codes_by_a_word(
 
 def test_reports_name_the_missing_labels() -> None:
     frame = with_gap(None)
-    with pytest.warns(MultiAspectWarning, match="labels are missing"):
+    with pytest.warns(MultiAspectWarning, match="labels is missing"):
         values = ma.answers.from_criteria(frame, aspects=SCALES)
     complete = values[values["qid"] != "q1"]
     complete.attrs = values.attrs

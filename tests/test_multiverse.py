@@ -95,12 +95,12 @@ def test_measures_of_ir_measures_without_a_cutoff_have_none_among_options() -> N
 def test_none_is_a_parameter_of_ir_measures_that_is_not_given() -> None:
     assert ma.variants("RR", cutoff=[None, 5]) == {"cutoff=none": ir_measures.RR, "cutoff=5": ir_measures.RR @ 5}
     assert ma.variants("nDCG@10", cutoff=None) == {"nDCG": ir_measures.nDCG}
-    with pytest.warns(ma.MultiAspectWarning, match="1 of 2 combinations are impossible.*P requires .*cutoff"):
+    with pytest.warns(ma.MultiAspectWarning, match="1 of 2 combinations is impossible.*P requires .*cutoff"):
         assert ma.variants("P@10", cutoff=[None, 5]) == {"cutoff=5": ir_measures.P @ 5}
 
 
 def test_impossible_combinations_are_left_out() -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="1 of 4 combinations are impossible.*requires a base"):
+    with pytest.warns(ma.MultiAspectWarning, match="1 of 4 combinations is impossible.*requires a base"):
         measures = ma.variants(CAM, base=["nDCG@5", "RR"], normalized=[False, True], empty=["zero"])
     assert list(measures) == [
         "base=nDCG@5 normalized=false",
@@ -303,7 +303,7 @@ def test_lower_is_better() -> None:
     assert result.runs.set_index("name")["rank"].to_dict() == {"a": 1, "b": 2}
     assert "1 of 1 pair has the same order under all of these" in result.summary
     opposite = multiverse(frame, measures={"first": ma.ESL, "second": "higher"})
-    assert "0 of 1 pair have the same order" in opposite.summary
+    assert "0 of 1 pair has the same order" in opposite.summary
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def test_a_metric_that_failed_is_a_missing_label(
     content["testCases"][0]["metricsData"][0] |= {"score": None, "error": "timeout"}
     Path(file).write_text(json.dumps({"testRunData": content}))
     assert main(["answers", f"A={file}"]) == 0
-    assert "1 of 8 labels are missing (A 1)" in capsys.readouterr().err
+    assert "1 of 8 labels is missing (A 1)" in capsys.readouterr().err
 
 
 def test_files_without_topics_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -551,3 +551,11 @@ def test_two_pairs_of_clef_2018() -> None:
     assert "reversed by relevance 0.72" in weights["evidence"]
     reversed_by = "reversed by CAM gate=relevance, CAM cutoff=5, TOMA gate=relevance"
     assert reversed_by in row(found, "variants", names[2], names[0])["evidence"]
+
+
+def test_warnings_begin_with_the_function_that_was_called() -> None:
+    rng = np.random.default_rng(0)
+    index = pd.MultiIndex.from_product([["x", "y"], [f"q{n}" for n in range(9)], ["own", "other"]])
+    frame = index.to_frame(index=False, name=["name", "qid", "measure"]).assign(value=rng.random(len(index)))
+    with pytest.warns(ma.MultiAspectWarning, match="^robustness: own, other name no known measure"):
+        robustness(frame, measure="own", variants=["other"])

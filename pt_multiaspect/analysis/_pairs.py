@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..errors import number_of, refuse_repeated, refuse_unknown
+from ..errors import agree, number_of, refuse_repeated, refuse_unknown
 from ..views import Block, Cell, Column, Sentence, Table, decimals, level_text
 
 _NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
@@ -146,13 +146,13 @@ def joint_level(confidence: float, n_intervals: int) -> str:
 
 def share(number: int, total: int, noun: str, one: str, several: str) -> str:
     """Return how many of all do what the verb says, in the singular or plural: '1 of 2 pairs has'."""
-    return f"{number} of {number_of(total, noun)} {one if number == 1 else several}"
+    return f"{number} of {number_of(total, noun)} {agree(number, total, one, several)}"
 
 
 def significant_share(kept: int, n_significant: int, level: str, under: str) -> str:
     """Return how many of the significant differences remain so under other conditions, in a sentence."""
     if not n_significant:
         return f"No difference is significant ({level})."
-    verb = "remains" if 1 in (kept, n_significant) else "remain"
+    verb = agree(kept, n_significant, "remains", "remain")
     of_all = f"{kept} of {number_of(n_significant, 'significant difference')}"
     return f"{of_all} ({level}) {verb} significant, with the same sign, {under}."

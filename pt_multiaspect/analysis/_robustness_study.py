@@ -21,7 +21,7 @@ from ..measures import AspectMean
 from ..views import decimals, level_text, percent
 from ._frames import OrientedValues
 from ._judged_runs import JudgedRuns, evaluate_by_judge
-from ._pairs import joint_level, make_pairs, pairs_of_runs
+from ._pairs import joint_level, make_pairs, pairs_of_runs, share
 from ._robustness_material import Material
 from ._significance import ALPHA, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
 from ._verdicts import (
@@ -280,7 +280,7 @@ class Study:
             mean.check_criteria(labels)
             return combine_aspects(mean, material.values.select(labels).values, names, labels, None, SEED)
         by_aspect = find_labels_of_aspects(mean, known)
-        read = material.values.select(list(by_aspect.values()), "weightings")
+        read = material.values.select(list(by_aspect.values()), "robustness")
         return combine_aspects(mean, read.values, names, list(by_aspect), None, SEED)
 
     def variants(self) -> list[Answer]:
@@ -290,7 +290,7 @@ class Study:
             reason = f"{material.label} has none" if material.runs else "they are evaluated from runs and qrels"
             return self._leave_out("variants", reason)
         labels = list(dict.fromkeys([material.label, *material.variants]))
-        read = material.values.select(labels, "multiverse")
+        read = material.values.select(labels, "robustness")
         found = compare_variants(read, self.in_order, self.pairs, material.label, ALPHA, self.correction, CI)
         self.results["multiverse"] = found
         is_distinct = np.array([label not in found.same_as for label in labels])
@@ -363,7 +363,7 @@ def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant:
     same, other = signs == claim.sign, signs == -claim.sign
     significant = is_significant & same
     n_significant = int(significant.sum())
-    evidence = f"{same.sum()} of {number_of(len(names), 'measure')} give the same sign, "
+    evidence = share(int(same.sum()), len(names), "measure", "gives", "give") + " the same sign, "
     evidence += f"{n_significant} significantly"
     if other.any():
         evidence += f"; reversed by {choices(names[other])}"
@@ -385,7 +385,7 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     decides = (judged.n_labelled >= _LEAST_LABELLED * judged.n_documents).all(axis=1)
     n_deciding = int(decides.sum())
     n_same = int((signs[decides] == claim.sign).sum())
-    evidence = f"{n_same} of {number_of(n_deciding, 'judge')} give the same sign"
+    evidence = share(n_same, n_deciding, "judge", "gives", "give") + " the same sign"
     others = names[decides & (signs == -claim.sign)]
     if len(others):
         evidence += f"; {choices(others)} {'gives' if len(others) == 1 else 'give'} the other"

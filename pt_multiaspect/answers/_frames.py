@@ -347,9 +347,10 @@ def item_notes(
     notes = []
     if len(surplus):
         example = f"{shown(surplus['text'].iloc[0])} for {answer_title(answers, surplus['answer'].iloc[0])}"
+        is_repeated, count = ("is repeated", "counts") if len(surplus) == 1 else ("are repeated", "count")
         notes.append(
-            f"{number_of(len(surplus), item)} of {number_of(surplus['answer'].nunique(), 'answer')} are repeated, "
-            f"such as {example}, and count again; drop duplicates to count each {item} once"
+            f"{number_of(len(surplus), item)} of {number_of(surplus['answer'].nunique(), 'answer')} {is_repeated}, "
+            f"such as {example}, and {count} again; drop duplicates to count each {item} once"
         )
     number = rows.groupby(["answer", "weight"]).cumcount()
     items: list[set[Hashable]] = [set() for _ in range(len(answers))]

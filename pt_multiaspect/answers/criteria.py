@@ -25,7 +25,7 @@ from ..collection.judged_answers import (
 )
 from ..collection.label_rules import LabelCounts, find_start_above_zero
 from ..collection.long_judgments import COMBINATIONS, mean_labels
-from ..errors import MultiAspectError, choices, in_shell, number_of, parameter, tally, warn_once
+from ..errors import MultiAspectError, agree, choices, in_shell, number_of, parameter, tally, warn_once
 from ..evaluation.long_frames import COLUMNS
 from ..kernels import opinions
 from ..orders.order import grade_values
@@ -138,8 +138,9 @@ def _warn_of_gaps(
     if len(missing):
         n_labels = len(missing) + sum(int(labels.column.notna().sum()) for labels in criteria.values())
         topics = missing["qid"].unique()
+        are = agree(len(missing), n_labels, "is", "are")
         said.append(
-            f"{len(missing)} of {number_of(n_labels, 'label')} are missing ({by_run(missing)}) on "
+            f"{len(missing)} of {number_of(n_labels, 'label')} {are} missing ({by_run(missing)}) on "
             f"{number_of(len(topics), 'topic')} ({choices(topics)})"
         )
         if not missing["has_others"].all():

@@ -165,7 +165,9 @@ def _unknown_notes(labels: list[str], known: Mapping[str, object], what: str, co
     if not unknown:
         return []
     examples = choices(cut(repr(label)) for label, _ in unknown.most_common())
-    note = f"{sum(unknown.values())} of {len(labels)} {what} are unknown labels"
+    n_unknown = sum(unknown.values())
+    unknown_labels = "is an unknown label" if n_unknown == 1 else "are unknown labels"
+    note = f"{n_unknown} of {len(labels)} {what} {unknown_labels}"
     return [f"{note} ({examples}; expected {choices(known)}) and {consequence}"]
 
 

@@ -17,6 +17,7 @@ from ..aspects import Aspect, Aspects, aspect_name, parse_aspects
 from ..aspects.aspect import infer_grades, unjudged_codes
 from ..errors import (
     MultiAspectError,
+    agree,
     choices,
     in_shell,
     number_of,
@@ -186,8 +187,10 @@ def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
     n_tied = int((opinions.majority(pair, grade, len(n_labels))[1] > 1).sum())
     n_several = int((n_labels > 1).sum())
     if 2 * n_tied > n_several:
+        have = agree(n_tied, n_several, "has no majority and is", "have no majority and are")
+        documents = number_of(n_several, "document")
         warn_once(
-            f"{name}: {n_tied} of {n_several} documents with several labels have no majority and are given the "
+            f"{name}: {n_tied} of {documents} with several labels {have} given the "
             "lowest of the most frequent labels. Use combine='median' or 'mean'"
         )
     return f", {n_tied} without a majority"

@@ -19,7 +19,7 @@ from ..aspects.aspect import number_codes
 from ..collection import AspectView, judged_answers
 from ..collection.columns import BOOLEANS, is_boolean, is_far_above, read_labels
 from ..collection.label_rules import MIN_POOL, as_given, aspect_from_one, find_constant
-from ..errors import choices, number_of
+from ..errors import agree, choices, number_of
 from ..views import percent
 from . import rules
 from .figures import AGREEMENT, Figures, Finding
@@ -186,12 +186,13 @@ def find_missing_answers(figures: Figures) -> Iterator[Finding]:
         name, qid = missing[0]
         runs = missing.get_level_values(0).unique()
         qids, names = figures.column("qid"), figures.column("docno")
+        are = agree(len(missing), len(grid), "is", "are")
         yield Finding(
             "warning",
             "",
             f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
-            f"({choices(runs)}) are missing, such as {name} on topic {qid}; means over different topics cannot be "
-            "compared",
+            f"({choices(runs)}) {are} missing, such as {name} on topic {qid}; means over different topics cannot "
+            "be compared",
             f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import ir_measures
 
 from ..aspects import Aspects
-from ..errors import MultiAspectError, choices, refuse_none, refuse_unknown, shown, warn_once
+from ..errors import MultiAspectError, agree, choices, refuse_none, refuse_unknown, shown, warn_once
 from ..measures import CAM, MM, TOMA, AspectMean
 from ..measures.terms import BasedMeasure
 from .parsing import MeasureLike, parse_one
@@ -86,8 +86,9 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
         raise MultiAspectError(f"expected at least one possible combination, got none: {impossible[0]}")
     if impossible:
         n_all = len(result) + len(impossible)
+        were = agree(len(impossible), n_all, "is impossible and was", "are impossible and were")
         warn_once(
-            f"variants of {base.NAME}: {len(impossible)} of {n_all} combinations are impossible and were left out, "
+            f"variants of {base.NAME}: {len(impossible)} of {n_all} combinations {were} left out, "
             f"the first because {impossible[0]}"
         )
     return result

@@ -16,7 +16,7 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection import Run, columns
-from ..errors import MultiAspectError, choices, number_of, refuse_surrogates, shown, warn_of_run
+from ..errors import MultiAspectError, agree, choices, number_of, refuse_surrogates, shown, warn_of_run
 from ..strings.texts import Texts
 from .file_contents import Text, read_head
 
@@ -349,16 +349,19 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
         is_own &= is_first & (np.bincount(run.query[is_first], minlength=n_queries) == 1)[run.query]
     n_own = len(np.unique(run.query[is_own]))
     if n_own and (is_mteb or 1 < n_queries < 2 * n_own):
-        whose, rank = (" of predictions of MTEB retrieve", "") if is_mteb else (" rank", " first")
-        remedy = (
-            "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these documents before it "
-            "scores a run, but not from the file"
-            if is_mteb
-            else "BEIR, and MTEB in some tasks, drop these documents before they score a run"
-        )
+        their = agree(n_own, n_queries, "its", "their")
+        if is_mteb:
+            retrieve = agree(n_own, n_queries, "retrieves", "retrieve")
+            fault = f" of predictions of MTEB {retrieve} the document with {their} own id"
+            remedy = (
+                "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these documents "
+                "before it scores a run, but not from the file"
+            )
+        else:
+            fault = f" {agree(n_own, n_queries, 'ranks', 'rank')} the document with {their} own id first"
+            remedy = "BEIR, and MTEB in some tasks, drop these documents before they score a run"
         warn_of_run(
-            f"{n_own} of {number_of(n_queries, 'query')}{whose} the document with their own id{rank}, such as "
-            f"{run.qids[run.query[np.argmax(is_own)]]}",
+            f"{n_own} of {number_of(n_queries, 'query')}{fault}, such as {run.qids[run.query[np.argmax(is_own)]]}",
             f"{remedy}. To get their values, drop the rows whose docno is the qid",
             run=name,
             key=f"{name} {n_own} {len(run)}",

@@ -18,7 +18,7 @@ from .._typing import Objects
 from .._validation import choice
 from ..collection import Judgments
 from ..collection.frames import to_pandas
-from ..errors import MultiAspectError, number_of, warn_once
+from ..errors import MultiAspectError, agree, number_of, warn_once
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
@@ -242,7 +242,7 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
     known = [qid for qid in scored if qid in trained]
     if known:
         name = type(estimator).__name__
-        were = "was" if len(known) == 1 else "were"
+        were = agree(len(known), len(scored), "was", "were")
         warn_once(
             f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {were} among those "
             f"that {name} was fitted on: the values do not hold for other queries. Split by query, as with "
@@ -358,9 +358,11 @@ def ranking_score(
     warn_if_constant(rankings, "ranking_score")
     if evaluated.qrels is not None and evaluated.qrels.n_queries > rows.judgments.n_queries:
         n_judged = evaluated.qrels.n_queries
+        n_left_out = n_judged - rows.judgments.n_queries
+        have = agree(n_left_out, n_judged, "has no row and is", "have no row and are")
         warn_once(
-            f"ranking_score: {n_judged - rows.judgments.n_queries} of {number_of(n_judged, 'query')} of the qrels "
-            "have no row and are left out of the mean, while evaluate counts judged topics without a ranking as 0. "
+            f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels "
+            f"{have} left out of the mean, while evaluate counts judged topics without a ranking as 0. "
             "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
             key=f"{n_judged} {rows.judgments.n_queries}",
             group="queries of the qrels without rows",

@@ -197,7 +197,8 @@ def _extent(rows: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) ->
     by = f" by {number_of(len(judges), 'judge')} ({choices(judges)})" if judges else ""
     repeated = rows["repetition"].nunique()
     repetitions = f" in {number_of(repeated, 'repetition')}" if repeated > 1 else ""
-    lacking = f"; {len(missing)} are missing ({by_run(missing)})" if len(missing) else ""
+    are = "is" if len(missing) == 1 else "are"
+    lacking = f"; {len(missing)} {are} missing ({by_run(missing)})" if len(missing) else ""
     return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}{lacking}."
 
 
