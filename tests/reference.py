@@ -764,6 +764,58 @@ def gam(
 
 
 # -----------------------------------------------------------------------------------------------------------
+# Displacement: CRP
+# -----------------------------------------------------------------------------------------------------------
+
+
+def ideal_interval(degree: int, judged: Sequence[int]) -> tuple[int, float]:
+    """Return the first and last rank of a degree in the ideal ranking of the judged documents (Angelini, Eq. 2-3).
+
+    Degrees above 0 are relevant, 0 is not relevant, or not judged; those below 0 are harmful. Documents that are
+    not judged have no rank in the ideal ranking, so that no degree from 0 down ends.
+    """
+    better = sum(other > degree for other in judged)
+    if degree <= 0:
+        return better + 1, math.inf
+    return better + 1, better + judged.count(degree)
+
+
+def relative_position(rank: int, degree: int, judged: Sequence[int]) -> float:
+    """The distance of a rank to the ideal ranks of a degree, negative if it is too high (Angelini, Eq. 4)."""
+    first_rank, last_rank = ideal_interval(degree, judged)
+    if rank < first_rank:
+        return rank - first_rank
+    if rank > last_rank:
+        return rank - last_rank
+    return 0
+
+
+def crp_curve(ranked: Sequence[int], judged: Sequence[int], length: int) -> list[float]:
+    """Return CRP at each rank (Angelini, Eq. 5); ranks that the ranking does not fill are not relevant."""
+    padded = [*ranked, *[0] * length][:length]
+    positions = [relative_position(rank, degree, judged) for rank, degree in enumerate(padded, 1)]
+    return list(itertools.accumulate(positions))
+
+
+def ncrp(ranked: Sequence[int], judged: Sequence[int]) -> float:
+    """Return 1 - CRP at R / the lowest CRP at R, within 0 and 1, where the most harmful documents come first."""
+    total = sum(degree > 0 for degree in judged)
+    if not total:
+        return 0.0
+    worst = crp_curve(sorted(degree for degree in judged if degree < 0), judged, total)[-1]
+    return min(1.0, 1 - crp_curve(ranked, judged, total)[-1] / worst)
+
+
+def crp_recovery(ranked: Sequence[int], judged: Sequence[int]) -> float:
+    """Return R / the first retrieved rank from R on at which CRP is at least 0; 0 if there is none."""
+    total = sum(degree > 0 for degree in judged)
+    for rank in range(max(total, 1), len(ranked) + 1):
+        if total and crp_curve(ranked, judged, rank)[-1] >= 0:
+            return total / rank
+    return 0.0
+
+
+# -----------------------------------------------------------------------------------------------------------
 # Gain aggregation: uRBP, uRBPgr, unDCG, uERR, NWCS
 # -----------------------------------------------------------------------------------------------------------
 

@@ -483,7 +483,7 @@ LABEL_RULES = {
     "not judged, of too few documents": (small(label=[0, 1, 0] * 3, trust=[NAN] * 9), None),
     "a fraction below": (small(label=[0, 1] * 5, trust=[-0.5, 0, 1, 2, 0] * 2), "trust has labels below"),
     "a code below": (small(label=[0, 1] * 5, trust=[-3, 0, 1, 2, 0] * 2), "trust has labels below"),
-    "junk": (small(label=[0, 1] * 5, trust=[-1, -2, 1, 2, 0] * 2), None),
+    "codes of junk": (small(label=[0, 1] * 5, trust=[-1, -2, 1, 2, 0] * 2), "trust has labels below"),
 }
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import crp_curve as slow_curve
 
 from pt_multiaspect import (
     CAM,
@@ -27,21 +28,6 @@ from pt_multiaspect import (
     uRBPgr,
 )
 from pt_multiaspect.analysis import upper_bound
-
-
-def slow_curve(run: list[int], judged: list[int], length: int) -> list[int]:
-    """Eq. 1-5: the degrees of a ranking's documents, those judged, and how far to go."""
-    ideal = sorted((degree for degree in judged if degree > 0), reverse=True)
-    interval = {0: (len(ideal) + 1, float("inf"))}
-    for degree in set(ideal):
-        places = [rank for rank, grade in enumerate(ideal, 1) if grade == degree]
-        interval[degree] = (min(places), max(places))
-    total, curve = 0, []
-    for rank in range(1, length + 1):
-        low, high = interval[run[rank - 1] if rank <= len(run) else 0]
-        total += rank - low if rank < low else rank - high if rank > high else 0
-        curve.append(total)
-    return curve
 
 
 def collection(run: list[int], missing: list[int]) -> tuple[dict, dict]:

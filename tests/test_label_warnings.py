@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import ir_measures
 import numpy as np
 import pandas as pd
+import pyterrier as pt
 import pytest
 from frame_world import one_topic
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
-from strategies import no_warnings
+from sklearn.linear_model import Ridge
+from strategies import forget_warnings, no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
@@ -24,6 +27,7 @@ from pt_multiaspect import uRBPgr as URBPgr
 from pt_multiaspect.analysis.upper_bounds.upper_bound import sorted_judgments
 from pt_multiaspect.aspects.aspect import infer_grades
 from pt_multiaspect.aspects.parameter import parse_aspects
+from pt_multiaspect.cli import main
 from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.datasets import load_health
 
@@ -296,6 +300,77 @@ def test_a_column_of_times_is_named() -> None:
     qrels = one_topic(label=[0, 2, 1], judged_at=[1_700_000_000, 1_700_000_060, 1_700_000_120])
     with pytest.raises(MultiAspectError, match=r"judged_at: expected.*1000000 .*got 1700000120"):
         ma.CAM.evaluate(Rankings(run_of(qrels), Judgments(qrels)))
+
+
+NOT_JUDGED = pd.DataFrame(
+    [("q", f"d{number}", label, trust) for number, (label, trust) in enumerate([(2, -1), (1, 0), (0, 1), (1, -1)])],
+    columns=["qid", "docno", "label", "trust"],
+)
+
+
+def warned_by(call: Any) -> list[str]:
+    """Return the messages of the warnings of a call."""
+    forget_warnings()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+
+
+def test_codes_of_aspects_that_are_not_declared_are_said_at_all_doors(tmp_path: Path, capsys: Any) -> None:
+    """Kind: labels below 0 on an aspect that nothing declares. Only AspectRanker told of them."""
+    run = run_of(NOT_JUDGED)
+    topics = pd.DataFrame({"qid": ["q"], "query": ["x"]})
+    table = NOT_JUDGED.set_axis(["query_id", "doc_id", "relevance", "trust"], axis=1)
+    ranked = run.set_axis(["query_id", "doc_id", "score"], axis=1)
+    labels = NOT_JUDGED[["label", "trust"]].rename(columns={"label": "relevance"})
+    measure = ma.CAM(base="AP")
+    doors = {
+        "Experiment": lambda: pt.Experiment([pt.Transformer.from_df(run)], topics, NOT_JUDGED, [measure]),
+        "evaluate": lambda: ma.evaluate({"run": run}, NOT_JUDGED, measure, progress=False),
+        "iter_calc": lambda: list(ir_measures.iter_calc([measure], table, ranked)),
+        "upper_bound": lambda: ma.analysis.upper_bound(NOT_JUDGED, measure),
+        "ranking_score": lambda: ma.ranking_score(labels, [3, 2, 1, 0], measure=measure, qid=NOT_JUDGED["qid"]),
+        "fit": lambda: ma.AspectRanker(Ridge()).fit(labels, labels, qid=NOT_JUDGED["qid"]),
+    }
+    for name, door in doors.items():
+        told = [message for message in warned_by(door) if "-1" in message]
+        assert len(told) == 1, (name, told)
+        assert told[0].startswith("trust has labels below its lowest grade 0")
+        assert "unjudged=[-1]" in told[0]
+    findings = ma.describe(NOT_JUDGED).findings
+    assert findings.loc[findings["aspects"] == "trust", "finding"].str.contains("labels below .* -1").any()
+
+
+@pytest.mark.parametrize("command", ["evaluate", "describe"])
+def test_codes_of_aspects_that_are_not_declared_are_said_in_the_shell(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for aspect, column in (("relevance", "label"), ("trust", "trust")):
+        rows = NOT_JUDGED[["qid", "docno", column]].to_numpy()
+        Path(f"{aspect}.txt").write_text("".join(f"{qid} 0 {docno} {label}\n" for qid, docno, label in rows))
+    rows = run_of(NOT_JUDGED).to_numpy()
+    Path("a.run").write_text("".join(f"{qid} Q0 {docno} 1 {score} tag\n" for qid, docno, score in rows))
+    arguments = ["a.run", "-m", "CAM(base=AP)"] if command == "evaluate" else []
+    assert main([command, *arguments, "--qrels", "relevance=relevance.txt", "trust=trust.txt"]) == 0
+    printed = capsys.readouterr()
+    text = " ".join((printed.out + printed.err).split())
+    assert "trust has labels below its lowest grade 0, which are evaluated as that grade: -1" in text
+
+
+@pytest.mark.parametrize(
+    ("qrels", "measure"),
+    [
+        (NOT_JUDGED, CAM(base="AP", aspects={"relevance": 2, "trust": Aspect(1, unjudged=[-1])})),
+        (NOT_JUDGED, CAM(base="AP", aspects={"relevance": 2, "trust": 1})),
+        (NOT_JUDGED.assign(label=[-2, 1, 0, -1]).drop(columns="trust"), AP),
+        (NOT_JUDGED.assign(label=[-2, 1, 0, -1]).drop(columns="trust"), On(base="nDCG")),
+    ],
+)
+def test_codes_that_are_declared_or_of_trec_are_silent(qrels: pd.DataFrame, measure: Any) -> None:
+    run = run_of(NOT_JUDGED)
+    assert warned_by(lambda: ma.evaluate({"run": run}, qrels, measure, progress=False)) == []
 
 
 def test_junk_is_ordinary() -> None:

@@ -121,6 +121,9 @@ class _PlainLabels:
     def check_gains(self, measure: str) -> None:
         """Accept negative labels, which count as 0 here."""
 
+    def check_degrees(self) -> None:
+        """Accept negative labels, which count as 0 here."""
+
     def check_rel(self, rel: float) -> None:
         """Accept any ``rel``: if no label reaches it, values are 0, as in trec_eval."""
 

@@ -44,8 +44,8 @@ class Statements:
         The base itself uses 2^gain - 1 as gain. Asked by `TOMA` for ``weighting='exponential'``, and by training
         labels.
     accepts_negative_gains : bool, optional
-        Gains may be negative, for harmful documents; values then have no minimum. Asked by every evaluation of a
-        base that reads gains, which refuses negative ones otherwise.
+        Gains may be negative, for harmful documents; values then have no minimum, unless the base is ordinal. Asked
+        by every evaluation of a base that reads gains, which refuses negative ones otherwise.
     reads_unjudged : bool, optional
         The base uses `Target.unjudged`, the gain of unjudged documents. Asked by every evaluation, which refuses
         such gains otherwise.

@@ -18,7 +18,8 @@ from .columns import USUAL_GRADES, is_far_above, join_some
 #: Minimum number of judged documents to doubt a scale that is declared by its top grade alone.
 _MIN_DECLARED = 30
 
-#: Labels that mark junk documents in TREC collections.
+#: Labels that mark junk documents in TREC collections. On other aspects than relevance, they rather mean 'not
+#: judged', unless the scale is declared.
 JUNK = (-1, -2)
 
 #: Minimum number of judged documents for rules about fractions of documents.
@@ -99,8 +100,9 @@ def _leave_out() -> str:
 
 
 def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
-    """Find labels below the lowest grade, which are unlikely to mean that grade."""
-    below = [label for label in labels.below if label not in JUNK]
+    """Find labels below the lowest grade, which are unlikely to mean that grade but for TREC's codes of junk."""
+    codes_of_junk = () if labels.inferred and labels.name != "relevance" else JUNK
+    below = [label for label in labels.below if label not in codes_of_junk]
     if not below:
         return None
     aspect, lowest = labels.aspect, spell(labels.aspect.scale.grades[0])
@@ -113,6 +115,26 @@ def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
         + f"If they mean 'not judged', declare {unjudged_codes(listed)}; if they are codes of another kind, map "
         "them to grades",
         declaration=rescale_aspect(labels, [*grades, *(aspect.grades or ())], codes),
+    )
+
+
+def find_undeclared_harm(labels: LabelCounts) -> LabelFinding | None:
+    """Find labels below 0 without declared gains, for measures that rank harmful documents lowest."""
+    aspect = labels.aspect
+    is_declared = aspect.gains is not None or not aspect.scale.greater_is_better
+    if is_declared or find_labels_below(labels) is not None:
+        return None
+    used = aspect.scale.grades[np.flatnonzero(labels.counts)].tolist()
+    negative = sorted({label for label in (*labels.below, *used) if label < 0})
+    if not negative:
+        return None
+    grades = [*negative, *(grade for grade in aspect.scale.grades.tolist() if grade >= 0)]
+    listed, all_grades = ", ".join(map(spell, negative)), ", ".join(map(spell, grades))
+    return LabelFinding(
+        "warning",
+        f"{labels.name} has labels below 0 ({listed}), which measures of displacement take as not relevant",
+        f"If they mark harmful documents, declare their gains, as in Aspect([{all_grades}], gains=[{all_grades}]); "
+        f"if they mean 'not judged', declare {unjudged_codes(listed)}",
     )
 
 

@@ -22,6 +22,7 @@ from .label_rules import (
     find_far_label,
     find_labels_below,
     find_start_above_zero,
+    find_undeclared_harm,
     find_unjudged,
 )
 
@@ -170,6 +171,11 @@ class AspectView:
                 f"{measure} requires gains of at least 0, but {self.name} declares the gains {gains}. Declare "
                 "other gains; negative ones are for CG, DCG and nDCG, alone or in On and CAM, and for TOMA"
             )
+
+    def check_degrees(self) -> None:
+        """Warn of labels below 0 without declared gains, which are not the degrees of harmful documents."""
+        if (finding := find_undeclared_harm(self.label_counts)) is not None:
+            self._warn(finding, key=str(self.scale), group="harm")
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Return the declared gains, or else the labels (at least 0), with the gains of some labels replaced.

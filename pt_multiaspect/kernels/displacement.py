@@ -14,39 +14,61 @@ from .._cached import cached_property
 from .._typing import Floats, Ints
 from .breakdown import Breakdown
 from .forms import Additive
-from .hits import Hits, descending, firsts, positions, ratio, running_sum
+from .hits import Hits, descending, firsts, positions, ratio, running_sum, sums
 from .target import Target
+
+#: The last rank of documents that are not relevant: they are never ranked too low.
+_NO_LIMIT = np.iinfo(np.intp).max
 
 
 def degree(target: Target) -> Floats:
-    """Return the gain of each judged document, 0 for the lowest degree: the lowest grade, or no label."""
-    return np.where(target.gain > target.bottom, target.gain, 0.0)
+    """Return the degree of each judged document.
+
+    It is the gain, negative for harmful documents, but 0 for the lowest grade of a scale without negative gains and
+    for documents without a label.
+    """
+    is_degree = (target.gain > target.bottom) | (target.gain < 0)
+    return np.where(is_degree, target.gain, 0.0)
+
+
+def recall_bases(target: Target) -> Ints:
+    """Return R, the number of relevant documents, per query."""
+    return target.total(degree(target) > 0).astype(np.intp)
 
 
 def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
-    """Return the first and last rank of each document's degree in the ideal ranking; 0 for the lowest degree."""
+    """Return the first and last rank of each document's degree in the ideal ranking of the judged documents."""
     degrees = degree(target)
-    kept = np.flatnonzero(degrees)
-    order = kept[descending(target.query[kept], degrees[kept])]
-    query, gain = target.query[order], degrees[order]
+    judged = np.flatnonzero(target.judged | (degrees != 0))
+    order = judged[descending(target.query[judged], degrees[judged])]
+    query, sorted_degrees = target.query[order], degrees[order]
     rank = positions(query) + 1
-    low, high = np.zeros(len(degrees), dtype=np.intp), np.zeros(len(degrees), dtype=np.intp)
-    group = np.cumsum((np.diff(query, prepend=-1) != 0) | (np.diff(gain, prepend=np.nan) != 0)) - 1
+    is_first = (np.diff(query, prepend=-1) != 0) | (np.diff(sorted_degrees, prepend=np.nan) != 0)
+    group = np.cumsum(is_first) - 1
+    low = recall_bases(target)[target.query] + 1
     low[order] = rank[firsts(group)]
-    high[order] = low[order] + np.bincount(group)[group] - 1
+    high = np.full(len(degrees), _NO_LIMIT)
+    last_of_group = low[order] + np.bincount(group)[group] - 1
+    high[order] = np.where(sorted_degrees > 0, last_of_group, _NO_LIMIT)
     return low, high
 
 
-def _positive_hits(hits: Hits, target: Target) -> tuple[Hits, Ints]:
-    """Return the hits above the lowest degree, and their relative positions (Eq. 4)."""
+def _relative_positions(rank: Ints, low: Ints, high: Ints) -> Ints:
+    """Return the distance of ranks to intervals, negative above them (Eq. 4)."""
+    too_high = np.minimum(rank - low, 0)
+    too_low = np.maximum(rank - high, 0)
+    return np.asarray(too_high + too_low, dtype=np.intp)
+
+
+def _hits_with_degree(hits: Hits, target: Target) -> tuple[Hits, Ints]:
+    """Return the hits that are relevant or harmful, and their relative positions."""
     low, high = ideal_intervals(target)
-    above = hits.select(degree(target)[hits.row] > 0)
-    rank, low, high = above.rank, low[above.row], high[above.row]
-    return above, np.minimum(rank - low, 0) + np.maximum(rank - high, 0)
+    selected = hits.select(degree(target)[hits.row] != 0)
+    return selected, _relative_positions(selected.rank, low[selected.row], high[selected.row])
 
 
-def _lowest(rank: Ints, recall_base: Ints) -> Ints:
-    """Return the relative position of a document of the lowest degree, whose interval starts at R + 1."""
+def _not_relevant(rank: Ints, recall_base: Ints) -> Ints:
+    """Return the relative position of a document that is not relevant: the interval starts at R + 1."""
     return np.asarray(np.minimum(rank - recall_base - 1, 0), dtype=np.intp)
 
 
@@ -54,7 +76,7 @@ def _lowest(rank: Ints, recall_base: Ints) -> Ints:
 class Displacement(Additive):
     """CRP at a rank (Eq. 5), at R by default, as a sum over ranks.
 
-    Short rankings are padded with documents of the lowest degree.
+    Short rankings are padded with documents that are not relevant.
     """
 
     target: Target
@@ -62,8 +84,8 @@ class Displacement(Additive):
 
     @cached_property
     def recall_base(self) -> Ints:
-        """R, the number of documents above the lowest degree, per query."""
-        return self.target.total(degree(self.target) > 0).astype(np.intp)
+        """R, the number of relevant documents, per query."""
+        return recall_bases(self.target)
 
     @property
     def _depth(self) -> Ints:
@@ -72,47 +94,62 @@ class Displacement(Additive):
 
     @cached_property
     def _intervals(self) -> tuple[Ints, Ints]:
-        low, high = ideal_intervals(self.target)
-        # The interval of the lowest degree is [R + 1, ∞).
-        total = self.recall_base[self.target.query]
-        is_lowest = low == 0
-        return np.where(is_lowest, total + 1, low), np.where(is_lowest, np.iinfo(np.intp).max, high)
+        return ideal_intervals(self.target)
+
+    @cached_property
+    def worst(self) -> Floats:
+        """The minimum of CRP at R: of the most harmful documents, then those that are not relevant."""
+        total = self.recall_base
+        harmful, rank = _most_harmful_first(self.target)
+        query = self.target.query[harmful]
+        low, _ = self._intervals
+        further = np.where(rank <= total[query], low[harmful] - total[query] - 1, 0)
+        return -total * (total + 1) / 2 - sums(query, further, self.target.n_queries)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return the relative position of each document at each rank; 0 below the cutoff."""
         low, high = (bound[documents, None] for bound in self._intervals)
-        position = np.minimum(ranks - low, 0) + np.maximum(ranks - high, 0)
+        position = _relative_positions(ranks, low, high)
         return np.where(ranks <= self._depth[query], position, 0).astype(np.float64)
 
     def values(self, hits: Hits) -> Floats:
         """Return CRP."""
         total, depth = self.recall_base, self._depth
         padded = np.minimum(depth, total)
-        everything_lowest = padded * (padded + 1) / 2 - padded * (total + 1.0)
-        above, position = _positive_hits(hits, self.target)
-        gained = np.where(above.rank <= depth[above.query], position - _lowest(above.rank, total[above.query]), 0)
-        return np.asarray(everything_lowest + above.total(gained), dtype=np.float64)
+        nothing_relevant = padded * (padded + 1) / 2 - padded * (total + 1.0)
+        selected, position = _hits_with_degree(hits, self.target)
+        instead = _not_relevant(selected.rank, total[selected.query])
+        gained = np.where(selected.rank <= depth[selected.query], position - instead, 0)
+        return np.asarray(nothing_relevant + selected.total(gained), dtype=np.float64)
 
     def breakdown(self, hits: Hits) -> Breakdown:
         """Return CRP as a sum over ranks; ranks that the ranking does not fill are combined."""
         dense = hits.dense()
-        position = _lowest(dense.rank, self.recall_base[dense.query])
-        above, displaced = _positive_hits(hits, self.target)
-        position[above.retrieved_index] = displaced
+        position = _not_relevant(dense.rank, self.recall_base[dense.query])
+        selected, displaced = _hits_with_degree(hits, self.target)
+        position[selected.retrieved_index] = displaced
         counted = np.where(dense.rank <= self._depth[dense.query], position, 0).astype(np.float64)
         empty = self.values(hits) - dense.total(counted)
         columns = {"displacement": position.astype(np.float64)}
         return Breakdown(dense, counted, rest={"empty ranks": empty}, columns=columns)
 
 
+def _most_harmful_first(target: Target) -> tuple[Ints, Ints]:
+    """Return the harmful documents of each query, the most harmful first, and their positions from 1."""
+    degrees = degree(target)
+    harmful = np.flatnonzero(degrees < 0)
+    order = harmful[descending(target.query[harmful], -degrees[harmful])]
+    return order, positions(target.query[order]) + 1
+
+
 def balance_point(hits: Hits, target: Target) -> Ints:
     """Return the first retrieved rank from R on at which CRP is at least 0; 0 if there is none, or R is 0."""
     form = Displacement(target)
     total, at_r = form.recall_base, form.values(hits)
-    # Beyond R, only documents above the lowest degree change CRP, and only increase it.
-    above, position = _positive_hits(hits, target)
-    after = above.rank > total[above.query]
-    query, rank, position = above.query[after], above.rank[after], position[after]
+    # Beyond R, only relevant documents increase CRP, and only harmful ones decrease it.
+    selected, position = _hits_with_degree(hits, target)
+    after = selected.rank > total[selected.query]
+    query, rank, position = selected.query[after], selected.rank[after], position[after]
     recovered = at_r[query] + running_sum(position, query) >= 0
     first = np.flatnonzero(recovered)[positions(query[recovered]) == 0]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
@@ -132,25 +169,39 @@ def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
     Returns
     -------
     query, rank, value, worst : ndarray of int, shape (n,)
-        `worst` is the value of the worst ranking of the same length: all documents above the lowest degree at its
-        end, those of the lowest degree first.
+        `worst` is the value of the ideal ranking upside down at the same length: harmful documents first, relevant
+        ones at the end.
     """
-    total = Displacement(target).recall_base
+    total = recall_bases(target)
     length = np.maximum(hits.n_ret, total)
     query = np.repeat(np.arange(hits.n_queries), length)
     rank = positions(query) + 1
     begins = np.cumsum(length) - length
-    lowest = _lowest(rank, total[query])
-    position, worst = lowest.copy(), lowest.copy()
-    above, displaced = _positive_hits(hits, target)
-    position[begins[above.query] + above.rank - 1] = displaced
+    not_relevant = _not_relevant(rank, total[query])
+    position, worst = not_relevant.copy(), not_relevant.copy()
+    selected, displaced = _hits_with_degree(hits, target)
+    position[begins[selected.query] + selected.rank - 1] = displaced
     low, high = ideal_intervals(target)
-    order = np.flatnonzero(low)
-    order = order[descending(target.query[order], degree(target)[order])]
-    last = target.query[order]
-    at_end = length[last] - positions(last)
-    worst[begins[last] + at_end - 1] = np.minimum(at_end - low[order], 0) + np.maximum(at_end - high[order], 0)
+    for documents, ranks in (_harmful_at_start(target, length - total), _relevant_at_end(target, length)):
+        at = begins[target.query[documents]] + ranks - 1
+        worst[at] = _relative_positions(ranks, low[documents], high[documents])
     return query, rank, running_sum(position, query), running_sum(worst, query)
+
+
+def _harmful_at_start(target: Target, room: Ints) -> tuple[Ints, Ints]:
+    """Return the most harmful documents of each query, as many as there is room for, and their ranks."""
+    documents, rank = _most_harmful_first(target)
+    fits = rank <= room[target.query[documents]]
+    return documents[fits], rank[fits]
+
+
+def _relevant_at_end(target: Target, length: Ints) -> tuple[Ints, Ints]:
+    """Return the relevant documents of each query, the best last, and their ranks."""
+    degrees = degree(target)
+    relevant = np.flatnonzero(degrees > 0)
+    order = relevant[descending(target.query[relevant], degrees[relevant])]
+    query = target.query[order]
+    return order, np.asarray(length[query] - positions(query), dtype=np.intp)
 
 
 def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:

@@ -38,6 +38,9 @@ class Source(Protocol):
     def check_gains(self, measure: str) -> None:
         """Raise an error if gains are negative; called if a `measure` that does not support them reads gains."""
 
+    def check_degrees(self) -> None:
+        """Warn of labels below 0 without declared gains; called by measures that rank harmful documents lowest."""
+
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
 

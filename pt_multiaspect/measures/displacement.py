@@ -30,33 +30,50 @@ class _Displacement(SingleAspectMeasure):
     SOURCES = ("angelini2012",)
 
     def statements(self) -> Statements:
-        return replace(super().statements(), is_ordinal=True)
+        return replace(super().statements(), is_ordinal=True, accepts_negative_gains=True)
 
     def gain(self, target: Target) -> Floats:
         return displacement.degree(target)
+
+    def score(self, ranking: Ranking, target: Target) -> Floats:
+        target.source.check_degrees()
+        return self._score(ranking, target)
+
+    def _score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return the value of each query."""
+        raise NotImplementedError
 
 
 class _CRP(_Displacement):
     """Cumulated relative position: the cumulated distance of documents from their ideal ranks.
 
     In the ideal ranking of the judged documents, each degree (distinct gain) occupies an interval of
-    ranks. R is the number of documents above the lowest degree, whose interval is [R + 1, ∞). The
-    relative position of a document is 0 inside the interval of its degree; otherwise it is the
-    distance to the interval, negative if the document is ranked too high and positive if it is ranked
-    too low. CRP is the sum of the relative positions down to rank R or k. It is 0 for the ideal ranking;
-    the minimum at rank R is -R(R + 1)/2. `crp_curve` returns the sums at all ranks.
+    ranks. R is the number of relevant documents. Documents that are not relevant have the lowest grade, or no
+    label; their interval is [R + 1, ∞). The relative position of a document is 0 inside the interval of its
+    degree; otherwise it is the distance to the interval, negative if the document is ranked too high and
+    positive if it is ranked too low. CRP is the sum of the relative positions down to rank R or k. It is 0 for
+    the ideal ranking; the minimum at rank R is -R(R + 1)/2. `crp_curve` returns the sums at all ranks.
+
+    Harmful documents have a degree below 0, which is the gain that the aspect declares, as in
+    ``Aspect([-1, 0, 1, 2], gains=[-1, 0, 1, 2])``; the degree 0 is then that of documents that are not relevant.
+    In the ideal ranking, harmful documents stand below all other judged documents, the most harmful last, and
+    like documents that are not relevant they are never ranked too low: the interval begins at this rank and has
+    no end. So documents without a label, of which there are any number, are not harmful, and one that is ranked
+    above a harmful document is no mistake. With harmful documents, CRP at rank R can be lower than -R(R + 1)/2.
 
     Parameters
     ----------
     cutoff : int, optional
         Rank at which the sum stops, as in ``CRP @ k``; R by default. Shorter rankings are padded with
-        documents of the lowest degree.
+        documents that are not relevant.
 
     Notes
     -----
     Contrary to the paper, CRP can be positive before or at rank R if labels are graded: with judgments
     2, 1, 1, the ranking 1, 1, 2 has a CRP of +1 at R. With binary labels, CRP is never positive up to
-    rank R. Beyond R it never decreases.
+    rank R. Beyond R it never decreases, unless documents are harmful.
+
+    Labels below 0 without declared gains count as not relevant, with a warning.
 
     References
     ----------
@@ -84,7 +101,7 @@ class _CRP(_Displacement):
     RANGE = (-np.inf, np.inf)
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
-    def score(self, ranking: Ranking, target: Target) -> Floats:
+    def _score(self, ranking: Ranking, target: Target) -> Floats:
         return self.additive(target).values(ranking)
 
     def additive(self, target: Target) -> Displacement:
@@ -94,8 +111,8 @@ class _CRP(_Displacement):
 class _nCRP(_Displacement):
     """Normalised cumulated relative position: CRP at rank R, scaled to values between 0 and 1.
 
-    nCRP = min(1, 1 + 2 CRP / (R(R + 1))), where R is the number of documents above the lowest degree
-    and -R(R + 1)/2 is the minimum of CRP at rank R. Queries with R = 0 score 0.
+    nCRP = min(1, 1 + 2 CRP / (R(R + 1))), where R is the number of relevant documents and -R(R + 1)/2 the
+    minimum of CRP at rank R, which is lower if documents are harmful (see `CRP`). Queries with R = 0 score 0.
 
     References
     ----------
@@ -127,16 +144,15 @@ class _nCRP(_Displacement):
     def statements(self) -> Statements:
         return replace(super().statements(), sorting_is_optimal=True)
 
-    def score(self, ranking: Ranking, target: Target) -> Floats:
+    def _score(self, ranking: Ranking, target: Target) -> Floats:
         crp = Displacement(target)
-        total = crp.recall_base
-        loss = ratio(2.0 * crp.values(ranking), total * (total + 1.0))
-        return np.where(total > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
+        loss = ratio(crp.values(ranking), -crp.worst)
+        return np.where(crp.recall_base > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         form = Displacement(target)
         crp, total = form.breakdown(ranking), form.recall_base
-        scale = ratio(np.full(len(total), 2.0), total * (total + 1.0))
+        scale = ratio(np.ones(len(total)), -form.worst)
         empty = crp.rest["empty ranks"] * scale
         result = replace(
             crp,
@@ -188,7 +204,7 @@ class _CRPRecovery(_Displacement):
     def statements(self) -> Statements:
         return replace(super().statements(), sorting_is_optimal=True)
 
-    def score(self, ranking: Ranking, target: Target) -> Floats:
+    def _score(self, ranking: Ranking, target: Target) -> Floats:
         return displacement.recovery(ranking, target)
 
 
@@ -211,7 +227,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     DataFrame
         Columns ``qid rank crp worst recall_base turn_around balance_point``, with one row per query and rank, down
         to the last retrieved rank or R, whichever is larger; ``worst`` is the CRP of the worst ranking of that
-        length, which has all documents above the lowest degree at its end, those of the lowest degree first;
+        length: harmful documents, those that are not relevant, and at the end the relevant ones, the best last;
         ``recall_base`` is R, ``turn_around`` the first rank at which the curve has its minimum, and
         ``balance_point`` the first retrieved rank, from R on, at which CRP is at least 0 (see `CRPRecovery`),
         missing if there is none.
@@ -242,6 +258,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
             f"{len(terms) or 'none'}"
         )
     target = terms[0].target
+    target.source.check_degrees()
     hits = Rankings(run, judgments).hits
     query, rank, value, worst = displacement.curve(hits, target)
     balance = displacement.balance_point(hits, target)[query]

@@ -110,6 +110,9 @@ class JointSource:
     def check_gains(self, measure: str) -> None:
         """Accept the gains, which are never negative."""
 
+    def check_degrees(self) -> None:
+        """Accept the gains, of which none is of a harmful document."""
+
     def check_rel(self, rel: float) -> None:
         """Accept any rel, as the maximum of combined gains is unknown."""
 

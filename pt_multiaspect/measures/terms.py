@@ -32,9 +32,10 @@ def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
 
 
 def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]) -> tuple[float, float]:
-    """Return a range without minimum if a base accepts the negative gains that its aspect declares."""
+    """Return a range without minimum if a base subtracts the negative gains that its aspect declares."""
     for base, aspect in parts:
-        if aspect.has_negative_gains and base.stated.accepts_negative_gains:
+        subtracts = base.stated.accepts_negative_gains and not base.stated.is_ordinal
+        if aspect.has_negative_gains and subtracts:
             return -np.inf, limits[1]
     return limits
 

@@ -178,7 +178,8 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
     check_known(missing, target, joined.judgments, remedy=" to AspectRanker")
     views = target.views(joined.judgments)
     for view in views:
-        if view.inferred and {-1, 0, 1} <= set(view.label[view.known].tolist()):
+        has_signs = {-1, 0, 1} <= set(view.label[view.known].tolist())
+        if view.name == "relevance" and view.inferred and has_signs:
             warn(
                 f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
                 "not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"

@@ -68,7 +68,8 @@ def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
             f"{world.show(at)}: {values[at]:.6g}",
         )
     without = base.values(rankings, target.with_gain(np.maximum(target.gain, 0.0), target.top))
-    for index in np.flatnonzero(values > without + TOLERANCE)[:1].tolist():
+    raised = () if base.stated.is_ordinal else np.flatnonzero(values > without + TOLERANCE)[:1].tolist()
+    for index in raised:
         yield (
             "accepts_negative_gains: negative gains do not raise values",
             f"{world.show(index)}: {values[index]:.6g}, with 0 for these {without[index]:.6g}",

@@ -173,6 +173,8 @@ def upper_bound(
     width, rounds = count("width")(width), count("rounds")(rounds)
     judgments, checked = sorted_judgments(qrels), read_measure(measure)
     for term in checked.terms(judgments):
+        if term.base.stated.is_ordinal:  # harmful documents have an ideal rank, like all others
+            continue
         term.check_gains(f"the upper bound of {checked}")
     if strategy == "auto":
         is_searched = checked.terms(judgments) and best_rank(checked, judgments) is None
