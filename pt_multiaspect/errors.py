@@ -1,7 +1,8 @@
-"""Errors and warnings: classes, warnings once per cause, and parts of messages."""
+"""Errors and warnings: classes, warnings once per call, and parts of messages."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import FrameType
 from typing import NamedTuple
 
 #: Maximum number of names that errors list, and of characters of an input that they show.
@@ -58,7 +60,11 @@ def _shorten(message: str) -> str:
     return f"{message[:half]} … {message[-half:]}"
 
 
-_given: set[str | tuple[str, str]] = set()
+#: Causes of which a call has warned: keys, with their groups.
+_Causes = set[str | tuple[str, str]]
+
+#: The causes of which `warn_once` has warned when no call of a tool is under way.
+_given: _Causes = set()
 _lock = threading.Lock()
 
 
@@ -102,8 +108,28 @@ def collect_warnings() -> Iterator[list[Cause]]:
         _collected.reset(token)
 
 
+#: Warnings of earlier calls about the same data, which are not repeated.
+_earlier: ContextVar[_Causes | None] = ContextVar("_earlier", default=None)
+
+
+@contextmanager
+def warn_once_of(earlier: _Causes) -> Iterator[None]:
+    """Issue no warning of `warn_once` that earlier calls have issued, for objects that keep data for many calls.
+
+    Parameters
+    ----------
+    earlier : set
+        The causes of these warnings, to which new ones are added.
+    """
+    token = _earlier.set(earlier)
+    try:
+        yield
+    finally:
+        _earlier.reset(token)
+
+
 def warn_once(message: str, *, key: str | None = None, group: str | None = None) -> None:
-    """Issue a warning once per process for each `message`, or each `key` if given.
+    """Issue a warning once in each call of a tool for each `message`, or each `key` if given.
 
     PyTerrier evaluates batches, folds and systems one by one, so one cause would otherwise be
     reported dozens of times. If batches produce many keys for one cause, `group` limits them:
@@ -116,30 +142,65 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         return
     cause = key or message
     entry = cause if group is None else (group, cause)
+    given = _causes_of_call()
+    earlier = _earlier.get()
     with _lock:
-        if entry in _given:
+        if entry in given or (earlier is not None and entry in earlier):
             return
         if group is not None:
-            earlier = sum(isinstance(reported, tuple) and reported[0] == group for reported in _given)
-            if earlier > _PER_GROUP:
+            n_reported = sum(isinstance(reported, tuple) and reported[0] == group for reported in given)
+            if n_reported > _PER_GROUP:
                 return
-            if earlier == _PER_GROUP:
+            if n_reported == _PER_GROUP:
                 message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
-        _given.add(entry)
+        given.add(entry)
     try:
         warn(message)
     except MultiAspectWarning:  # a filter raises it as an error, in the next call as well
-        _given.discard(entry)
+        given.discard(entry)
         raise
+    if earlier is not None:
+        earlier.add(entry)
+
+
+#: The name under which the local variables of a call of a tool have the causes of which it has warned.
+_CAUSES = "__pt_multiaspect_causes__"
+
+
+def _causes_of_call() -> _Causes:
+    """Return the causes of which the outermost call of a tool has warned, such as a grid search with its folds.
+
+    They are a local variable of this call, as they are to end with it: Python has no weak references to calls.
+    """
+    outermost = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        is_call = bool(frame.f_code.co_flags & inspect.CO_NEWLOCALS)  # unlike modules
+        if is_call and frame.f_globals is not globals() and _is_of_tool(frame):
+            outermost = frame
+        frame = frame.f_back
+    if outermost is None:
+        return _given
+    causes: _Causes = outermost.f_locals.setdefault(_CAUSES, set())
+    return causes
 
 
 def warn(message: str) -> None:
     """Issue a warning in every call, unlike `warn_once`."""
     collecting = _collected.get()
-    if collecting is None:
-        warnings.warn(message, MultiAspectWarning, stacklevel=callers_level())
-    else:
+    if collecting is not None:
         collecting.append(Cause(message, None, None))
+        return
+    frame = _users_frame()
+    # Without a registry, as Python would not show the same text again at the same line, for other data.
+    warnings.warn_explicit(
+        message,
+        MultiAspectWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=str(frame.f_globals.get("__name__", "")),
+        module_globals=frame.f_globals,
+    )
 
 
 def reissue(cause: Cause) -> None:
@@ -196,18 +257,22 @@ _TOOLS = (
     "sklearn",
     "lightgbm",
     "xgboost",
+    "catboost",
+    "optuna",
 )
 
 
-def callers_level() -> int:
-    """Return the ``stacklevel`` for the caller that points to the first stack frame outside `_TOOLS`."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in _TOOLS:
-            break
-        level, frame = level + 1, frame.f_back
-    return level
+def _is_of_tool(frame: FrameType) -> bool:
+    """Return whether a stack frame is of one of `_TOOLS`."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _TOOLS
+
+
+def _users_frame() -> FrameType:
+    """Return the first stack frame outside `_TOOLS`, or else the outermost one."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_of_tool(frame):
+        frame = frame.f_back
+    return frame
 
 
 @contextmanager

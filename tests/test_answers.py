@@ -153,7 +153,7 @@ def test_every_form_of_assignments_gives_the_same_scores(tmp_path: Path) -> None
             pd.testing.assert_frame_equal(ma.answers.nugget_scores(form), expected)
 
 
-def test_unknown_labels_are_told_once() -> None:
+def test_unknown_labels_are_told_in_each_call() -> None:
     records = [record("q1", "a", "vzvzvsxsxsosxn")]
     message = (
         r"2 of 7 assignments are unknown labels \('protect'; expected support, .*\) and count as not_support; "
@@ -165,7 +165,8 @@ def test_unknown_labels_are_told_once() -> None:
     assert scores["strict_vital_score"] == 1 / 3
     assert scores["strict_weighted_score"] == 1.5 / 3.5
     assert scores["strict_all_score"] == 4 / 7
-    ma.answers.nugget_scores(records)
+    with pytest.warns(MultiAspectWarning, match=message):
+        ma.answers.nugget_scores(records)
 
 
 def test_runs_judged_by_different_nuggets() -> None:

@@ -14,7 +14,7 @@ import pytest
 import reference as ref
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import examples, forget_warnings
+from strategies import examples
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, Aspect, Aspects, CRPRecovery, MultiAspectWarning, On, crp_curve, nCRP
@@ -142,13 +142,10 @@ def test_labels_below_0_without_gains_are_said() -> None:
     message = r"below 0 \(-1\), which measures of displacement take as .* gains=\[-1, 0, 1\]"
     for aspects in (None, plain, grades):
         for measure in ("CRP", "nCRP", "CRPRecovery"):
-            forget_warnings()
             with pytest.warns(MultiAspectWarning, match=message):
                 ma.evaluate({"run": run}, qrels, On(base=measure, aspects=aspects), progress=False)
-    forget_warnings()
     with pytest.warns(MultiAspectWarning, match=message):
         pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, [CRP @ 2])
-    forget_warnings()
     with pytest.warns(MultiAspectWarning, match=message):
         crp_curve(run, qrels)
     silent = (HARM["relevance"], Aspect(1, unjudged=[-1]), Aspect([-1, 0, 1], gains=[0, 0, 1], threshold=1))

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 from sklearn.linear_model import Ridge
-from strategies import forget_warnings, no_warnings
+from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
@@ -50,6 +50,14 @@ def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[s
     return score, [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
 
 
+def warned_by(call: Any) -> list[str]:
+    """Return the messages of the warnings of a call."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+
+
 MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
 
 
@@ -64,22 +72,25 @@ def test_the_lowest_label_of_a_scale_without_zero_is_named() -> None:
         assert f"every judged document is positive and {lowest} has a positive gain" in message
 
 
-def test_a_second_collection_with_other_scales_warns_again() -> None:
+def test_each_call_warns_of_its_scales() -> None:
     first, second = one_topic(label=MIXED, trust=[0, 1] * 6), one_topic(label=MIXED, trust=[0, 3] * 6)
     assert "trust 0, 1" in value_and_warnings(TOMA, first)[1][0]
-    assert value_and_warnings(TOMA @ 5, first)[1] == []
+    assert len(value_and_warnings(TOMA @ 5, first)[1]) == 1
     (message,) = value_and_warnings(TOMA, second)[1]
     assert "trust 0, 1, 2, 3" in message
     assert value(TOMA(aspects={"relevance": 2, "trust": 1}), first) == value_and_warnings(TOMA, first)[0]
 
 
-def test_after_three_scales_of_the_same_aspects_there_is_one_last_warning() -> None:
-    results = [
-        value_and_warnings(TOMA, one_topic(label=MIXED, trust=[0, top] * 6))[1] for top in (1, 2, 3, 4, 5, 6, 1)
-    ]
-    assert list(map(len, results)) == [1, 1, 1, 1, 0, 0, 0]
-    assert ["further cases are not reported" in messages[0] for messages in results[:4]] == [False] * 3 + [True]
-    assert len(value_and_warnings(TOMA, one_topic(label=MIXED, ease=[0, 7] * 6))[1]) == 1
+def test_after_three_scales_of_the_same_aspects_in_a_call_there_is_one_last_warning() -> None:
+    """Experiments show measures one batch of topics, with its own scales, at a time."""
+    tops = (1, 2, 3, 4, 5, 6, 1)
+    topics = [one_topic(label=MIXED, trust=[0, top] * 6).assign(qid=f"q{n}") for n, top in enumerate(tops)]
+    qrels = pd.concat(topics, ignore_index=True)
+    system = pt.Transformer.from_df(run_of(qrels))
+    queries = pd.DataFrame({"qid": [f"q{n}" for n in range(len(tops))], "query": "x"})
+    messages = warned_by(lambda: pt.Experiment([system], queries, qrels, [TOMA], batch_size=1))
+    assert len(messages) == 4
+    assert ["further cases are not reported" in message for message in messages] == [False] * 3 + [True]
 
 
 @pytest.mark.parametrize(
@@ -306,15 +317,6 @@ NOT_JUDGED = pd.DataFrame(
     [("q", f"d{number}", label, trust) for number, (label, trust) in enumerate([(2, -1), (1, 0), (0, 1), (1, -1)])],
     columns=["qid", "docno", "label", "trust"],
 )
-
-
-def warned_by(call: Any) -> list[str]:
-    """Return the messages of the warnings of a call."""
-    forget_warnings()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        call()
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
 
 
 def test_codes_of_aspects_that_are_not_declared_are_said_at_all_doors(tmp_path: Path, capsys: Any) -> None:

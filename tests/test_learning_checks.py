@@ -253,7 +253,7 @@ def test_minus_one_beside_zero_and_one() -> None:
     labels = (LABELS > 0).astype(int)
     labels.iloc[3, 1] = -1
     with (
-        pytest.warns(MultiAspectWarning, match=r"credibility.*-1, 0 and 1.*not declared"),
+        pytest.warns(MultiAspectWarning, match=r"credibility has labels below .* -1\..*unjudged=\[-1\]"),
         pytest.warns(MultiAspectWarning, match="inferred"),
     ):
         ma.AspectRanker(Ridge(), target=TOMA).fit(X, labels)

@@ -6,6 +6,7 @@ import hashlib
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,15 @@ from ..bases.pickling import pickle_with_code
 from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
 from ..collection import Judgments, Rankings
 from ..collection.overlap import single_documents, warn_of_missing_topics
-from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, silence_warnings
+from ..errors import (
+    Cause,
+    MultiAspectError,
+    choices,
+    collect_warnings,
+    refuse_unknown,
+    silence_warnings,
+    warn_once_of,
+)
 from ..integration.provider import supports
 from ..io.runs import join
 from .long_frames import COLUMNS
@@ -78,6 +87,11 @@ class Plan:
         self.run_columns = run_inputs(others)
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
         self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
+        #: The causes of warnings about the judgments that the evaluation of a run has issued.
+        self._warned: set[Any] = set()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_warned": set()}
 
     def evaluate(self, name: str, run: object) -> Outcome:
         """Evaluate a run, and collect the warnings.
@@ -102,10 +116,11 @@ class Plan:
             # Measures computed here count the last row of each document of a query, so all measures must.
             return rankings.source.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
 
-        elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
-        if self._diverse is not None:
-            elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
-        return np.stack([elsewhere[m] if m in elsewhere else m.evaluate(rankings) for m in self.measures])
+        with warn_once_of(self._warned):
+            elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
+            if self._diverse is not None:
+                elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
+            return np.stack([elsewhere[m] if m in elsewhere else m.evaluate(rankings) for m in self.measures])
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
         """Return the long frame of runs, with the judged queries that count."""

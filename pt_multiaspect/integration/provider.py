@@ -23,7 +23,7 @@ from ..bases.delegated import function_of
 from ..collection import Judgments, Rankings
 from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_remedy, as_floats, check_id_column
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
-from ..errors import MultiAspectError, choices, number_of, warn_once
+from ..errors import MultiAspectError, choices, number_of, warn_once, warn_once_of
 from ..measures import Measure
 
 
@@ -83,6 +83,7 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
                     "them"
                 )
         self.judgments = Judgments.of(qrels)
+        self._warned: set[Any] = set()  # about the qrels
         super().__init__(ordered, self.judgments.qids.tolist())
 
     def iter_calc(self, run: object) -> Iterator[Metric]:
@@ -91,7 +92,8 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
         warn_of_no_common_query(rankings)
         warn_of_no_common_document(rankings)
         for measure in self.measures:
-            values = measure.evaluate(rankings).tolist()
+            with warn_once_of(self._warned):
+                values = measure.evaluate(rankings).tolist()
             for qid, value in zip(self.qrel_qids, values, strict=True):
                 yield Metric(query_id=qid, measure=measure, value=value)
 
