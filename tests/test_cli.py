@@ -163,7 +163,7 @@ def test_one_file_with_several_label_columns(files, capsys):
 
 
 def test_inferred_scales_are_reported_without_a_traceback(files, capsys):
-    arguments, _ = _arguments(files, "--measure", "TOMA")
+    arguments, _ = _arguments(files, "--measure", "TOMA(gate=relevance)")
     assert main(arguments) == 0
     err = capsys.readouterr().err
     assert err.startswith("pt-multiaspect: warning: TOMA depends on the label scales")
@@ -312,8 +312,8 @@ SCALES = f"{{'relevance': {RELEVANCE}, 'credibility': {CREDIBILITY}}}"
 
 def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_files):
     measures = [
-        "TOMA@5", "CAM(base=AP)", "On(aspect=credibility)", "TOMA(aspects=[credibility, relevance])", "CG",
-        "TOMA(aspects={relevance: 4, credibility: 4})",
+        "TOMA(gate=relevance)@5", "CAM(base=AP)", "On(aspect=credibility)",
+        "TOMA(aspects=[credibility, relevance])", "CG", "TOMA(aspects={relevance: 4, credibility: 4})",
     ]  # fmt: skip
     code, out, err = cli(
         "evaluate", "--aspects", "scales.json", "-m", " ".join(measures), "--format", "csv", "runs"
@@ -321,7 +321,7 @@ def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_
     assert (code, err) == (0, "")
     table = read_table(out)
     declared = {
-        "a": f"TOMA(aspects={SCALES})@5", "b": f"CAM(base='AP',aspects={SCALES})",
+        "a": f"TOMA(gate='relevance',aspects={SCALES})@5", "b": f"CAM(base='AP',aspects={SCALES})",
         "c": f"On(aspect='credibility',aspects={SCALES})",
         "d": f"TOMA(aspects={{'credibility': {CREDIBILITY}, 'relevance': {RELEVANCE}}})",
         "e": f"On(base='CG',aspects={SCALES})", "f": "TOMA(aspects={'relevance': 4, 'credibility': 4})",

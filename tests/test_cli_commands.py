@@ -39,7 +39,7 @@ from pt_multiaspect.integration.measure_lists import parse_list
 from pt_multiaspect.measures import ALL
 
 QRELS = {aspect: f"{aspect}.txt" for aspect in ("relevance", "credibility")}
-MEASURES = "CAM@3 ESL(wanted=1) TOMA@5"
+MEASURES = "CAM@3 ESL(wanted=1) TOMA@5=TOMA(gate=relevance)@5"
 SCALED = ("-m", MEASURES, "--aspects", "scales.json")
 
 
@@ -55,7 +55,7 @@ def perquery(runs) -> pd.DataFrame:
     measures = {
         "CAM@3": CAM(aspects=scales) @ 3,
         "ESL(wanted=1)": ESL(wanted=1).on("relevance", scales),
-        "TOMA@5": TOMA(aspects=scales) @ 5,
+        "TOMA@5": TOMA(gate="relevance", aspects=scales) @ 5,
     }
     return evaluate({run: f"runs/{run}" for run in runs}, read_qrels(QRELS), measures, progress=False)
 
@@ -153,7 +153,7 @@ def test_tables_name_the_scales_and_list_them_once(cli, trec_files):
     assert cli("describe", "--write-aspects", "plain.json")[0] == 0
     assert cli("describe", "--aspects", "plain.json", "--write-aspects", "b/kept.json")[0] == 0
     assert Path("b/kept.json").read_text() == Path("plain.json").read_text()
-    options = ["-m", "CAM@3", "TOMA@3", "MM@3", "--aspects", "plain.json", "runs"]
+    options = ["-m", "CAM@3", "TOMA(gate=relevance)@3", "MM@3", "--aspects", "plain.json", "runs"]
     for format in ("table", "md", "tex"):
         code, out, err = cli("evaluate", *options, "--format", format)
         assert (code, err) == (0, "")

@@ -420,7 +420,7 @@ def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     perquery = perquery.assign(measure=perquery["measure"].replace(first, name))
     assert correlation(perquery, rank_by=rank_by).iloc[0, 1] == 1
     labelled = perquery.assign(measure=perquery["measure"].replace(name, "effort"))
-    with pytest.warns(MultiAspectWarning, match=r"effort names no known.*measures=\{label"):
+    with pytest.warns(MultiAspectWarning, match=r"effort names no known.*measures=\{alias"):
         assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == -1  # a column of the user's own
     assert correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1] == 1
     labelled.attrs["measures"] = {"effort": name}

@@ -97,7 +97,8 @@ AS_GIVEN = pytest.mark.parametrize(
 
 
 def ours(caught: Any) -> list[str]:
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    return [message for message in messages if not message.startswith("TOMA has no gate")]
 
 
 def aggregate_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:

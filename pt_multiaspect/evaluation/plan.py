@@ -29,6 +29,7 @@ from ..errors import (
 )
 from ..integration.provider import supports
 from ..io.runs import join
+from ..measures.toma import warn_of_missing_gates
 from .long_frames import COLUMNS
 from .topics import TOPICS, counted_topics
 
@@ -107,6 +108,7 @@ class Plan:
             rankings = join(name, run, self.judgments, self.run_columns)
             warn_of_missing_topics(self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0))
             values = self.values(rankings)
+            warn_of_missing_gates(self.measures, self.judgments)
         return Outcome(name, values, causes, single_documents(rankings))
 
     def values(self, rankings: Rankings) -> Floats:

@@ -25,6 +25,7 @@ from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_reme
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..errors import MultiAspectError, choices, number_of, warn_once, warn_once_of
 from ..measures import Measure
+from ..measures.toma import warn_of_missing_gates
 
 
 class LastJudgments(threading.local):
@@ -96,6 +97,7 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
                 values = measure.evaluate(rankings).tolist()
             for qid, value in zip(self.qrel_qids, values, strict=True):
                 yield Metric(query_id=qid, measure=measure, value=value)
+        warn_of_missing_gates(self.measures, self.judgments)
 
 
 class MultiAspectProvider(Provider):  # type: ignore[misc]

@@ -611,6 +611,9 @@ def inferred_views(measure: Measure, views: Sequence[AspectView]) -> list[Aspect
 def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn once if the values depend on scales of `views` that were inferred."""
     inferred = inferred_views(measure, views)
+    group: str | None = f"{measure.NAME}: {choices(repr(view.name) for view in inferred)}"
+    if in_shell() and measure.is_multi_aspect and measure.accepts_aspects:
+        inferred, group = [view for view in views if view.inferred], None  # said once, for all measures
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
@@ -625,7 +628,7 @@ def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
         f"{measure.NAME} depends on the label scales, which were inferred from these qrels: {scales}. {advice}, "
         f"as in {measure._spell_declared(declared)}" + start_at_one_note(view.label_counts for view in inferred),
         key=scales,
-        group=f"{measure.NAME}: {choices(repr(view.name) for view in inferred)}",
+        group=group,
     )
 
 

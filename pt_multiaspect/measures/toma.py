@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,10 @@ def _powers(target: Target, base: Base) -> Target:
         )
     top, bottom = np.exp2(np.minimum([target.top, target.bottom], 1023.0)) - 1.0
     return replace(target.with_gain(gain, float(top)), bottom=float(bottom))
+
+
+#: The aspect that is the gate in most search tasks.
+_PRECONDITION = "relevance"
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,6 +320,24 @@ class _TOMA(JointMeasure, BasedMeasure):
         grades = [_grades(values[name], name, scale) for name, scale in zip(order.names, order.scales, strict=True)]
         return order.closeness(np.stack(grades, axis=1))
 
+    def aspects_without_gate(self, judgments: Judgments) -> list[str]:
+        """Return the aspects by which documents with the lowest grade of relevance are above the lowest class.
+
+        With Chebyshev distance on equal axes there are none, so that it needs no gate.
+        """
+        return judgments.compute_once(("without gate", self), lambda: self._aspects_without_gate(judgments))
+
+    def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
+        views = self.views(judgments)
+        names = [view.name for view in views]
+        if _PRECONDITION not in names:
+            return []
+        order, grades = self._order_and_tuples(views)
+        is_irrelevant = grades[:, names.index(_PRECONDITION)] == 0
+        counts = is_irrelevant & order.above_worst(grades)
+        has_labels = (grades[counts] > 0).any(axis=0)
+        return [name for name, has_label in zip(names, has_labels.tolist(), strict=True) if has_label]
+
     def base(self) -> Base:
         return self._base
 
@@ -364,6 +387,40 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         return not self._base.stated.sorting_is_optimal
+
+
+def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> None:
+    """Warn once if TOMA is evaluated without a gate, and documents that are not relevant have other labels.
+
+    There is no warning if TOMA with a gate is among the measures, as both are shown then.
+
+    Parameters
+    ----------
+    measures : iterable of ir_measures.Measure
+        The measures that are evaluated together.
+    judgments : Judgments
+        The judged documents.
+    """
+    evaluated = chain.from_iterable([measure, *_members(measure)] for measure in measures)
+    by_distance = [measure for measure in evaluated if isinstance(measure, _TOMA) and measure["order"] is None]
+    if any(measure["gate"] is not None for measure in by_distance):
+        return
+    for measure in by_distance:
+        others = measure.aspects_without_gate(judgments)
+        if others:
+            further = ", …" if measure.params.keys() - {"cutoff", "aspects"} else ""
+            cutoff = f"@{measure.params['cutoff']}" if "cutoff" in measure.params else ""
+            warn_once(
+                f"{measure.NAME} has no gate, so that documents that are not relevant gain from their labels of "
+                f"{choices(others)}. If these matter for relevant documents only, use "
+                f"TOMA(gate={_PRECONDITION!r}{further}){cutoff}",
+                key="TOMA without a gate",
+            )
+
+
+def _members(measure: object) -> list[object]:
+    """Return the measures of which a measure is a mean."""
+    return [member for member, _ in getattr(measure, "members", ())]
 
 
 TOMA = register(_TOMA)

@@ -20,6 +20,7 @@ from ..integration.provider import supports
 from ..kernels.forms import Linear
 from ..measures import Measure, On
 from ..measures.measure import inferred_views
+from ..measures.toma import warn_of_missing_gates
 from .arrays import check_length, check_scores, label_frame
 from .queries import find_documents, query_codes
 from .row_judgments import Pool, RowJudgments
@@ -110,6 +111,7 @@ class LabelledRows:
     @staticmethod
     def values(measure: Measure, rankings: RowRankings) -> Floats:
         """Return the value of each query: the expectation over ties if the measure is linear."""
+        warn_of_missing_gates([measure], rankings.judgments)
         if not rankings.tied.any():
             return measure.evaluate(rankings)
         judgments = rankings.judgments
