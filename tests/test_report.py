@@ -397,7 +397,7 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     assert topic.comparisons is None
     page = Page(topic.to_html())
     assert page.data["ends"] == [None] * 5
-    assert f"no interval for {gated} of one: expected at least two topics" in page.text
+    assert "Intervals, tests, correlations and discriminative power require at least two topics." in page.text
     judged = qrels.rename(columns={"label": "<i>use"})
     scales = {{"relevance": "<i>use"}.get(name, name): scale for name, scale in SCALES.items()}
     assert ma.report(runs, judged, aspects=scales, progress=False).labels[0] == "TOMA@10"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime
 import html
+import re
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
+from report_world import Page
 from scipy.stats import ttest_rel
 
 import pt_multiaspect as ma
@@ -226,6 +229,108 @@ def test_without_a_difference_of_means_nothing_is_said_of_how_far_it_holds() -> 
     ):
         assert report.robustness is None
         assert 'id="robustness"' not in report.to_html()
+
+
+SCALES = ma.Aspects({"relevance": 2, "trust": 1})
+
+
+def judged_runs() -> tuple[dict[str, dict[str, dict[str, float]]], dict[str, dict[str, dict[str, int]]]]:
+    """Two runs and the qrels of four topics, for which one document of each run has no labels."""
+    qrels = {f"q{n}": {f"d{d}": {"relevance": d % 3, "trust": (d + n) % 2} for d in range(5)} for n in range(4)}
+    runs = {
+        "up": {qid: {f"d{d}": d % 3 + d / 100 for d in range(6)} for qid in qrels},
+        "down": {qid: {f"d{d}": -d for d in range(6)} for qid in qrels},
+    }
+    return runs, qrels
+
+
+@pytest.mark.parametrize(
+    ("measures", "main"),
+    [
+        (["nDCG@3", "AP", "CAM@3", "TOMA@3"], "CAM@3"),
+        (["nDCG@3", "On(aspect='trust')@3", "TOMA(gate='relevance')@3"], "TOMA(gate='relevance')@3"),
+        ({"usual": "nDCG@3", "both": "MM@3"}, "both"),
+        (["AP", "nDCG@3"], "AP"),
+    ],
+)
+def test_the_summary_is_about_the_first_measure_of_several_aspects(measures, main: str) -> None:
+    runs, qrels = judged_runs()
+    report = ma.report(runs, qrels, measures, aspects=SCALES, baseline="down", progress=False)
+    assert re.search(rf" on {re.escape(main)}( \(|;)", report.summary)
+    assert f" on {main};" in report.robustness.summary
+    chosen = report.perquery[report.perquery["measure"].isin(list(measures))]
+    of_values = ma.report(chosen, measures=list(measures), baseline="down")
+    assert re.search(rf" on {re.escape(main)}( \(|;)", of_values.summary)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "AP(rel=1)@3", "P(rel=2)@3", "RR"])
+def test_declared_scales_count_for_the_missing_labels_of_plain_measures(measure: str) -> None:
+    runs, qrels = judged_runs()
+    report = ma.report(runs, qrels, {"usual": measure}, aspects=SCALES, baseline="down", progress=False)
+    relevance = {
+        qid: {d: {"relevance": labels["relevance"]} for d, labels in docs.items()} for qid, docs in qrels.items()
+    }
+    equal = {"usual": ma.On(base=measure, aspects={"relevance": 2})}
+    intervals = ma.analysis.missing_labels(runs, relevance, equal, baseline="down").pairs.iloc[0]
+    row = report.robustness.table.set_index("question").loc["labels"]
+    assert (row["low"], row["high"]) == pytest.approx((intervals["low"], intervals["high"]))
+    means = ma.aggregate(report.perquery).set_index("name")["usual"]
+    topics = report.robustness.table.set_index("question").loc["topics"]
+    assert topics["difference"] == pytest.approx(means["up"] - means["down"])
+
+
+@pytest.mark.filterwarnings("ignore:.*scales, which were inferred:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.parametrize(
+    ("measures", "aspects", "sentences"),
+    [
+        (["nDCG@3"], SCALES, []),
+        (["TOMA@3"], SCALES, []),
+        (
+            ["nDCG@3"],
+            None,
+            ["Other values of missing labels could not be tried, as the label scales are not declared."],
+        ),
+        (
+            ["CAM@3"],
+            None,
+            ["Other values of missing labels could not be tried, as the label scales are not declared."],
+        ),
+        (["ERR@3"], SCALES, ["Other values of missing labels could not be tried."]),
+    ],
+)
+def test_reports_have_no_texts_of_errors(measures: list[str], aspects: object, sentences: list[str]) -> None:
+    """`Left out: labels, as nDCG@10: expected declared grades …` was in reports with declared grades."""
+    runs, qrels = judged_runs()
+    report = ma.report(runs, qrels, measures, aspects=aspects, baseline="down", progress=False)
+    page = Page(report.to_html()).text
+    section = page[page.index("How far it holds", page.index("Definitions")) : page.index("Rules of the verdicts")]
+    for text in ("Left out", "expected declared", "is no mean over aspects", "has no values on several aspects"):
+        assert text not in page
+        assert text not in str(report)
+    assert [part for part in section.split("itself may be due to the topics.")[1:] if part] == sentences
+
+
+class Middle(type(ir_measures.AP)):
+    """A measure whose values are not averaged: their median has no interval."""
+
+    def aggregator(self) -> Median:
+        return Median()
+
+
+class Median:
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def add(self, value: float) -> None:
+        self.values.append(value)
+
+    def result(self) -> float:
+        return float(np.median(self.values))
+
+
+def test_values_without_an_interval_are_named_without_the_error() -> None:
+    report = ma.report(single(a=UP, b=LOW), measures={"X": Middle()}, baseline="b")
+    assert report.notes == ["No interval is known for X."]
 
 
 def test_the_summary_is_about_the_first_given_measure() -> None:

@@ -41,7 +41,7 @@ from ._weighted_values import (
     reads_rankings,
 )
 from .baseline import t_test_pairs
-from .missing_labels import check_measure, compare_completions
+from .missing_labels import check_measure, compare_completions, has_inferred_scales
 from .multiverse import compare_variants
 from .power import deviations_of_differences, planned_level
 from .weightings import compare_weightings
@@ -117,7 +117,7 @@ class Study:
     """The claims, and the questions that are put to them.
 
     Each method answers a question for every claim, or returns nothing if it cannot be answered; the reason is then
-    in `left_out`.
+    in `left_out`, and a sentence for readers in `unanswered` if the question applies.
 
     Parameters
     ----------
@@ -134,6 +134,7 @@ class Study:
         self.material = material
         self.correction = correction
         self.left_out: dict[str, str] = {}
+        self.unanswered: dict[str, str] = {}
         #: The results that answers come from, by the attribute of `Robustness`.
         self.results: dict[str, Any] = {}
         self.lower = lower_is_better(material.measure)
@@ -239,18 +240,18 @@ class Study:
         if not isinstance(mean, AspectMean):
             return self._leave_out("weights", f"{material.label} is no mean over aspects")
         if not material.aspects:
-            reason = f"the values of the aspects that {material.label} combines are not given"
             if material.runs is not None:
-                reason = f"{material.label} has one aspect"
-            return self._leave_out("weights", reason)
+                return self._leave_out("weights", f"{material.label} has one aspect")
+            reason = f"the values of the aspects that {material.label} combines are not given"
+            return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
         try:
             weighted = self._weighted_values(mean)
         except MultiAspectError as error:
-            return self._leave_out("weights", str(error))
+            return self._leave_out("weights", str(error), "Other weights could not be tried.")
         declared, own = mean_differences(weighted.declared, self.pairs), mean_differences(self.values, self.pairs)
         if (np.abs(declared - own) > _TOLERANCE * np.abs(self.values).max()).any():
             reason = f"the values of the aspects are not those that {material.label} combines"
-            return self._leave_out("weights", reason)
+            return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
         found = compare_weightings(mean, weighted, self.pairs, _N_RESAMPLES, SEED, self.correction)
         self.results["weightings"] = found
         rows = found.pairs.head(len(self.claims)).to_dict("records")
@@ -315,16 +316,24 @@ class Study:
             evaluated = {material.label: measure}
             found = compare_completions(evaluated, material.qrels, joined, pairs, _N_SAMPLES, SEED, model)
         except MultiAspectError as error:
-            return self._leave_out("labels", str(error))
+            sentence = "Other values of missing labels could not be tried."
+            if has_inferred_scales(material.measure, material.qrels):
+                sentence = (
+                    "Other values of missing labels could not be tried, as the label scales are not declared."
+                )
+            return self._leave_out("labels", str(error), sentence)
         self.results["missing_labels"] = found
         universe = found.universe.to_dict("records")
         missing = choices(f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"])
         answers = []
         for claim, row in zip(self.claims, found.pairs.to_dict("records"), strict=True):
             low, high, expected = row["low"], row["high"], row["expected"]
-            evidence = f"labels missing: {missing or 'none'}; difference in [{decimals(low)}, {decimals(high)}]"
+            evidence = f"labels missing: {missing or 'none'}"
+            if not np.isnan(low):
+                evidence += f"; difference in [{decimals(low)}, {decimals(high)}]"
             if not np.isnan(expected):
-                evidence += f", expected {decimals(expected)}"
+                separator = "; expected difference" if np.isnan(low) else ", expected"
+                evidence += f"{separator} {decimals(expected)}"
             sign = -claim.sign if self.lower else claim.sign
             numbers = {"low": low, "high": high, "difference": expected}
             answers.append(Answer(claim, "labels", verdict_of_labels(sign, low, high, expected), evidence, numbers))
@@ -352,9 +361,11 @@ class Study:
         self.results["judges"] = pd.concat(parts, ignore_index=True)
         return answers
 
-    def _leave_out(self, question: str, reason: str) -> list[Answer]:
-        """Return no answers to a question, after noting the reason."""
+    def _leave_out(self, question: str, reason: str, sentence: str = "") -> list[Answer]:
+        """Return no answers to a question, after noting the reason and, if the question applies, a sentence."""
         self.left_out[question] = reason
+        if sentence:
+            self.unanswered[question] = sentence
         return []
 
 

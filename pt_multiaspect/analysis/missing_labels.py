@@ -281,6 +281,15 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
     return evaluated
 
 
+def has_inferred_scales(measure: ir_measures.Measure, judgments: Judgments) -> bool:
+    """Return whether the grades of an aspect of a measure are not declared; False if its aspects are unknown."""
+    try:
+        views = measure_on_relevance(measure).views(judgments)
+    except MultiAspectError:  # of measures that no measure of this package equals
+        return False
+    return any(view.inferred for view in views)
+
+
 def _check_order(label: str, search: LabelIntervals) -> None:
     """Check that an order has weights for all labels that documents with missing ones may have."""
     order = search.measure.params.get("order")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import ir_measures
@@ -77,6 +77,8 @@ class Robustness(View):
     multiverse: Multiverse | None = None
     missing_labels: MissingLabels | None = None
     judges: pd.DataFrame | None = None
+    #: By question that applies and could not be answered: a sentence about it, for reports.
+    _unanswered: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -338,4 +340,5 @@ def robustness(
         multiverse=study.results.get("multiverse"),
         missing_labels=study.results.get("missing_labels"),
         judges=study.results.get("judges"),
+        _unanswered=study.unanswered,
     )

@@ -28,7 +28,7 @@ from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..tables.content import decimals_by_label, means_table
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_blocks, answers_payload
-from .figures import Figures, check_baseline, drop_copies, figures_of_values, read_columns
+from .figures import Figures, check_baseline, drop_copies, figures_of_values, main_measure, read_columns
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .settings import CI, DEPTH
@@ -66,8 +66,8 @@ def report(
     measures : measure, str, sequence of these or mapping, optional
         As in `evaluate`. By default TOMA (with the gate ``relevance``, if there is this aspect), CAM and MM at 10,
         or AP and RR if there is one aspect. Of values, the labels to show, by default all; a mapping ``{alias:
-        measure}`` tells what they refer to, or whether 'higher' or 'lower' is better. The first measure is the one
-        that the summary is about; of values that `answers.combine` has combined, the first combined one by default.
+        measure}`` tells what they refer to, or whether 'higher' or 'lower' is better. The summary is about
+        the first measure of several aspects or criteria; without one, about the first measure.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as in `evaluate`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
@@ -180,12 +180,13 @@ def report(
     description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, human, columns, progress=progress)
     figures = Figures(
-        title, description, perquery, next(iter(given)), labels, baseline, groups, by_human, date=date,
+        title, description, perquery, main_measure(given), labels, baseline, groups, by_human, date=date,
     )  # fmt: skip
     names_of_runs, _, values = figures.by_measure()
     in_order = {name: named[name] for name in names_of_runs}
     rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, DEPTH)
-    return _finish(figures, robustness_of_pair(figures, named, judgments), rankings, answers, path)
+    robustness = robustness_of_pair(figures, named, judgments, spec)
+    return _finish(figures, robustness, rankings, answers, path)
 
 
 def _refuse_unused(**arguments: object) -> None:
@@ -253,9 +254,9 @@ class Report(View):
     title, date : str
         The title of the page, and the date below it.
     summary : str
-        What was found, in a few sentences: the best system on the first of the given measures, compared with the
-        baseline (without one, with the next best system; p is then corrected for all pairs), and the others on
-        which it is significantly better or worse.
+        What was found, in a few sentences: the best system on the first measure of several aspects (without one, on
+        the first measure), compared with the baseline (without one, with the next best system; p is then corrected
+        for all pairs), and the others on which it is significantly better or worse.
     robustness : Robustness or None
         What that difference depends on, as returned by `robustness`; None if it is no difference of means.
     description : Description or None

@@ -20,9 +20,9 @@ from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import Description
-from ..errors import MultiAspectError, choices, number_of, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, choices, join_names, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, check_columns, interval_columns
-from ..evaluation.long_frames import is_combined, labels_of_aspects, measures_by_label, read_named_values
+from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
@@ -42,6 +42,12 @@ def check_baseline(baseline: str | None, names: Collection[str]) -> None:
     refuse_unknown([baseline], names, "one of the runs", "baseline")
     if len(names) == 1:
         raise MultiAspectError(f"baseline: expected systems to compare with {baseline}, got no other one; omit it")
+
+
+def main_measure(measures: Mapping[str, Any]) -> str:
+    """Return the label of the measure that the summary is about: the first of several aspects, else the first."""
+    multi_aspect = [label for label, measure in measures.items() if getattr(measure, "is_multi_aspect", False)]
+    return next(iter([*multi_aspect, *measures]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +92,7 @@ class Figures:
             label: lower_is_better(self.directions.get(label, measure)) for label, measure in self.measures.items()
         }
         self.heads = column_heads({**self.measures, **self.directions})
-        #: The aggregates, with intervals if they are defined, also for groups; the omissions, with reasons.
+        #: The aggregates, with intervals if they are defined, also for groups; the omissions.
         self.systems, self.notes = _aggregate_measures(perquery, self.groups)
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         #: None with fewer than two systems or topics.
@@ -94,8 +100,10 @@ class Figures:
         if min(n_systems, n_topics) >= 2:
             self.tests = _compare_all_pairs(perquery, self.groups, self.lower)
         else:
-            few = "systems" if n_systems < 2 else "topics"
-            self.notes.append(f"Tests, correlations and discriminative power require at least two {few}.")
+            note = "Tests, correlations and discriminative power require at least two systems."
+            if n_topics < 2:
+                note = "Intervals, tests, correlations and discriminative power require at least two topics."
+            self.notes.append(note)
         #: The estimates from human judgments and the labels of the report, None without human judgments.
         self.powered = None if self.human is None else self._estimates(self.human)
         #: The aggregates over all topics.
@@ -133,19 +141,21 @@ def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
 
 
 def _aggregate_measures(perquery: pd.DataFrame, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the aggregates, with intervals if they are defined, and the reasons if they are not."""
+    """Return the aggregates, with intervals if they are defined, and a note on the others."""
     known = measures_by_label(perquery)
-    parts, notes = [], []
+    parts, without_interval = [], []
     for label, values in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
         try:
             part = aggregate(values, measures, ci=CI, by=groups or None)
-        except MultiAspectError as error:
+        except MultiAspectError:
             part = aggregate(values, measures, by=groups or None)
-            notes.append(str(error))
+            without_interval.append(str(label))
         parts.append(part.set_index(["group", "name"] if groups else "name"))
     table = pd.concat(parts, axis=1).reset_index()
-    return table, notes
+    if not without_interval or perquery["qid"].nunique() < 2:  # which is said of tests, too
+        return table, []
+    return table, [f"No interval is known for {join_names(without_interval)}."]
 
 
 def _compare_all_pairs(perquery: pd.DataFrame, groups: Mapping[str, str], lower: Mapping[str, bool]) -> Tests:
@@ -292,8 +302,7 @@ def figures_of_values(
     check_directions(perquery, array, labels, known, "report")
     words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
     by_label = {**recorded, **given, **dict.fromkeys(words)}
-    combined = [label for label, measure in by_label.items() if is_combined(measure)]
-    main = labels[0] if measures is not None or not combined else combined[0]
+    main = main_measure({label: by_label[label] for label in labels})
     by_label = {main: by_label[main], **by_label}  # the first column, which is seen on narrow screens
     perquery = rows_of_measures(perquery, list(by_label)).reset_index(drop=True)
     record_measures(perquery, by_label)

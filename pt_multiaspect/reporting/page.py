@@ -129,7 +129,8 @@ def _robustness_section(robustness: Robustness | None) -> dict[str, Any] | None:
         return None
     table = replace(robustness._as_table(), notes=[])
     rules = Items([[Sentence(rule)] for rule in robustness.rules])
-    return {"notes": robustness.notes, "table": html_of([table]), "rules": html_of([rules])}
+    notes = [robustness.notes[0], *robustness._unanswered.values()]
+    return {"notes": notes, "table": html_of([table]), "rules": html_of([rules])}
 
 
 def _judgments_section(figures: Figures) -> dict[str, Any] | None:

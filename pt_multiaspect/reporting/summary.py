@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pandas as pd
 
@@ -14,13 +15,20 @@ from ..analysis import compare_with_baseline
 from ..analysis._pairs import joint_level
 from ..analysis._significance import corrector, interval_alpha
 from ..analysis.robustness import Robustness, robustness
+from ..aspects import Aspects, AspectSpec
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
+from ..evaluation import evaluate
 from ..integration.aggregators import aggregate_is_mean
+from ..integration.parsing import as_measure
+from ..integration.provider import supports
 from ..tables.content import Head, best_marks
 from ..views import decimals, interval_text, level_text
 from .figures import Figures, interval_values, rows_of_group
 from .settings import ALPHA, CI, CORRECTION, TEST
+
+#: Tolerance for equal values (rounding errors).
+_TOLERANCE = 1e-9
 
 
 def summary(figures: Figures) -> str:
@@ -202,7 +210,10 @@ def _counts(verdicts: pd.Series[str], baseline: str) -> str:
 
 
 def robustness_of_pair(
-    figures: Figures, runs: Mapping[str, Any] | None = None, qrels: Judgments | None = None
+    figures: Figures,
+    runs: Mapping[str, Any] | None = None,
+    qrels: Judgments | None = None,
+    spec: AspectSpec = None,
 ) -> Robustness | None:
     """Return what the difference of the pair of the summary depends on, None if there is no difference of means.
 
@@ -212,6 +223,8 @@ def robustness_of_pair(
         The figures. A note is added if the analysis is not possible.
     runs, qrels : optional
         The runs and judgments; None for values.
+    spec : Aspects, tuple of str or None
+        The scales of measures that declare none.
     """
     pair, measure = compared_pair(figures), figures.measures[figures.main]
     if pair is None or not aggregate_is_mean(measure):
@@ -222,6 +235,8 @@ def robustness_of_pair(
         is_lower = values["measure"].isin(lower) & (values["measure"] != figures.main)
         values = values.assign(value=values["value"].where(~is_lower, -values["value"]))
         values.attrs = figures.perquery.attrs
+    elif qrels is not None and isinstance(spec, Aspects):
+        measure = _with_scale(measure, figures, runs, qrels, spec)
     word = "lower" if figures.lower[figures.main] else "higher"
     try:
         with silence_warnings():  # which the evaluation has given
@@ -231,8 +246,26 @@ def robustness_of_pair(
                 {figures.main: word if measure is None else measure},
                 baseline=figures.baseline,
             )
-    except MultiAspectError as error:
-        figures.notes.append(f"How far the difference holds is not shown: {error}")
+    except MultiAspectError:
+        figures.notes.append("How far the difference holds could not be examined.")
         return None
     rows = found.table[(found.table["a"] == pair[0]) & (found.table["b"] == pair[1])].reset_index(drop=True)
     return replace(found, table=rows) if len(rows) else None
+
+
+def _with_scale(
+    measure: Any, figures: Figures, runs: Mapping[str, Any], qrels: Judgments, spec: Aspects
+) -> ir_measures.Measure:
+    """Return a measure of ir-measures as `On` the declared scale of relevance, if its values stay the same."""
+    if supports(measure) or "relevance" not in spec:
+        return measure
+    with silence_warnings():
+        try:
+            declared = as_measure(measure).declare(Aspects({"relevance": spec["relevance"]}))
+            values = evaluate(runs, qrels, {figures.main: declared}, progress=False)
+        except MultiAspectError:  # of measures that no measure of this package equals
+            return measure
+    own = figures.perquery[figures.perquery["measure"] == figures.main]
+    both = own.merge(values, on=["name", "qid"])
+    is_same = len(both) == len(own) and np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE)
+    return declared if is_same else measure
