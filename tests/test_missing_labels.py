@@ -156,6 +156,28 @@ def test_intervals_are_those_of_enumeration(text: str, enumerating: bool, monkey
             assert exact.all() or not enumerating
 
 
+COUNTING = ["AP", "AP@2", "AP(rel=2)", "Rprec", "SetF", "SetF(beta=3.0)", "SetAP", "SetAP(rel=2)"]
+
+
+@pytest.mark.every(4)
+@pytest.mark.parametrize("base", COUNTING)
+def test_bases_that_count_relevant_documents(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Topic by topic, on the documents that may be relevant, values are those of all documents of all topics."""
+    monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)  # no enumeration
+    measures = [ma.On(aspect="credibility", base=base, aspects=SCALES), ma.CAM(base=base, aspects=SCALES)]
+    rng = np.random.default_rng(20 + len(base))
+    for _ in range(2):
+        qrels, runs = draw_world(rng, 2000)
+        runs["a"]["q1"]["new"] = runs["b"]["q2"]["other"] = -0.5
+        results = [quiet(runs, qrels, measures)]
+        with monkeypatch.context() as context:
+            context.setattr(_label_intervals, "Counting", type(None))
+            results.append(quiet(runs, qrels, measures))
+        pd.testing.assert_frame_equal(results[0].runs, results[1].runs, rtol=1e-15, atol=0)
+        pd.testing.assert_frame_equal(results[0].pairs, results[1].pairs, rtol=1e-13, atol=1e-15)
+        assert results[0].runs["exact"].all()
+
+
 @pytest.mark.parametrize(
     ("text", "of_runs", "of_pairs"),
     [

@@ -14,12 +14,14 @@ from .._cached import cached_property
 from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..bases import Term
+from ..bases.precision import Counting
 from ..collection import Judgments, Rankings
 from ..collection.rankings import TopicCopies
 from ..kernels.forms import Linear
 from ..kernels.hits import positions
 from ..kernels.label_extremes import AttainableGains, highest_ratios, shared_ratios
 from ..measures import Measure
+from ._relevant_counts import RetrievedDocuments, extremes_by_number
 
 #: The maximum number of completions that are enumerated, of one topic and of all.
 MOST_OF_TOPIC, MOST_OF_ALL = 10_000, 100_000
@@ -292,6 +294,8 @@ class _TermIntervals:
         if self.linear is not None:
             return self._intervals_of_sums(self.linear)
         if self.base.stated.prefers_early:
+            if isinstance(self.base, Counting):
+                return self._by_count(self.base), None
             return self._by_number(), None
         return None, None
 
@@ -360,6 +364,34 @@ class _TermIntervals:
         value, exact = highest_ratios(np.concatenate([-weights, weights]), gains)
         (lowest, highest), is_exact = value.reshape(2, -1), np.logical_and(*exact.reshape(2, -1))
         return np.stack([0.0 - lowest, highest]), is_exact  # no negative zeros
+
+    def _by_count(self, base: Counting) -> Interval:
+        """Return the extremes of a base that depends on the relevant documents only, topic by topic."""
+        owner, n_topics = self.owner, self.owner.universe.n_queries
+        is_relevant = ~self.allowed[self.pattern, 0] & ~self.is_open  # whose label is known
+        n_relevant, n_open = (
+            np.bincount(owner.universe.pool_query[mask], minlength=n_topics) for mask in (is_relevant, self.is_open)
+        )
+        result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
+        for ends, run in zip(result.ends.swapaxes(0, 1), owner.rankings, strict=True):
+            hits = run.hits.select((is_relevant | self.is_open)[run.hits.row])
+            is_open = self.is_open[hits.row]
+            starts = np.searchsorted(hits.query, np.arange(n_topics + 1))
+            for topic in np.flatnonzero(owner.is_open).tolist():
+                of_topic = slice(starts[topic], starts[topic + 1])
+                n_open_hits = int(is_open[of_topic].sum())
+                n_relevant_hits = len(is_open[of_topic]) - n_open_hits
+                documents = RetrievedDocuments(
+                    run,
+                    self.term.target.source,
+                    hits.rank[of_topic],
+                    int(hits.n_ret[topic]),
+                    is_open[of_topic],
+                    int(n_relevant[topic]) - n_relevant_hits,
+                    int(n_open[topic]) - n_open_hits,
+                )
+                ends[:, topic] = extremes_by_number(base, documents)
+        return result
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""

@@ -19,15 +19,15 @@ from .base import LinearBase
 from .statements import Statements
 
 
-class _Counting(Adapter):
-    """A measure that counts relevant documents."""
+class Counting(Adapter):
+    """A measure that depends on the ranks of the relevant documents and on the numbers of documents only."""
 
     EQUALS_ORIGINAL = True
     BINARY = True
 
 
 @adapts(ir_measures.P)
-class Precision(LinearBase, _Counting):
+class Precision(LinearBase, Counting):
     """Precision: relevant documents in the first k ranks / k."""
 
     SHORT_DESC = "The fraction of the first k ranks that hold a relevant document."
@@ -43,7 +43,7 @@ class Precision(LinearBase, _Counting):
 
 
 @adapts(ir_measures.R)
-class Recall(LinearBase, _Counting):
+class Recall(LinearBase, Counting):
     """Recall: relevant documents in the first k ranks / all relevant documents."""
 
     SHORT_DESC = "The fraction of the relevant documents that is in the first k ranks."
@@ -62,7 +62,7 @@ class SetRecall(Recall):
 
 
 @adapts(ir_measures.Rprec)
-class RPrecision(LinearBase, _Counting):
+class RPrecision(LinearBase, Counting):
     """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
     SHORT_DESC = "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
@@ -78,7 +78,7 @@ class RPrecision(LinearBase, _Counting):
 
 
 @adapts(ir_measures.Success)
-class Success(_Counting):
+class Success(Counting):
     """Success: 1 if there is a relevant document in the first k ranks, else 0."""
 
     SHORT_DESC = "1 if there is a relevant document in the first k ranks, else 0."
@@ -101,7 +101,7 @@ class Success(_Counting):
 
 
 @adapts(ir_measures.SetP)
-class SetPrecision(_Counting):
+class SetPrecision(Counting):
     """Set precision: relevant documents retrieved / documents retrieved (relative: at most all relevant)."""
 
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
@@ -121,7 +121,7 @@ class SetPrecision(_Counting):
         return ratio(relevant, self._denominator(ranking, target)[ranking.query])
 
 
-class _OfSets(_Counting):
+class _OfSets(Counting):
     """A function of set precision and set recall."""
 
     def statements(self) -> Statements:
@@ -159,7 +159,7 @@ class SetAP(_OfSets):
 
 
 @adapts(ir_measures.AP)
-class AveragePrecision(_Counting):
+class AveragePrecision(Counting):
     """Average precision: the sum of the precision at each relevant document / number of relevant documents."""
 
     SHORT_DESC = "The mean of the precision at the rank of each relevant document, 0 for those not retrieved."
@@ -214,7 +214,7 @@ class Judged(Adapter):
 
 
 @adapts(ir_measures.NumRel)
-class NumRelevant(_Counting):
+class NumRelevant(Counting):
     """The number of relevant documents, which does not depend on the ranking."""
 
     SHORT_DESC = "The number of relevant documents, retrieved or not."
