@@ -457,8 +457,10 @@ def known_names(names: Sequence[object], hint: str) -> str:
     if hint:
         return f"{len(names)} in total"
     kept = 1
-    while len(", ".join(map(str, names[: kept + 1]))) <= _LONGEST:
+    while kept < len(names) and len(", ".join(map(str, names[: kept + 1]))) <= _LONGEST:
         kept += 1
+    if kept == len(names):
+        return ", ".join(map(str, names))
     return f"{', '.join(map(str, names[:kept]))}, … ({len(names)} in total)"
 
 

@@ -277,12 +277,12 @@ def test_topics_without_judgments_are_named_and_left_out() -> None:
 @pytest.mark.parametrize(
     ("values", "label", "options", "warns"),
     [
-        ([-3.0, -4.0], "G", {}, True),
-        ([1.5, 0.5], "G", {}, True),
-        ([1.0, 0.0], "G", {}, False),
-        ([1 + 1e-15, 0.0], "G", {}, False),
+        ([-3.0, -4.0], "gain", {}, True),
+        ([1.5, 0.5], "gain", {}, True),
+        ([1.0, 0.0], "gain", {}, False),
+        ([1 + 1e-15, 0.0], "gain", {}, False),
         ([3.0, 4.0], "NumRet", {}, False),
-        ([-3.0, -4.0], "G", {"measures": {"G": "CRP"}}, False),
+        ([-3.0, -4.0], "gain", {"measures": {"gain": "CRP"}}, False),
     ],
 )
 def test_values_outside_0_and_1_of_an_unknown_label(

@@ -550,7 +550,7 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correct
     assert rows["beta.run"]["CAM@3 p-value"] is None
     corrected = ", Holm correction" if correction == "holm" else ""
     assert f"Significantly different from beta.run (†) (paired t-test{corrected}, p < 0.3, 6 topics)." in shown
-    level, joint = ("85 %", ", 70 % for both") if correction == "holm" else ("70 %", "")
+    level, joint = ("90 %", ", 70 % for all three") if correction == "holm" else ("70 %", "")
     interval = f"[ends] of the {level} confidence interval of the difference from beta.run"
     assert f"\n{interval} (Student’s t{joint}, 6 topics)." in "\n".join(shown)
 

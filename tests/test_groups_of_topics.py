@@ -35,6 +35,13 @@ def members(group: str) -> list[int]:
     return [int(qid[1:]) for qid, name in GROUPS.items() if group in (name, "all")]
 
 
+def test_an_unknown_topic_is_an_error_if_all_known_ones_are_nearly_too_long_to_list() -> None:
+    frame = long_frame({"a": [0.5] * 32})
+    groups = dict.fromkeys(frame["qid"], "all of them")
+    with pytest.raises(MultiAspectError, match=r"by: expected topics that have values .* got something else"):
+        ma.aggregate(frame, by={**groups, "something else": "other"})
+
+
 def test_one_row_per_group_and_run_and_one_of_all() -> None:
     table = ma.aggregate(long_frame(SCORES), by=GROUPS)
     assert list(table.columns) == ["group", "name", "AP"]

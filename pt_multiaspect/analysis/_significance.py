@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
-from ..errors import MultiAspectError, parameter
-from ..kernels.mean_errors import Clusters, standard_error, t_levels, t_quantile
+from ..errors import MultiAspectError, parameter, warn_once
+from ..kernels.mean_errors import Clusters, design_effect, standard_error, t_levels, t_quantile
 from ..kernels.rounding import TOLERANCE, remove_rounding_errors
 from ._pairs import Pairs
 
@@ -36,9 +36,10 @@ class PairTests:
     #: pairs × topics; 0 where they are rounding errors, like their means.
     differences: Floats
     means: Floats
-    #: The standard errors of the means, and their degrees of freedom.
+    #: The standard errors of the means.
     errors: Floats
-    freedom: float
+    #: The clusters of the topics.
+    clusters: Clusters
     #: The levels of the test.
     levels: Floats
     #: The maximum difference of means required for significance.
@@ -52,10 +53,14 @@ class PairTests:
         They are Student's, or those of the studentised range if more than two systems are compared.
         """
         if self.n_compared == 2:
-            quantile = float(t_quantile(self.freedom, 1 - alpha))
+            quantile = float(t_quantile(self.clusters.freedom, 1 - alpha))
         else:
-            quantile = _range_quantile(self.n_compared, self.freedom, 1 - alpha) / math.sqrt(2)
+            quantile = _range_quantile(self.n_compared, self.clusters.freedom, 1 - alpha) / math.sqrt(2)
         return np.asarray(quantile * self.errors)
+
+    def design_effects(self) -> Floats:
+        """Return how many times the squared standard errors are those of independent topics."""
+        return design_effect(self.differences, self.clusters)
 
 
 @cache
@@ -106,6 +111,8 @@ def paired_test(
         )
     if clusters is None:
         clusters = Clusters.independent(values.shape[1])
+    if test == "permutation":
+        _warn_of_few_signs(clusters, alpha)
     judge = _judge(test, values, clusters, n_resamples, alpha, np.random.default_rng(seed))
 
     n_compared = len(values) if test == "tukey" else 2
@@ -117,11 +124,21 @@ def paired_test(
         means = remove_rounding_errors(differences.mean(axis=1), largest)
         errors = standard_error(differences, clusters, largest)
         if len(clusters) < 2:
-            return PairTests(differences, means, errors, clusters.freedom, np.full(len(first), np.nan), np.nan, 2)
+            return PairTests(differences, means, errors, clusters, np.full(len(first), np.nan), np.nan, 2)
         level, needed = judge(measure, differences, means, errors, TOLERANCE * largest)
-        return PairTests(differences, means, errors, clusters.freedom, level.clip(0, 1), needed, n_compared)
+        return PairTests(differences, means, errors, clusters, level.clip(0, 1), needed, n_compared)
 
     return test_pairs
+
+
+def _warn_of_few_signs(clusters: Clusters, alpha: float) -> None:
+    """Warn if no difference can be significant, as there are too few clusters whose signs are flipped."""
+    lowest = 2.0 ** (1 - len(clusters))
+    if lowest >= alpha and not clusters.are_single_topics:
+        warn_once(
+            f"{parameter('test', 'permutation')}: the lowest level of {len(clusters)} clusters is {lowest:g}, not "
+            f"below alpha={alpha:g}: use {parameter('test', 't')}, or judge topics of further clusters"
+        )
 
 
 def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:

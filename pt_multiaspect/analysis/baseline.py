@@ -13,6 +13,7 @@ from .._typing import Floats, Ints
 from .._validation import proportion
 from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
 from ._frames import by_measure, matrix, topics_differ
@@ -28,6 +29,10 @@ from ._significance import (
     unordered_pairs,
 )
 
+#: How tests were made, in columns for notes: the confidence level of each interval, the degrees of freedom, and how
+#: many times the squared standard error is that of independent topics.
+_HOW = ("confidence", "freedom", "design_effect")
+
 
 def compare_with_baseline(
     perquery: Any,
@@ -39,6 +44,7 @@ def compare_with_baseline(
     n_resamples: int = 10_000,
     seed: int = 0,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     """Test the differences between systems and one or several baselines for significance.
 
@@ -64,6 +70,8 @@ def compare_with_baseline(
         Random seed. The same seed gives the same result, regardless of the order of rows.
     by : str, path, mapping or Series, optional
         Groups of topics, as for `aggregate`, which are tested separately.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
 
     Returns
     -------
@@ -77,14 +85,20 @@ def compare_with_baseline(
         significant, else ''. Lower is better for measures such as ESL; if a label names no known measure, higher
         values are counted as wins, and the verdict is 'higher' or 'lower'. With `by`, these for each group of
         topics and then for all topics, whose group is ``all``, with ``group`` as the first column. ``low``,
-        ``high``, ``asl`` and ``p`` are NaN in groups of one topic.
+        ``high``, ``asl`` and ``p`` are NaN in groups of one topic, or of one cluster.
 
     Raises
     ------
     MultiAspectError
         If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
         is out of range. With `by`, if a topic has no group or several, a group is named 'all', or a topic has no
-        value.
+        value. With `cluster`, if a topic has no cluster or several, or all topics are in one.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
+        significant.
 
     Notes
     -----
@@ -104,11 +118,18 @@ def compare_with_baseline(
     same as without `by`. A difference that is significant in one group and not in another does not show that the
     groups differ.
 
+    With `cluster`, the differences are those of means over topics, as without it. Standard errors are the CR2
+    estimates, with the degrees of freedom of Bell and McCaffrey; the tests other than 't' resample the sums over
+    the topics of each cluster. ``wins``, ``losses`` and ``ties`` count topics.
+
     References
     ----------
     Smucker, Allan, Carterette: A Comparison of Statistical Significance Tests for Information Retrieval
     Evaluation. CIKM 2007.
     Fuhr: Some Common Mistakes in IR Evaluation, and How They Can Be Avoided. SIGIR Forum 51 (2017).
+
+    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
+    Methodology 28 (2002).
 
     Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters.
     Journal of the American Statistical Association 100 (2005).
@@ -147,8 +168,9 @@ def compare_with_baseline(
         n_resamples=n_resamples,
         seed=seed,
         by=by,
+        cluster=cluster,
     )
-    return tests.drop(columns="confidence")
+    return tests.drop(columns=list(_HOW))
 
 
 def compare_with_levels(
@@ -161,20 +183,22 @@ def compare_with_levels(
     n_resamples: int = 10_000,
     seed: int = 0,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
-    """Return the result of `compare_with_baseline` with the column ``confidence``, the level of each interval."""
+    """Return the result of `compare_with_baseline` with the columns `_HOW`."""
     alpha = proportion("alpha")(alpha)
     check_correction(test, None if test == "tukey" and correction == "holm" else correction)
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
+    clusters = read_clusters(cluster, perquery)
     options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
     parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts += _compare(rows, perquery, baseline, groups, correction, options)
+                parts += _compare(rows, perquery, baseline, groups, clusters, correction, options)
     else:
-        parts = _compare(perquery, perquery, baseline, groups, correction, options)
+        parts = _compare(perquery, perquery, baseline, groups, clusters, correction, options)
     tests = pd.concat(parts, ignore_index=True)
     if groups is not None:
         order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
@@ -187,6 +211,7 @@ def _compare(
     perquery: pd.DataFrame,
     baseline: str | Sequence[str],
     by: object,
+    clusters: Mapping[str, str] | None,
     correction: str | None,
     options: dict[str, Any],
 ) -> list[pd.DataFrame]:
@@ -195,11 +220,15 @@ def _compare(
     pairs = pairs_of_runs(names, rows["name"].unique().tolist(), baseline)
     compared = _OncePairs(pairs)
     lower, alpha = _directions(perquery), options["alpha"]
-    groups = [
-        (keys, paired_test(values[:, topics], **options))
-        for keys, topics in _topics_by_group(by, perquery, qids)
-        if len(topics)
-    ]
+    all_clusters = check_clusters(clusters_of_topics(clusters, qids))
+    groups = []
+    for keys, topics in _topics_by_group(by, perquery, qids):
+        if not len(topics):
+            continue
+        within = all_clusters.take(topics)
+        if len(within) > 1:
+            check_clusters(within)
+        groups.append((keys, paired_test(values[:, topics], clusters=within, **options)))
     parts = []
     for number, measure in enumerate(measures):
         by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
@@ -217,6 +246,8 @@ def _compare(
                 "significant": p[compared.pair] < alpha,
                 **compared.outcomes(tests.differences, lower_is_better=bool(lower[str(measure)])),
                 "confidence": 1 - level,
+                "freedom": tests.clusters.freedom,
+                "design_effect": tests.design_effects()[compared.pair],
             }
             parts.append(pd.DataFrame(columns))
     return parts

@@ -13,10 +13,18 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import choice, count, proportion, real
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, number_of, refuse_unknown
+from ..errors import MultiAspectError, number_of, parameter, refuse_unknown
 from ..evaluation.long_frames import find_label, read_long_frame
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    clusters_in_words,
+    clusters_of_topics,
+    read_clusters,
+    topics_in_words,
+)
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
-from ..kernels.mean_errors import variance
+from ..kernels.mean_errors import Clusters, design_effect, variance
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, select_measures
 from ._pairs import Pairs, pairs_of_runs
@@ -42,6 +50,7 @@ class DetectableDifference(View):
         deviation of the differences; ``detectable``, the minimum detectable difference of means, NaN if differences
         do not vary. With ``difference=``, also ``difference``; ``n_needed``, the least number of topics with which
         it is detected; and ``n_needed_high``, that for the upper 80 % confidence limit of the standard deviation.
+        With ``cluster=``, both tables have ``n_clusters``, ``sd`` is that of clusters, and clusters are needed.
     power, alpha : float
         As given.
     correction : str or None
@@ -57,6 +66,7 @@ class DetectableDifference(View):
     power: float
     alpha: float
     correction: str | None
+    _clusters: str = ""
 
     @property
     def notes(self) -> list[str]:
@@ -73,21 +83,31 @@ class DetectableDifference(View):
             "another test, which finds differences that do not exist far more often."
         )
         notes = [found, assumed]
+        if self._clusters:
+            notes.append(f"{self._clusters}.")
         n_equal = int(self.table["n_equal"].sum())
         if n_equal:
             notes.append(f"{number_of(n_equal, 'pair')} left out, whose differences do not vary over topics.")
         if "n_needed" in self.pairs:
+            units = self._units
             notes.append(
-                "Topics needed: by the standard deviation, and by its upper 80 % confidence limit, as that of few "
-                "topics is uncertain."
+                f"{units.capitalize()} needed: by the standard deviation, and by its upper 80 % confidence limit, "
+                f"as that of few {units} is uncertain."
             )
         return notes
+
+    @property
+    def _units(self) -> str:
+        """What is planned."""
+        return "clusters" if "n_clusters" in self.pairs else "topics"
 
     def _title(self) -> str:
         return "Detectable differences"
 
     def _content(self) -> list[Block]:
-        cells: dict[str, Any] = {"topics": "n_topics", "pairs": "n_pairs", "median": "median", "90 %": "high"}
+        units = self._units
+        cells: dict[str, Any] = {"topics": "n_topics", units: f"n_{units}"}
+        cells |= {"pairs": "n_pairs", "median": "median", "90 %": "high"}
         about = "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
         table = self.table
         if "n_needed" in self.pairs:
@@ -95,9 +115,10 @@ class DetectableDifference(View):
             medians = self.pairs.dropna(subset=["n_needed"]).groupby("measure")[columns].median()
             table = table.merge(medians, how="left", left_on="measure", right_index=True)
             cells["difference"] = "difference"
-            cells["needed"] = lambda row: fixed_point(np.ceil(row["n_needed"]), 0)
+            needed = "clusters needed" if units == "clusters" else "needed"
+            cells[needed] = lambda row: fixed_point(np.ceil(row["n_needed"]), 0)
             cells["up to"] = lambda row: fixed_point(np.ceil(row["n_needed_high"]), 0)
-            about += " needed, up to: medians over the pairs of the topics needed for the difference."
+            about += f" {needed}, up to: medians over the pairs of the {units} needed for the difference."
         return [
             records_table(table, ["measure"], cells),
             Sentence(about),
@@ -115,6 +136,7 @@ def detectable_difference(
     correction: str | None = "holm",
     n_topics: int | None = None,
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    cluster: ClusterSpec = None,
 ) -> DetectableDifference:
     """Compute which differences between runs an experiment can detect, and how many topics it needs.
 
@@ -135,9 +157,13 @@ def detectable_difference(
         The correction of the planned tests, as for `compare_with_baseline`. Any but None is planned at alpha
         divided by the number of pairs of a measure.
     n_topics : int, optional
-        The number of topics to plan with, at least 2; by default, those at hand.
+        The number of topics to plan with, at least 2; by default, those at hand. With `cluster`, clusters must
+        have one size, and this is a multiple of it.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters like
+        these are planned, not topics.
 
     Returns
     -------
@@ -148,7 +174,13 @@ def detectable_difference(
     ------
     MultiAspectError
         If there are fewer than two runs or topics, systems have different topics, a value is missing or not
-        finite, or a parameter is unknown or out of range.
+        finite, or a parameter is unknown or out of range. With `cluster`, if a topic has no cluster or several, or
+        all topics are in one.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If clusters leave fewer than 5 degrees of freedom.
 
     See Also
     --------
@@ -164,6 +196,10 @@ def detectable_difference(
     normal distribution with a mean of .2 to .8 standard deviations, a planned power of .8 is .74 to .76 on average,
     and below .6 in 17 to 22 % of pilots; with the upper limit of the standard deviation, .89 and 4 to 5 %, for 1.6
     times as many topics.
+
+    With `cluster`, n is the number of clusters, s / √n is the CR2 estimate of the standard error, and ν + 1 degrees
+    of freedom by Bell and McCaffrey grow with n. Clusters of other sizes cannot be planned: that would require the
+    correlation of the topics of a cluster, which few clusters estimate badly.
 
     There is no "achieved power" of an observed difference: it is a function of the p-value.
 
@@ -194,36 +230,72 @@ def detectable_difference(
     choice("correction", None, *CORRECTIONS)(correction)
     planned = None if n_topics is None else count("n_topics", low=2)(n_topics)
     frame = read_long_frame(perquery)
+    groups = read_clusters(cluster, frame)
     rows, _ = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
+    clusters = check_clusters(clusters_of_topics(groups, qids))
     wanted = _wanted_differences(difference, list(map(str, labels)))
     pairs = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
     once, _ = unordered_pairs(pairs)
-    deviations = deviations_of_differences(values, pairs)
+    deviations = deviations_of_differences(values, pairs, clusters)
     level = planned_level(alpha, correction, len(once))
-    at_hand = len(qids)
-    effect = detectable_effect(planned or at_hand, power, level)
+    at_hand, ratio = _sizes(clusters, clusters.n_topics), clusters.freedom_ratio
+    sizes = at_hand if planned is None else _sizes(clusters, planned)
+    effect = detectable_effect(sizes.get("n_clusters", sizes["n_topics"]), power, level, ratio)
     tables, parts = [], []
     for column, label in enumerate(labels):
         sd = deviations[:, column]
-        part = {"measure": label, **pairs.columns, "n_topics": at_hand, "sd": sd, "detectable": effect * sd}
+        part = {"measure": label, **pairs.columns, **at_hand, "sd": sd, "detectable": effect * sd}
         if wanted is not None:
-            target, limits = wanted[str(label)], upper_deviation(sd, at_hand, CONFIDENCE)
-            part |= {"difference": target, "n_needed": topics_needed(target / sd, power, level)}
-            part["n_needed_high"] = topics_needed(target / limits, power, level)
+            target, limits = wanted[str(label)], upper_deviation(sd, len(clusters), CONFIDENCE, ratio)
+            part |= {"difference": target, "n_needed": topics_needed(target / sd, power, level, ratio)}
+            part["n_needed_high"] = topics_needed(target / limits, power, level, ratio)
         parts.append(pd.DataFrame(part))
         known = sd[once][~np.isnan(sd[once])]
         median, high = np.quantile(effect * known, [0.5, 0.9]) if len(known) else (np.nan, np.nan)
-        sizes = {"n_topics": planned or at_hand, "n_pairs": len(once), "n_equal": len(once) - len(known)}
-        tables.append({"measure": label, **sizes, "alpha": level, "median": median, "high": high})
-    return DetectableDifference(pd.DataFrame(tables), pd.concat(parts, ignore_index=True), power, alpha, correction)
+        counts = {**sizes, "n_pairs": len(once), "n_equal": len(once) - len(known)}
+        tables.append({"measure": label, **counts, "alpha": level, "median": median, "high": high})
+    note = "" if clusters.are_single_topics else _clusters_note(values, pairs, clusters)
+    planned_pairs = pd.concat(parts, ignore_index=True)
+    return DetectableDifference(pd.DataFrame(tables), planned_pairs, power, alpha, correction, note)
 
 
-def deviations_of_differences(values: Floats, pairs: Pairs) -> Floats:
-    """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary."""
+def _clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
+    """Return the sizes of the clusters, and the median design effect over pairs and measures."""
+    once, _ = unordered_pairs(pairs)
+    differences = topic_differences(values, pairs)[once].swapaxes(1, 2)
+    return clusters_in_words(clusters, design_effect(differences, clusters))
+
+
+def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:
+    """Return the numbers of topics, and of clusters unless these are topics, in the columns of tables."""
+    if clusters.are_single_topics:
+        return {"n_topics": n_topics}
+    if n_topics == clusters.n_topics:
+        return {"n_topics": n_topics, "n_clusters": len(clusters)}
+    if not clusters.has_equal_sizes:
+        raise MultiAspectError(
+            f"{parameter('n_topics')}: expected clusters of one size, got sizes from {clusters.sizes.min()} to "
+            f"{clusters.sizes.max()}; omit it"
+        )
+    size = int(clusters.sizes[0])
+    if n_topics % size or n_topics < 2 * size:
+        raise MultiAspectError(
+            f"{parameter('n_topics')}: expected a multiple of the size of the clusters, {size}, of at least "
+            f"{2 * size}, got {n_topics}"
+        )
+    return {"n_topics": n_topics, "n_clusters": n_topics // size}
+
+
+def deviations_of_differences(values: Floats, pairs: Pairs, clusters: Clusters | None = None) -> Floats:
+    """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary.
+
+    With clusters, they are the standard errors of the means, times the square root of the number of clusters.
+    """
     differences = topic_differences(values, pairs)
     by_measure = np.ascontiguousarray(differences.swapaxes(1, 2))
-    deviations = np.sqrt(variance(by_measure, largest=largest_of_pairs(values, pairs.first, pairs.second)))
+    largest = largest_of_pairs(values, pairs.first, pairs.second)
+    deviations = np.sqrt(variance(by_measure, clusters, largest))
     return np.where(deviations == 0, np.nan, deviations)
 
 
@@ -276,6 +348,7 @@ class DiscriminativePower(View):
     alpha: float
     test: str
     correction: str | None
+    _topics: str = ""
 
     def curve(self) -> pd.DataFrame:
         """Return the curves of achieved significance levels.
@@ -296,7 +369,7 @@ class DiscriminativePower(View):
 
     def _content(self) -> list[Block]:
         correction = f", correction={self.correction!r}" if self.correction else ""
-        settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}"
+        settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}{self._topics}"
         cells: dict[str, Any] = {
             "power": lambda row: percent(row["power"]),
             "pairs": lambda row: f"{row['n_discriminated']} of {row['n_pairs']}",
@@ -320,6 +393,7 @@ def discriminative_power(
     alpha: float = 0.05,
     correction: str | None = None,
     seed: int = 0,
+    cluster: ClusterSpec = None,
 ) -> DiscriminativePower:
     """Compute the fraction of pairs of systems that differ significantly under each measure.
 
@@ -339,6 +413,8 @@ def discriminative_power(
         Not available for 'tukey', which corrects for the number of pairs itself.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
 
     Returns
     -------
@@ -351,7 +427,13 @@ def discriminative_power(
     MultiAspectError
         If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
         systems, systems have different topics, rows are duplicated, `n_resamples` is too small for `alpha`, or
-        a parameter is out of range.
+        a parameter is out of range. With `cluster`, if a topic has no cluster or several, or all topics are in one.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
+        significant.
 
     Notes
     -----
@@ -368,6 +450,9 @@ def discriminative_power(
     - 'tukey': randomised Tukey HSD. The scores of each topic are permuted among all systems. The level is
       (1 + number of samples whose range of means is at least the difference of the pair) / (1 + n_resamples).
       It controls the family-wise error rate over all pairs and is therefore much stricter than the other tests.
+
+    With `cluster`, 't' uses CR2 standard errors of the mean over topics, and the other tests resample the sums over
+    the topics of each cluster; see `compare_with_baseline`.
 
     Systems with equal scores on all topics are never discriminated (their level is 1). A pair with the same
     non-zero difference on all topics has no variance; 'bootstrap' and 't' discriminate it.
@@ -412,8 +497,9 @@ def discriminative_power(
     alpha = proportion("alpha")(alpha)
     correct = corrector(test, correction)
     perquery = as_pandas(perquery)
-    values, names, _, measures = matrix(perquery)
-    test_pairs = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed)
+    values, names, qids, measures = matrix(perquery)
+    clusters = check_clusters(clusters_of_topics(read_clusters(cluster, perquery), qids))
+    test_pairs = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed, clusters=clusters)
     first, second = np.triu_indices(len(names), 1)
     system = np.array(names, dtype=object)
     parts, table = [], []
@@ -433,4 +519,5 @@ def discriminative_power(
         alpha=alpha,
         test=test,
         correction=correction,
+        _topics="" if clusters.are_single_topics else f", {topics_in_words(clusters)}",
     )

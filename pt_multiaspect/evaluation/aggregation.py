@@ -23,7 +23,7 @@ from ..integration.aggregators import aggregate_is_mean, aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from ..kernels.mean_errors import variance
+from ..kernels.mean_errors import Clusters, variance
 from .long_frames import (
     COLUMNS,
     check_distinct,
@@ -34,12 +34,13 @@ from .long_frames import (
     warn_of_unknown_labels,
     without_attrs,
 )
+from .topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-#: The ends of the interval of a mean, from values, a confidence level and the range of the values.
+#: The ends of the interval of a mean, from values, a confidence level, the range of the values and clusters.
 _INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
     "t": mean_interval,
-    "bootstrap": lambda values, confidence, limits: bootstrap_interval(values, confidence),
+    "bootstrap": lambda values, confidence, limits, clusters: bootstrap_interval(values, confidence),
 }
 
 #: The means over topics.
@@ -62,8 +63,9 @@ def aggregate(
     weights: Mapping[str, float] | pd.Series[Any] | None = None,
     over: str | None = None,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
-    """Aggregate a long frame over queries, with one row per run and one column per measure.
+    r"""Aggregate a long frame over queries, with one row per run and one column per measure.
 
     Parameters
     ----------
@@ -88,6 +90,11 @@ def aggregate(
     by : str, path, mapping or Series, optional
         Groups of topics: a further column of the frame, or the group of each topic by query id, also in a file with
         lines of a query id, white space and the name of its group. By default, one row per run over all topics.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, which intervals take into account: a
+        further column of the frame, the cluster of each topic by query id, also in a file as for `by`, or a regular
+        expression of which each whole query id must match, and whose only group is the cluster, such as
+        ``r"(\d+)_.*"``. ``"qid"`` says that topics are independent.
 
     Returns
     -------
@@ -108,14 +115,15 @@ def aggregate(
         if runs have different seeds or folds, or if the topics of two seeds or folds are neither the same nor
         distinct. If `ci` is combined with `weights` or `over`. If a geometric or harmonic `mean` is
         combined with `over`, or a measure is a sum of counts or not in [0, 1]. With `by`, if a topic has no group
-        or several, a group is named 'all', or a topic has no value.
+        or several, a group is named 'all', or a topic has no value. With `cluster`, if there is no `ci`, a topic
+        has no cluster or several, all topics are in one, or `ci_method` is 'bootstrap'.
 
     Warns
     -----
     MultiAspectWarning
         If a recorded measure can no longer be parsed, or a label without a record names no measure and values leave
         [0, 1], so that its values are averaged; if runs have different topics; if values are NaN, as PyTerrier's
-        for topics without judgments: these are left out.
+        for topics without judgments: these are left out. If clusters leave fewer than 5 degrees of freedom.
 
     Notes
     -----
@@ -146,7 +154,11 @@ def aggregate(
     `over`, this holds for seeds, but not for folds.
     Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
 
-    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
+    With `cluster`, means are the same, and the standard errors of their t intervals are the CR2 estimates, with the
+    degrees of freedom of Bell and McCaffrey, one less than the number of clusters of equal sizes. A group of topics
+    of one cluster has no interval.
+
+    Stability: provisional in `by`, `cluster`. How groups of topics are given, and their rows, may change.
 
     References
     ----------
@@ -154,6 +166,9 @@ def aggregate(
     Springer 2018.
 
     Robertson: On GMAP, and other transformations. CIKM 2006.
+
+    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
+    Methodology 28 (2002).
 
     Examples
     --------
@@ -190,6 +205,7 @@ def aggregate(
     choice("mean", *_MEANS)(mean)
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
+    clusters = read_clusters(cluster, perquery)
     perquery = drop_missing(perquery, "aggregate")
     known = measures_by_label(perquery, measures)
     unit_scores = {label for label in known if is_unit_score(perquery, label)}
@@ -200,6 +216,8 @@ def aggregate(
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
         )
+    if clusters is not None:
+        _check_clusters(clusters, confidence, ci_method)
     weight = None if weights is None else _read_weights(weights, perquery)
     if over is None:
         check_one_value(perquery)
@@ -214,7 +232,8 @@ def aggregate(
         low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
         limits = dict.fromkeys(limits, (low, high))
     ends = {label: partial(interval, confidence=confidence, limits=limits[label]) for label in limits}
-    options = _Options(list(perquery["name"].unique()), known, mean, weight, over, confidence, ends)
+    names = list(perquery["name"].unique())
+    options = _Options(names, known, mean, weight, over, confidence, ends, clusters)
     check_columns(known, {label: options.added_columns(label) for label in known})
     refuse_taken(known, ["name"], "the column of the runs")
     refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
@@ -243,8 +262,10 @@ class _Options:
     #: The column of seeds or folds, if there are several values per topic.
     over: str | None
     confidence: float | None
-    #: By label, the ends of the interval of a mean, from values.
-    ends: Mapping[str, Callable[[Floats], tuple[float, float]]]
+    #: By label, the ends of the interval of a mean, from values and clusters.
+    ends: Mapping[str, Callable[..., tuple[float, float]]]
+    #: The clusters of the topics, if they are not independent.
+    clusters: Mapping[str, str] | None
 
     def added_columns(self, label: str) -> tuple[str, ...]:
         """Return the columns that are added for a measure."""
@@ -266,12 +287,27 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
             means = [_weighted_aggregate(measure, part, options.weight) for part in parts]
         aggregates = [_from_scale(mean, options.mean) for mean in means]
         cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
-        if options.confidence is not None and (group == ALL or len(values) > 1):
+        clusters = clusters_of_topics(options.clusters, values["qid"])
+        if options.confidence is not None and (group == ALL or len(clusters) > 1):
             with errors_of(f"no interval for {label} of {name}{within}"):
-                ends = _interval(measure, values["value"].tolist(), options.ends[label])
+                ends = _interval(measure, values["value"].tolist(), check_clusters(clusters), options.ends[label])
             cells += sorted(_from_scale(end, options.mean) for end in ends)  # reciprocals reverse their order
-        rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single topic
+        rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single cluster
     return pd.DataFrame(list(rows.values()))
+
+
+def _check_clusters(clusters: Mapping[str, str], confidence: float | None, ci_method: str) -> None:
+    """Check that clusters are given for t intervals, unless they are topics."""
+    if len(set(clusters.values())) == len(clusters):
+        return
+    if confidence is None:
+        raise MultiAspectError(
+            f"{parameter('cluster')}: clusters affect intervals only: give {parameter('ci')}, or omit it"
+        )
+    if ci_method != "t":
+        raise MultiAspectError(
+            f"ci_method={ci_method!r} is not defined for clusters, of which there are too few to draw from: use 't'"
+        )
 
 
 def _check_mean(
@@ -413,7 +449,10 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
 
 
 def _interval(
-    measure: AnyMeasure | None, per_query: Sequence[float], ends: Callable[[Floats], tuple[float, float]]
+    measure: AnyMeasure | None,
+    per_query: Sequence[float],
+    clusters: Clusters,
+    ends: Callable[..., tuple[float, float]],
 ) -> list[float]:
     """Return the ends of the interval of an aggregate, which is a function of the mean over topics."""
     values = np.asarray(per_query, dtype=np.float64)
@@ -430,7 +469,7 @@ def _interval(
     from_mean, plain = aggregate_of_mean(float(values.mean())), aggregate_values(measure, values.tolist())
     if not math.isclose(from_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(aggregate_of_mean, ends(values)))
+    return sorted(map(aggregate_of_mean, ends(values, clusters=clusters)))
 
 
 def _limits(measure: AnyMeasure | None, values: pd.Series[float], is_score: bool) -> tuple[float, float]:

@@ -41,43 +41,70 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
         If a topic has no group or several, a group is named 'all', a topic is unknown, or groups are numbers and
         text that reads as one of them.
     """
-    pairs: Iterable[tuple[Any, Any]]
-    if isinstance(by, Mapping | pd.Series):
-        pairs = by.items()
-    elif isinstance(by, str) and by in topics.columns and by not in COLUMNS:
-        pairs = zip(topics["qid"], topics[by], strict=True)
-    elif isinstance(by, PathLike) or (isinstance(by, str) and os.path.isfile(os.path.expanduser(by))):
-        pairs = read_topic_names(by, "by", "group")
-    else:
+    pairs = given_pairs(by, topics, "by", "group")
+    if pairs is None:
         raise MultiAspectError(
             "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
             f"{shown(by)} (columns: {choices(topics.columns)})"
         )
-    groups: dict[str, str] = {}
-    distinct = dict.fromkeys(_read_pairs(pairs))
-    _check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), "by")
-    for qid, value in distinct:
-        group = "" if value is None else _name_of_group(value).strip()
-        if groups.setdefault(qid, group) != group:
-            raise MultiAspectError(f"by: expected one group per topic, got {groups[qid]} and {group} for {qid}")
-    qids = dict.fromkeys(map(str, topics["qid"]))
-    refuse_unknown(groups, qids, "topics that have values", "by")
-    missing = [qid for qid in qids if not groups.get(qid)]
-    if missing:
-        raise MultiAspectError(
-            f"by: expected a group for each topic, got none for {choices(missing[:5])} "
-            f"{tally(len(missing), 'topic')}; give them one, such as 'other'"
-        )
+    groups = one_group_per_topic(pairs, topics, "by", "group")
     if ALL in groups.values():
         raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")
     return groups
 
 
-def _read_pairs(pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, Any]]:
+def given_pairs(given: object, topics: pd.DataFrame, what: str, noun: str) -> Iterable[tuple[Any, Any]] | None:
+    """Return pairs of a query id and its group from a mapping, a Series, a column or a file; None for others.
+
+    Parameters
+    ----------
+    given : object
+        What a user gave.
+    topics : DataFrame
+        A frame with a column ``qid``, and perhaps one of groups.
+    what, noun : str
+        The name of the parameter, at the beginning of errors, and what a topic has.
+    """
+    if isinstance(given, Mapping | pd.Series):
+        return given.items()
+    if isinstance(given, str) and given in topics.columns and given not in COLUMNS:
+        return zip(topics["qid"], topics[given], strict=True)
+    if isinstance(given, PathLike) or (isinstance(given, str) and os.path.isfile(os.path.expanduser(given))):
+        return read_topic_names(given, what, noun)
+    return None
+
+
+def one_group_per_topic(
+    pairs: Iterable[tuple[Any, Any]], topics: pd.DataFrame, what: str, noun: str
+) -> dict[str, str]:
+    """Return the group of each topic, after checking that every topic has one; see `given_pairs`."""
+    groups: dict[str, str] = {}
+    distinct = dict.fromkeys(_read_pairs(pairs, what, noun))
+    _check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), what, noun)
+    for qid, value in distinct:
+        group = "" if value is None else _name_of_group(value).strip()
+        if groups.setdefault(qid, group) != group:
+            raise MultiAspectError(
+                f"{what}: expected one {noun} per topic, got {groups[qid]} and {group} for {qid}"
+            )
+    qids = dict.fromkeys(map(str, topics["qid"]))
+    refuse_unknown(groups, qids, "topics that have values", what)
+    missing = [qid for qid in qids if not groups.get(qid)]
+    if missing:
+        raise MultiAspectError(
+            f"{what}: expected a {noun} for each topic, got none for {choices(missing[:5])} "
+            f"{tally(len(missing), 'topic')}; give them one, such as 'other'"
+        )
+    return groups
+
+
+def _read_pairs(pairs: Iterable[tuple[Any, Any]], what: str, noun: str) -> Iterator[tuple[str, Any]]:
     """Yield the name of each topic and its group, which is None if it is missing."""
     for qid, group in pairs:
         if not is_scalar(group):
-            raise MultiAspectError(f"by: expected a mapping {{qid: group}} of names, got {shown(group)} for {qid}")
+            raise MultiAspectError(
+                f"{what}: expected a mapping {{qid: {noun}}} of names, got {shown(group)} for {qid}"
+            )
         yield str(qid), None if pd.isna(group) else group
 
 
@@ -117,15 +144,15 @@ def _name_of_group(group: object) -> str:
     return str(group)
 
 
-def _check_group_types(groups: Iterable[object], what: str) -> None:
+def _check_group_types(groups: Iterable[object], what: str, noun: str) -> None:
     """Raise an error if text reads as a group that is given as a number, or as another value.
 
     Parameters
     ----------
     groups : iterable of object
         The distinct groups, as given.
-    what : str
-        The parameter or table, at the beginning of the error.
+    what, noun : str
+        The parameter, at the beginning of the error, and what a topic has.
     """
     others: dict[str, object] = {}
     texts: dict[str, str] = {}
@@ -137,7 +164,7 @@ def _check_group_types(groups: Iterable[object], what: str) -> None:
     for name, text in texts.items():
         if name in others:
             raise MultiAspectError(
-                f"{what}: expected names of groups of one type, got {others[name]} and the text {text!r}; convert "
+                f"{what}: expected names of {noun}s of one type, got {others[name]} and the text {text!r}; convert "
                 "them to one type, as by astype(str)"
             )
 

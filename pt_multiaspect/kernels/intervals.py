@@ -84,16 +84,14 @@ def mean_interval(
     limits : tuple of float
         Minimum and maximum possible value; extended to the values themselves if these are outside.
     clusters : Clusters, optional
-        Topics that belong together.
+        Topics that belong together, of at least two clusters. By default, topics are independent.
 
     Returns
     -------
     low, high : float
-        The ends of the interval, NaN for a single cluster.
+        The ends of the interval.
     """
     mean, half = float(values.mean()), float(half_width(values, confidence, clusters))
-    if math.isnan(half):
-        return math.nan, math.nan
     low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
     return max(mean - half, low), min(mean + half, high)
 

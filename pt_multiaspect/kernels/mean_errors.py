@@ -44,6 +44,11 @@ class Clusters:
         return len(self.cluster)
 
     @property
+    def are_single_topics(self) -> bool:
+        """Whether each cluster is one topic: topics are independent."""
+        return len(self) == self.n_topics
+
+    @property
     def mean_size(self) -> float:
         """The mean number of topics of a cluster."""
         return self.n_topics / len(self)
@@ -77,7 +82,7 @@ class Clusters:
 
     def sums(self, values: Floats) -> Floats:
         """Return the sums over the topics of each cluster, … × clusters, of values, … × topics."""
-        if len(self) == self.n_topics:
+        if self.are_single_topics:
             return values
         by_cluster = np.argsort(self.cluster, kind="stable")
         starts = np.cumsum(self.sizes) - self.sizes

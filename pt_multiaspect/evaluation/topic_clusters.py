@@ -1,0 +1,135 @@
+"""Clusters of topics that were drawn together, as given by `cluster=`, and what results say of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from .._typing import Floats
+from ..errors import MultiAspectError, choices, number_of, parameter, shown, tally, warn_once
+from ..kernels.mean_errors import Clusters
+from .topic_groups import given_pairs, one_group_per_topic
+
+#: What `cluster=` accepts.
+ClusterSpec: TypeAlias = "str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None"
+
+#: Below these degrees of freedom, t intervals are at least 1.3 times as wide as with many clusters.
+_FEW = 5
+
+
+def read_clusters(cluster: ClusterSpec, topics: pd.DataFrame) -> dict[str, str] | None:
+    r"""Return the cluster of each topic by query id, None if none are given.
+
+    Parameters
+    ----------
+    cluster : str, path, mapping, Series or None
+        ``"qid"``, for topics that are independent, a further column of the frame, clusters by query id, also in a
+        file, or a regular expression with one group that matches each query id, such as ``r"(\d+)_.*"``.
+    topics : DataFrame
+        A long frame, or another frame with a column ``qid``.
+
+    Raises
+    ------
+    MultiAspectError
+        If `cluster` is none of these, or a topic has no cluster or several.
+    """
+    if cluster is None:
+        return None
+    if isinstance(cluster, str) and cluster == "qid":
+        return {qid: qid for qid in map(str, topics["qid"])}
+    pairs = given_pairs(cluster, topics, "cluster", "cluster")
+    if pairs is None:
+        if not isinstance(cluster, str) or "(" not in cluster:
+            raise MultiAspectError(
+                "cluster: expected 'qid' (topics are independent), a column of clusters, a file of topics and "
+                "clusters, a regular expression with one group in parentheses such as (\\d+)_.*, or a mapping "
+                f"{{qid: cluster}}, got {shown(cluster)} (columns: {choices(topics.columns)})"
+            )
+        pairs = _match_qids(cluster, dict.fromkeys(map(str, topics["qid"])))
+    return one_group_per_topic(pairs, topics, "cluster", "cluster")
+
+
+def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the query ids and their clusters, which the group of a regular expression finds."""
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise MultiAspectError(f"cluster: {pattern!r} is no regular expression: {error}") from None
+    if compiled.groups != 1:
+        raise MultiAspectError(
+            f"cluster: expected a regular expression with one group in parentheses, got {compiled.groups} in "
+            f"{pattern!r}; write others as (?:...)"
+        )
+    matches = {qid: compiled.fullmatch(qid) for qid in qids}
+    missing = [qid for qid, match in matches.items() if match is None or not match[1]]
+    if missing:
+        raise MultiAspectError(
+            f"cluster: expected a pattern that matches each whole query id, but {pattern!r} finds no cluster for "
+            f"{choices(missing[:5])} {tally(len(missing), 'topic')}"
+        )
+    return [(qid, match[1]) for qid, match in matches.items() if match is not None]
+
+
+def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Iterable[object]) -> Clusters:
+    """Return the clusters of topics in their order; each topic is one of its own if none are given."""
+    names = [str(qid) for qid in qids]
+    if clusters is None:
+        return Clusters.independent(len(names))
+    return Clusters.from_labels([clusters[name] for name in names])
+
+
+def check_clusters(clusters: Clusters) -> Clusters:
+    """Return the clusters of all topics of an analysis, after checking that they suffice for a test.
+
+    Raises
+    ------
+    MultiAspectError
+        If all topics are in one cluster.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If standard errors have fewer than 5 degrees of freedom.
+    """
+    if clusters.are_single_topics:
+        return clusters
+    if len(clusters) < 2:
+        raise MultiAspectError(
+            f"{parameter('cluster')}: expected at least two clusters, got one of all {clusters.n_topics} topics, "
+            "which has no standard error"
+        )
+    if clusters.freedom < _FEW:
+        warn_once(
+            f"{topics_in_words(clusters)} leave {clusters.freedom:.2g} degrees of freedom: intervals are at least "
+            "1.3 times as wide as with many clusters, and tests mislead where values are skewed. Judge topics of "
+            "further clusters"
+        )
+    return clusters
+
+
+def topics_in_words(clusters: Clusters) -> str:
+    """Return the numbers of topics and clusters: '96 topics in 12 clusters'."""
+    topics = number_of(clusters.n_topics, "topic")
+    if clusters.are_single_topics:
+        return topics
+    return f"{topics} in {number_of(len(clusters), 'cluster')}"
+
+
+def clusters_in_words(clusters: Clusters, design_effects: Floats) -> str:
+    """Return a note on clusters: their sizes, the degrees of freedom, and the median of the pairs' design effects.
+
+    Design effects are NaN where differences do not vary over topics.
+    """
+    low, high = int(clusters.sizes.min()), int(clusters.sizes.max())
+    sizes = f"{low}" if low == high else f"{low} to {high}"
+    text = f"{topics_in_words(clusters)} of {sizes}: {clusters.freedom:.3g} degrees of freedom"
+    known = design_effects[~np.isnan(design_effects)]
+    if not known.size:
+        return text
+    several = " (median over pairs)" if known.size > 1 else ""
+    return f"{text}; design effect {np.median(known):.2g}{several}"
