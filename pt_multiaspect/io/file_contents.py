@@ -142,8 +142,18 @@ def _check_encoding(name: str, data: bytes) -> None:
 _EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
 
 
+def most_bytes(data: bytes) -> int:
+    """Return the maximum number of bytes to which a file may expand."""
+    return max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
+
+
+def expansion(most: int) -> str:
+    """Return what a file does that expands to more bytes, for errors."""
+    return f"expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size"
+
+
 def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
-    most = max(_EXPANSION_BYTES, _EXPANSION_FACTOR * len(data))
+    most = most_bytes(data)
     pieces, size = [], 0
     try:
         for piece in parts(data):
@@ -159,10 +169,7 @@ def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iter
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
     if size > most:
-        raise MultiAspectError(
-            f"{name}: expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size, unlike "
-            "TREC files; to read it anyway, decompress it"
-        )
+        raise MultiAspectError(f"{name}: {expansion(most)}, unlike TREC files; to read it anyway, decompress it")
     return b"".join(pieces)
 
 

@@ -14,10 +14,14 @@ from ..collection.frames import as_frame, is_saved_index
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, parameter
 from ..strings.identifiers import identifiers
+from .file_contents import expansion, most_bytes
 from .trec_lines import lookalike_hint
 
 #: The first bytes of Parquet files.
 _PARQUET = b"PAR1"
+
+#: Number of rows that are read at once.
+_BATCH = 1 << 14
 
 
 def read_parquet(name: str, data: bytes) -> Any:
@@ -50,13 +54,45 @@ def read_parquet(name: str, data: bytes) -> Any:
             "pip install 'pt-multiaspect[parquet]'"
         ) from error
     try:
-        table = pyarrow.parquet.read_table(io.BytesIO(data), use_threads=False, page_checksum_verification=True)
+        table = _read_batches(name, data)
         # Without this, damaged offsets cause a crash or remain unnoticed.
         table.validate(full=True)
+    except MultiAspectError:
+        raise
+    except MemoryError as error:
+        raise MultiAspectError(f"{name}: there is not enough memory to read the file; split it") from error
     except Exception as error:  # PyArrow has several classes of errors
         raise MultiAspectError(f"{name}: a damaged Parquet file: {' '.join(str(error).split())}") from error
     # Without the metadata of pandas, which would restore a column as index.
     return table.replace_schema_metadata(None)
+
+
+def _read_batches(name: str, data: bytes) -> Any:
+    """Return the content of a Parquet file, unless it expands as no file of runs or judgments does.
+
+    Raises
+    ------
+    MultiAspectError
+        If the expanded content is too large for the size of the file.
+    ValueError
+        If there are fewer rows than the file says.
+    """
+    import pyarrow.parquet
+
+    file = pyarrow.parquet.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
+    most, size = most_bytes(data), 0
+    batches = []
+    for batch in file.iter_batches(_BATCH, use_threads=False):
+        batches.append(batch)
+        size += batch.nbytes
+        if size > most:
+            raise MultiAspectError(
+                f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, pass pandas.read_parquet(…)"
+            )
+    table = pyarrow.Table.from_batches(batches, file.schema_arrow)
+    if len(table) != file.metadata.num_rows:
+        raise ValueError(f"expected {file.metadata.num_rows} rows, got {len(table)}")
+    return table
 
 
 def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
