@@ -423,22 +423,24 @@ def test_a_dict_of_splits_as_one_of_the_runs() -> None:
 def _small_file_of_a_large_table(path: Path, n_rows: int) -> None:
     """Write a file of .1 MB; n_rows of 300 characters each."""
     pyarrow = pytest.importorskip("pyarrow")
+    parquet_writer = pytest.importorskip("pyarrow.parquet")
     part = {"qid": ["q1"] * n_rows, "docno": ["x" * 300] * n_rows, "label": [1] * n_rows}
-    pyarrow.parquet.write_table(pyarrow.table(part), path, compression="zstd")
+    parquet_writer.write_table(pyarrow.table(part), path, compression="zstd")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
-@pytest.mark.parametrize("command", [["describe", "--qrels"], ["evaluate", "AP", "--qrels"]])
+@pytest.mark.parametrize("command", [["describe", "--qrels"], ["evaluate", "-m", "AP", "--qrels"]])
 def test_files_that_expand_beyond_the_memory_are_refused_in_one_line(command: list[str], tmp_path: Path) -> None:
-    """Kind: a file of .1 MB that expands to 600 MB. The process was aborted, or the file was told to be damaged."""
+    """Kind: a file of .1 MB that expands to 600 MB. The process was aborted, or the file was called damaged."""
     path = tmp_path / "qrels.parquet"
     _small_file_of_a_large_table(path, 2_000_000)
     (tmp_path / "run.txt").write_text("q1 Q0 d1 1 1 a\n")
     runs = [str(tmp_path / "run.txt")] if command[0] == "evaluate" else []
+    arguments = [*command, f"relevance={path}", *runs]
     script = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30,) * 2); "
-        f"import sys; from pt_multiaspect.cli.program import main; sys.exit(main({[*command, f'relevance={path}', *runs]!r}))"
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30,) * 2); "
+        f"from pt_multiaspect.cli.program import main; sys.exit(main({arguments!r}))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode != 0

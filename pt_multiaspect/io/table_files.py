@@ -47,16 +47,14 @@ def read_parquet(name: str, data: bytes) -> Any:
     if not data.startswith(_PARQUET):
         return None
     try:
-        import pyarrow.parquet
+        table = _read_batches(name, data)
+        # Without this, damaged offsets cause a crash or remain unnoticed.
+        table.validate(full=True)
     except ImportError as error:
         raise MultiAspectError(
             f"{name}: reading Parquet files requires PyArrow, which is part of the extra parquet: "
             "pip install 'pt-multiaspect[parquet]'"
         ) from error
-    try:
-        table = _read_batches(name, data)
-        # Without this, damaged offsets cause a crash or remain unnoticed.
-        table.validate(full=True)
     except MultiAspectError:
         raise
     except MemoryError as error:
@@ -87,7 +85,8 @@ def _read_batches(name: str, data: bytes) -> Any:
         size += batch.nbytes
         if size > most:
             raise MultiAspectError(
-                f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, pass pandas.read_parquet(…)"
+                f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, give the frame "
+                "that pandas.read_parquet(…) returns"
             )
     table = pyarrow.Table.from_batches(batches, file.schema_arrow)
     if len(table) != file.metadata.num_rows:
