@@ -217,7 +217,7 @@ def aggregate(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
         )
     if clusters is not None:
-        _check_clusters(clusters, confidence, ci_method)
+        _check_clusters_apply(clusters, confidence, ci_method)
     weight = None if weights is None else _read_weights(weights, perquery)
     if over is None:
         check_one_value(perquery)
@@ -287,7 +287,7 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
             means = [_weighted_aggregate(measure, part, options.weight) for part in parts]
         aggregates = [_from_scale(mean, options.mean) for mean in means]
         cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
-        clusters = clusters_of_topics(options.clusters, values["qid"])
+        clusters = clusters_of_topics(options.clusters, values["qid"].tolist())
         if options.confidence is not None and (group == ALL or len(clusters) > 1):
             with errors_of(f"no interval for {label} of {name}{within}"):
                 ends = _interval(measure, values["value"].tolist(), check_clusters(clusters), options.ends[label])
@@ -296,7 +296,7 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL)
     return pd.DataFrame(list(rows.values()))
 
 
-def _check_clusters(clusters: Mapping[str, str], confidence: float | None, ci_method: str) -> None:
+def _check_clusters_apply(clusters: Mapping[str, str], confidence: float | None, ci_method: str) -> None:
     """Check that clusters are given for t intervals, unless they are topics."""
     if len(set(clusters.values())) == len(clusters):
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -75,12 +75,11 @@ def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
     return [(qid, match[1]) for qid, match in matches.items() if match is not None]
 
 
-def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Iterable[object]) -> Clusters:
+def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Collection[object]) -> Clusters:
     """Return the clusters of topics in their order; each topic is one of its own if none are given."""
-    names = [str(qid) for qid in qids]
     if clusters is None:
-        return Clusters.independent(len(names))
-    return Clusters.from_labels([clusters[name] for name in names])
+        return Clusters.independent(len(qids))
+    return Clusters.from_labels([clusters[str(qid)] for qid in qids])
 
 
 def check_clusters(clusters: Clusters) -> Clusters:
