@@ -336,7 +336,7 @@ def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
     assert code == 0
     assert err.startswith("pt-multiaspect: warning: AP: computed on the plain labels of relevance")
     plain = '{"relevance": 2, "credibility": 3}'
-    assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA", "runs")[2] == ""
+    assert cli("evaluate", "--aspects", plain, "-m", "AP TOMA(gate=relevance)", "runs")[2] == ""
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,12 @@ import ir_measures
 
 from ..bases.strings import UnknownMeasureError
 from ..measures import ALL, Param
-from ..measures.definitions import details, sentence
+from ..measures.definitions import as_in_paper, details, sentence
 from ..suites import suite
 from ..suites.catalogue import NOT_OFFERED, SUITES, requires_aspects
+from ..tables.citations import find_by_source
 from .options import complete_measure, option
+from .summaries import NAME
 from .verb import verb
 
 #: The aspects in the help of suites that apply to any aspects.
@@ -29,17 +31,22 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     Examples:
       pt-multiaspect measures
       pt-multiaspect measures TOMA
+      pt-multiaspect measures zuccon
       pt-multiaspect measures --suites
       pt-multiaspect measures --suites trec-misinfo-2021
     """,
     option("--suites", is_flag=True, help="List the suites of measures, or show the suite NAME."),
-    click.Argument(["name"], required=False, shell_complete=complete_measure),
+    click.Argument(["words"], metavar="[NAME]", nargs=-1, shell_complete=complete_measure),
 )
-def measures(name: str | None, suites: bool) -> str:
-    """List the measures of this package with their parameters, or show the help of the measure NAME."""
+def measures(words: tuple[str, ...], suites: bool) -> str:
+    """List the measures of this package with their parameters, or show the help of the measure NAME.
+
+    NAME may also be the authors, words of the title or the DOI of a paper, whose measures are listed.
+    """
+    name = " ".join(words)
     if suites:
-        return _suite_overview() if name is None else _suite_help(name)
-    if name is None:
+        return _suite_help(name) if name else _suite_overview()
+    if not name:
         return "\n\n".join([*map(_summary, ALL), "All measures of ir-measures can be used as well, also as bases."])
     return _measure_help(name)
 
@@ -67,23 +74,44 @@ def _measure_help(name: str) -> str:
     """Return the parameters of a measure and its documentation."""
     measure = ir_measures.measures.registry.get(name)
     if measure is None:
-        raise UnknownMeasureError(name)
-    if hasattr(measure, "CITATION"):
-        listed = _summary(measure)
-    else:
-        listed = fill(f"{name}, a measure of ir-measures: {sentence(measure)}", width=80, subsequent_indent="    ")
+        return _measures_of_source(name)
+    listed = _summary(measure) if hasattr(measure, "CITATION") else _brief(measure)
     about = fill(details(measure), width=80, initial_indent="    ", subsequent_indent="    ")
     return f"{listed}\n\n{about}\n\n{inspect.getdoc(type(measure))}"
 
 
+def _measures_of_source(text: str) -> str:
+    """Return the measures of papers with these words, one paragraph each."""
+    found = find_by_source(text)
+    if not found:
+        raise UnknownMeasureError(text)
+    hint = f"'{NAME} measures {found[0].NAME}' shows the parameters of a measure."
+    return "\n\n".join([*(f"{_brief(measure)}{_as_in_paper(measure)}" for measure in found), hint])
+
+
+def _as_in_paper(measure: Any) -> str:
+    """Return the options of the paper, on further lines; nothing for measures of ir-measures."""
+    text = as_in_paper(measure)
+    return f"\n{fill(text, width=80, initial_indent='    ', subsequent_indent='    ', **_KEEP)}" if text else ""
+
+
+def _brief(measure: Any) -> str:
+    """Return the name of a measure, what it computes and its source."""
+    if not hasattr(measure, "CITATION"):
+        text = f"{measure.NAME}, a measure of ir-measures: {sentence(measure)}"
+        return fill(text, width=80, subsequent_indent="    ")
+    name = fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    ")
+    source = fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    ")
+    return f"{name}\n{source}"
+
+
 def _summary(measure: Any) -> str:
+    """Return the name of a measure, what it computes, its source and its parameters."""
     parameters = [
         fill(_parameter(name, param), width=80, initial_indent="    ", subsequent_indent="        ")
         for name, param in measure.SUPPORTED_PARAMS.items()
     ]
-    name = fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    ")
-    source = fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    ")
-    return "\n".join([name, source, *parameters])
+    return "\n".join([_brief(measure), *parameters])
 
 
 def _parameter(name: str, param: Param) -> str:

@@ -122,6 +122,8 @@ class _HelpfulCompat(_PreferenceCompat):
 
     References
     ----------
+    As in Clarke et al. 2021: ``HelpfulCompat(p=0.95)``, the default.
+
     Clarke, Vtyurina, Smucker: Assessing Top-k Preferences. ACM TOIS 39(3), 2021.
 
     Examples
@@ -158,6 +160,8 @@ class _HarmfulCompat(_PreferenceCompat):
 
     References
     ----------
+    As in Clarke et al. 2021: ``HarmfulCompat(p=0.95)``, the default.
+
     Clarke, Vtyurina, Smucker: Assessing Top-k Preferences. ACM TOIS 39(3), 2021.
 
     Examples
@@ -192,6 +196,8 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
 
     References
     ----------
+    As in Clarke et al. 2021: ``HelpfulMinusHarmful(p=0.95)``, the default.
+
     Clarke, Vtyurina, Smucker: Assessing Top-k Preferences. ACM TOIS 39(3), 2021.
 
     Examples

@@ -32,6 +32,8 @@ class _CG(LinearMeasure):
 
     References
     ----------
+    As in Järvelin and Kekäläinen 2002, §2: ``CG @ 10``, 16 of their example, which is shown below.
+
     Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
 
     Examples
@@ -47,6 +49,13 @@ class _CG(LinearMeasure):
     0    d1   3.0       1.0           3.0
     1    d3   0.0       1.0           0.0
     2    d2   NaN       0.0           0.0
+
+    The example of Järvelin and Kekäläinen, who print 16:
+
+    >>> labels = {f"d{rank}": gain for rank, gain in enumerate([3, 2, 3, 0, 0, 1, 2, 2, 3, 0])}
+    >>> ranking = {"q1": {docno: -float(docno[1:]) for docno in labels}}
+    >>> (CG @ 10).calc_aggregate({"q1": labels}, ranking)
+    16.0
     """
 
     PRETTY_NAME = "Cumulated gain"
@@ -79,6 +88,9 @@ class _DCG(_CG):
 
     References
     ----------
+    As in Järvelin and Kekäläinen 2002, §2: ``DCG(dcg='jarvelin') @ 10``, 9.61 of their example, which is shown
+    below; by default, the gain at rank i is divided by log2(i + 1).
+
     Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
 
     Examples
@@ -94,6 +106,13 @@ class _DCG(_CG):
     0    d1   3.0     1.000           3.0
     1    d3   0.0     0.631           0.0
     2    d2   2.0     0.500           1.0
+
+    The example of Järvelin and Kekäläinen, who print 9.61:
+
+    >>> labels = {f"d{rank}": gain for rank, gain in enumerate([3, 2, 3, 0, 0, 1, 2, 2, 3, 0])}
+    >>> ranking = {"q1": {docno: -float(docno[1:]) for docno in labels}}
+    >>> round((DCG(dcg="jarvelin") @ 10).calc_aggregate({"q1": labels}, ranking), 2)
+    9.61
     """
 
     PRETTY_NAME = "Discounted cumulated gain"
@@ -130,6 +149,8 @@ class _G(SingleAspectMeasure):
 
     References
     ----------
+    As in trec_eval: ``G``, where gains are the labels.
+
     Buckley: trec_eval, measure ``G``, 2008. https://github.com/usnistgov/trec_eval
 
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists. ICTIR 2017.

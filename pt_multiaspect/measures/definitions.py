@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -51,6 +52,12 @@ def details(measure: Any, of_criteria: bool = False) -> str:
         f"source: {cited}" if cited else "",
     ]
     return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+
+
+def as_in_paper(measure: Any) -> str:
+    """Return how the docstring of a measure says that its paper uses it, in plain text, '' if it does not."""
+    stated = re.search(r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE)
+    return "" if stated is None else " ".join(stated[0].replace("``", "").split())
 
 
 def _defined_measure(measure: Any) -> Any:

@@ -77,6 +77,8 @@ class _CRP(_Displacement):
 
     References
     ----------
+    As in Angelini et al. 2012, Eq. 4-5: ``CRP @ 10``, the value at rank 10 of their curve.
+
     Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation.
     CLEF 2012, and IIR 2013 (extended abstract), Eq. 1-5.
 
@@ -116,6 +118,8 @@ class _nCRP(_Displacement):
 
     References
     ----------
+    As in Angelini et al. 2012, Eq. 5, but for its norm, which they do not define: ``nCRP``.
+
     Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation.
     CLEF 2012, and IIR 2013 (extended abstract), Eq. 5.
 
@@ -177,6 +181,8 @@ class _CRPRecovery(_Displacement):
 
     References
     ----------
+    As in Angelini et al. 2012, §2, where the ratio is ρ: ``CRPRecovery``.
+
     Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation.
     CLEF 2012, and IIR 2013 (extended abstract), §2.
 

@@ -78,6 +78,8 @@ class _IRec(_OfIntents, TermMean):
 
     References
     ----------
+    As in Sakai and Song 2011: ``IRec @ 10``.
+
     Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011. Zhai,
     Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003 (as subtopic recall).
 
@@ -164,6 +166,8 @@ class _DnDCG(_OfIntents, JointMeasure):
 
     References
     ----------
+    As in Sakai and Song 2011: ``DnDCG @ 10``.
+
     Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011.
 
     Examples
@@ -229,6 +233,8 @@ class _DSharpnDCG(_OfIntents, MeasureMean):
 
     References
     ----------
+    As in Sakai and Song 2011: ``DSharpnDCG(gamma=0.5) @ 10``, with the default weight of I-rec.
+
     Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011.
 
     Examples

@@ -195,6 +195,8 @@ class _MeanOf(MeasureMean):
 
     References
     ----------
+    As in Sakai and Song 2011, whose D♯-nDCG it is: ``MeanOf({'IRec': 1, 'DnDCG': 1}) @ 10``.
+
     Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011 (whose D♯
     measures are means of two measures).
 

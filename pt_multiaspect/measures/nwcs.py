@@ -53,6 +53,9 @@ class _NWCS(DirectMeasure):
 
     References
     ----------
+    As in Lioma et al. 2017, Table 3: ``NWCS(ideal='separate')``, whose mean over the rankings of A66 is the printed
+    .9413; by default, the ideal is joint.
+
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 10-11.
 

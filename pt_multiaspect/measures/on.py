@@ -43,6 +43,10 @@ class _On(BasedMeasure):
     ir-measures, it is the fraction of the retrieved documents if there are fewer than k, and 0 for a query without
     retrieved documents. Labels of any grade count; codes declared as ``unjudged`` do not.
 
+    References
+    ----------
+    As in ir-measures: ``On(base='nDCG@10')``, whose value is that of ``nDCG@10``.
+
     Examples
     --------
     >>> from pt_multiaspect import On, Judgments

@@ -56,6 +56,8 @@ class _RBU(TermMeasure):
 
     References
     ----------
+    As in Amigó et al. 2018: ``RBU(p=0.99, effort=0.05)``, the default.
+
     Amigó, Spina, Carrillo-de-Albornoz: An Axiomatic Analysis of Diversity Evaluation Metrics: Introducing the
     Rank-Biased Utility Metric. SIGIR 2018.
 

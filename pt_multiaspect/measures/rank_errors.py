@@ -130,6 +130,9 @@ class _NLRE(_RankErrors):
 
     References
     ----------
+    As in Lioma et al. 2017, Table 3: ``NLRE(mu=0.5, nu=0.5)``, the default. The printed .8262 does not come out, as
+    its treatment of ties is unknown.
+
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 1-6.
 
@@ -170,6 +173,9 @@ class _NGRE(_RankErrors):
 
     References
     ----------
+    As in Lioma et al. 2017, Table 3: ``NGRE(mu=0.5, nu=0.5)``, the default. The printed .6919 does not come out, as
+    its treatment of ties is unknown.
+
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 7-9.
 

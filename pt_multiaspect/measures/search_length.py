@@ -34,6 +34,8 @@ class _ESL(SingleAspectMeasure):
 
     References
     ----------
+    As in Cooper 1968: ``ESL(wanted=1)``, the default, for users who want one document.
+
     Cooper: Expected Search Length. American Documentation 19(1), 1968.
 
     Examples

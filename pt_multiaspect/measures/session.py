@@ -56,6 +56,9 @@ class _MDCU(DirectMeasure):
 
     References
     ----------
+    As in Järvelin and Sormunen 2024: ``MDCU(themes=['cause', 'cure'], usability=['readable'], overlap=2)``, with
+    their base of overlap, the default.
+
     Järvelin, Sormunen: A Blueprint of IR Evaluation Integrating Task and User Characteristics.
     ACM TOIS 42(6), 2024.
 
@@ -186,6 +189,9 @@ class _nMDCU(_MDCU):
 
     References
     ----------
+    As in Järvelin and Sormunen 2024: ``nMDCU(themes=['cause', 'cure'], usability=['readable'], overlap=2)``, with
+    their base of overlap, the default.
+
     Järvelin, Sormunen: A Blueprint of IR Evaluation Integrating Task and User Characteristics.
     ACM TOIS 42(6), 2024.
 

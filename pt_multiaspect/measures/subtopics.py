@@ -96,6 +96,8 @@ class _Subtopics(BasedMeasure):
 
     References
     ----------
+    As in Clarke et al. 2008: ``Subtopics(base='alpha_nDCG(alpha=0.5)') @ 10``, with the default base.
+
     Clarke et al.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008. Chapelle et al.: Expected
     Reciprocal Rank for Graded Relevance. CIKM 2009. Clarke, Kolla, Vechtomova: An Effectiveness Measure for
     Ambiguous and Underspecified Queries. ICTIR 2009. Agrawal et al.: Diversifying Search Results. WSDM 2009.

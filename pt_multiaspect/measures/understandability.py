@@ -95,6 +95,9 @@ class _uRBP(_OfRBP):
 
     References
     ----------
+    As in Zuccon 2016, §6: ``uRBP(aspects={'relevance': 2, 'understandability': Aspect(3, threshold=2)})``, with
+    p = .8, the default. By default, all grades above the lowest are positive, also of understandability.
+
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
 
     Examples
@@ -143,6 +146,10 @@ class _uRBPgr(_OfRBP, _Product):
 
     References
     ----------
+    As in Zuccon 2016, §6, where all relevant documents count alike: ``uRBPgr(aspects={'relevance':
+    Aspect(2, probabilities=[0, 1, 1]), 'understandability': Aspect(3, probabilities=[0, 0.4, 0.8, 1])})``, with
+    p = .8, the default. By default, probabilities are linear in the grade.
+
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
 
     Examples
@@ -193,6 +200,8 @@ class _unDCG(_ExponentialProduct):
 
     References
     ----------
+    As in Zuccon 2016, §4, which names nDCG as an instance of its framework: ``unDCG(s=1)``, the default.
+
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
 
     Examples
@@ -247,6 +256,8 @@ class _uERR(_ExponentialProduct):
 
     References
     ----------
+    As in Zuccon 2016, §4, which names ERR as an instance of its framework: ``uERR(s=1)``, the default.
+
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
     Chapelle et al.: Expected Reciprocal Rank for Graded Relevance. CIKM 2009.
 

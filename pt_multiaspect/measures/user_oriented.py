@@ -68,6 +68,8 @@ class _CoverageRatio(_WithKnown):
 
     References
     ----------
+    As in Korfhage 1997: ``CoverageRatio``.
+
     Korfhage: Information Storage and Retrieval. Wiley, 1997.
 
     Examples
@@ -106,6 +108,8 @@ class _NoveltyRatio(_WithKnown):
 
     References
     ----------
+    As in Korfhage 1997: ``NoveltyRatio``.
+
     Korfhage: Information Storage and Retrieval. Wiley, 1997.
 
     Examples
@@ -153,6 +157,10 @@ class _RelativeRecall(_Korfhage, LinearMeasure):
     cutoff : int, optional
         ``RelativeRecall(expected=n) @ k`` evaluates only the first k retrieved documents.
 
+    References
+    ----------
+    As in Korfhage 1997: ``RelativeRecall(expected=5)``, for users who want five documents.
+
     Examples
     --------
     >>> from pt_multiaspect import RelativeRecall
@@ -194,6 +202,10 @@ class _RecallEffort(_Korfhage):
     cutoff : int, optional
         ``RecallEffort(expected=n) @ k`` examines at most k documents.
 
+    References
+    ----------
+    As in Korfhage 1997: ``RecallEffort(expected=5)``, for users who want five documents.
+
     Examples
     --------
     >>> from pt_multiaspect import RecallEffort
@@ -233,6 +245,10 @@ class _Satisfaction(_Korfhage):
     cutoff : int, optional
         ``Satisfaction @ k`` evaluates only the first k retrieved documents.
 
+    References
+    ----------
+    As in Korfhage 1997: ``Satisfaction``.
+
     Examples
     --------
     >>> from pt_multiaspect import Satisfaction
@@ -268,6 +284,10 @@ class _Frustration(_Satisfaction):
     ----------
     rel, cutoff : as in Satisfaction
         See `Satisfaction`.
+
+    References
+    ----------
+    As in Korfhage 1997: ``Frustration``.
 
     Examples
     --------

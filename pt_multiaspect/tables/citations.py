@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
@@ -16,6 +17,7 @@ from ..collection.frames import to_pandas
 from ..errors import MultiAspectError, refuse_unknown, shown, warn_once
 from ..evaluation.long_frames import measures_by_label
 from ..integration.parsing import Measures, parse_all
+from ..measures import ALL
 
 #: The software that computes the measures.
 _SOFTWARE = "ptmultiaspect"
@@ -124,6 +126,42 @@ def _entry(source: str) -> str:
     known = references()
     refuse_unknown([source], known, "BibTeX entries or keys", "SOURCES")
     return known[source]
+
+
+def find_by_source(text: str) -> list[ir_measures.Measure]:
+    """Return the measures of this package and of ir-measures whose source has all words of a text.
+
+    Parameters
+    ----------
+    text : str
+        Authors, words of the title, a year or a DOI, in any case and without accents. The source is what `cite`
+        returns, and how this package cites it.
+
+    Returns
+    -------
+    list of Measure
+        Measures of this package first.
+    """
+    words = _plain(re.sub(r"(https?://)?(dx\.)?doi\.org/", "", text)).split()
+    if not words:
+        return []
+    own = [(measure, (*measure.SOURCES, measure.CITATION)) for measure in ALL]
+    others = [(registry[name], (key,)) for name, key in SOURCES_OF_IR_MEASURES.items()]
+    return [measure for measure, sources in (*own, *others) if _have_words(sources, words)]
+
+
+def _have_words(sources: Iterable[str], words: Iterable[str]) -> bool:
+    """Return whether each word begins one of the words of the sources: keys of BibTeX entries, or texts."""
+    known = references()
+    text = _plain(" ".join(known.get(source, source) for source in sources))
+    return all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in words)
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case, without accents and the commands and braces of TeX."""
+    without_tex = re.sub(r"\\[a-z]+ |[{}\\\"'`^~,:$]", "", text)
+    decomposed = unicodedata.normalize("NFD", without_tex)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).lower()
 
 
 @cache
