@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from frame_world import array_frame
 from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
@@ -209,3 +210,82 @@ def test_describe_finds_nested_topics_of_answers() -> None:
     judged = pd.DataFrame(rows, columns=["run_id", "qid", "faithful"])
     findings = ma.describe(judged).findings
     assert findings["finding"].str.startswith("28 topics look like 7 groups (T01:01, T01:02, …)").sum() == 1
+
+
+# -- tests and intervals ------------------------------------------------------------------
+
+
+def value_frame(qids: list[str]) -> pd.DataFrame:
+    """Values of three runs."""
+    values = np.random.default_rng(0).random((3, len(qids), 1)).round(2)
+    frame = array_frame(values, ["AP"])
+    names = dict(zip(sorted(frame["qid"].unique()), qids, strict=True))
+    return frame.assign(qid=frame["qid"].map(names))
+
+
+TURNS = join(number(106, 125), number(1, 9))
+
+DOORS = {
+    "compare_with_baseline": lambda frame, **given: ma.analysis.compare_with_baseline(
+        frame, "run 0", **given
+    ).to_string(),
+    "aggregate": lambda frame, **given: ma.aggregate(frame, ci=0.95, **given).to_string(),
+    "discriminative_power": lambda frame, **given: ma.analysis.discriminative_power(
+        frame, n_resamples=200, **given
+    ),
+    "detectable_difference": lambda frame, **given: ma.analysis.detectable_difference(frame, **given),
+}
+
+SAYS = (
+    r"152 topics look like 19 groups (106_1, 106_2, …) and are treated as independent: "
+    r"""pass cluster=r"(\d+)_.*", or cluster='qid' if they are"""
+)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_one_warning_where_topics_look_nested(door: str) -> None:
+    frame = value_frame(TURNS)
+    with pytest.warns(ma.MultiAspectWarning) as caught:
+        expected = DOORS[door](frame)
+    assert [str(warning.message) for warning in caught] == [SAYS]
+    independent = DOORS[door](frame, cluster="qid")
+    assert str(independent) == str(expected)
+    clustered = DOORS[door](frame, cluster=r"(\d+)_.*")
+    assert str(clustered) != str(expected)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_warning_where_topics_look_independent(door: str) -> None:
+    DOORS[door](value_frame(number(301, 453)))
+
+
+def test_no_warning_without_tests_and_intervals() -> None:
+    ma.aggregate(value_frame(TURNS))
+
+
+def test_no_warning_where_groups_are_tested_separately() -> None:
+    frame = value_frame(join(["scifact", "nfcorpus", "fiqa"], number(1, 9), "/"))
+    frame["collection"] = frame["qid"].str.partition("/")[0]
+    ma.analysis.compare_with_baseline(frame, "run 0", by="collection")
+    with pytest.warns(ma.MultiAspectWarning, match="24 topics look like 3 groups"):
+        ma.analysis.compare_with_baseline(frame, "run 0")
+
+
+def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    qids = join(number(106, 116), number(1, 5))
+    path = tmp_path / "qrels.txt"
+    path.write_text("".join(f"{qid} 0 d{index} {index % 2}\n" for qid in qids for index in range(6)))
+    for name in ("a", "b"):
+        lines = [
+            f"{qid} Q0 d{index} 0 {(index * 7 + len(name + qid) * ord(name) + at) % 11} {name}\n"
+            for at, qid in enumerate(qids)
+            for index in range(6)
+        ]
+        (tmp_path / name).write_text("".join(lines))
+    command = ["evaluate", "--qrels", str(path), "-m", "AP", "--ci", "--baseline", "a"]
+    runs = [str(tmp_path / "a"), str(tmp_path / "b")]
+    assert main([*command, *runs]) == 0
+    err = capsys.readouterr().err
+    assert err.count("look like") == 1
+    assert "40 topics look like 10 groups (106_1, 106_2, …) and are treated as independent" in err
+    assert r"--cluster '(\d+)_.*', or --cluster qid if they are" in err

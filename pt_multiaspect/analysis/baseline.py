@@ -98,7 +98,7 @@ def compare_with_baseline(
     -----
     MultiAspectWarning
         If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
-        significant.
+        significant; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -190,7 +190,7 @@ def compare_with_levels(
     check_correction(test, None if test == "tukey" and correction == "holm" else correction)
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
-    clusters = read_clusters(cluster, perquery)
+    clusters = read_clusters(cluster, perquery, groups)
     options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
     parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own

@@ -180,7 +180,8 @@ def detectable_difference(
     Warns
     -----
     MultiAspectWarning
-        If clusters leave fewer than 5 degrees of freedom.
+        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those of
+        groups (``106_1``, ``106_2``).
 
     See Also
     --------
@@ -433,7 +434,7 @@ def discriminative_power(
     -----
     MultiAspectWarning
         If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
-        significant.
+        significant; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----

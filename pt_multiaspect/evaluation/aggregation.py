@@ -123,7 +123,8 @@ def aggregate(
     MultiAspectWarning
         If a recorded measure can no longer be parsed, or a label without a record names no measure and values leave
         [0, 1], so that its values are averaged; if runs have different topics; if values are NaN, as PyTerrier's
-        for topics without judgments: these are left out. If clusters leave fewer than 5 degrees of freedom.
+        for topics without judgments: these are left out. If clusters leave fewer than 5 degrees of freedom; if none
+        are given for intervals, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -205,7 +206,9 @@ def aggregate(
     choice("mean", *_MEANS)(mean)
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
-    clusters = read_clusters(cluster, perquery)
+    clusters = None
+    if confidence is not None or cluster is not None:
+        clusters = read_clusters(cluster, perquery, groups)
     perquery = drop_missing(perquery, "aggregate")
     known = measures_by_label(perquery, measures)
     unit_scores = {label for label in known if is_unit_score(perquery, label)}

@@ -13,6 +13,7 @@ import pandas as pd
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, number_of, parameter, shown, tally, warn_once
 from ..kernels.mean_errors import Clusters
+from .nested_topics import warn_of_nested_topics
 from .topic_groups import given_pairs, one_group_per_topic
 
 #: What `cluster=` accepts.
@@ -22,7 +23,9 @@ ClusterSpec: TypeAlias = "str | PathLike[str] | Mapping[str, object] | pd.Series
 _FEW = 5
 
 
-def read_clusters(cluster: ClusterSpec, topics: pd.DataFrame) -> dict[str, str] | None:
+def read_clusters(
+    cluster: ClusterSpec, topics: pd.DataFrame, by: Mapping[str, str] | None = None
+) -> dict[str, str] | None:
     r"""Return the cluster of each topic by query id, None if none are given.
 
     Parameters
@@ -32,13 +35,21 @@ def read_clusters(cluster: ClusterSpec, topics: pd.DataFrame) -> dict[str, str] 
         file, or a regular expression with one group that matches each query id, such as ``r"(\d+)_.*"``.
     topics : DataFrame
         A long frame, or another frame with a column ``qid``.
+    by : mapping of str to str, optional
+        The groups of topics that are tested separately, by query id.
 
     Raises
     ------
     MultiAspectError
         If `cluster` is none of these, or a topic has no cluster or several.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If no clusters are given, but the query ids look nested.
     """
     if cluster is None:
+        warn_of_nested_topics(topics["qid"], by)
         return None
     if isinstance(cluster, str) and cluster == "qid":
         return {qid: qid for qid in map(str, topics["qid"])}
