@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -381,3 +382,59 @@ def test_measurements_are_named_when_they_become_criteria(name: str) -> None:
         ma.answers.from_criteria(frame)
     with no_warnings():
         ma.answers.from_criteria(frame, aspects=["faithful"])
+
+
+@pytest.mark.parametrize("as_file", [True, False], ids=["file", "frame"])
+def test_an_empty_column_is_named(as_file: bool) -> None:
+    """Kind: a criterion that vanishes."""
+    frame = pd.DataFrame({"name": ["a", "b"], "qid": ["1", "1"], "ok": [1, 0], "faithful": ["", ""]})
+    source = StringIO(frame.to_csv(index=False)) if as_file else frame
+    with pytest.warns(MultiAspectWarning, match="the column faithful is empty, so it is no criterion"):
+        values = ma.answers.from_criteria(source)
+    assert values["measure"].unique().tolist() == ["ok"]
+
+
+@pytest.mark.parametrize("name", ["notes", "comment", "error", "explanation", "reference"])
+def test_empty_columns_of_texts_are_no_news(name: str) -> None:
+    values = ma.answers.from_criteria(StringIO(f"name,qid,ok,{name}\na,1,1,\nb,1,0,\n"))
+    assert values["value"].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("words", [("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
+def test_truth_values_of_a_table_are_those_of_json(words: tuple[str, str]) -> None:
+    yes, no = words
+    table = StringIO(f"name,qid,ok\na,1,{yes}\nb,1,{no}\nc,1,{yes}\n")
+    assert ma.answers.from_criteria(table)["value"].tolist() == [1.0, 0.0, 1.0]
+    table.seek(0)
+    assert ma.answers.from_criteria(table, aspects={"ok": [1, 2]})["value"].tolist() == [1.0, 0.0, 1.0]
+    table.seek(0)
+    with pytest.raises(MultiAspectError, match="expected truth values on scales of two grades only"):
+        ma.answers.from_criteria(table, aspects={"ok": 5})
+
+
+def test_truth_values_beside_failures() -> None:
+    table = "name,qid,ok\na,1,true\nb,1,N/A\nc,1,false\n"
+    with pytest.raises(MultiAspectError, match=r"got 'N/A'.*'unjudged': \['N/A'\]"):
+        ma.answers.from_criteria(StringIO(table))
+    with pytest.warns(MultiAspectWarning, match="1 of 3 labels is missing"):
+        values = ma.answers.from_criteria(StringIO(table), aspects={"ok": {"grades": 1, "unjudged": ["N/A"]}})
+    assert values["value"].tolist() == [1.0, 0.0]
+
+
+def test_answers_that_are_true_or_false_are_no_labels() -> None:
+    values = ma.answers.from_criteria(StringIO("name,qid,ok,answer\na,1,1,true\nb,1,0,false\n"))
+    assert values["measure"].unique().tolist() == ["ok"]
+
+
+def test_truth_values_beside_sentences_are_left_out_with_a_word() -> None:
+    with pytest.warns(MultiAspectWarning, match="the column verdict is left out. If the texts are labels"):
+        ma.answers.from_criteria(StringIO("name,qid,ok,verdict\na,1,1,true\nb,1,0,it depends\n"))
+
+
+def test_a_rare_0_may_be_a_code_or_a_grade() -> None:
+    labels = [0, *[1, 2, 3, 4, 5] * 5]
+    frame = pd.DataFrame({"name": "a", "qid": map(str, range(26)), "faithful": labels})
+    (finding,) = (row for row in ma.describe(frame).findings.to_dict("records") if row["severity"] == "error")
+    assert "0 is outside of the other labels, 1 to 5, and may be a code of failures" in finding["finding"]
+    assert "if 0 is the lowest grade, declare the grades 0 to 5 instead" in finding["finding"]
+    assert "Aspect([1, 2, 3, 4, 5], unjudged=[0])" in finding["remedy"]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
-from ..collection.columns import NO_NAME, QUERY_COLUMNS, check_distinct_columns, read_labels
+from ..collection.columns import NO_NAME, QUERY_COLUMNS, check_distinct_columns, read_labels, read_truth_values
 from ..collection.frames import to_pandas
 from ..collection.judged_answers import IF_EVALUATED, OTHER_QUERIES, QUESTION, with_usual_names
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
@@ -90,12 +90,10 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
             f"separated by tabs or commas, got the line {shown(frame.columns[0])}. {IF_EVALUATED}"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
-    if "met" in frame.columns:
-        frame["met"] = frame["met"].replace(
-            dict.fromkeys(["True", "true", "TRUE"], "1") | dict.fromkeys(["False", "false", "FALSE"], "0")
-        )
     frame = frame.mask(frame == "")
-    return frame if separator == "," else frame.apply(_with_points)
+    if separator != ",":
+        frame = frame.apply(_with_points)
+    return frame.apply(read_truth_values)
 
 
 def _product_rows(text: Text) -> list[dict[str, Any]]:

@@ -411,8 +411,35 @@ _FAILURE = re.compile(
     re.IGNORECASE,
 ).fullmatch
 
+#: Texts for truth values.
+_TRUTH_VALUES = {"true": True, "false": False}
+
 #: The maximum length of a text in place of a label.
 _LONGEST_WORD = 40
+
+
+def lacks_labels(column: pd.Series[Any]) -> bool:
+    """Return whether all cells of a column of texts are empty, although its name may be that of labels."""
+    if pd.api.types.is_numeric_dtype(column.dtype) or _is_name_of_texts(str(column.name)):
+        return False
+    return not without_missing(column).notna().any()
+
+
+def read_truth_values(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the texts true and false of a column as truth values if all others are words for failures."""
+    if _is_name_of_texts(str(column.name)):
+        return column
+    truth = column.map(lambda text: _TRUTH_VALUES.get(str(text).strip().lower()), na_action="ignore")
+    is_truth = truth.notna()
+    others = column[~is_truth & column.notna()].unique()
+    if not is_truth.any() or not all(_FAILURE(text.strip()) for text in map(str, others)):
+        return column
+    return truth.where(is_truth, column)
+
+
+def _is_name_of_texts(name: str) -> bool:
+    """Return whether a column contains texts that are no labels, by its name."""
+    return any(pattern(name) is not None for pattern in (_TEXTS, _UNLIKELY, _FAILURE))
 
 
 def is_far_above(distinct: Floats) -> bool:

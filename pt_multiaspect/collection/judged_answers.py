@@ -34,6 +34,7 @@ from .columns import (
     check_distinct_columns,
     id_column,
     is_numeric,
+    lacks_labels,
     text_remedy,
     texts_among_numbers,
     texts_like_labels,
@@ -250,7 +251,9 @@ def _read_wide(
     for name, column in named if spec is None else ():
         if name in columns:
             continue
-        if texts := texts_among_numbers(column):
+        if lacks_labels(column):
+            warn_once(f"{what}: the column {column.name} is empty, so it is no criterion")
+        elif texts := texts_among_numbers(column):
             warn_once(
                 f"{what}: the column {column.name} is left out, as it contains texts beside numbers "
                 f"({choices(map(shown, texts))}). If it is a criterion and the texts mean that there is no label, "

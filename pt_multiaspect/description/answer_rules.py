@@ -124,6 +124,8 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
             others = labels[~np.isin(labels, number_codes(coded))]
             rest = f"{spell(float(others.min()))} to {spell(float(others.max()))}"
             text = f"{codes} is outside of the other labels, {rest}, and may be a code of failures"
+            if 0 in number_codes(coded):
+                text += f"; if 0 is the lowest grade, declare the grades 0 to {spell(float(others.max()))} instead"
             yield Finding("error", view.name, text, changes={view.name: coded}, numbers=_counts(labels, coded))
             continue
         text = "the labels are not in [0, 1]"
