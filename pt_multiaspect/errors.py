@@ -199,7 +199,6 @@ def warn(message: str) -> None:
         frame.f_code.co_filename,
         frame.f_lineno,
         module=str(frame.f_globals.get("__name__", "")),
-        module_globals=frame.f_globals,
     )
 
 

@@ -145,6 +145,14 @@ def test_a_cell_that_is_run_again_shows_zeros_with_their_warning(tmp_path: Path)
     assert done.stderr.count("none of the 12 documents retrieved") == 3
 
 
+@pytest.mark.parametrize("arguments", [["-c", CELL], ["-"]])
+def test_programs_without_a_file_are_warned(tmp_path: Path, arguments: list[str]) -> None:
+    """Their globals name a loader that has no source, on which Python itself stopped."""
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, input=CELL, capture_output=True, text=True, check=True)
+    assert done.stderr.count("none of the 12 documents retrieved") == 1
+
+
 def test_filters_of_users_hold() -> None:
     call, _ = DOORS["upper_bound"]
     with warnings.catch_warnings():
