@@ -337,14 +337,14 @@ class _TOMA(JointMeasure, BasedMeasure):
         grades = [_grades(values[name], name, scale) for name, scale in zip(order.names, order.scales, strict=True)]
         return order.closeness(np.stack(grades, axis=1))
 
-    def aspects_without_gate(self, judgments: Judgments) -> list[str]:
+    def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
         """Return the aspects by which documents with the lowest grade of relevance are above the lowest class.
 
         With Chebyshev distance on equal axes there are none, so that it needs no gate.
         """
-        return judgments.compute_once(("without gate", self), lambda: self._aspects_without_gate(judgments))
+        return judgments.compute_once(("without gate", self), lambda: self._find_ungated_aspects(judgments))
 
-    def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
+    def _find_ungated_aspects(self, judgments: Judgments) -> list[str]:
         views = self.views(judgments)
         names = [view.name for view in views]
         if _PRECONDITION not in names:
@@ -423,7 +423,7 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
     if any(measure["gate"] is not None for measure in by_distance):
         return
     for measure in by_distance:
-        others = measure.aspects_without_gate(judgments)
+        others = measure._aspects_without_gate(judgments)
         if others:
             further = ", …" if measure.params.keys() - {"cutoff", "aspects"} else ""
             cutoff = f"@{measure.params['cutoff']}" if "cutoff" in measure.params else ""
