@@ -347,9 +347,9 @@ def _benjamini_hochberg(levels: Floats) -> Floats:
     """Apply Benjamini and Hochberg's correction: multiply the k-th lowest of n levels by n / k, in their order."""
     n_tests = len(levels)
     descending = np.argsort(-levels, kind="stable")
-    rank = np.arange(n_tests, 0, -1)
+    share = np.arange(n_tests, 0, -1) / n_tests
     corrected = np.empty(n_tests)
-    corrected[descending] = np.minimum.accumulate(levels[descending] * n_tests / rank)
+    corrected[descending] = np.minimum.accumulate(levels[descending] / share)
     return corrected.clip(max=1)
 
 
