@@ -16,6 +16,7 @@ from shared_data import golden, shared_path
 import pt_multiaspect as ma
 from pt_multiaspect.cli import main
 from pt_multiaspect.errors import messages_for_shell
+from pt_multiaspect.evaluation import interval_columns
 from pt_multiaspect.evaluation.nested_topics import cluster_argument, nested_levels, nested_topics
 
 
@@ -289,3 +290,28 @@ def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert err.count("look like") == 1
     assert "40 topics look like 10 groups (106_1, 106_2, …) and are treated as independent" in err
     assert r"--cluster '(\d+)_.*', or --cluster qid if they are" in err
+
+
+def test_intervals_of_plots_take_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    frame = value_frame(TURNS)
+    pattern = r"(\d+)_.*"
+    for baseline in (None, "run 0"):
+        with pytest.warns(ma.MultiAspectWarning, match="152 topics look like 19 groups"):
+            ma.plots.values(frame, baseline=baseline)
+    ax = ma.plots.values(frame, cluster=pattern)
+    (bars,) = ax.collections
+    expected = ma.aggregate(frame, ci=0.95, cluster=pattern).sort_values("AP", ascending=False)
+    ends = np.array([segment[:, 0] for segment in bars.get_segments()])
+    assert ends == pytest.approx(expected[list(interval_columns("AP", 0.95))].to_numpy())
+    path, figure = tmp_path / "values.csv", str(tmp_path / "figure.svg")
+    frame.to_csv(path, index=False)
+    for kind in ("values", "asl_curves"):
+        command = ["plot", kind, str(path), "-o", figure]
+        assert main(command) == 0
+        assert capsys.readouterr().err.count(r"--cluster '(\d+)_.*', or --cluster qid if they are") == 1
+        for cluster in (pattern, "qid"):
+            assert main([*command, "--cluster", cluster]) == 0
+            assert "look like" not in capsys.readouterr().err
+    assert main(["plot", "correlation_heatmap", str(path), "-o", figure, "--cluster", pattern]) == 2
+    assert "--cluster: correlation_heatmap takes none; omit it" in capsys.readouterr().err

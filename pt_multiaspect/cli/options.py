@@ -397,6 +397,12 @@ BY = option(
     type=click.Path(dir_okay=False, path_type=Path),  # a text may be the name of a column
     help="Groups of topics: the query id, a blank or tab, and the name of the group per line.",
 )
+CLUSTER = option(
+    "--cluster",
+    metavar="FILE|PATTERN",
+    help="Topics that were drawn together, such as turns of a conversation: a file as for --by, or a regular "
+    r"expression of the whole query id with one group, as in '(\d+)_.*'; qid if topics are independent.",
+)
 #: The file of commands that return a table.
 OUTPUT = output(SUFFIXES, f"Write to a file, in the format of its suffix: {choices(SUFFIXES)}.")
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path())

@@ -17,7 +17,7 @@ from ..errors import choices
 from ..plots.style import FORMATS, figure_bytes
 from .inputs import pick_baseline, pick_measures, read_value_file
 from .messages import tell_written
-from .options import measure_option, option, output
+from .options import CLUSTER, measure_option, option, output
 from .verb import Inputs, verb
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
 
 #: Those that take a baseline.
 _COMPARING = ("values", "systems", "weightings")
+
+#: Those whose intervals or tests take clusters of topics.
+_CLUSTERED = ("values", "asl_curves")
 
 
 @verb(
@@ -47,13 +50,14 @@ _COMPARING = ("values", "systems", "weightings")
         "of a label are better, ALIAS=MEASURE which measure it refers to. Default: all measures."
     ),
     option("--baseline", metavar="RUN", help="The run to compare with (values, weightings) or to mark (systems)."),
+    CLUSTER,
     output(
         {f".{format}": format for format in FORMATS},
         "The file to write: .pdf, .svg or .png. An existing file is replaced.",
         required=True,
     ),
 )
-def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | None) -> None:
+def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | None, cluster: str | None) -> None:
     """Draw a figure of values per query.
 
     VALUES is a table that 'evaluate -q' has written, or lines of other tools with their format, as in tot=FILE.
@@ -65,16 +69,22 @@ def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | Non
     """
     if baseline is not None and kind not in _COMPARING:
         raise click.UsageError(f"--baseline: {kind} has none; omit it")
+    if cluster is not None and kind not in _CLUSTERED:
+        raise click.UsageError(f"--cluster: {kind} takes none; omit it")
     values = read_value_file(inputs.values["values_file"])
     measures = pick_measures([*inputs.requested.texts, *labels], values)
     baseline = pick_baseline(baseline, values["name"].unique().tolist())
-    content = figure_bytes(lambda: _draw(kind, values, measures, baseline), inputs.format)
+    content = figure_bytes(lambda: _draw(kind, values, measures, baseline, cluster), inputs.format)
     write_file(inputs.values["output"], content)
     tell_written(inputs.values["output"])
 
 
 def _draw(
-    kind: str, values: pd.DataFrame, measures: Sequence[str] | Mapping[str, Any] | None, baseline: str | None
+    kind: str,
+    values: pd.DataFrame,
+    measures: Sequence[str] | Mapping[str, Any] | None,
+    baseline: str | None,
+    cluster: str | None,
 ) -> Axes:
     """Return the axes of a new figure."""
     topics = values["qid"].unique()
@@ -91,7 +101,7 @@ def _draw(
     if kind == "correlation_heatmap":
         return plots.correlation_heatmap(correlation(values, measures=measures), title="Kendall’s τ-b")
     if kind == "asl_curves":
-        return plots.asl_curves(discriminative_power(select_measures(values, measures)[0]))
+        return plots.asl_curves(discriminative_power(select_measures(values, measures)[0], cluster=cluster))
     if kind == "weightings":
         return plots.weightings(compute_weightings(values, measures=measures, baseline=baseline))
-    return plots.values(values, measures, baseline=baseline)
+    return plots.values(values, measures, baseline=baseline, cluster=cluster)

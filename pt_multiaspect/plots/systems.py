@@ -20,6 +20,7 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, number_of
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import find_labels
+from ..evaluation.topic_clusters import ClusterSpec
 from ..kernels.pareto import is_on_front
 from . import style
 from .labels import add_legend_above, annotate
@@ -42,6 +43,7 @@ def values(
     *,
     baseline: str | None = None,
     ci: float | None = 0.95,
+    cluster: ClusterSpec = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Plot the mean of every run with its interval, with one panel per measure.
@@ -62,6 +64,8 @@ def values(
     ci : float in (0, 1) or None, default 0.95
         The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`; with a baseline, that
         of all differences on a measure together. None draws none.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `pt_multiaspect.aggregate`.
     ax : Axes, optional
         Axes to draw on, which the panels share. By default, a new figure: 3.3 inches wide, as a column of a paper,
         for one or two measures, and wider for more.
@@ -84,6 +88,7 @@ def values(
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
+        As `pt_multiaspect.aggregate` does of clusters.
 
     Notes
     -----
@@ -107,7 +112,7 @@ def values(
     labels = [str(label) for label in labels]
     marked = [] if baseline is None else read_baselines(baseline, names)
     signs = directions(perquery, array, labels, by_label, "plots.values")
-    table = aggregate(perquery, ci=ci).set_index("name")
+    table = aggregate(perquery, ci=ci, cluster=cluster).set_index("name")
     order = (-signs[0] * table[labels[0]]).sort_values(kind="stable").index
     table = table.loc[order]
     n_panels = len(labels)
@@ -115,7 +120,7 @@ def values(
     ax = style.axes_or_new(ax, width, 0.75 + _ROW * max(len(table), 4), grid="x")
     panels = style.add_axes_beside(ax, n_panels)
     is_marked = np.asarray(table.index.isin(marked))
-    ends = _interval_ends(perquery, table, labels, marked, ci)
+    ends = _interval_ends(perquery, table, labels, marked, ci, cluster)
     for panel, label, sign in zip(panels, labels, signs, strict=True):
         _draw_means(panel, table[label].to_numpy(np.float64), ends[label], is_marked)
         direction = "" if sign > 0 else "\n(lower is better)"
@@ -139,7 +144,12 @@ def values(
 
 
 def _interval_ends(
-    perquery: pd.DataFrame, table: pd.DataFrame, labels: Sequence[str], baseline: Sequence[str], ci: float | None
+    perquery: pd.DataFrame,
+    table: pd.DataFrame,
+    labels: Sequence[str],
+    baseline: Sequence[str],
+    ci: float | None,
+    cluster: ClusterSpec,
 ) -> dict[str, Floats]:
     """Return the ends of the intervals, runs × 2, by measure; NaN where there is none.
 
@@ -149,7 +159,7 @@ def _interval_ends(
         return {label: np.full((len(table), 2), np.nan) for label in labels}
     if not baseline or len(table) == 1:
         return {label: table[list(interval_columns(label, ci))].to_numpy(np.float64) for label in labels}
-    tests = compare_with_baseline(perquery, baseline, alpha=1 - ci)
+    tests = compare_with_baseline(perquery, baseline, alpha=1 - ci, cluster=cluster)
     ends = {}
     for label in labels:
         differences = tests[tests["measure"] == label].set_index("name")[["low", "high"]]
