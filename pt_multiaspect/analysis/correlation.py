@@ -100,7 +100,7 @@ def correlation(
     See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP, Gao and Oard (2015) for τ_GAP and
     Webber et al. (2010) for rank-biased overlap. The best systems by one measure are alike, so that correlations
     with `top` are lower than those of all systems, and vary more. Bootstrap percentile intervals of correlations
-    are biased downwards, as resampling topics adds noise to the rankings. An interval may not contain the estimate.
+    are biased downwards, as resampling topics adds noise to the rankings; they are extended to the estimate.
 
     The script published by the authors of TOMA (Maistro et al. 2021) correlates two lists of run *names by
     position* rather than the scores or ranks of each run. For nearly identical orders of 60 runs, this gives about
@@ -168,7 +168,7 @@ def correlation(
     replicates = np.stack(
         [statistic(np.bincount(topics, minlength=len(qids)).astype(np.float64)) for topics in drawn]
     )
-    low, high = percentile_interval(replicates, level)
+    low, high = percentile_interval(replicates, level, whole)
     intervals = [
         (labels[row], labels[column], whole[row, column], low[row, column], high[row, column])
         for row, column in permutations(range(len(labels)), 2)

@@ -173,7 +173,7 @@ class Agreement:
         rng, codes = np.random.default_rng(seed), pd.factorize(topic)[0]
         draws = (np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics) for _ in range(_RESAMPLES))
         alphas = [_alpha(np.repeat(self.counts, times[codes], axis=0), self.grades, self.level) for times in draws]
-        low, high = percentile_interval(np.array(alphas), ci)
+        low, high = percentile_interval(np.array(alphas), ci, self.alpha)
         return float(low), float(high)
 
 

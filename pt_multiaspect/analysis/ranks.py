@@ -13,6 +13,7 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, proportion, random_seed
 from ..evaluation.long_frames import read_long_frame
+from ..kernels.intervals import percentile_interval
 from ..views import Block, Cell, Cells, Column, Sentence, Table, View
 from ._frames import read_oriented
 from ._pairs import Pairs
@@ -214,9 +215,9 @@ def _consensus(values: Floats, means: Floats, ci: float, n_resamples: int, seed:
     for part in slices(n_resamples, n_runs * n_runs * n_measures):
         sampled_means = np.einsum("stm,tr->rsm", values, drawn[:, part], optimize=True)
         samples[:, part] = _scores(signs_of_means(sampled_means, values))
-    ends = np.quantile(samples, [(1 - ci) / 2, (1 + ci) / 2], axis=1)
     scores = _scores(signs_of_means(means[None], values))[:, 0]
-    columns = {"": scores, "_low": ends[0], "_high": ends[1]}
+    low, high = percentile_interval(samples.swapaxes(0, 1), ci, scores)
+    columns = {"": scores, "_low": low, "_high": high}
     return {
         f"{name}{suffix}": columns[suffix][row]
         for row, name in enumerate(("borda", "copeland"))

@@ -14,6 +14,7 @@ from .._typing import Bools, Floats
 from .._validation import count, random_seed
 from ..errors import MultiAspectError
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..kernels.intervals import percentile_interval
 from ..kernels.rounding import remove_rounding_errors
 from ..kernels.weightings import differences_at_corners, nearest_reversal, reversing_weight
 from ..measures import AspectMean
@@ -310,7 +311,7 @@ def compare_weightings(
     largest = largest_of_pairs(weighted.basis, pairs.first, pairs.second).max(axis=1)
     declared = mean_differences(weighted.declared, pairs)[:, 0]
     fraction = weighted.positive_fraction(differences, largest)
-    low, high = _intervals(weighted, pairs, n_resamples, seed)
+    low, high = _intervals(weighted, pairs, fraction, n_resamples, seed)
     unknown = np.full((len(pairs), len(weighted.aspects)), np.nan)
     if weighted.sampled is None:
         covariances = _covariances(weighted.basis, pairs)
@@ -358,7 +359,9 @@ def compare_weightings(
     )
 
 
-def _intervals(weighted: WeightedValues, pairs: Pairs, n_resamples: int, seed: int) -> tuple[Floats, Floats]:
+def _intervals(
+    weighted: WeightedValues, pairs: Pairs, fraction: Floats, n_resamples: int, seed: int
+) -> tuple[Floats, Floats]:
     """Return the ends of the percentile intervals of the fractions by pair."""
     basis = weighted.basis
     n_topics = basis.shape[1]
@@ -370,7 +373,7 @@ def _intervals(weighted: WeightedValues, pairs: Pairs, n_resamples: int, seed: i
         largest = largest_of_pairs(basis, first, second)
         differences = remove_rounding_errors(means[first] - means[second], largest[:, None])
         fractions = weighted.positive_fraction(differences, largest.max(axis=1)[:, None])
-        ends[:, part] = np.quantile(fractions, [(1 - CI) / 2, (1 + CI) / 2], axis=1)
+        ends[:, part] = percentile_interval(fractions.T, CI, fraction[part])
     return ends[0], ends[1]
 
 

@@ -33,17 +33,36 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     sizes = [min(size, _SAMPLES - start) for start in range(0, _SAMPLES, size)]
     draws = (rng.integers(len(values), size=(n_samples, len(values))) for n_samples in sizes)
     means = np.concatenate([ordered[draw].mean(axis=1) for draw in draws])
+    low, high = percentile_interval(means, confidence, values.mean())
     # Means of equal values may differ from them by rounding.
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2]).clip(ordered[0], ordered[-1])
+    low, high = np.clip([low, high], ordered[0], ordered[-1])
     return float(low), float(high)
 
 
-def percentile_interval(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the ends of percentile intervals over the first axis, without NaN; NaN if all samples are."""
+def percentile_interval(samples: Floats, confidence: float, estimate: Floats | float) -> tuple[Floats, Floats]:
+    """Return the ends of percentile intervals of a statistic.
+
+    Resampling adds noise, so that most samples of a statistic such as a correlation may be on one side of its
+    estimate. The interval is extended to contain it.
+
+    Parameters
+    ----------
+    samples : ndarray of float, shape (n_samples, ...)
+        The statistic of each sample, NaN where it is undefined.
+    confidence : float in (0, 1)
+        The confidence level.
+    estimate : ndarray of float, shape (...)
+        The statistic of the data.
+
+    Returns
+    -------
+    low, high : ndarray of float, shape (...)
+        The ends; NaN if the statistic is undefined for all samples.
+    """
     defined = ~np.isnan(samples).all(axis=0)
     known = np.where(defined, samples, 0.0)
     low, high = np.nanquantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
+    return np.where(defined, np.fmin(low, estimate), np.nan), np.where(defined, np.fmax(high, estimate), np.nan)
 
 
 def half_width(
