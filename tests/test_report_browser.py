@@ -264,6 +264,61 @@ def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow_page):
     assert narrow_page("document.documentElement.scrollWidth") <= 500
 
 
+#: The heads in which a line ends inside a word: two letters or digits beside each other have different heights.
+BROKEN = """
+[...document.querySelectorAll('#table th, #measures th, figcaption, dt, h3, #explanation th')].filter((head) => {
+  const letters = [];
+  const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    [...node.data].forEach((letter, at) => {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      letters.push([letter, range.getBoundingClientRect().top]);
+    });
+  }
+  return letters.some(([letter, top], at) => at && /[a-z0-9]/i.test(letter) && /[a-z0-9]/i.test(letters[at - 1][0])
+    && Math.abs(top - letters[at - 1][1]) > 3);
+}).map((head) => head.textContent)
+"""
+
+
+@pytest.mark.parametrize("width", [420, 1300])
+def test_heads_are_not_broken_inside_words(browser, tmp_path, width):  # noqa: F811
+    """`TOMA(gate='releva|nce')` was broken so."""
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(tuple(f"a_system_with_a_long_name-{n}.run" for n in range(6)))
+    qrels = qrels.rename(columns={"<b>cred": "credibility"})
+    scales = ma.Aspects({"relevance": 2, "credibility": 3})
+    measures = [
+        "nDCG@10", "TOMA(gate='relevance')@10", "CAM(base='nDCG',aspects='relevance,credibility')@10",
+        "TOMA(gate='relevance',distance='chebyshev')@10", "MM(base='AP')",
+    ]  # fmt: skip
+    path = tmp_path / "report.html"
+    ma.report(runs, qrels, measures, aspects=scales, progress=False, path=path)
+    browser.size(width, 900)
+    browser.open(path)
+    browser("document.querySelector('#topics button').click()")
+    assert browser(BROKEN) == []
+    assert browser("document.documentElement.scrollWidth") <= width
+
+
+def test_topics_are_shown_with_their_texts(browser, tmp_path):  # noqa: F811
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one", "other"), n_topics=2)
+    topics = pd.DataFrame({"qid": ["q0<i>", "q1<i>"], "query": ["cats <b>& dogs", None]})
+    path = tmp_path / "report.html"
+    ma.report(runs, qrels, ["AP"], topics=topics, aspects=SCALES, progress=False, path=path)
+    browser.open(path)
+    cells = browser(
+        "[...document.querySelectorAll('#topics tbody td:first-child')].map((cell) => cell.textContent)"
+    )
+    assert sorted(cells) == ["q0<i> cats <b>& dogs", "q1<i>"]
+    browser("[...document.querySelectorAll('#topics button')].find((b) => b.textContent === 'q0<i>').click()")
+    assert browser("document.querySelector('#explanation p').textContent") == "cats <b>& dogs"
+
+
 def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
     cells = "[...document.querySelectorAll('#table tbody th')]"
     assert narrow_page(f"{cells}.every((cell) => cell.scrollWidth <= cell.clientWidth)")
@@ -272,7 +327,7 @@ def test_names_of_systems_do_not_cover_values_on_a_narrow_screen(narrow_page):
 def test_tables_of_measures_and_scales_fit_on_a_phone(narrow_page):
     """Of a wider table the first columns were to be seen: the names and the bars of discriminative power."""
     narrow_page.size(420, 800)
-    tables = "[...document.querySelectorAll('#measures .ptma .wide, #definitions .ptma .wide')]"
+    tables = "[...document.querySelectorAll('#measures .ptma .wide, #definitions > .ptma .wide')]"
     overhang = narrow_page(f"{tables}.map((table) => table.scrollWidth - table.clientWidth)")
     narrow_page.size(500, 800)
     assert overhang == [0, 0]

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 #: Columns with the text of a question.
-_QUESTIONS = ("user_input", "question", "query", "input", "prompt")
+QUESTIONS = ("user_input", "question", "query", "input", "prompt")
 
 
 def rows_of_product(content: Any) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def _row_of_promptfoo(result: Mapping[str, Any], *, has_prompts: bool) -> dict[s
     With several prompts, a system is a provider with one of them.
     """
     variables = result["vars"]
-    given = [variables[name] for name in _QUESTIONS if name in variables]
+    given = [variables[name] for name in QUESTIONS if name in variables]
     all_variables = " ".join(f"{name}={value}" for name, value in variables.items())
     question = given[0] if given else all_variables
     provider = result.get("provider") or {}
@@ -74,4 +74,4 @@ def question_column(frame: pd.DataFrame) -> str | None:
         ids = frame.groupby("name", sort=False)[usual["id"]].agg(frozenset)
         if ids.nunique() == 1:
             return str(usual["id"])
-    return next((str(usual[name]) for name in _QUESTIONS if name in usual), None)
+    return next((str(usual[name]) for name in QUESTIONS if name in usual), None)

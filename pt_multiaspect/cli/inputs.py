@@ -19,6 +19,7 @@ from ..aspects.parameter import declared_aspects
 from ..collection.run import name_run_in_errors
 from ..errors import (
     MultiAspectError,
+    choices,
     did_you_mean,
     errors_of,
     known_names,
@@ -34,6 +35,7 @@ from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.declared import with_aspects
 from ..integration.measure_lists import parse_list
 from ..io.runs import name_of_file, named_runs, run_files, run_title
+from ..io.topic_files import read_topic_texts
 from ..io.trec_files import read_qrels, read_run
 from ..orders import correctness
 from ..orders.tracks import TRACK_ANSWERS
@@ -237,6 +239,23 @@ def _stems(name: str) -> tuple[str, str]:
     """Return a name without its last extension, and without its last two, as in ``bm25.run.gz``."""
     stem = Path(name).stem
     return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".xz", ".zst") else stem
+
+
+def read_topic_frame(file: str, qids: Sequence[str]) -> pd.DataFrame:
+    """Return the topics with these query ids, with their texts in the file; '' for those without one.
+
+    Topics of TREC have numbers such as 051, whose zeros qrels may omit.
+    """
+    with errors_of("--topics"):
+        texts = read_topic_texts(file)
+    without_zeros = {qid.lstrip("0"): text for qid, text in texts.items()}
+    found = [texts.get(qid) or without_zeros.get(qid, "") for qid in qids]
+    if not any(found):
+        raise MultiAspectError(
+            f"--topics: expected the topics of the qrels, such as {choices(qids[:3])}, got "
+            f"{choices(list(texts)[:3])}; check the query ids"
+        )
+    return pd.DataFrame({"qid": qids, "query": found})
 
 
 def read_aspects(text: str | None) -> Aspects | None:

@@ -366,6 +366,11 @@ STANCES = file_option(
     help="The stance or answer of each topic of a TREC Health Misinformation track, which the aspect correctness "
     "requires: the query id, a blank, and the stance per line.",
 )
+TOPIC_TEXTS = file_option(
+    "--topics",
+    dir_okay=False,
+    help="The texts of the topics, to show them: the query id, a tab and the text per line, or topics of TREC.",
+)
 ASPECTS = file_option(
     "--aspects", metavar="FILE|JSON", help="The label scales of the aspects, for all measures that declare none."
 )

@@ -8,6 +8,7 @@ from .. import reporting
 from ..integration.declared import check_aspects
 from . import options
 from .inputs import judged_aspects, pick_baseline
+from .messages import tell_written
 from .options import option, output
 from .verb import Inputs, verb
 
@@ -28,6 +29,7 @@ from .verb import Inputs, verb
     options.ASPECTS,
     option("--baseline", metavar="RUN", help="The run that the others are tested against when the page opens."),
     options.BY,
+    options.TOPIC_TEXTS,
     option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."),
     output({".html": "html", ".htm": "html"}, "The file to write, .html.", required=True),
     options.RUNS,
@@ -48,6 +50,7 @@ def report(inputs: Inputs, baseline: str | None, title: str) -> None:
         runs,
         qrels,
         measures,
+        topics=inputs.topics,
         aspects=inputs.aspects,
         human=inputs.human if inputs.values["human"] else None,
         baseline=pick_baseline(baseline, list(runs)),
@@ -56,3 +59,4 @@ def report(inputs: Inputs, baseline: str | None, title: str) -> None:
         progress=sys.stderr.isatty(),
         path=inputs.values["output"],
     )
+    tell_written(inputs.values["output"])

@@ -19,7 +19,15 @@ from ..aspects import Aspects
 from ..evaluation import evaluate
 from ..evaluation.topic_groups import read_topic_groups
 from . import options
-from .inputs import read_all_qrels, read_aspects, read_measures, read_runs, read_value_file, with_correctness
+from .inputs import (
+    read_all_qrels,
+    read_aspects,
+    read_measures,
+    read_runs,
+    read_topic_frame,
+    read_value_file,
+    with_correctness,
+)
 from .messages import tell
 from .options import Command, OutputFile, Requested, explain_argument
 from .summaries import SUMMARIES
@@ -92,6 +100,12 @@ class Inputs:
         """The group of each judged topic."""
         file = self.values["by"]
         return None if file is None else read_topic_groups(file, self.qrels)
+
+    @cached_property
+    def topics(self) -> pd.DataFrame | None:
+        """The texts of the judged topics."""
+        file = self.values["topics"]
+        return None if file is None else read_topic_frame(file, self.qrels["qid"].unique().tolist())
 
     def evaluate(self, qrels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""

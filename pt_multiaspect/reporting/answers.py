@@ -13,6 +13,7 @@ from .._numbers import spell
 from ..analysis import judge_agreement
 from ..answers import combine, from_criteria
 from ..answers._frames import read_answers
+from ..answers.products import QUESTIONS
 from ..aspects import Aspect
 from ..collection.columns import QUERY_COLUMNS, without_missing
 from ..collection.judged_answers import (
@@ -103,6 +104,20 @@ def _plain(value: object) -> str:
     if isinstance(value, list | tuple | np.ndarray):
         return " ".join(map(_plain, value))
     return "" if value is None or value is pd.NA or value != value else str(value)
+
+
+def question_texts(answers: object) -> dict[str, str]:
+    """Return the question of each topic, if the answers have a column of them."""
+    frame = read_answers(answers, "answers")
+    qids = answer_keys(frame, "answers")["qid"].to_numpy()
+    for column in QUESTIONS:
+        if column not in frame.columns:
+            continue
+        texts = frame[column].dropna().map(str).groupby(qids[frame[column].notna().to_numpy()]).unique()
+        # Questions of a rubric are several per topic, and prompts are often the same for all topics.
+        if (texts.map(len) == 1).all() and texts.map(lambda given: given[0]).is_unique:
+            return {str(qid): given[0] for qid, given in texts.items() if given[0] != qid}
+    return {}
 
 
 #: Tolerance for equal values, which are in [0, 1] (rounding errors of means).

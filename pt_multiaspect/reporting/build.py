@@ -25,9 +25,10 @@ from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
+from ..strings.identifiers import identifiers
 from ..tables.content import decimals_by_label, means_table
 from ..views import Block, Heading, Sentence, View
-from .answers import answers_blocks, answers_payload
+from .answers import answers_blocks, answers_payload, question_texts
 from .figures import Figures, check_baseline, drop_copies, figures_of_values, main_measure, read_columns
 from .page import page, vega
 from .payload import payload, rankings_payload
@@ -69,7 +70,7 @@ def report(
         measure}`` tells what they refer to, or whether 'higher' or 'lower' is better. The summary is about
         the first measure of several aspects or criteria; without one, about the first measure.
     topics : DataFrame or dataset of PyTerrier, optional
-        The topics that pipelines run on, as in `evaluate`.
+        The topics that pipelines run on, as in `evaluate`; the page shows the texts in a column ``query``.
     aspects : Aspects, mapping, path, str or sequence of str, optional
         The aspects and their label scales, also for measures that declare none; by default all label columns, on
         inferred scales. Of values, the scales that the page lists.
@@ -181,12 +182,21 @@ def report(
     by_human = None if human is None else evaluate(named, human, columns, progress=progress)
     figures = Figures(
         title, description, perquery, main_measure(given), labels, baseline, groups, by_human, date=date,
+        texts=_topic_texts(given_runs.topics),
     )  # fmt: skip
     names_of_runs, _, values = figures.by_measure()
     in_order = {name: named[name] for name in names_of_runs}
     rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, DEPTH)
     robustness = robustness_of_pair(figures, named, judgments, spec)
     return _finish(figures, robustness, rankings, answers, path)
+
+
+def _topic_texts(topics: pd.DataFrame | None) -> dict[str, str]:
+    """Return the text of each topic in a frame of PyTerrier, by query id."""
+    if topics is None or "query" not in topics:
+        return {}
+    known = topics.dropna(subset=["query"])
+    return dict(zip(identifiers(known["qid"], "topics").tolist(), known["query"].map(str), strict=True))
 
 
 def _refuse_unused(**arguments: object) -> None:
@@ -210,6 +220,8 @@ def _finish(
     names, qids, _ = figures.by_measure()
     shown = None if answers is None else answers_payload(answers, names, qids, figures.notes)
     blocks = [] if answers is None else answers_blocks(answers, figures)
+    if answers is not None:
+        figures.texts = {**question_texts(answers), **figures.texts}
     result = Report(figures, robustness, blocks, payload(figures, rankings, shown))
     if path is not None:
         result.to_html(path)

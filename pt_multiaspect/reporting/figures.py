@@ -82,6 +82,8 @@ class Figures:
     date: str = ""
     #: The label scales of criteria, for values without judgments.
     scales: Aspects | None = None
+    #: The texts of topics that are known.
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         perquery = self.perquery

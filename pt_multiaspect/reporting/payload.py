@@ -69,6 +69,7 @@ def payload(
     return {
         "runs": names,
         "queries": qids,
+        "texts": [figures.texts.get(str(qid), "") for qid in qids],
         "measures": measures,
         "aspects": list(figures.aspects),
         "ci": CI,

@@ -52,6 +52,11 @@ def asset(package: str, name: str) -> str:
     return (files(package) / "assets" / name).read_text(encoding="utf-8")
 
 
+def _breakable_parts(text: str) -> list[str]:
+    """Return the parts of a text, such as a measure, after which a line may be broken, but not inside words."""
+    return re.split(r"(?<=[(,=_/])", text)
+
+
 def page(title: str, content: str) -> str:
     """Return an HTML page."""
     return str(_environment().get_template("page.html").render(title=title, content=content))
@@ -62,9 +67,11 @@ def _environment() -> Environment:
     # Imported on first use, as importing Jinja2 takes longer than drawing.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FunctionLoader(partial(asset, __package__)), autoescape=True, undefined=StrictUndefined
     )
+    environment.filters["breakable_parts"] = _breakable_parts
+    return environment
 
 
 def latex_of(

@@ -13,6 +13,13 @@
     return element;
   };
 
+  // Measures and names of files may be broken after these signs, but not inside words.
+  const breakable = (element, text) => {
+    const parts = String(text).split(/(?<=[(,=_/])/);
+    parts.forEach((part, place) => element.append(...(place ? [make("wbr")] : []), part));
+    return element;
+  };
+
   // Four decimals, or two digits of numbers that are too small for these, as in the tables of the package.
   const minus = (number) => number.replace(/^-/, "\u2212");
   const show = (value, decimals = 4) => {
@@ -266,10 +273,12 @@
   };
 
   const headCell = (name, className) => {
-    const cell = make("th", name, className);
+    const cell = breakable(make("th", undefined, className), name);
     cell.scope = "col";
     return cell;
   };
+
+  const titleOf = (query) => (data.texts[query] ? `${data.queries[query]} ${data.texts[query]}` : data.queries[query]);
 
   const drawTopics = () => {
     const { measure, a, b } = pair();
@@ -284,7 +293,7 @@
     const differs = (each) => (Math.abs(each.difference) <= 1e-12 * most ? 0 : Math.sign(each.difference));
     all.sort((one, other) => other.difference - one.difference || one.query - other.query);
     const values = all.map((each, place) => ({
-      ...each, place, said: `${data.queries[each.query]}: ${b === null ? show(each.a) : signed(each.difference)}`,
+      ...each, place, said: `${titleOf(each.query)}: ${b === null ? show(each.a) : signed(each.difference)}`,
     }));
     const better = all.filter((each) => differs(each) === (lower ? -1 : 1)).length;
     const worse = all.filter((each) => differs(each) === (lower ? 1 : -1)).length;
@@ -305,6 +314,7 @@
         button.addEventListener("click", () => choose(each.query, true));
         name.append(button);
       } else name.textContent = data.queries[each.query];
+      if (data.texts[each.query]) name.append(" ", make("span", data.texts[each.query]));
       row.append(name, make("td", show(each.a)));
       if (b !== null) row.append(make("td", show(each.b)), make("td", signed(each.difference)));
       return row;
@@ -410,7 +420,7 @@
     if (parts.explained !== null && parts.explained !== undefined) {
       box.append(make("p", `ir-measures rounds this value: the contributions sum to ${show(parts.explained)}.`, "note"));
     }
-    if (parts.reason) box.append(make("p", `No contributions: ${parts.reason}`, "small"));
+    if (parts.reason) box.append(make("p", "Contributions to this measure are not known.", "small"));
     return box;
   };
 
@@ -459,9 +469,10 @@
       box.append(...answerOf(letter, run, query));
       sides.append(box);
     });
-    const title = make("h3", `Topic ${data.queries[query]}, ${data.measures[measure].short}`);
+    const title = breakable(make("h3"), `Topic ${data.queries[query]}, ${data.measures[measure].short}`);
+    const text = data.texts[query] ? [make("p", data.texts[query])] : [];
     const legend = make("p", "– is an unjudged document. In brackets, the rank of the document in the other system, if it is in this page.", "small");
-    find("explanation").replaceChildren(title, sides, ...(data.ranks ? [legend] : []));
+    find("explanation").replaceChildren(title, ...text, sides, ...(data.ranks ? [legend] : []));
   };
 
   // -- start ----------------------------------------------------------------------------------------------
