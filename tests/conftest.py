@@ -79,7 +79,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True)
 def _warnings_are_given_again() -> None:
-    """Warnings that are given once a process are given once a test."""
+    """Warnings that are given once without a call of a tool are given once a test."""
     forget_warnings()
 
 

@@ -41,7 +41,7 @@ def examples(number: int, **others: Any) -> settings:
 
 
 def forget_warnings() -> None:
-    """Let warnings that are given once a process be given again."""
+    """Let warnings that are given once without a call of a tool be given again."""
     ma.errors._given.clear()
 
 

@@ -39,6 +39,7 @@ pytestmark = [
     pytest.mark.filterwarnings(
         "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
     ),
+    pytest.mark.filterwarnings("ignore:.* has labels below:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:most scores of:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:rel=:pt_multiaspect.MultiAspectWarning"),
 ]

@@ -126,7 +126,8 @@ def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> Non
         values = aggregate_values([nDCG @ 10, CAM_10], read(OTHER_TOPIC))
     assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert "nDCG@10" in str(caught[0].message)
-    per_query = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True)
+    with pytest.warns(ma.MultiAspectWarning, match=r"relevance in 1 topic \(4\)"):
+        per_query = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True)
     counts = per_query["measure"].value_counts()
     assert counts["nDCG@10"] == 3
     assert counts[str(CAM_10)] == 4
