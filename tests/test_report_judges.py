@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,61 @@ def test_one_label_per_answer_and_criteria_without_grades() -> None:
 def test_a_judge_of_some_answers_only() -> None:
     judged = labels()
     kept = judged[(judged["judge"] == "a") | (judged["topic"] != "q0")]
-    values = scores(kept)
-    assert "b not all answers" in said(kept, values)
+    report = ma.report(scores(kept), answers=kept, aspects=SCALES, baseline="short")
+    best = report.robustness.table["a"][0]
+    text = section(report)
+    assert f" b {difference_by(kept, 'b', best)} 7 6 (long 2, short 2, third 2)" in text
+    assert f" a {difference_by(kept, 'a', best)} 8 0 " in text
+    assert "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)." in text
     without = judged[(judged["judge"] == "a") | (judged["system"] == "long")]
-    values = scores(without)
-    assert "b not all answers" in said(without, values)
+    text = said(without, scores(without))
+    assert " b – 0 32 (short 16, third 16)" in text
+    assert "64 labels of 24 answers by 2 judges (a, b)." in text
+
+
+def difference_by(judged: pd.DataFrame, judge: str, best: str) -> str:
+    """The difference of the means over the topics on which a judge gave both systems both labels."""
+    of_judge = judged[(judged["judge"] == judge) & judged["system"].isin([best, "short"])]
+    values = of_judge.pivot(index="topic", columns=["system", "criterion"], values="score").dropna() / 4
+    return decimals(values[best].mean(axis=1).mean() - values["short"].mean(axis=1).mean())
+
+
+@pytest.mark.filterwarnings("ignore:.* labels are missing", "ignore:judged. on")
+@pytest.mark.parametrize("seed", range(3))
+def test_each_judge_has_a_difference_where_labels_are_missing(seed: int) -> None:
+    """All three were `not all answers`."""
+    judged = labels("abc", seed)
+    kept = judged[np.random.default_rng(seed).random(len(judged)) > 0.1]
+    values = ma.answers.from_criteria(kept, aspects=SCALES)
+    values = ma.answers.combine(values, CAM)
+    report = ma.report(values, answers=kept, aspects=SCALES, baseline="short")
+    text, best = section(report), report.robustness.table["a"][0]
+    for judge in "abc":
+        lacking = judged.merge(kept, how="left", indicator=True).query("_merge == 'left_only' and judge == @judge")
+        counts = lacking["system"].value_counts(sort=False)
+        assert f" {judge} {difference_by(kept, judge, best)} " in text
+        assert all(f"{name} {count}" in text for name, count in counts.items())
+    assert f"{len(judged) - len(kept)} are missing (" in text
+
+
+def test_topics_of_answers_that_are_not_shown_are_named() -> None:
+    judged, values = labels(), scores(labels())
+    some = values[~values["qid"].isin(["q2", "q5"])]
+    assert "2 topics of the answers are not in this report: q2, q5." in said(judged, some)
+    assert "not in this report" not in section(plain_report())
+
+
+def test_low_agreement_is_called_low() -> None:
+    pytest.importorskip("krippendorff")
+    text = section(plain_report())
+    assert "It is low, below 0.667, on faithful and complete: values depend on who judges." in text
+    judged = labels()
+    faithful = judged["criterion"] == "faithful"
+    by_b = faithful & (judged["judge"] == "b")
+    judged.loc[by_b, "score"] = judged.loc[faithful & (judged["judge"] == "a"), "score"].to_numpy()
+    assert "It is low, below 0.667, on complete: values" in said(judged, scores(judged))
+    judged.loc[judged["judge"] == "b", "score"] = judged.loc[judged["judge"] == "a", "score"].to_numpy()
+    assert "It is low" not in said(judged, scores(judged))
 
 
 @pytest.mark.filterwarnings("ignore:judged. on 8 topics")
@@ -130,7 +181,7 @@ def test_judges_of_different_answers_have_no_difference() -> None:
     early = judged["topic"].isin(["q0", "q1", "q2", "q3"])
     kept = judged[~of_b | (early == (judged["system"] == "long"))]
     values = scores(kept)
-    assert "b not all answers" in said(kept, values)
+    assert " b – 0 " in said(kept, values)
 
 
 def test_missing_and_unjudged_labels_are_none() -> None:
@@ -141,7 +192,7 @@ def test_missing_and_unjudged_labels_are_none() -> None:
         values = scores(judged)
     text = said(judged, values)
     assert "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)." in text
-    assert "b not all answers" in text
+    assert re.search(r" b −?[0-9.]+ 7 6 \(long 2, short 2, third 2\)", text)
     coded = ma.Aspects({name: ma.Aspect([1, 2, 3, 4, 5], unjudged=[-9]) for name in SCALES})
     judged["score"] = judged["score"].fillna(-9)
     with pytest.warns(MultiAspectWarning, match=missing):
@@ -189,7 +240,7 @@ def test_a_judge_of_one_criterion_has_a_difference_on_it() -> None:
     report = ma.report(values, measures={"faithful": "higher", "complete": "higher"}, answers=kept, aspects=SCALES)
     text = section(report)
     assert "on faithful" in text
-    assert "not all answers" not in text
+    assert "labels missing" not in text
 
 
 def test_repetitions_are_said_to_count_as_judges() -> None:

@@ -28,6 +28,9 @@ _ENDS = ("low", "high")
 #: Number of bootstrap samples of the intervals of Krippendorff's α.
 _RESAMPLES = 1000
 
+#: Agreement below this number is low, by custom (Krippendorff).
+LOW_ALPHA = 0.667
+
 
 def judge_agreement(
     frame: object,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
-from ..analysis.judges import Agreement
+from ..analysis.judges import LOW_ALPHA, Agreement
 from ..answers._frames import answer_title
 from ..aspects import Aspect
 from ..aspects.aspect import number_codes
@@ -28,9 +28,9 @@ from .scales import JudgedAnswers
 #: A criterion hardly distinguishes systems if this fraction of at least this many answers has its best grade.
 _BEST, _MIN_BEST = 0.95, 20
 
-#: Judges disagree if Krippendorff's α is below the first number, which is customary, and fewer answers than the
-#: second fraction have equal labels: α is also low if nearly all labels are the same.
-_LOW_ALPHA, _MOSTLY_EQUAL = 0.667, 0.8
+#: Judges disagree if Krippendorff's α is low and fewer answers than this fraction have equal labels: α is also low
+#: if nearly all labels are the same.
+_MOSTLY_EQUAL = 0.8
 
 #: The top grades of scales that rarely start at 0.
 _RARELY_FROM_0 = (5, 7)
@@ -230,7 +230,7 @@ def find_disagreement(figures: Figures) -> Iterator[Finding]:
             continue
         levels, level = np.unique(labels[several], return_inverse=True)
         alpha = Agreement.of(name, answer[several], level, levels, "ordinal").alpha
-        if alpha < _LOW_ALPHA:
+        if alpha < LOW_ALPHA:
             deviation = (labels - grouped.transform("mean").to_numpy())[several]
             by_judge = pd.Series(deviation).groupby(rows["judge"].to_numpy()[several]).mean()
             numbers = f"Krippendorff's alpha is {alpha:.2f}, {shares}"

@@ -11,6 +11,7 @@ import pandas as pd
 
 from .._numbers import spell
 from ..analysis import judge_agreement
+from ..analysis.judges import LOW_ALPHA
 from ..answers import combine, from_criteria
 from ..answers._frames import read_answers
 from ..answers.products import QUESTIONS
@@ -25,7 +26,7 @@ from ..collection.judged_answers import (
     read_criteria,
 )
 from ..collection.long_judgments import COMBINATIONS
-from ..errors import MultiAspectError, choices, join_names, number_of, silence_warnings
+from ..errors import MultiAspectError, agree, choices, join_names, number_of, silence_warnings
 from ..evaluation.long_frames import is_combined
 from ..orders.order import grade_values
 from ..views import Block, Cells, Column, Sentence, Table, decimals, with_interval
@@ -154,12 +155,14 @@ def answers_blocks(answers: object, figures: Figures) -> list[Block]:
         scales = {name: None if figures.scales is None else figures.scales.get(name) for name in criteria}
         rows = _long_rows(criteria, scales).merge(figures.perquery[["name", "qid"]].drop_duplicates().astype(str))
         judges = [judge for judge in pd.unique(rows["judge"]) if judge]
-        extent = Sentence(_extent(rows, judges, _missing(given, criteria, scales, figures)))
+        missing = _missing(given, criteria, scales, figures)
+        by_judges = _unlabelled_by_judges(rows, judges, _expected(figures, list(criteria)))
+        extent = Sentence(_extent(rows, judges, missing if len(missing) >= len(by_judges) else by_judges))
         method = _combination(rows, scales, figures)
         if method is None:
             doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
             return [extent, Sentence(doubt)]
-        blocks: list[Block] = [*map(Sentence, _conversions(scales)), extent]
+        blocks: list[Block] = [*map(Sentence, _conversions(scales)), extent, *_other_topics(given, figures)]
         if rows.duplicated(_KEYS).any():
             blocks += [Sentence(f"Several labels of an answer are combined by their {method}.")]
             blocks += _agreement(rows, scales)
@@ -206,6 +209,20 @@ def _missing(
     return missing[missing["name"].isin(answers["name"][shown])]
 
 
+def _expected(figures: Figures, criteria: Sequence[str]) -> pd.DataFrame:
+    """Return the answers and criteria that can have labels."""
+    answers = figures.perquery[["name", "qid"]].drop_duplicates().astype(str)
+    return answers.merge(pd.Series(criteria, name="criterion"), how="cross")
+
+
+def _unlabelled_by_judges(rows: pd.DataFrame, judges: Sequence[str], expected: pd.DataFrame) -> pd.DataFrame:
+    """Return the labels that judges did not give; none if judges divided the answers between them."""
+    lacking = [_unlabelled(expected, rows[rows["judge"] == judge]) for judge in judges]
+    if any(len(of_judge) > len(expected) / 2 for of_judge in lacking):
+        return expected.iloc[:0]
+    return pd.concat([expected.iloc[:0], *lacking])
+
+
 def _extent(rows: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) -> str:
     """Return how many labels there are, and of whom."""
     n_answers = len(rows[["name", "qid"]].drop_duplicates())
@@ -215,6 +232,18 @@ def _extent(rows: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) ->
     are = "is" if len(missing) == 1 else "are"
     lacking = f"; {len(missing)} {are} missing ({by_run(missing)})" if len(missing) else ""
     return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}{lacking}."
+
+
+def _other_topics(answers: pd.DataFrame, figures: Figures) -> list[Block]:
+    """Return which topics of the answers are not in the report, such as those on which labels are missing."""
+    shown = set(figures.perquery["qid"].astype(str))
+    others = [qid for qid in pd.unique(answers["qid"].astype(str)) if qid not in shown]
+    if not others:
+        return []
+    are = agree(len(others), len(others), "is", "are")
+    return [
+        Sentence(f"{number_of(len(others), 'topic')} of the answers {are} not in this report: {choices(others)}.")
+    ]
 
 
 def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str | None:
@@ -247,7 +276,13 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
     ends = "" if found["low"].isna().all() else f", with its {100 * _CONFIDENCE:g} % interval over topics"
     repetitions = " Each repetition counts as a judge." if rows["repetition"].nunique() > 1 else ""
     note = f"Agreement: Krippendorff’s α{ends}.{repetitions}"
-    return [Table(columns, cells, most=len(cells), notes=[Sentence(note)])]
+    notes = [Sentence(note)]
+    low = found.loc[found["alpha"] < LOW_ALPHA, "aspect"].tolist()
+    if low:
+        notes.append(
+            Sentence(f"It is low, below {LOW_ALPHA:g}, on {join_names(low)}: values depend on who judges.")
+        )
+    return [Table(columns, cells, most=len(cells), notes=notes)]
 
 
 def _by_judge(
@@ -258,23 +293,54 @@ def _by_judge(
     if pair is None or not (main is None or is_combined(main)):
         return []
     names = [figures.main] if main is None else list(main.spec or scales)
-    rows = rows[rows["name"].isin(pair) & rows["criterion"].isin(names)]
-    cells: list[Cells] = [["all", _difference(figures.perquery, figures.main, pair)]]
+    rows = rows[rows["criterion"].isin(names)]
+    expected = _expected(figures, names)
+    lacking = {judge: _unlabelled(expected, rows[rows["judge"] == judge]) for judge in judges}
+    n_topics = expected["qid"].nunique()
+    cells: list[list[str]] = [["all", _difference(figures.perquery, figures.main, pair), f"{n_topics}", ""]]
     for judge in judges:
-        part = rows[rows["judge"] == judge]
-        if len(part[_KEYS].drop_duplicates()) < len(rows[_KEYS].drop_duplicates()):
-            cells.append([judge, "not all answers"])
-            continue
-        try:
-            used = {name: scales[name] for name in names}
-            values = from_criteria(part, aspects=used, combine_judges=method)
-        except MultiAspectError:  # the majority of one judge's repetitions can be tied
-            cells.append([judge, "tied labels"])
-            continue
-        values = values if main is None else combine(values, {figures.main: main})
-        cells.append([judge, _difference(values, figures.main, pair)])
-    head = f"{pair[0]} − {pair[1]} on {figures.main}"
-    return [Table([Column("labels of", left=True), Column(head)], cells, most=len(cells))]
+        part = rows[(rows["judge"] == judge) & rows["name"].isin(pair)]
+        part = _with_all_labels(part, 2 * len(names))
+        difference = _difference_by(part, scales, names, method, figures, pair)
+        count = f"{len(lacking[judge])} ({by_run(lacking[judge])})" if len(lacking[judge]) else "0"
+        cells.append([judge, difference, str(part["qid"].nunique()), count])
+    columns = [Column("labels of", left=True), Column(f"{pair[0]} − {pair[1]} on {figures.main}")]
+    notes = []
+    if any(map(len, lacking.values())):
+        columns += [Column("topics"), Column("labels missing", left=True)]
+        notes.append(
+            Sentence("A judge’s difference is over the topics on which the judge gave both systems all labels.")
+        )
+    shown = [row[: len(columns)] for row in cells]
+    return [Table(columns, shown, most=len(shown), notes=notes)]
+
+
+def _unlabelled(expected: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+    """Return the expected answers and criteria that have no label."""
+    found = expected.merge(labels[_KEYS].drop_duplicates(), on=_KEYS, how="left", indicator=True)
+    return found[found["_merge"] == "left_only"]
+
+
+def _with_all_labels(rows: pd.DataFrame, n_labels: int) -> pd.DataFrame:
+    """Return the labels of the topics that have so many different ones."""
+    distinct = rows[_KEYS].drop_duplicates()
+    counts = distinct["qid"].value_counts()
+    return rows[rows["qid"].isin(counts.index[counts == n_labels])]
+
+
+def _difference_by(
+    rows: pd.DataFrame, scales: Scales, names: Sequence[str], method: str, figures: Figures, pair: tuple[str, str]
+) -> str:
+    """Return the difference of two runs by the labels of one judge."""
+    if rows.empty:
+        return "–"
+    try:
+        values = from_criteria(rows, aspects={name: scales[name] for name in names}, combine_judges=method)
+    except MultiAspectError:  # the majority of one judge's repetitions can be tied
+        return "tied labels"
+    main = figures.measures[figures.main]
+    combined = values if main is None else combine(values, {figures.main: main})
+    return _difference(combined, figures.main, pair)
 
 
 def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
