@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,21 @@ ADDED = (
     "row_nr",
     "row_index",
     "rowid",
+    "row_id",
+    "row_number",
+    "rowname",
+    "rownames",
+    "row.names",
+    "rn",
+    "...1",
+    "X",
+    "X.1",
+    "X1",
+    "V1",
+    "Column1",
+    "_c0",
+    "__null_dask_index__",
+    " index",
     "QID",
     "Qid",
     "Query_ID",
@@ -50,6 +66,9 @@ ADDED = (
     "Iteration",
     "Q_ID",
 )
+
+#: Names that somebody gave to labels.
+NAMED = (["x"], ["X1", "X2"], ["V1", "V2"], ["rows"], ["indexed"], ["x.1"])
 
 
 def evaluate(qrels: Any, measure: Any = CAM) -> list[float]:
@@ -73,6 +92,24 @@ def test_added_columns_are_left_out_with_a_warning(name: str, n_values: int, exp
     with pytest.warns(MultiAspectWarning, match=rf"the column {name} .* left out") as caught:
         assert evaluate(qrels) == expected
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("names", NAMED, ids="-".join)
+def test_names_that_look_similar_are_aspects(names: list[str]) -> None:
+    qrels = QRELS.assign(**dict.fromkeys(names, QRELS["credibility"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ma.Judgments(qrels).label_names == ("relevance", "credibility", *names)
+        evaluate(qrels)
+
+
+@pytest.mark.parametrize("n_values", [2, 40])
+def test_a_column_with_an_empty_name(n_values: int, expected: list[float]) -> None:
+    """Polars and Arrow read the index that pandas wrote so."""
+    with pytest.warns(MultiAspectWarning, match=r"the column \(without a name\) is left out"):
+        assert evaluate(with_column("", n_values)) == expected
+    described = str(ma.describe(with_column("", n_values)))
+    assert "drop(columns='')" in described
 
 
 def test_one_warning_names_all() -> None:
@@ -239,7 +276,8 @@ def test_the_command_line(cli: Any, trec_files: Path) -> None:
     qrels = ma.read_qrels(files)
     write_file(trec_files / "plain.csv", qrels.to_csv(index=False))
     write_file(trec_files / "q.csv", qrels.to_csv())
-    arguments = ("evaluate", "-m", "CAM@5", "--format", "csv", "runs/alpha.run")
+    measure = "CAM(aspects={'relevance':2,'credibility':3})@5"
+    arguments = ("evaluate", "-m", measure, "--format", "csv", "runs/alpha.run")
     code, expected, err = cli(*arguments, qrels=["plain.csv"])
     assert (code, err) == (0, "")
     code, out, err = cli(*arguments, qrels=["q.csv"])

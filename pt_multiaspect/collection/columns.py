@@ -71,12 +71,16 @@ KNOWN = "known"
 #: The name of a first column whose header is empty, as pandas and R write row indexes.
 NO_NAME = "(without a name)"
 
-#: Names that pandas, Polars, R and databases give to columns with the number of a row.
+#: Names that pandas, Polars, Dask, R and databases give to columns with the number of a row.
 _ROW_NUMBERS = re.compile(
-    rf"{re.escape(NO_NAME)}|unnamed: \d+(\.\d+)?(_level_\d+)?|index|level_\d+|__index_level_\d+__|"
-    r"row_nr|row_index|rowid|\.\.\.1",
+    rf"({re.escape(NO_NAME)})?|unnamed: \d+(\.\d+)?(_level_\d+)?|index|level_\d+|__index_level_\d+__|"
+    r"__null_dask_index__|row[_.]?(id|index|names?|nr|num|number)|rn|\.\.\.1|(?-i:X(\.\d+)?)",
     re.IGNORECASE,
-)
+).fullmatch
+
+#: Names that R, Power Query, DuckDB and Spark give to a first column without a name, and to a second one: if both
+#: are there, the columns are a series that somebody named.
+_FIRST_OF_SERIES = {"X1": "X2", "V1": "V2", "Column1": "Column2", "column0": "column1", "_c0": "_c1"}
 
 
 def _spelling(name: str) -> str:
@@ -91,11 +95,19 @@ _IDS = {_spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
 def added_columns(names: Iterable[Hashable]) -> list[str]:
     """Return the names of columns that are not labels: row indexes, and ids in another spelling."""
     texts = [name for name in names if isinstance(name, str) and name not in NOT_ASPECTS]
-    return [name for name in texts if _ROW_NUMBERS.fullmatch(name) or _spelling(name) in _IDS]
+    return [name for name in texts if _is_row_number(name, texts) or _spelling(name) in _IDS]
+
+
+def _is_row_number(name: str, names: Collection[str]) -> bool:
+    """Return whether one of the names of columns is that of a row index."""
+    if name in _FIRST_OF_SERIES:
+        return _FIRST_OF_SERIES[name] not in names
+    return _ROW_NUMBERS(name.strip()) is not None
 
 
 def warn_of_added_columns(names: Sequence[str], what: str, selection: str) -> None:
     """Warn that columns are left out of the aspects; `selection` is how to select them."""
+    names = [name or NO_NAME for name in names]
     if len(names) == 1:
         subject = f"the column {names[0]} is left out of the aspects, as it looks like a row index or an id"
     else:
