@@ -500,6 +500,20 @@ def test_values_with_a_baseline_have_intervals_of_the_differences(ci):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["baseline"]
 
 
+def test_values_of_sums_have_no_intervals_of_differences():
+    qrels = {f"q{n}": {f"d{d}": {"relevance": (d + n) % 2} for d in range(6)} for n in range(5)}
+    runs = {
+        name: {qid: {f"d{d}": 1.0 for d in range(length + int(qid[1]))} for qid in qrels}
+        for name, length in {"short": 1, "long": 2}.items()
+    }
+    values = ma.evaluate(runs, qrels, ["NumRel", "NumRelRet", "P@2"], progress=False)
+    ax = plots.values(values, ["NumRelRet", "P@2"], baseline="short")
+    panels = panels_of(ax.figure)
+    assert not ends_of(panels["NumRelRet"])
+    assert len(ends_of(panels["P@2"])) == 1
+    assert ends_of(panels_of(plots.values(values, ["NumRelRet", "P@2"]).figure)["NumRelRet"])
+
+
 def test_values_of_two_runs_one_run_and_without_intervals():
     two = PERQUERY[PERQUERY["name"].isin(["run 1", "run 2"])]
     ax = plots.values(two, ["AP"], baseline="run 1")

@@ -304,6 +304,18 @@ def test_heads_are_not_broken_inside_words(browser, tmp_path, width):  # noqa: F
     assert browser("document.documentElement.scrollWidth") <= width
 
 
+def test_contributions_that_are_not_known_are_said_without_the_error(browser, tmp_path):  # noqa: F811
+    pytest.importorskip("vl_convert")
+    runs, qrels = world(("one", "other"), n_topics=2)
+    path = tmp_path / "report.html"
+    ma.report(runs, qrels, ["ERR@5"], aspects=SCALES, progress=False, path=path)
+    browser.open(path)
+    browser("document.querySelector('#topics button').click()")
+    text = browser("document.getElementById('explanation').textContent")
+    assert "Contributions to this measure are not known." in text
+    assert "uses 4 as the highest grade" not in browser("document.body.innerText")
+
+
 def test_topics_are_shown_with_their_texts(browser, tmp_path):  # noqa: F811
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other"), n_topics=2)

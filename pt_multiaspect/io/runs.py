@@ -122,7 +122,8 @@ class NamedRuns:
         pairs = _check_names(self.pairs)
         if isinstance(self.pairs, list):
             pairs = iter(list(pairs))  # errors come before the first run
-        bar = None if self.topics is None else progress_bar(self.total, self.progress)
+        may_retrieve = not isinstance(self.pairs, list) or any(is_pipeline(run) for _, run in self.pairs)
+        bar = progress_bar(self.total, self.progress) if self.topics is not None and may_retrieve else None
         with nullcontext() if bar is None else bar:
             for name, run in pairs:
                 if is_pipeline(run):

@@ -19,8 +19,9 @@ from ..analysis.correlation import round_scores
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, number_of
 from ..evaluation import aggregate, interval_columns
-from ..evaluation.long_frames import find_labels
+from ..evaluation.long_frames import find_labels, measures_by_label
 from ..evaluation.topic_clusters import ClusterSpec
+from ..integration.aggregators import aggregate_is_mean
 from ..kernels.pareto import is_on_front
 from . import style
 from .labels import add_legend_above, annotate
@@ -60,7 +61,7 @@ def values(
     baseline : str, optional
         A run that is marked, and whose mean is a line through each panel. Intervals are then those of the
         differences from it, as `analysis.compare_with_baseline` returns them, drawn around the means: an interval
-        that does not reach the line excludes 0.
+        that does not reach the line excludes 0. Measures that are not averaged over topics then have none.
     ci : float in (0, 1) or None, default 0.95
         The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`; with a baseline, that
         of all differences on a measure together. None draws none.
@@ -153,15 +154,20 @@ def _interval_ends(
 ) -> dict[str, Floats]:
     """Return the ends of the intervals, runs × 2, by measure; NaN where there is none.
 
-    They are those of the means or, with a baseline, those of the differences, moved from 0 to its mean.
+    They are those of the means or, with a baseline, those of the differences, moved from 0 to its mean. Differences
+    are those of means, so that measures with other aggregates, such as NumRet, have none.
     """
     if ci is None:
         return {label: np.full((len(table), 2), np.nan) for label in labels}
     if not baseline or len(table) == 1:
         return {label: table[list(interval_columns(label, ci))].to_numpy(np.float64) for label in labels}
     tests = compare_with_baseline(perquery, baseline, alpha=1 - ci, cluster=cluster)
+    known = measures_by_label(perquery)
     ends = {}
     for label in labels:
+        if not aggregate_is_mean(known[label]):
+            ends[label] = np.full((len(table), 2), np.nan)
+            continue
         differences = tests[tests["measure"] == label].set_index("name")[["low", "high"]]
         around_baseline = differences.reindex(table.index) + table.loc[baseline[0], label]
         ends[label] = around_baseline.to_numpy(np.float64)
