@@ -386,6 +386,9 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
     )
 
 
+_DIGIT = re.compile(rb"\d")
+
+
 def _width_remedy(number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> str:
     """Return a remedy for a line with another number of fields, empty if none is known."""
     marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
@@ -394,7 +397,8 @@ def _width_remedy(number: int, line: bytes, fields: list[bytes], layout: LineFor
     n_fields, kind_of_file = layout.lookalike
     if len(fields) == n_fields and not _has_more_labels(fields, layout):
         return lookalike_hint(kind_of_file)
-    if len(fields) >= 3 and _may_be_header(number, fields):
+    names = [field for field in fields if field.upper() != b"Q0"]
+    if len(fields) >= 3 and number == 1 and not any(map(_DIGIT.search, names)):
         return "; if this is a header, write tabs or commas between the fields, and name two of them qid and docno"
     return layout.remedy(fields)
 
