@@ -163,6 +163,27 @@ def test_documents_in_a_column_of_the_features() -> None:
             assert ranker.fit(features, LABELS).n_features_in_ == 3
 
 
+@pytest.mark.parametrize("name", ["DOCNO", "Doc ID", "passage"])
+def test_documents_that_neither_side_names_so(name: str) -> None:
+    """Kind: a column in another spelling or of another name, and an index without a name or of tuples."""
+    ranker = ma.AspectRanker(Plain(), MEASURE)
+    features = FEATURES.rename(columns={"docno": name}).drop(columns="qid")
+    labels = LABELS.set_index("docno").rename_axis(None)
+    pairs = pd.Index(list(zip(LABELS["qid"], LABELS["docno"], strict=True)), tupleize_cols=False)
+    for named in (labels, labels.set_axis(pairs)):
+        with no_warnings():
+            assert ranker.fit(features, named).n_features_in_ == 3
+        with pytest.raises(MultiAspectError, match=r"the same .* in each row, got d"):
+            ranker.fit(features.iloc[WITHIN].reset_index(drop=True), named)
+
+
+def test_texts_that_occur_in_several_rows_name_no_documents() -> None:
+    features = FEATURES.assign(site=np.arange(N) % 3).astype({"site": str}).drop(columns=COLUMNS)
+    labels = LABELS.set_index(pd.Index(list("0120" * (N // 4)), name="group"))
+    with no_warnings():
+        assert ma.AspectRanker(Plain(), MEASURE).fit(features, labels).n_features_in_ == 3
+
+
 def test_scores_of_ranking_score_in_another_order() -> None:
     """A perfect prediction had .62."""
     scores = FEATURES.set_index(COLUMNS)["first"]

@@ -83,19 +83,22 @@ _ROW_NUMBERS = re.compile(
 _FIRST_OF_SERIES = {"X1": "X2", "V1": "V2", "Column1": "Column2", "column0": "column1", "_c0": "_c1"}
 
 
-def _spelling(name: str) -> str:
+def spelling(name: str) -> str:
     """Return a name of a column without case and separators."""
     return re.sub(r"[-_ ]", "", name).lower()
 
 
+#: The spellings of columns with names of documents.
+DOCUMENT_SPELLINGS = frozenset(spelling(name) for name in FILE_DOCUMENT_COLUMNS)
+
 #: The spellings of columns that identify a judgment.
-_IDS = {_spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
+_IDS = {spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
 
 
 def added_columns(names: Iterable[Hashable]) -> list[str]:
     """Return the names of columns that are not labels: row indexes, and ids in another spelling."""
     texts = [name for name in names if isinstance(name, str) and name not in NOT_ASPECTS]
-    return [name for name in texts if _is_row_number(name, texts) or _spelling(name) in _IDS]
+    return [name for name in texts if _is_row_number(name, texts) or spelling(name) in _IDS]
 
 
 def _is_row_number(name: str, names: Collection[str]) -> bool:

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Ints, Objects
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, RUN_QUERY_COLUMNS
+from ..collection.columns import DOCUMENT_COLUMNS, DOCUMENT_SPELLINGS, QUERY_COLUMNS, RUN_QUERY_COLUMNS, spelling
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, shown
 from ..strings.identifiers import check_present, identifiers
@@ -147,7 +147,8 @@ def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
 def check_same_documents(reference: str, first: object, name: str, second: object) -> None:
     """Raise an error if two objects name the documents of their rows, and rows have different documents.
 
-    Index levels and columns of texts with other names name documents if they are a rearrangement of these.
+    Index levels and columns of texts with other names name documents if they are a rearrangement of these, or of
+    each other and without repetitions.
     """
     pairs = list(product(_document_names(as_pandas(first)), _document_names(as_pandas(second))))
     for (label, documents), (other_label, others) in pairs:
@@ -155,11 +156,12 @@ def check_same_documents(reference: str, first: object, name: str, second: objec
         if are_named or (label == other_label and label in _OTHER_DOCUMENTS):
             check_same_names(str(label), reference, documents, name, others)
     for (label, documents), (other_label, others) in pairs:
-        known = [known for known in (label, other_label) if known in (*DOCUMENT_COLUMNS, *_OTHER_DOCUMENTS)]
-        if known and len(documents) == len(others):
-            texts, other_texts = _as_texts(documents), _as_texts(others)
-            if _is_rearranged(pd.Index(texts), pd.Index(other_texts)):
-                check_same_names(str(known[0]), reference, texts, name, other_texts)
+        if len(documents) != len(others):
+            continue
+        known = next(filter(_is_document_label, (label, other_label)), None)
+        texts, other_texts = pd.Index(_as_texts(documents)), pd.Index(_as_texts(others))
+        if (known is not None or texts.is_unique) and _is_rearranged(texts, other_texts):
+            check_same_names(str(known or "document"), reference, texts.to_numpy(), name, other_texts.to_numpy())
 
 
 def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
@@ -167,15 +169,21 @@ def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
     columns: list[tuple[object, Any]] = []
     index = getattr(rows, "index", None)
     if isinstance(index, pd.Index):
+        if len(index) and isinstance(index[0], tuple) and not isinstance(index, pd.MultiIndex):
+            index = pd.MultiIndex.from_tuples(index)
         columns += [(label, index.get_level_values(level)) for level, label in enumerate(index.names)]
     if isinstance(rows, pd.DataFrame):
         columns += rows.items()
-    known = (*DOCUMENT_COLUMNS, *_OTHER_DOCUMENTS)
     return [
         (label, values.to_numpy())
         for label, values in columns
-        if label in known or (label not in _QUERIES and are_texts(values))
+        if _is_document_label(label) or (label not in _QUERIES and are_texts(values))
     ]
+
+
+def _is_document_label(label: object) -> bool:
+    """Return whether the name of an index level or column is one of those for documents, in any spelling."""
+    return isinstance(label, str) and spelling(label) in DOCUMENT_SPELLINGS
 
 
 def are_texts(values: Any) -> bool:
