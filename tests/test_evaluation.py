@@ -165,7 +165,7 @@ def test_a_run_that_cannot_be_read_is_an_error(collection):
 
 def test_a_measure_called_name_does_not_replace_the_names_of_the_runs(collection):
     qrels, runs = collection
-    with pytest.raises(MultiAspectError, match="label 'name'"):
+    with pytest.raises(MultiAspectError, match="the alias 'name'"):
         aggregate(evaluate(runs, qrels, {"name": "AP"}, progress=False))
 
 

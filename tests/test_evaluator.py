@@ -21,7 +21,12 @@ from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, eval
 pytestmark = pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
-MEASURES = {"ours": TOMA(aspects=SCALES) @ 5, "CAM": CAM(aspects=SCALES) @ 5, "nDCG@5": "nDCG@5", "RR@5": "RR@5"}
+MEASURES = {
+    "ours": TOMA(gate="relevance", aspects=SCALES) @ 5,
+    "CAM": CAM(aspects=SCALES) @ 5,
+    "nDCG@5": "nDCG@5",
+    "RR@5": "RR@5",
+}
 
 
 @pytest.fixture(scope="module")
