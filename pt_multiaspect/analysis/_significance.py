@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -14,7 +14,17 @@ import numpy.typing as npt
 from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter, warn_once
-from ..kernels.mean_errors import Clusters, design_effect, standard_error, t_levels, t_quantile
+from ..evaluation.macro_means import MACRO
+from ..evaluation.topic_groups import ALL
+from ..kernels.mean_errors import (
+    Clusters,
+    MeanEstimates,
+    TopicGroups,
+    design_effect,
+    estimate_means,
+    t_levels,
+    t_quantile,
+)
 from ..kernels.rounding import TOLERANCE, remove_rounding_errors
 from ._pairs import Pairs
 
@@ -38,6 +48,8 @@ class PairTests:
     means: Floats
     #: The standard errors of the means.
     errors: Floats
+    #: Their degrees of freedom.
+    freedom: Floats | float
     #: The clusters of the topics.
     clusters: Clusters
     #: The levels of the test.
@@ -53,9 +65,10 @@ class PairTests:
         They are Student's, or those of the studentised range if more than two systems are compared.
         """
         if self.n_compared == 2:
-            quantile = float(t_quantile(self.clusters.freedom, 1 - alpha))
+            quantile = t_quantile(self.freedom, 1 - alpha)
         else:
-            quantile = _range_quantile(self.n_compared, self.clusters.freedom, 1 - alpha) / math.sqrt(2)
+            width = _range_quantile(self.n_compared, self.clusters.freedom, 1 - alpha)
+            quantile = np.array(width / math.sqrt(2))
         return np.asarray(quantile * self.errors)
 
     def design_effects(self) -> Floats:
@@ -72,7 +85,14 @@ def _range_quantile(n_systems: int, freedom: float, confidence: float) -> float:
 
 
 def paired_test(
-    values: Floats, test: str, *, n_resamples: int, alpha: float, seed: int, clusters: Clusters | None = None
+    values: Floats,
+    test: str,
+    *,
+    n_resamples: int,
+    alpha: float,
+    seed: int,
+    clusters: Clusters | None = None,
+    groups: TopicGroups | None = None,
 ) -> Callable[[int, Ints, Ints], PairTests]:
     """Prepare a paired two-sided test of systems, with resamples that are drawn once.
 
@@ -90,6 +110,8 @@ def paired_test(
         Random seed.
     clusters : Clusters, optional
         Topics that belong together. By default, topics are independent.
+    groups : TopicGroups, optional
+        Groups of topics that count equally, for the test 't'. By default, topics count equally.
 
     Returns
     -------
@@ -121,12 +143,13 @@ def paired_test(
         largest = largest_of_pairs(values[:, :, measure], first, second)
         raw = values[first, :, measure] - values[second, :, measure]
         differences = remove_rounding_errors(raw, largest[:, None])
-        means = remove_rounding_errors(differences.mean(axis=1), largest)
-        errors = standard_error(differences, clusters, largest)
+        estimates = estimate_means(differences, clusters, largest, groups)
+        estimates = replace(estimates, means=remove_rounding_errors(estimates.means, largest))
+        basis = (differences, estimates.means, estimates.errors, estimates.freedom, clusters)
         if len(clusters) < 2:
-            return PairTests(differences, means, errors, clusters, np.full(len(first), np.nan), np.nan, 2)
-        level, needed = judge(measure, differences, means, errors, TOLERANCE * largest)
-        return PairTests(differences, means, errors, clusters, level.clip(0, 1), needed, n_compared)
+            return PairTests(*basis, np.full(len(first), np.nan), np.nan, 2)
+        level, needed = judge(measure, differences, estimates, TOLERANCE * largest)
+        return PairTests(*basis, level.clip(0, 1), needed, n_compared)
 
     return test_pairs
 
@@ -307,29 +330,32 @@ def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
     return n_rejected * alpha / n_tests
 
 
-def correct_groups(levels: Floats, test: str, correction: str | None, alpha: float) -> tuple[Floats, Floats]:
-    """Correct the levels of a measure in groups of topics, which form one family, and over all topics.
+def correct_groups(
+    levels: Floats, families: Sequence[str], test: str, correction: str | None, alpha: float
+) -> tuple[Floats, Floats]:
+    """Correct the levels of a measure in groups of topics, over all topics, and of macro means.
 
     Parameters
     ----------
-    levels : ndarray, groups × comparisons
-        The levels, those over all topics last, which are a family of their own; NaN where there are too few topics
-        for a test.
+    levels : ndarray, rows × comparisons
+        The levels of each group, over all topics, or of macro means; NaN where there are too few topics for a test.
+    families : sequence of str
+        The family of each row: all groups form one, see `family_of`.
     test, correction, alpha
         As for `corrector` and `interval_alpha`, except for 'tukey' with 'holm', its default: levels are multiplied
         by the number of groups, as the test itself corrects only for the pairs within a group.
 
     Returns
     -------
-    corrected : ndarray, groups × comparisons
+    corrected : ndarray, rows × comparisons
         The corrected levels.
-    alphas : ndarray, one per group
+    alphas : ndarray, one per row
         One minus the confidence level of intervals.
     """
     corrected, alphas = np.full(levels.shape, np.nan), np.full(len(levels), np.nan)
     tested = ~np.isnan(levels).any(axis=1)
-    is_group = np.arange(len(levels)) < len(levels) - 1
-    for rows in (tested & is_group, tested & ~is_group):
+    for name in dict.fromkeys(families):
+        rows = tested & (np.array(families) == name)
         family = levels[rows]
         if not family.size:
             continue
@@ -341,6 +367,11 @@ def correct_groups(levels: Floats, test: str, correction: str | None, alpha: flo
             corrected[rows] = corrector(test, correction)(family.ravel()).reshape(family.shape)
             alphas[rows] = interval_alpha(corrected[rows], correction, alpha)
     return corrected, alphas
+
+
+def family_of(group: str) -> str:
+    """Return the family of a group's tests: all groups form one, all topics and macro means one each."""
+    return group if group in (ALL, MACRO) else "groups"
 
 
 def _benjamini_hochberg(levels: Floats) -> Floats:
@@ -363,26 +394,26 @@ def _holm(levels: Floats) -> Floats:
 
 def _judge(
     test: str, values: Floats, clusters: Clusters, n_resamples: int, alpha: float, rng: np.random.Generator
-) -> Callable[[int, Floats, Floats, Floats, Floats], tuple[Floats, float]]:
+) -> Callable[[int, Floats, MeanEstimates, Floats], tuple[Floats, float]]:
     """Return the function that computes, for one measure, the levels of all pairs and the required difference.
 
-    It takes the index of the measure, the differences (pairs × topics), their means, the standard errors of these,
-    and the maximum difference of each pair that counts as 0. Resamples are drawn only once.
+    It takes the index of the measure, the differences (pairs × topics), their means, and the maximum difference of
+    each pair that counts as 0. Resamples are drawn only once.
     """
     if test == "t":
-        return lambda _, differences, means, errors, zero: _t(means, errors, clusters.freedom, alpha)
+        return lambda _, differences, estimates, zero: _t(estimates, alpha)
     if test == "bootstrap":
         counts = resample_counts(len(clusters), n_resamples, rng)
-        return lambda _, differences, means, errors, zero: _bootstrap(
-            differences, means, zero, clusters, counts, alpha
+        return lambda _, differences, estimates, zero: _bootstrap(
+            differences, estimates.means, zero, clusters, counts, alpha
         )
     if test == "permutation":
         signs = (2 * rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8) - 1).T
-        return lambda _, differences, means, errors, zero: _permutation(
-            differences, means, zero, clusters, signs, alpha
+        return lambda _, differences, estimates, zero: _permutation(
+            differences, estimates.means, zero, clusters, signs, alpha
         )
     ranges = permuted_ranges(values, clusters, n_resamples, rng)
-    return lambda measure, differences, means, errors, zero: _tukey(means, zero, ranges[measure], alpha)
+    return lambda measure, differences, estimates, zero: _tukey(estimates.means, zero, ranges[measure], alpha)
 
 
 def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
@@ -503,11 +534,13 @@ def _permutation(
     return level, float(needed.max())
 
 
-def _t(means: Floats, errors: Floats, freedom: float, alpha: float) -> tuple[Floats, float]:
+def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
     """Return the levels of t-tests, and the required difference."""
     from scipy.stats import t as student
 
-    return t_levels(means, errors, freedom), float(student.isf(alpha / 2, freedom) * errors.max(initial=0.0))
+    levels = t_levels(estimates.means, estimates.errors, estimates.freedom)
+    required = student.isf(alpha / 2, estimates.freedom) * estimates.errors
+    return levels, float(required.max(initial=0.0))
 
 
 def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[Floats, float]:

@@ -13,6 +13,7 @@ from .._typing import Floats, Ints
 from .._validation import proportion
 from ..errors import errors_of
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.macro_means import MACRO, MacroMean, read_macro
 from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
@@ -24,6 +25,7 @@ from ._significance import (
     check_correction,
     correct_groups,
     corrector,
+    family_of,
     interval_alpha,
     paired_test,
     unordered_pairs,
@@ -44,6 +46,7 @@ def compare_with_baseline(
     n_resamples: int = 10_000,
     seed: int = 0,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    macro: bool = False,
     cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     """Test the differences between systems and one or several baselines for significance.
@@ -70,6 +73,9 @@ def compare_with_baseline(
         Random seed. The same seed gives the same result, regardless of the order of rows.
     by : str, path, mapping or Series, optional
         Groups of topics, as for `aggregate`, which are tested separately.
+    macro : bool, default False
+        Whether to add rows of the group ``macro``, in which groups count equally, as for `aggregate`; for the test
+        't'.
     cluster : str, path, mapping or Series, optional
         Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
 
@@ -92,13 +98,15 @@ def compare_with_baseline(
     MultiAspectError
         If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
         is out of range. With `by`, if a topic has no group or several, a group is named 'all', or a topic has no
-        value. With `cluster`, if a topic has no cluster or several, or all topics are in one.
+        value. With `cluster`, if a topic has no cluster or several, or all topics are in one. With `macro`, as for
+        `aggregate`.
 
     Warns
     -----
     MultiAspectWarning
         If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
-        significant; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
+        significant; if none are given, but query ids look like those of groups (``106_1``, ``106_2``). With
+        `macro`, if clusters contain whole groups, but are fewer than 5.
 
     Notes
     -----
@@ -117,6 +125,10 @@ def compare_with_baseline(
     groups, unless `correction` is None. The comparisons over all topics remain a separate family, and are the
     same as without `by`. A difference that is significant in one group and not in another does not show that the
     groups differ.
+
+    With `macro`, the differences of the group ``macro`` are those of means over groups, and form another family.
+    They are tested for these groups if there are no clusters or they lie within groups, and for a new draw of
+    groups if clusters contain whole groups; see `aggregate`.
 
     With `cluster`, the differences are those of means over topics, as without it. Standard errors are the CR2
     estimates, with the degrees of freedom of Bell and McCaffrey; the tests other than 't' resample the sums over
@@ -168,6 +180,7 @@ def compare_with_baseline(
         n_resamples=n_resamples,
         seed=seed,
         by=by,
+        macro=macro,
         cluster=cluster,
     )
     return tests.drop(columns=list(_HOW))
@@ -183,6 +196,7 @@ def compare_with_levels(
     n_resamples: int = 10_000,
     seed: int = 0,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    macro: bool = False,
     cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     """Return the result of `compare_with_baseline` with the columns `_HOW`."""
@@ -191,17 +205,20 @@ def compare_with_levels(
     perquery = read_long_frame(perquery)
     groups = None if by is None else read_topic_groups(by, perquery)
     clusters = read_clusters(cluster, perquery, groups)
+    macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
     options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
     parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts += _compare(rows, perquery, baseline, groups, clusters, correction, options)
+                parts += _compare(rows, perquery, baseline, groups, macro_mean, clusters, correction, options)
     else:
-        parts = _compare(perquery, perquery, baseline, groups, clusters, correction, options)
+        parts = _compare(perquery, perquery, baseline, groups, macro_mean, clusters, correction, options)
     tests = pd.concat(parts, ignore_index=True)
-    if groups is not None:
-        order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL])}
+    if groups is None:
+        tests = tests.drop(columns="group")
+    else:
+        order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL, MACRO])}
         tests = tests.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
     return add_verdicts(tests, _directions(perquery))
 
@@ -210,7 +227,8 @@ def _compare(
     rows: pd.DataFrame,
     perquery: pd.DataFrame,
     baseline: str | Sequence[str],
-    by: object,
+    by: Mapping[str, str] | None,
+    macro: MacroMean | None,
     clusters: Mapping[str, str] | None,
     correction: str | None,
     options: dict[str, Any],
@@ -222,21 +240,25 @@ def _compare(
     lower, alpha = _directions(perquery), options["alpha"]
     all_clusters = check_clusters(clusters_of_topics(clusters, qids))
     groups = []
-    for keys, topics in _topics_by_group(by, perquery, qids):
+    for group, topics in _topics_by_group(by, qids):
         if not len(topics):
             continue
         within = all_clusters.take(topics)
         if len(within) > 1:
             check_clusters(within)
-        groups.append((keys, paired_test(values[:, topics], clusters=within, **options)))
+        groups.append((group, paired_test(values[:, topics], clusters=within, **options)))
+    counted_equally = None if macro is None else macro.groups_of_topics(qids)
+    if counted_equally is not None:
+        groups.append((MACRO, paired_test(values, clusters=all_clusters, groups=counted_equally, **options)))
+    families = [family_of(group) for group, _ in groups]
     parts = []
     for number, measure in enumerate(measures):
         by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
         levels = np.stack([tests.levels for tests in by_group])
-        families = zip(*correct_groups(levels, options["test"], correction, alpha), strict=True)
-        for (keys, _), tests, (p, level) in zip(groups, by_group, families, strict=True):
+        corrected = zip(*correct_groups(levels, families, options["test"], correction, alpha), strict=True)
+        for (group, _), tests, (p, level) in zip(groups, by_group, corrected, strict=True):
             columns = {
-                **keys,
+                "group": group,
                 "measure": measure,
                 "baseline": pairs.columns["b"],
                 "name": pairs.columns["a"],
@@ -246,7 +268,7 @@ def _compare(
                 "significant": p[compared.pair] < alpha,
                 **compared.outcomes(tests.differences, lower_is_better=bool(lower[str(measure)])),
                 "confidence": 1 - level,
-                "freedom": tests.clusters.freedom,
+                "freedom": np.broadcast_to(tests.freedom, tests.means.shape)[compared.pair],
                 "design_effect": tests.design_effects()[compared.pair],
             }
             parts.append(pd.DataFrame(columns))
@@ -297,17 +319,13 @@ class _OncePairs:
         return {name: (signs == sign).sum(axis=1) for name, sign in (("wins", 1), ("losses", -1), ("ties", 0))}
 
 
-def _topics_by_group(by: object, frame: pd.DataFrame, qids: list[Any]) -> Iterator[tuple[dict[str, str], Ints]]:
-    """Yield the columns that identify a group of topics, and the positions of its topics; all topics last."""
-    everything = np.arange(len(qids))
-    if by is None:
-        yield {}, everything
-        return
-    group_of = read_topic_groups(by, frame)
-    group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
-    for name in dict.fromkeys(group_of.values()):
-        yield {"group": name}, np.flatnonzero(group == name)
-    yield {"group": ALL}, everything
+def _topics_by_group(group_of: Mapping[str, str] | None, qids: list[Any]) -> Iterator[tuple[str, Ints]]:
+    """Yield each group of topics, and the positions of its topics; all topics last."""
+    if group_of is not None:
+        group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
+        for name in dict.fromkeys(group_of.values()):
+            yield name, np.flatnonzero(group == name)
+    yield ALL, np.arange(len(qids))
 
 
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:

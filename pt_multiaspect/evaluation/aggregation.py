@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -23,7 +23,7 @@ from ..integration.aggregators import aggregate_is_mean, aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from ..kernels.mean_errors import Clusters, variance
+from ..kernels.mean_errors import TopicGroups, variance
 from .long_frames import (
     COLUMNS,
     check_distinct,
@@ -34,13 +34,14 @@ from .long_frames import (
     warn_of_unknown_labels,
     without_attrs,
 )
+from .macro_means import MACRO, MacroMean, read_macro
 from .topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-#: The ends of the interval of a mean, from values, a confidence level, the range of the values and clusters.
+#: The ends of the interval of a mean, from values, a confidence level, their range, clusters and groups.
 _INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
     "t": mean_interval,
-    "bootstrap": lambda values, confidence, limits, clusters: bootstrap_interval(values, confidence),
+    "bootstrap": lambda values, confidence, limits, clusters, groups: bootstrap_interval(values, confidence),
 }
 
 #: The means over topics.
@@ -63,6 +64,7 @@ def aggregate(
     weights: Mapping[str, float] | pd.Series[Any] | None = None,
     over: str | None = None,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    macro: bool = False,
     cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     r"""Aggregate a long frame over queries, with one row per run and one column per measure.
@@ -90,6 +92,9 @@ def aggregate(
     by : str, path, mapping or Series, optional
         Groups of topics: a further column of the frame, or the group of each topic by query id, also in a file with
         lines of a query id, white space and the name of its group. By default, one row per run over all topics.
+    macro : bool, default False
+        Whether to add rows of the group ``macro``: the means over groups, which count equally, such as several
+        collections. See Notes.
     cluster : str, path, mapping or Series, optional
         Topics that were drawn together, such as the turns of a conversation, which intervals take into account: a
         further column of the frame, the cluster of each topic by query id, also in a file as for `by`, or a regular
@@ -116,7 +121,9 @@ def aggregate(
         distinct. If `ci` is combined with `weights` or `over`. If a geometric or harmonic `mean` is
         combined with `over`, or a measure is a sum of counts or not in [0, 1]. With `by`, if a topic has no group
         or several, a group is named 'all', or a topic has no value. With `cluster`, if there is no `ci`, a topic
-        has no cluster or several, all topics are in one, or `ci_method` is 'bootstrap'.
+        has no cluster or several, all topics are in one, or `ci_method` is 'bootstrap'. With `macro`, if there is
+        no `by`, but `weights`, `over` or `ci_method` 'bootstrap', a group is named 'macro', an aggregate is a sum,
+        or some clusters lie within groups and others do not.
 
     Warns
     -----
@@ -124,7 +131,8 @@ def aggregate(
         If a recorded measure can no longer be parsed, or a label without a record names no measure and values leave
         [0, 1], so that its values are averaged; if runs have different topics; if values are NaN, as PyTerrier's
         for topics without judgments: these are left out. If clusters leave fewer than 5 degrees of freedom; if none
-        are given for intervals, but query ids look like those of groups (``106_1``, ``106_2``).
+        are given for intervals, but query ids look like those of groups (``106_1``, ``106_2``). With `macro`, if
+        clusters contain whole groups, but are fewer than 5.
 
     Notes
     -----
@@ -159,7 +167,14 @@ def aggregate(
     degrees of freedom of Bell and McCaffrey, one less than the number of clusters of equal sizes. A group of topics
     of one cluster has no interval.
 
-    Stability: provisional in `by`, `cluster`. How groups of topics are given, and their rows, may change.
+    With `macro`, the interval is about these groups if there are no clusters or they lie within groups: its squared
+    standard error is the mean of those of the groups, divided by their number, with the degrees of freedom of Welch
+    and Satterthwaite. It is about a new draw of groups if clusters contain whole groups, as with the same `by` and
+    `cluster`: Student's t interval of the means of the groups. These are two questions, and the second interval is
+    mostly much wider. A macro mean of these groups has no interval if one of them has a single topic or cluster,
+    and no value for a measure without values in a group.
+
+    Stability: provisional in `by`, `macro`, `cluster`. How groups of topics are given, and their rows, may change.
 
     References
     ----------
@@ -209,6 +224,8 @@ def aggregate(
     clusters = None
     if confidence is not None or cluster is not None:
         clusters = read_clusters(cluster, perquery, groups)
+    if macro and (weights is not None or over is not None):
+        raise MultiAspectError("macro= gives all groups the same weight: omit weights= and over=")
     perquery = drop_missing(perquery, "aggregate")
     known = measures_by_label(perquery, measures)
     unit_scores = {label for label in known if is_unit_score(perquery, label)}
@@ -221,14 +238,13 @@ def aggregate(
         )
     if clusters is not None:
         _check_clusters_apply(clusters, confidence, ci_method)
+    macro_mean = read_macro(macro, groups, clusters, known, ("ci_method", ci_method))
     weight = None if weights is None else _read_weights(weights, perquery)
     if over is None:
         check_one_value(perquery)
     else:
         _check_over(perquery, over)
-    limits = {}
-    for label, values in perquery.groupby("measure")["value"]:
-        limits[str(label)] = _limits(known[str(label)], values, str(label) in unit_scores)
+    limits = _limits_by_label(perquery, known, unit_scores)
     if mean != "arithmetic":
         _check_mean(mean, perquery, known, over)
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
@@ -236,19 +252,20 @@ def aggregate(
         limits = dict.fromkeys(limits, (low, high))
     ends = {label: partial(interval, confidence=confidence, limits=limits[label]) for label in limits}
     names = list(perquery["name"].unique())
-    options = _Options(names, known, mean, weight, over, confidence, ends, clusters)
+    options = _Options(names, known, mean, weight, over, confidence, ends, clusters, macro_mean)
     check_columns(known, {label: options.added_columns(label) for label in known})
     refuse_taken(known, ["name"], "the column of the runs")
     refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
     _warn_of_other_topics(perquery)
-    whole = _aggregate_topics(perquery, options)
+    whole = _aggregate_topics(perquery, options, ALL)
     if groups is None:
         return whole
-    parts = [
-        _aggregate_topics(topics, options, group).assign(group=group)
-        for group, topics in rows_by_group(perquery, groups)
-    ]
-    return pd.concat([*parts, whole.assign(group=ALL)], ignore_index=True)[["group", *whole]]
+    parts = rows_by_group(perquery, groups)
+    tables = [_aggregate_topics(topics, options, group).assign(group=group) for group, topics in parts]
+    tables.append(whole.assign(group=ALL))
+    if macro_mean is not None:
+        tables.append(_aggregate_topics(perquery, options, MACRO).assign(group=MACRO))
+    return pd.concat(tables, ignore_index=True)[["group", *whole]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +286,8 @@ class _Options:
     ends: Mapping[str, Callable[..., tuple[float, float]]]
     #: The clusters of the topics, if they are not independent.
     clusters: Mapping[str, str] | None
+    #: The mean over groups, if there is one.
+    macro: MacroMean | None
 
     def added_columns(self, label: str) -> tuple[str, ...]:
         """Return the columns that are added for a measure."""
@@ -277,26 +296,40 @@ class _Options:
         return () if self.confidence is None else interval_columns(label, self.confidence)
 
 
-def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str = ALL) -> pd.DataFrame:
-    """Return one row per run with the aggregates over the topics of a group."""
-    within = "" if group == ALL else f" in the group {group}"
+def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd.DataFrame:
+    """Return one row per run with the aggregates over the topics of a group, or with macro means."""
+    within = "" if group in (ALL, MACRO) else f" in the group {group}"
     over = options.over
     rows = {name: {"name": name} for name in options.names}
     for (name, label), values in topics.groupby(["name", "measure"], sort=False):
-        label = str(label)
-        measure, added = options.known[label], options.added_columns(label)
+        label, qids = str(label), values["qid"].tolist()
+        measure, added, weight, groups = options.known[label], options.added_columns(label), options.weight, None
+        if options.macro is not None and group == MACRO:
+            groups = options.macro.groups_of_topics(qids)
+            if groups is None:
+                continue
+            weight = _equal_weights(groups, qids)
         parts = [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
         with errors_of(f"{label} of {name}{within}"):
-            means = [_weighted_aggregate(measure, part, options.weight) for part in parts]
+            means = [_weighted_aggregate(measure, part, weight) for part in parts]
         aggregates = [_from_scale(mean, options.mean) for mean in means]
         cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
-        clusters = clusters_of_topics(options.clusters, values["qid"].tolist())
-        if options.confidence is not None and (group == ALL or len(clusters) > 1):
+        clusters = clusters_of_topics(options.clusters, qids)
+        if options.confidence is not None and (group in (ALL, MACRO) or len(clusters) > 1):
+            ends_of_mean = partial(options.ends[label], clusters=check_clusters(clusters), groups=groups)
             with errors_of(f"no interval for {label} of {name}{within}"):
-                ends = _interval(measure, values["value"].tolist(), check_clusters(clusters), options.ends[label])
+                ends = _interval(measure, values["value"].tolist(), ends_of_mean)
             cells += sorted(_from_scale(end, options.mean) for end in ends)  # reciprocals reverse their order
         rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single cluster
     return pd.DataFrame(list(rows.values()))
+
+
+def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, float]:
+    """Return the weights of topics with which groups count equally."""
+    weights = np.empty(len(qids))
+    for topics in groups.topics:
+        weights[topics] = 1 / len(topics)
+    return dict(zip(map(str, qids), weights.tolist(), strict=True))
 
 
 def _check_clusters_apply(clusters: Mapping[str, str], confidence: float | None, ci_method: str) -> None:
@@ -454,7 +487,6 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
 def _interval(
     measure: AnyMeasure | None,
     per_query: Sequence[float],
-    clusters: Clusters,
     ends: Callable[..., tuple[float, float]],
 ) -> list[float]:
     """Return the ends of the interval of an aggregate, which is a function of the mean over topics."""
@@ -472,7 +504,15 @@ def _interval(
     from_mean, plain = aggregate_of_mean(float(values.mean())), aggregate_values(measure, values.tolist())
     if not math.isclose(from_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(aggregate_of_mean, ends(values, clusters=clusters)))
+    return sorted(map(aggregate_of_mean, ends(values)))
+
+
+def _limits_by_label(
+    perquery: pd.DataFrame, known: Mapping[str, AnyMeasure | None], unit_scores: Set[str]
+) -> dict[str, tuple[float, float]]:
+    """Return the range of each measure or score; see `_limits`."""
+    by_label = {str(label): values for label, values in perquery.groupby("measure")["value"]}
+    return {label: _limits(known[label], values, label in unit_scores) for label, values in by_label.items()}
 
 
 def _limits(measure: AnyMeasure | None, values: pd.Series[float], is_score: bool) -> tuple[float, float]:

@@ -22,6 +22,11 @@ def aggregate_is_mean(measure: Measure | None) -> bool:
     return measure is None or isinstance(measure.aggregator(), MeanAgg)
 
 
+def aggregate_is_sum(measure: Measure | None) -> bool:
+    """Return whether the aggregate of a measure is the sum over topics, as of counts such as NumRet."""
+    return aggregate_values(measure, [1.0, 1.0]) == 2
+
+
 def lower_is_better(measure: Measure | None) -> bool:
     """Return whether lower values of a measure are better (False if the measure is unknown)."""
     return bool(getattr(measure, "lower_is_better", False))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .._typing import Floats
-from .mean_errors import Clusters, standard_error, t_quantile
+from .mean_errors import Clusters, TopicGroups, estimate_means, standard_error, t_quantile
 
 #: Number of bootstrap samples, and of topics drawn at once (32 MB).
 _SAMPLES, _CHUNK = 10_000, 4_000_000
@@ -90,7 +90,11 @@ def half_width(
 
 
 def mean_interval(
-    values: Floats, confidence: float, limits: tuple[float, float], clusters: Clusters | None = None
+    values: Floats,
+    confidence: float,
+    limits: tuple[float, float],
+    clusters: Clusters | None = None,
+    groups: TopicGroups | None = None,
 ) -> tuple[float, float]:
     """Return Student's t interval of the mean, limited to the range of the values.
 
@@ -104,13 +108,16 @@ def mean_interval(
         Minimum and maximum possible value; extended to the values themselves if these are outside.
     clusters : Clusters, optional
         Topics that belong together, of at least two clusters. By default, topics are independent.
+    groups : TopicGroups, optional
+        Groups of topics that count equally. By default, topics count equally.
 
     Returns
     -------
     low, high : float
-        The ends of the interval.
+        The ends of the interval; NaN if clusters are too few in a group.
     """
-    mean, half = float(values.mean()), float(half_width(values, confidence, clusters))
+    estimates = estimate_means(values, clusters, groups=groups)
+    mean, half = float(estimates.means), float(t_quantile(estimates.freedom, confidence) * estimates.errors)
     low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
     return max(mean - half, low), min(mean + half, high)
 

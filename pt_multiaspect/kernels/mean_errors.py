@@ -89,6 +89,85 @@ class Clusters:
         return np.asarray(np.add.reduceat(values[..., by_cluster], starts, axis=-1))
 
 
+@dataclass(frozen=True, eq=False)
+class TopicGroups:
+    """Groups of topics, such as collections, that count equally in a macro mean."""
+
+    #: The positions of the topics of each group.
+    topics: Sequence[Ints]
+    #: Whether the mean is that of further groups, of which these were drawn, rather than that of these groups.
+    are_drawn: bool
+
+    @property
+    def first_topics(self) -> Ints:
+        """The position of one topic of each group."""
+        return np.array([topics[0] for topics in self.topics], dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanEstimates:
+    """Means with their standard errors, which are NaN where clusters are too few."""
+
+    means: Floats
+    errors: Floats
+    #: The degrees of freedom of the standard errors.
+    freedom: Floats | float
+
+
+def estimate_means(
+    values: Floats,
+    clusters: Clusters | None = None,
+    largest: Floats | float | None = None,
+    groups: TopicGroups | None = None,
+) -> MeanEstimates:
+    """Return means over topics, or macro means over groups of topics, with their standard errors.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (..., n_topics)
+        The values of each mean.
+    clusters, largest
+        As for `variance`.
+    groups : TopicGroups, optional
+        Groups that count equally. By default, topics count equally.
+    """
+    if clusters is None:
+        clusters = Clusters.independent(values.shape[-1])
+    if groups is None:
+        errors = standard_error(values, clusters, largest)
+        return MeanEstimates(values.mean(axis=-1), errors, clusters.freedom)
+    if largest is None:
+        largest = np.abs(values).max(axis=-1)
+    by_group = np.stack([values[..., topics].mean(axis=-1) for topics in groups.topics], axis=-1)
+    if groups.are_drawn:
+        return estimate_means(by_group, clusters.take(groups.first_topics), largest)
+    return _estimate_mean_of_strata(values, by_group, clusters, largest, groups)
+
+
+def _estimate_mean_of_strata(
+    values: Floats, by_group: Floats, clusters: Clusters, largest: Floats | float, groups: TopicGroups
+) -> MeanEstimates:
+    """Return the means of the given groups, from each of which clusters of topics were drawn.
+
+    The degrees of freedom are those of Welch and Satterthwaite.
+    """
+    within = [clusters.take(topics) for topics in groups.topics]
+    squared_errors = np.stack(
+        [
+            variance(values[..., topics], own, largest) / len(own)
+            for topics, own in zip(groups.topics, within, strict=True)
+        ],
+        axis=-1,
+    )
+    freedoms = np.array([own.freedom for own in within])
+    total = squared_errors.sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = squared_errors / total[..., None]
+        freedom = 1 / (share**2 / freedoms).sum(axis=-1)
+    freedom = np.where(total == 0, freedoms.sum(), freedom)
+    return MeanEstimates(by_group.mean(axis=-1), np.sqrt(total) / len(within), freedom)
+
+
 def variance(values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None) -> Floats:
     """Return the variance of clusters: the squared standard error of the mean times the number of clusters.
 
@@ -160,7 +239,7 @@ def t_quantile(freedom: Floats | float, confidence: float) -> Floats:
     return np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
 
 
-def t_levels(means: Floats, errors: Floats, freedom: float) -> Floats:
+def t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
     """Return the two-sided levels of t-tests: 1 where the mean is 0, else 0 where its standard error is.
 
     Parameters
@@ -169,7 +248,7 @@ def t_levels(means: Floats, errors: Floats, freedom: float) -> Floats:
         Means over topics, 0 where they are rounding errors.
     errors : ndarray of float
         Their standard errors.
-    freedom : float
+    freedom : float or ndarray of float
         The degrees of freedom of the standard errors.
     """
     from scipy.stats import t as student

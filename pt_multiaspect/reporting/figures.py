@@ -13,7 +13,7 @@ import pandas as pd
 from .._typing import Floats
 from ..analysis import correlation, discriminative_power, prediction_powered
 from ..analysis._frames import Direction, check_directions, matrix, rows_of_measures, select_measures
-from ..analysis._significance import correct_groups
+from ..analysis._significance import correct_groups, family_of
 from ..analysis.baseline import add_verdicts
 from ..analysis.power import DiscriminativePower
 from ..analysis.prediction_powered import PredictionPowered
@@ -196,9 +196,11 @@ def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str]) -> p
     places += [pd.factorize(tests[key])[0] for key in ("measure", "group")]
     tests = tests.iloc[np.lexsort(places)].reset_index(drop=True)
 
+    families = list(map(family_of, pairs))
+
     def correct(asl: pd.Series[float]) -> Floats:
         levels = np.asarray(asl, dtype=np.float64).reshape(len(pairs), -1)
-        corrected, _ = correct_groups(levels, TEST, CORRECTION, ALPHA)
+        corrected, _ = correct_groups(levels, families, TEST, CORRECTION, ALPHA)
         return corrected.ravel()
 
     tests["p"] = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
