@@ -31,7 +31,7 @@ def judged_frame(*labels: object) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("n_failed", [1, 24, 25, 26, 29, 49])
-@pytest.mark.parametrize("word", ["N/A", "error", "could not judge"])
+@pytest.mark.parametrize("word", ["N/A", "error", "could not judge", "TODO", "ungültig"])
 @pytest.mark.parametrize("is_constant", [False, True])
 def test_a_criterion_stays_one_whatever_the_number_of_failures(
     n_failed: int, word: str, is_constant: bool, tmp_path: Path
@@ -322,6 +322,42 @@ def long_rows(*columns: str) -> pd.DataFrame:
     for name in ("faithful", "complete"):
         rows += [(qid, system, name, (int(qid[1]) + len(system)) % 5 / 4) for qid, system in answers]
     return pd.DataFrame(rows, columns=[*columns])
+
+
+def test_decimal_commas_in_quotes_are_read(tmp_path: Path) -> None:
+    """Spreadsheets write commas between columns, and in a column of numbers, which are then in quotes."""
+    frame = judged_frame("0,5", "0,25", "1", "0,75").assign(note=["a", "1,5", "b", "1,5"])
+    expected = ma.answers.from_criteria(judged_frame(0.5, 0.25, 1, 0.75))
+    frame.to_csv(tmp_path / "j.csv", index=False)
+    with no_warnings():
+        pd.testing.assert_frame_equal(ma.answers.from_criteria(tmp_path / "j.csv"), expected)
+
+
+@pytest.mark.parametrize("labels", [["1,200", "950", "1,100", "0,5"], ["0.5", "2,5", "1", "1"]])
+def test_commas_that_may_separate_thousands_are_not_decimals(labels: list[str], tmp_path: Path) -> None:
+    judged_frame(*labels).to_csv(tmp_path / "j.csv", index=False)
+    with pytest.raises(MultiAspectError, match=r"in faithful for .*, got '[12],\d+'"):
+        ma.answers.from_criteria(tmp_path / "j.csv")
+
+
+def test_parquet_is_named_as_such(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    judged_frame(0.5, 0.25).to_parquet(tmp_path / "j.parquet")
+    with pytest.raises(MultiAspectError, match=r"j\.parquet: expected text, got Parquet; write text: pandas"):
+        ma.answers.from_criteria(tmp_path / "j.parquet")
+
+
+@pytest.mark.parametrize("name", ["reference", "ground_truth", "Expected_Output", "reference_answer"])
+def test_gold_answers_that_are_numbers_are_no_criteria(name: str, tmp_path: Path) -> None:
+    """Kind: a column beside the criteria that is a number in each row."""
+    frame = judged_frame(0.5, 0.25, 1, 0.75)
+    expected = ma.answers.from_criteria(frame)
+    frame.assign(**{name: [7, 0, 1, 42]}).to_csv(tmp_path / "j.csv", index=False)
+    with pytest.warns(MultiAspectWarning, match=f"the column {name} is left out, as it looks like gold answers"):
+        pd.testing.assert_frame_equal(ma.answers.from_criteria(tmp_path / "j.csv"), expected)
+    chosen = frame.assign(**{name: [1, 0, 1, 1]})
+    values = ma.answers.from_criteria(chosen, aspects={"faithful": None, name: [0, 1]})
+    assert name in set(values["measure"])
 
 
 @pytest.mark.parametrize(

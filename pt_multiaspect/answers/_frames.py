@@ -14,7 +14,14 @@ import pandas as pd
 
 from .._numbers import read_json
 from .._typing import Bools, Floats, Ints
-from ..collection.columns import NO_NAME, QUERY_COLUMNS, check_distinct_columns, read_labels, read_truth_values
+from ..collection.columns import (
+    NO_NAME,
+    QUERY_COLUMNS,
+    check_distinct_columns,
+    is_numeric,
+    read_labels,
+    read_truth_values,
+)
 from ..collection.frames import to_pandas
 from ..collection.judged_answers import IF_EVALUATED, OTHER_QUERIES, QUESTION, with_usual_names
 from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
@@ -91,8 +98,7 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
     frame = frame.mask(frame == "")
-    if separator != ",":
-        frame = frame.apply(_with_points)
+    frame = frame.apply(_with_points, separator=separator)
     return frame.apply(read_truth_values)
 
 
@@ -160,13 +166,21 @@ def _separator(header: bytes) -> str:
     return ";" if header.count(b";") > header.count(b",") else ","
 
 
-def _with_points(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column of texts whose decimals are written with commas, as spreadsheets do, with points."""
+def _with_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
+    """Return a column of texts whose decimals are written with commas, as spreadsheets do, with points.
+
+    If the separator of columns is a comma, too, other commas may separate thousands, and be part of texts.
+    """
     is_decimal = column.str.fullmatch(r"\s*[-+]?\d+,\d+\s*").fillna(False).astype(bool)
     has_points = column.str.fullmatch(r"\s*[-+]?\d+\.\d+\s*").fillna(False).astype(bool)
-    if has_points.any():  # then, commas separate thousands
+    if not is_decimal.any() or has_points.any():  # with points, commas separate thousands
         return column
-    return column.mask(is_decimal, column.str.replace(",", "."))
+    with_points = column.mask(is_decimal, column.str.replace(",", "."))
+    if separator == ",":
+        is_thousands = column.str.fullmatch(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*").fillna(False).astype(bool)
+        if is_thousands.any() or not is_numeric(with_points):
+            return column
+    return with_points
 
 
 def _remedy(text: Text) -> str:

@@ -261,8 +261,9 @@ def is_numeric(column: pd.Series[Any]) -> bool:
 def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
     """Return whether texts are labels, of which some may be invalid, which reading the column reports.
 
-    Labels do not become text if many of them could not be given: words for failures, such as 'N/A', and few words
-    among several numbers are invalid labels, however often they occur. Other texts are, if most values are numbers.
+    Labels do not become text if many of them could not be given: words for failures, such as 'N/A', a single other
+    word, and few words among several numbers are invalid labels, however often they occur. Other texts are, if most
+    values are numbers.
     """
     distinct = pd.Series(values.unique(), dtype=object)
     is_number = pd.to_numeric(distinct, errors="coerce").notna()
@@ -271,7 +272,7 @@ def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
     others = distinct[~is_number]
     if not _TEXTS(name) and not _UNLIKELY(name):
         unknown = [text for text in map(str, others) if not _FAILURE(text.strip())]
-        is_rare = len(unknown) < min(is_number.sum(), _MOST_TEXTS)
+        is_rare = len(unknown) == 1 or len(unknown) < min(is_number.sum(), _MOST_TEXTS)
         if not unknown or (is_rare and all(map(_is_word, unknown))):
             return True
     return bool(values.isin(others).mean() < 0.5)

@@ -58,6 +58,11 @@ QUESTION = "question_id"
 #: Columns that mostly contain texts of answers, of which a few may be numbers.
 _ANSWERS = ("answer", "answer_text", "response")
 
+#: Columns with gold answers, which may be numbers.
+_GOLD_ANSWERS = re.compile(
+    r"(references?|ground_truths?|expected|gold)(_(answer|output|response)s?)?", re.IGNORECASE
+).fullmatch
+
 #: The column of objects ``{criterion: score}``.
 NESTED = "scores"
 
@@ -261,6 +266,8 @@ def _read_wide(
             )
         elif texts := texts_like_labels(column, pd.factorize(keys["qid"])[0]):  # such as yes and no
             warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
+    if spec is None:
+        columns = _without_gold_answers(columns, what)
     measured = [name for name in columns if spec is None and _MEASUREMENTS(name)]
     if measured:
         others = [name for name in columns if name not in measured]
@@ -286,6 +293,16 @@ def _read_wide(
             f"score, got the columns {choices(frame.columns)}; rename them"
         )
     return {name: CriterionLabels(keys, columns[name]) for name in spec or columns}
+
+
+def _without_gold_answers(columns: dict[str, pd.Series[Any]], what: str) -> dict[str, pd.Series[Any]]:
+    """Return columns of numbers without those that look like gold answers, with a warning for each of these."""
+    for name in filter(_GOLD_ANSWERS, columns):
+        warn_once(
+            f"{what}: the column {name} is left out, as it looks like gold answers that are numbers. If it is a "
+            f"criterion, select it, as in {parameter('aspects', {name: None})}"
+        )
+    return {name: column for name, column in columns.items() if not _GOLD_ANSWERS(name)}
 
 
 def _as_declared(names: Sequence[str], spec: AspectSpec) -> list[str]:

@@ -125,6 +125,10 @@ def _check_encoding(name: str, data: bytes) -> None:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
+        if data.startswith(_PARQUET):
+            raise MultiAspectError(
+                f"{name}: expected text, got Parquet; write text: pandas.read_parquet(…).to_csv(…, index=False)"
+            ) from error
         line = data.count(b"\n", 0, error.start) + 1
         raise MultiAspectError(
             f"{name}:{line}: not UTF-8 text (byte 0x{data[error.start]:02x}); "
@@ -248,6 +252,8 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
 
 #: The first bytes of files and of their members.
 _GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
+
+_PARQUET = b"PAR1"
 
 #: Forms that are named in errors: their first bytes, and the remedy.
 _UNREAD = {
