@@ -333,7 +333,7 @@ def test_decimal_commas_in_quotes_are_read(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ma.answers.from_criteria(tmp_path / "j.csv"), expected)
 
 
-@pytest.mark.parametrize("labels", [["1,200", "950", "1,100", "0,5"], ["0.5", "2,5", "1", "1"]])
+@pytest.mark.parametrize("labels", [["1,200", "950", "870", "2"], ["0.5", "2,5", "1", "1"]])
 def test_commas_that_may_separate_thousands_are_not_decimals(labels: list[str], tmp_path: Path) -> None:
     judged_frame(*labels).to_csv(tmp_path / "j.csv", index=False)
     with pytest.raises(MultiAspectError, match=r"in faithful for .*, got '[12],\d+'"):
