@@ -12,10 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
+from .._validation import real
 from ..errors import MultiAspectError, choices, parameter, refuse_none, refuse_single, refuse_unknown, shown, tally
 from ..evaluation.long_frames import (
     KEYS,
     check_filled,
+    find_label,
     find_labels,
     measures_by_label,
     read_long_frame,
@@ -231,6 +233,29 @@ def read_directions(measures: Mapping[Any, Any]) -> tuple[dict[str, Direction], 
     }
     others = {label: measure for label, measure in measures.items() if label not in words}
     return words, parse_all(others) if others or not words else {}
+
+
+def read_differences(given: object, labels: Sequence[str], name: str) -> dict[str, float] | None:
+    """Return a difference of means by measure, given one for all measures or a mapping; None if none are given.
+
+    Parameters
+    ----------
+    given : object
+        What a user gave: a number above 0, or a mapping of measures to such numbers.
+    labels : sequence of str
+        The labels of the measures.
+    name : str
+        The name of the parameter.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(labels, real(name, low=0, open_low=True)(given))
+    known = dict.fromkeys(labels)
+    by_label = {find_label(known, label): number for label, number in given.items()}
+    refuse_unknown(by_label, labels, "measures", name)
+    refuse_unknown(labels, by_label, "one difference per measure", name)
+    return {label: real(f"{name}: {label}", low=0, open_low=True)(number) for label, number in by_label.items()}
 
 
 def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:

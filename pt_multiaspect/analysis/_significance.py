@@ -22,6 +22,7 @@ from ..kernels.mean_errors import (
     TopicGroups,
     design_effect,
     estimate_means,
+    one_sided_t_levels,
     t_levels,
     t_quantile,
 )
@@ -50,6 +51,8 @@ class PairTests:
     errors: Floats
     #: Their degrees of freedom.
     freedom: Floats | float
+    #: The maximum difference that is a rounding error.
+    zero: Floats
     #: The clusters of the topics.
     clusters: Clusters
     #: The levels of the test.
@@ -70,6 +73,14 @@ class PairTests:
             width = _range_quantile(self.n_compared, self.clusters.freedom, 1 - alpha)
             quantile = np.array(width / math.sqrt(2))
         return np.asarray(quantile * self.errors)
+
+    def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
+        """Return the levels of one-sided t-tests whether means are above −margin, and whether they are below it."""
+        above, below = (
+            one_sided_t_levels(np.where(np.abs(distance) <= self.zero, 0.0, distance), self.errors, self.freedom)
+            for distance in (margin + self.means, margin - self.means)
+        )
+        return above, below
 
     def design_effects(self) -> Floats:
         """Return how many times the squared standard errors are those of independent topics."""
@@ -145,10 +156,11 @@ def paired_test(
         differences = remove_rounding_errors(raw, largest[:, None])
         estimates = estimate_means(differences, clusters, largest, groups)
         estimates = replace(estimates, means=remove_rounding_errors(estimates.means, largest))
-        basis = (differences, estimates.means, estimates.errors, estimates.freedom, clusters)
+        zero = TOLERANCE * largest
+        basis = (differences, estimates.means, estimates.errors, estimates.freedom, zero, clusters)
         if len(clusters) < 2:
             return PairTests(*basis, np.full(len(first), np.nan), np.nan, 2)
-        level, needed = judge(measure, differences, estimates, TOLERANCE * largest)
+        level, needed = judge(measure, differences, estimates, zero)
         return PairTests(*basis, level.clip(0, 1), needed, n_compared)
 
     return test_pairs

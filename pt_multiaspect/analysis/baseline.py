@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
@@ -11,13 +12,13 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import proportion
-from ..errors import errors_of
+from ..errors import MultiAspectError, errors_of, parameter
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..evaluation.macro_means import MACRO, MacroMean, read_macro
 from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
-from ._frames import by_measure, matrix, topics_differ
+from ._frames import by_measure, matrix, read_differences, topics_differ
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
     ALPHA,
@@ -30,6 +31,9 @@ from ._significance import (
     paired_test,
     unordered_pairs,
 )
+
+#: Intervals of margins have the confidence level 1 − 2α.
+_HIGHEST_ALPHA = 0.5
 
 #: How tests were made, in columns for notes: the confidence level of each interval, the degrees of freedom, and how
 #: many times the squared standard error is that of independent topics.
@@ -48,6 +52,7 @@ def compare_with_baseline(
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
     macro: bool = False,
     cluster: ClusterSpec = None,
+    margin: float | Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """Test the differences between systems and one or several baselines for significance.
 
@@ -78,6 +83,9 @@ def compare_with_baseline(
         't'.
     cluster : str, path, mapping or Series, optional
         Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
+    margin : float or dict of str to float, optional
+        The difference of means, above 0, that is too small to matter, or one per measure: test whether systems are
+        not worse than the baseline by as much, and equivalent to it within the margin; for the test 't'.
 
     Returns
     -------
@@ -91,7 +99,9 @@ def compare_with_baseline(
         significant, else ''. Lower is better for measures such as ESL; if a label names no known measure, higher
         values are counted as wins, and the verdict is 'higher' or 'lower'. With `by`, these for each group of
         topics and then for all topics, whose group is ``all``, with ``group`` as the first column. ``low``,
-        ``high``, ``asl`` and ``p`` are NaN in groups of one topic, or of one cluster.
+        ``high``, ``asl`` and ``p`` are NaN in groups of one topic, or of one cluster. With `margin`, further
+        ``p_not_worse`` and ``p_equivalent``, which are corrected like p, and ``margin_low`` and ``margin_high``,
+        the ends of an interval of the difference.
 
     Raises
     ------
@@ -99,7 +109,7 @@ def compare_with_baseline(
         If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
         is out of range. With `by`, if a topic has no group or several, a group is named 'all', or a topic has no
         value. With `cluster`, if a topic has no cluster or several, or all topics are in one. With `macro`, as for
-        `aggregate`.
+        `aggregate`. With `margin`, if the test is not 't', or alpha is not below .5.
 
     Warns
     -----
@@ -126,6 +136,13 @@ def compare_with_baseline(
     same as without `by`. A difference that is significant in one group and not in another does not show that the
     groups differ.
 
+    With `margin` M, a system is not worse if the one-sided t-test rejects that its difference is −M or lower (of
+    measures for which lower is better, M or higher), and equivalent if this holds for both, with the same standard
+    error and degrees of freedom as p. Both families are those of p; two baselines are compared in both directions.
+    The confidence level of the interval is 1 − 2α, in families of m tests 1 − 2α/m, with 'fdr_bh' 1 − 2R·α/m of R
+    equivalent systems (at least 1): if the interval is between −M and M, the systems are equivalent; with 'holm',
+    some others are, too. A difference that is not significant does not show that systems are equivalent.
+
     With `macro`, the differences of the group ``macro`` are those of means over groups, and form another family.
     They are tested for these groups if there are no clusters or they lie within groups, and for a new draw of
     groups if clusters contain whole groups; see `aggregate`.
@@ -142,6 +159,9 @@ def compare_with_baseline(
 
     Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
     Methodology 28 (2002).
+
+    Schuirmann: A comparison of the two one-sided tests procedure and the power approach for assessing the
+    equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15 (1987).
 
     Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters.
     Journal of the American Statistical Association 100 (2005).
@@ -182,6 +202,7 @@ def compare_with_baseline(
         by=by,
         macro=macro,
         cluster=cluster,
+        margin=margin,
     )
     return tests.drop(columns=list(_HOW))
 
@@ -198,6 +219,7 @@ def compare_with_levels(
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
     macro: bool = False,
     cluster: ClusterSpec = None,
+    margin: float | Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """Return the result of `compare_with_baseline` with the columns `_HOW`."""
     alpha = proportion("alpha")(alpha)
@@ -206,14 +228,17 @@ def compare_with_levels(
     groups = None if by is None else read_topic_groups(by, perquery)
     clusters = read_clusters(cluster, perquery, groups)
     macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
+    margins = _read_margins(margin, perquery, test, alpha)
     options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
     parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts += _compare(rows, perquery, baseline, groups, macro_mean, clusters, correction, options)
+                parts += _compare(
+                    rows, perquery, baseline, groups, macro_mean, clusters, correction, margins, options
+                )
     else:
-        parts = _compare(perquery, perquery, baseline, groups, macro_mean, clusters, correction, options)
+        parts = _compare(perquery, perquery, baseline, groups, macro_mean, clusters, correction, margins, options)
     tests = pd.concat(parts, ignore_index=True)
     if groups is None:
         tests = tests.drop(columns="group")
@@ -231,6 +256,7 @@ def _compare(
     macro: MacroMean | None,
     clusters: Mapping[str, str] | None,
     correction: str | None,
+    margins: Mapping[str, float] | None,
     options: dict[str, Any],
 ) -> list[pd.DataFrame]:
     """Return the comparisons of measures with the same topics, by measure and group, given the whole frame."""
@@ -256,7 +282,12 @@ def _compare(
         by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
         levels = np.stack([tests.levels for tests in by_group])
         corrected = zip(*correct_groups(levels, families, options["test"], correction, alpha), strict=True)
-        for (group, _), tests, (p, level) in zip(groups, by_group, corrected, strict=True):
+        is_lower = bool(lower[str(measure)])
+        of_margin: list[dict[str, Floats]] = [{} for _ in groups]
+        if margins is not None:
+            in_groups = _Margin(margins[str(measure)], is_lower, families, correction, alpha)
+            of_margin = in_groups.columns(compared, by_group)
+        for (group, _), tests, (p, level), beside in zip(groups, by_group, corrected, of_margin, strict=True):
             columns = {
                 "group": group,
                 "measure": measure,
@@ -266,13 +297,69 @@ def _compare(
                 "asl": tests.levels[compared.pair],
                 "p": p[compared.pair],
                 "significant": p[compared.pair] < alpha,
-                **compared.outcomes(tests.differences, lower_is_better=bool(lower[str(measure)])),
+                **compared.outcomes(tests.differences, lower_is_better=is_lower),
+                **beside,
                 "confidence": 1 - level,
                 "freedom": np.broadcast_to(tests.freedom, tests.means.shape)[compared.pair],
                 "design_effect": tests.design_effects()[compared.pair],
             }
             parts.append(pd.DataFrame(columns))
     return parts
+
+
+def _read_margins(
+    margin: float | Mapping[str, float] | None, perquery: pd.DataFrame, test: str, alpha: float
+) -> dict[str, float] | None:
+    """Return the margin of each measure, None if none is given."""
+    margins = read_differences(margin, list(map(str, perquery["measure"].unique())), "margin")
+    if margins is None:
+        return None
+    if test != "t":
+        raise MultiAspectError(
+            f"{parameter('margin')} is defined for {parameter('test', 't')}, got {parameter('test', test)}"
+        )
+    if alpha >= _HIGHEST_ALPHA:
+        raise MultiAspectError(
+            f"{parameter('margin')}: expected alpha below {_HIGHEST_ALPHA:g}, as one-sided tests are, got {alpha:g}"
+        )
+    return margins
+
+
+@dataclass(frozen=True)
+class _Margin:
+    """The margin of a measure, and how its tests are corrected."""
+
+    margin: float
+    lower_is_better: bool
+    #: The family of each group of topics.
+    families: Sequence[str]
+    correction: str | None
+    alpha: float
+
+    def columns(self, compared: _OncePairs, by_group: Sequence[PairTests]) -> list[dict[str, Floats]]:
+        """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
+        both = [tests.margin_levels(self.margin) for tests in by_group]
+        equivalent, alphas = self._correct([np.maximum(above, below) for above, below in both])
+        is_first_above = (compared.sign > 0) != self.lower_is_better
+        not_worse, _ = self._correct(
+            [np.where(is_first_above, above[compared.pair], below[compared.pair]) for above, below in both]
+        )
+        columns = []
+        for tests, p_not_worse, p_equivalent, alpha in zip(by_group, not_worse, equivalent, alphas, strict=True):
+            interval = compared.mean_and_interval(tests, 2 * alpha)
+            columns.append(
+                {
+                    "p_not_worse": p_not_worse,
+                    "p_equivalent": p_equivalent[compared.pair],
+                    "margin_low": interval["low"],
+                    "margin_high": interval["high"],
+                }
+            )
+        return columns
+
+    def _correct(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return the corrected levels of each group, and one minus the confidence level of one-sided intervals."""
+        return correct_groups(np.stack(levels), self.families, "t", self.correction, self.alpha)
 
 
 def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[str, Floats]:

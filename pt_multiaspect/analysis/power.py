@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from .._validation import choice, count, proportion, real
+from .._validation import choice, count, proportion
 from ..collection.frames import as_pandas
-from ..errors import MultiAspectError, number_of, parameter, refuse_unknown
-from ..evaluation.long_frames import find_label, read_long_frame
+from ..errors import MultiAspectError, number_of, parameter
+from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_clusters import (
     ClusterSpec,
     check_clusters,
@@ -26,7 +26,7 @@ from ..evaluation.topic_clusters import (
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
 from ..kernels.mean_errors import Clusters, design_effect, variance
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
-from ._frames import matrix, select_measures
+from ._frames import matrix, read_differences, select_measures
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import CORRECTIONS, corrector, largest_of_pairs, paired_test, topic_differences, unordered_pairs
 
@@ -235,7 +235,7 @@ def detectable_difference(
     rows, _ = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
     clusters = check_clusters(clusters_of_topics(groups, qids))
-    wanted = _wanted_differences(difference, list(map(str, labels)))
+    wanted = read_differences(difference, list(map(str, labels)), "difference")
     pairs = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
     once, _ = unordered_pairs(pairs)
     deviations = deviations_of_differences(values, pairs, clusters)
@@ -303,19 +303,6 @@ def deviations_of_differences(values: Floats, pairs: Pairs, clusters: Clusters |
 def planned_level(alpha: float, correction: str | None, n_pairs: int) -> float:
     """Return the level at which each test is planned."""
     return alpha if correction is None else alpha / n_pairs
-
-
-def _wanted_differences(difference: object, labels: list[str]) -> dict[str, float] | None:
-    """Return the difference to detect by each measure, or None."""
-    if difference is None:
-        return None
-    if not isinstance(difference, Mapping):
-        return dict.fromkeys(labels, real("difference", low=0, open_low=True)(difference))
-    known = dict.fromkeys(labels)
-    by_label = {find_label(known, name): number for name, number in difference.items()}
-    refuse_unknown(by_label, labels, "measures", "difference")
-    refuse_unknown(labels, by_label, "one difference per measure", "difference")
-    return {label: real(f"difference: {label}", low=0, open_low=True)(number) for label, number in by_label.items()}
 
 
 @dataclass(frozen=True, repr=False)

@@ -256,3 +256,15 @@ def t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(means == 0, 0.0, np.abs(means) / errors)
     return np.asarray(2 * student.sf(statistic, freedom))
+
+
+def one_sided_t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
+    """Return the levels of t-tests whether means are above 0: where the standard error is 0, 0 if they are, else 1.
+
+    The parameters are those of `t_levels`.
+    """
+    from scipy.stats import t as student
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where((errors == 0) & (means == 0), -np.inf, means / errors)
+    return np.asarray(student.sf(statistic, freedom))
