@@ -57,7 +57,7 @@ def _arguments(files, *more, runs=("a.run", "b.run")):
 
 def _expected(files, toma):
     qrels = read_qrels({"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"})
-    return evaluate([files / "a.run", files / "b.run"], qrels, [toma, "nDCG@10"], progress=False)
+    return evaluate({"a": files / "a.run", "b": files / "b.run"}, qrels, [toma, "nDCG@10"], progress=False)
 
 
 def test_evaluate_prints_means(files, capsys):
@@ -86,9 +86,14 @@ def test_evaluate_prints_a_table(files, capsys):
     assert main(arguments) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["TOMA@10", "nDCG@10"]
-    assert [line.split()[0] for line in lines[1:3]] == ["a.run", "b.run"]
-    assert lines[3] == "* best value of the column"
-    assert lines[4].startswith("TOMA@10: TOMA(")
+    assert [line.split()[0] for line in lines[1:3]] == ["a", "b"]
+    assert lines[3] == "* best; 2 topics."
+    assert len(lines) == 4
+    arguments, toma = _arguments(files, "--format", "table", "--notes", "full")
+    assert main(arguments) == 0
+    note = capsys.readouterr().out.splitlines()[4]
+    assert note.startswith("TOMA@10: How near each document's labels come to the best")
+    assert note.endswith(f": {toma}")
 
 
 def test_one_file_judges_the_relevance(files, capsys):
@@ -198,8 +203,8 @@ def test_evaluate_knows_the_tracks_names(files, capsys):
     qrels = read_qrels({"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"})
     expected = evaluate([files / "a.run"], qrels, ["NLRE", "CAM(base='AP')"], progress=False)
     means = expected.groupby("measure")["value"].mean()
-    assert table.loc["a.run", "nlre"] == pytest.approx(means["NLRE"])
-    assert table.loc["a.run", "cam_map"] == pytest.approx(means["CAM(base='AP')"])
+    assert table.loc["a", "nlre"] == pytest.approx(means["NLRE"])
+    assert table.loc["a", "cam_map"] == pytest.approx(means["CAM(base='AP')"])
 
 
 @pytest.mark.parametrize("perquery", [True, False])
@@ -302,7 +307,7 @@ def test_bad_measures(texts, part):
 
 def _values(trec_files, measures):
     qrels = read_qrels({aspect: trec_files / f"{aspect}.txt" for aspect in ("relevance", "credibility")})
-    runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
+    runs = {path.stem: path for path in sorted((trec_files / "runs").iterdir())}
     return evaluate(runs, qrels, measures, progress=False)
 
 
@@ -328,7 +333,7 @@ def test_aspects_of_a_file_are_those_of_every_measure_without_its_own(cli, trec_
     }  # fmt: skip
     expected = aggregate(_values(trec_files, declared))
     assert np.array_equal(table.iloc[:, 1:], expected.iloc[:, 1:])
-    assert list(table["name"]) == ["alpha.run", "beta.run", "delta.run", "gamma.run"]
+    assert list(table["name"]) == ["alpha", "beta", "delta", "gamma"]
 
 
 def test_measures_that_cannot_use_the_declared_scales_are_named(cli):
@@ -368,7 +373,7 @@ def test_an_aspect_that_is_not_declared_is_named(cli):
 def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monkeypatch):
     code, out, _ = cli("evaluate", "-m", "AP", "runs/[ab]*.run", "mine=runs/gamma.run")
     assert code == 0
-    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["alpha.run", "beta.run", "mine"]
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == ["alpha", "beta", "mine"]
     expected = cli("evaluate", "-m", "AP", "x=runs/beta.run")[1]
     content = (trec_files / "runs" / "beta.run").read_bytes()
     for argument, name in (("-", "stdin"), ("x=-", "x")):
@@ -498,13 +503,13 @@ def test_the_tests_are_those_of_python(cli, trec_files, test):
     options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
     code, out, _ = cli("evaluate", *options, "--format", "json")
     assert code == 0
-    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta.run", test).set_index("name")
+    expected = compare_with_baseline(_values(trec_files, ["CAM@3"]), "beta", test).set_index("name")
     rows = {row["name"]: row for row in json.loads(out)}
     for name, row in expected.iterrows():
         assert rows[name]["CAM@3 p-value"] == row["asl"]
         assert rows[name].get("CAM@3 p-value corrected", row["asl"]) == row["p"]
-    note = cli("evaluate", *options, "--format", "table")[1].split("\nSignificantly ")[1]
-    assert ("Holm correction" in note) is (test != "tukey")
+    note = cli("evaluate", *options, "--format", "table")[1].split("† differs from beta ")[1]
+    assert ("test, Holm, p" in note) is (test != "tukey")
     assert ("Tukey HSD" in note) is (test == "tukey")
 
 
@@ -519,19 +524,20 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correct
     rows = {row["name"]: row for row in json.loads(out)}
     values = _values(trec_files, measures)
     expected = compare_with_baseline(
-        values, "beta.run", correction=None if correction == "none" else correction, alpha=0.3
+        values, "beta", correction=None if correction == "none" else correction, alpha=0.3
     )
-    shown = cli("evaluate", "-m", " ".join(measures), *options, "--format", "table")[1].splitlines()
+    options += ["--interval", "difference", "--format", "table"]
+    shown = cli("evaluate", "-m", " ".join(measures), *options)[1].splitlines()
     ends = r"\[\S+, \S+\]"
     cells = {line.split()[0]: re.sub(ends, "", line).split()[1:] for line in shown[1:5]}
     intervals = {line.split()[0]: re.findall(ends, line) for line in shown[1:5]}
-    assert intervals["beta.run"] == []
+    assert intervals["beta"] == []
     marks = set()
     for row in expected.itertuples():
         fields, at = rows[row.name], measures.index(row.measure)
         sign = -1 if row.measure.startswith("ESL") else 1
         wide = values[values["measure"] == row.measure].pivot(index="qid", columns="name", values="value")
-        gains = sign * (wide[row.name] - wide["beta.run"])
+        gains = sign * (wide[row.name] - wide["beta"])
         assert fields[f"{row.measure} +"] == (gains > 0).sum()
         assert fields[f"{row.measure} -"] == (gains < 0).sum()
         assert fields[f"{row.measure} p-value"] == row.asl
@@ -547,12 +553,11 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correct
         marks.add((row.measure, mark))
     assert {mark for _, mark in marks} == {"", "†"}
     assert shown[0].split() == ["CAM@3", "ESL(wanted=1)", "↓"]
-    assert rows["beta.run"]["CAM@3 p-value"] is None
-    corrected = ", Holm correction" if correction == "holm" else ""
-    assert f"Significantly different from beta.run (†) (paired t-test{corrected}, p < 0.3, 6 topics)." in shown
+    assert rows["beta"]["CAM@3 p-value"] is None
+    corrected = ", Holm" if correction == "holm" else ""
     level, joint = ("90 %", ", 70 % for all three") if correction == "holm" else ("70 %", "")
-    interval = f"[ends] of the {level} confidence interval of the difference from beta.run"
-    assert f"\n{interval} (Student’s t{joint}, 6 topics)." in "\n".join(shown)
+    assert shown[5] == f"* best; † differs from beta (paired t-test{corrected}, p < 0.3, 6 topics)."
+    assert shown[6].startswith(f"[…] {level} interval of the difference from beta (Student’s t{joint}).")
 
 
 def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_files):
@@ -560,7 +565,8 @@ def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_
     assert code == 0
     fields = [key for key in json.loads(out)[0] if "difference" in key]
     assert fields == ["AP difference", "AP difference low", "AP difference high"]
-    _, out, _ = cli("evaluate", "-m", "NumRet", "--baseline", "beta", "runs", "--format", "table")
+    options = ["--baseline", "beta", "--interval", "difference", "--format", "table"]
+    _, out, _ = cli("evaluate", "-m", "NumRet", *options, "runs")
     assert "[" not in out
     cli("compare", "-m", "AP", "NumRet", "runs/alpha.run", "runs/beta.run", "-o", "table.json")
     of_ap, of_sum = json.loads((trec_files / "table.json").read_text())
@@ -571,14 +577,14 @@ def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_
 def test_intervals_are_students(cli, trec_files):
     from scipy import stats
 
-    code, out, _ = cli("evaluate", "-m", "CAM@3", "--ci", "runs", "--format", "csv")
+    code, out, _ = cli("evaluate", "-m", "CAM@3", "--interval", "mean", "runs", "--format", "csv")
     assert code == 0
     table = read_table(out).set_index("name")
     for name, values in _values(trec_files, "CAM@3").groupby("name")["value"]:
         ends = np.clip(stats.t.interval(0.95, 5, loc=values.mean(), scale=stats.sem(values)), 0, 1)
         assert table.loc[name, ["CAM@3 95% low", "CAM@3 95% high"]].tolist() == pytest.approx(ends, abs=1e-12)
-    shown = cli("evaluate", "-m", "CAM@3", "--ci", "runs", "--format", "table")[1].splitlines()[1]
-    low, high = table.loc["alpha.run", ["CAM@3 95% low", "CAM@3 95% high"]]
+    shown = cli("evaluate", "-m", "CAM@3", "--interval", "mean", "runs", "--format", "table")[1].splitlines()[1]
+    low, high = table.loc["alpha", ["CAM@3 95% low", "CAM@3 95% high"]]
     assert shown.endswith(f"[{low:.4f}, {high:.4f}]")
 
 
@@ -590,7 +596,7 @@ def test_judged_fractions_per_aspect(cli, trec_files):
     table = read_table(out).set_index("name")
     judged = {tuple(line.split()[::2][:2]) for line in (trec_files / "credibility.txt").read_text().splitlines()}
     for name, row in table.iterrows():
-        run = [line.split() for line in (trec_files / "runs" / name).read_text().splitlines()]
+        run = [line.split() for line in (trec_files / "runs" / f"{name}.run").read_text().splitlines()]
         by_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
             [line[0] for line in run]
         )
@@ -618,9 +624,9 @@ def test_a_faulty_run_is_an_error(cli, trec_files):
             "--test tukey corrects for the number of pairs itself: omit --correction fdr_bh",
         ),
         (["--correction", "holm"], "--correction requires --baseline"),
-        (["-q", "--ci"], "--ci applies to means"),
-        (["-q", "--baseline", "alpha.run"], "--baseline applies to means"),
-        (["--baseline", "omega.run"], "expected one of the runs (alpha.run, beta.run, delta.run, gamma.run)"),
+        (["-q", "--interval", "mean"], "--interval mean applies to means"),
+        (["-q", "--baseline", "alpha"], "--baseline applies to means"),
+        (["--baseline", "omega.run"], "expected one of the runs (alpha, beta, delta, gamma)"),
         (["--output", "table.doc"], ".csv, .tsv, .json"),
         (["--frmat", "csv"], "--format"),
     ],
@@ -635,17 +641,17 @@ def test_bad_options(cli, options, part):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "baseline"),
-    [*(("evaluate", name) for name in ("beta", "runs/beta", "beta.run", "delta.v2")), ("report", "delta.v2")],
+    [*(("evaluate", name) for name in ("beta", "runs/beta", "beta", "delta.v2")), ("report", "delta.v2")],
 )
 def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, baseline):
     pytest.importorskip("vl_convert")
     (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")
-    name = "delta.v2.run.gz" if "delta" in baseline else "beta.run"
+    name = "delta.v2.run.gz" if "delta" in baseline else "beta.run"  # they have no common extension
     options = ["-m", "AP", "--baseline", baseline]
     code, _, err = cli(command, *options, *(["-o", "page.html"] if command == "report" else []), "runs")
     assert (code, "error" in err) == (0, False)
     if command == "evaluate":
-        assert f"different from {name} (†)" in cli("evaluate", *options, "--format", "table", "runs")[1]
+        assert f"† differs from {name} (" in cli("evaluate", *options, "--format", "table", "runs")[1]
     else:
         page = (trec_files / "page.html").read_text(encoding="utf-8")
         assert re.search(rf'<option value="\d" selected>{name}</option>', page)
@@ -717,16 +723,16 @@ def test_output_is_a_file_in_the_format_of_its_suffix(cli, trec_files, suffix):
 
 @pytest.mark.slow
 def test_latex_is_that_of_systems_table(cli, trec_files):
-    options = ["--baseline", "beta.run", "--ci", "--sort", "CAM@3", "--format", "tex"]
+    options = ["--baseline", "beta", "--interval", "mean", "--sort", "CAM@3", "--format", "tex"]
     code, out, _ = cli("evaluate", "-m", "CAM@3 RR", *options, "runs")
     assert code == 0
     values = _values(trec_files, ["CAM@3", "RR"])
     order = aggregate(values).sort_values("CAM@3", ascending=False)["name"].tolist()
     values = values.sort_values("name", key=lambda column: column.map(order.index), kind="stable")
-    table = systems_table(values, baseline="beta.run", ci=0.95, interval="ends", decimals=4)
+    table = systems_table(values, baseline="beta", interval="mean", decimals=4)
     expected = table.to_latex()
     assert out == expected
-    assert out.index("alpha.run") < out.index("delta.run")
+    assert out.index("alpha") < out.index("delta")
     queries = cli("evaluate", "-m", "my_AP=AP", "-q", "--format", "tex", "runs")[1]
     assert queries.count(r"\\") == 1 + 4 * 6
     assert {text.split("\n")[0] for text in (out, queries)} == {r"% requires \usepackage{booktabs}"}
@@ -739,16 +745,19 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     plain = cli("evaluate", "-m", "CAM@3 RR", "--format", "tex", "runs")[1]
     code, out, _ = cli("evaluate", "-m", "CAM@3 RR", "--judged", "--format", "tex", "runs")
     assert code == 0
-    assert [line.split(" & ")[:3] for line in _rows(out)] == [
-        line.removesuffix(r" \\").split(" & ") for line in _rows(plain)
+    heads = [line.removesuffix(r" \\").split(" & ") for line in _rows(out)[:-4]]
+    assert ["".join(column) for column in zip(*heads, strict=True)] == [
+        "", "CAM@3", "RR", "judged@10relevance", "judged@10credibility"
+    ]  # fmt: skip
+    assert [line.split(" & ")[:3] for line in _rows(out)[-4:]] == [
+        line.removesuffix(r" \\").split(" & ") for line in _rows(plain)[1:]
     ]
-    assert _rows(out)[0].endswith(r"& judged@10 relevance & judged@10 credibility \\")
-    assert all(line.endswith(r" & 1.0000 & 1.0000 \\") for line in _rows(out)[1:])
+    assert all(line.endswith(r" & 1.0000 & 1.0000 \\") for line in _rows(out)[-4:])
     lines = (trec_files / "relevance.txt").read_text().replace("q0 0 ", "q0 1 ").splitlines()
     (trec_files / "relevance.txt").write_text(
         "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
     )
-    measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta.run", "--aspects", "scales.json"]
+    measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta", "--aspects", "scales.json"]
     code, out, err = cli("evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs")
     assert code == 0, err
     assert re.search(r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out)
@@ -756,7 +765,7 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     assert out.count(r"\dagger") >= 5
     suite = ("--suite", "multi-aspect", "--aspects", "scales.json")
     out = cli("evaluate", *suite, "--format", "tex", "runs")[1]
-    assert out.splitlines()[1].startswith("% For how these values can differ from official ones")
+    assert out.splitlines()[1].startswith("% How official values can differ: pt-multiaspect measures --suites")
     others = [
         cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
     ]
@@ -764,10 +773,10 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     compared = (trec_files / "compared.tex").read_text(encoding="utf-8")
     for code, out, err in [(0, plain, ""), (0, compared, ""), *others]:
         assert code == 0, err
-        assert out.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\begin{tabular}{l")
+        assert out.startswith("% requires \\usepackage{booktabs}\n\\begin{table}\n\\centering\n\\")
         assert out.endswith("\\end{table}\n")
     assert r"$-$" in compared
-    assert "\ndelta.run against alpha.run; 95 \\% interval by Student's t, verdict by" in compared
+    assert "\ndelta against alpha; 95 \\% interval by Student's t, verdict by" in compared
 
 
 def _rows(latex):
@@ -779,7 +788,7 @@ def _rows(latex):
 @pytest.mark.parametrize(
     "line",
     [
-        ["evaluate", "-m", "AP nDCG@3", "--baseline", "beta.run", "runs"],  # missing integers, and booleans
+        ["evaluate", "-m", "AP nDCG@3", "--baseline", "beta", "runs"],  # missing integers, and booleans
         ["evaluate", "-m", "AP", "-q", "runs"],
         ["compare", "-m", "AP", "runs/alpha.run", "runs/beta.run"],
         ["correlate", "-m", "AP nDCG@3", "runs"],

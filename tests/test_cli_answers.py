@@ -50,7 +50,7 @@ def read(text: str) -> pd.DataFrame:
 
 
 def test_nuggets(run, folder) -> None:
-    code, out, err = run("judged.jsonl", "--ci")
+    code, out, err = run("judged.jsonl", "--interval", "mean")
     assert (code, err) == (0, "")
     expected = ma.aggregate(ma.answers.nugget_scores("judged.jsonl"), ci=0.95)
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
@@ -133,9 +133,9 @@ def test_tests_groups_and_estimates(run, folder) -> None:
         ),
         (["twice.csv"], "answers: twice.csv: expected distinct column names, got several x"),
         (["judged.jsonl", "--baseline", "x"], "--baseline: expected one of the runs"),
-        (["judged.jsonl", "-q", "--ci"], "--ci applies to means: omit it, or -q"),
+        (["judged.jsonl", "-q", "--interval", "mean"], "--interval mean applies to means: omit it, or -q"),
         (["judged.jsonl", "-q", "-o", "x.html"], "-q applies to tables"),
-        (["judged.jsonl", "--human", "judged.jsonl", "--ci"], "omit --ci, or --human"),
+        (["judged.jsonl", "--human", "judged.jsonl", "--interval", "mean"], "omit --interval mean, or --human"),
         (["judged.jsonl", "-o", "judged.jsonl"], "is read by this command"),
         (["judged.jsonl", "-o", "x.pdf"], "expected a file that ends in .csv, .tsv"),
         ([], "missing JUDGED... (see"),

@@ -66,7 +66,7 @@ def perquery(runs) -> pd.DataFrame:
 def test_describe_prints_the_report(cli, trec_files):
     code, out, err = cli("describe", "-m", "TOMA AP", "runs")
     assert (code, err) == (0, "")
-    runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
+    runs = {path.stem: path for path in sorted((trec_files / "runs").iterdir())}
     expected = describe(read_qrels(QRELS), runs=runs, measures=["TOMA", "AP"])
     with messages_for_shell({}):
         assert out == f"{expected}\n"
@@ -291,20 +291,20 @@ def test_compare_shows_both_runs(cli, monkeypatch):
     code, out, err = cli("compare", *SCALED, "runs/beta.run", "runs/delta.run")
     assert (code, err) == (0, "")
     table = read(out).set_index("measure")
-    values = perquery(["beta.run", "delta.run"])
+    values = perquery(["beta", "delta"])
     means = aggregate(values).set_index("name")
-    tests = analysis.compare_with_baseline(values, "beta.run", correction=None, alpha=0.2).set_index("measure")
+    tests = analysis.compare_with_baseline(values, "beta", correction=None, alpha=0.2).set_index("measure")
     for measure, row in table.iterrows():
         test, sign = tests.loc[measure], -1 if measure.startswith("ESL") else 1
-        assert row["beta.run"] == means.loc["beta.run", measure]
-        assert row["delta.run"] == means.loc["delta.run", measure]
+        assert row["beta"] == means.loc["beta", measure]
+        assert row["delta"] == means.loc["delta", measure]
         assert row["difference"] == pytest.approx(test["difference"], abs=1e-12)
         assert row["p-value"] == test["p"]
         assert row["verdict"] == (
             "" if not test["significant"] else "better" if sign * test["difference"] > 0 else "worse"
         )
         wide = values[values["measure"] == measure].pivot(index="qid", columns="name", values="value")
-        gains = sign * (wide["delta.run"] - wide["beta.run"])
+        gains = sign * (wide["delta"] - wide["beta"])
         assert row[["wins", "losses", "ties"]].tolist() == [
             (gains > 0).sum(),
             (gains < 0).sum(),
@@ -321,9 +321,9 @@ def test_compare_names_both_runs_of_the_difference(cli, trec_files):
         head, *_ = (trec_files / "table.md").read_text().splitlines()
         assert "| beta.run | new | new - beta.run |" in head
     table = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
-    values = perquery(["beta.run", "delta.run"])
+    values = perquery(["beta", "delta"])
     for measure in table.index:
-        reverse = ma.largest_differences(values, "delta.run", "beta.run", measure, n=1)
+        reverse = ma.largest_differences(values, "delta", "beta", measure, n=1)
         assert table.loc[measure, "difference"] == reverse["difference"].item()
 
 
@@ -331,13 +331,13 @@ def test_compare_puts_the_largest_differences_first(cli):
     code, out, _ = cli("compare", *SCALED, "-q", "runs/beta.run", "new=runs/delta.run")
     assert code == 0
     table = read(out)
-    values = perquery(["beta.run", "delta.run"]).set_index(["measure", "qid", "name"])["value"]
+    values = perquery(["beta", "delta"]).set_index(["measure", "qid", "name"])["value"]
     for measure, rows in table.groupby("measure"):
         assert len(rows) == 6
         assert rows["difference"].abs().is_monotonic_decreasing
         for row in rows.to_dict("records"):
-            assert row["beta.run"] == values[measure, row["qid"], "beta.run"]
-            assert row["difference"] == row["new"] - row["beta.run"]
+            assert row["beta"] == values[measure, row["qid"], "beta"]
+            assert row["difference"] == row["new"] - row["beta"]
     top = read(cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1])
     pd.testing.assert_frame_equal(top, table.groupby("measure", sort=False).head(2).reset_index(drop=True))
 
@@ -369,7 +369,7 @@ def test_compare_says_what_is_wrong(cli, options, part):
 def test_correlate(cli):
     code, out, err = cli("correlate", *SCALED, "--method", "tau_ap", "runs")
     assert (code, err) == (0, "")
-    values = perquery(["alpha.run", "beta.run", "delta.run", "gamma.run"])
+    values = perquery(["alpha", "beta", "delta", "gamma"])
     expected = analysis.correlation(values, "tau_ap")
     assert np.array_equal(read(out).set_index("measure"), expected)
     assert len(np.unique(expected)) > 1
@@ -394,8 +394,7 @@ def test_correlate(cli):
 
 def test_weightings(cli, trec_files):
     scales = Aspects.from_file("scales.json")
-    qrels, runs = read_qrels(QRELS), {name: f"runs/{name}" for name in sorted(os.listdir("runs"))}
-    runs = {name.removesuffix(".gz"): path for name, path in runs.items()}
+    qrels, runs = read_qrels(QRELS), {name.partition(".")[0]: f"runs/{name}" for name in sorted(os.listdir("runs"))}
     on = [On(aspect=aspect, base="nDCG@5", aspects=scales) for aspect in scales]
     values = evaluate(runs, qrels, on, progress=False)
     arguments = ["-m", "CAM@5", "--aspects", "scales.json", "--at-least", "relevance=0.25", "runs"]
@@ -408,9 +407,9 @@ def test_weightings(cli, trec_files):
     )
     assert (code, err) == (0, "")
     gated = CAM(gate="relevance", aspects=scales) @ 5
-    expected = analysis.weightings(values, gated, baseline="beta.run", runs=runs, qrels=qrels).pairs
+    expected = analysis.weightings(values, gated, baseline="beta", runs=runs, qrels=qrels).pairs
     assert read(out)["fraction"].tolist() == expected["fraction"].tolist()
-    assert set(read(out)["b"]) == {"beta.run"}
+    assert set(read(out)["b"]) == {"beta"}
     # Several measures are weighted themselves; a file of them gives the same.
     code, _, err = cli("weightings", "-m", "AP", "RR", "-o", "several.csv", "runs")
     assert (code, err) == (0, "")
@@ -455,13 +454,13 @@ def test_weightings_says_what_is_wrong(cli, options, part):
 
 def test_robustness(cli, trec_files):
     scales = Aspects.from_file("scales.json")
-    qrels, runs = read_qrels(QRELS), {f"{name}.run": f"runs/{name}.run" for name in ("alpha", "beta", "gamma")}
+    qrels, runs = read_qrels(QRELS), {name: f"runs/{name}.run" for name in ("alpha", "beta", "gamma")}
     options = ["--aspects", "scales.json", "--baseline", "beta"]
     arguments = [*options, "-m", "CAM@5", "--variants", "MM@5 CAM@3"]
     code, out, err = cli("robustness", *arguments, *runs.values())
     assert (code, err) == (0, "")
     expected = ma.robustness(
-        runs, qrels, CAM(aspects=scales) @ 5, baseline="beta.run",
+        runs, qrels, CAM(aspects=scales) @ 5, baseline="beta",
         variants={"MM@5": ma.MM(aspects=scales) @ 5, "CAM@3": CAM(aspects=scales) @ 3},
     )  # fmt: skip
     pd.testing.assert_frame_equal(read(out), expected.table, check_dtype=False)
@@ -502,7 +501,7 @@ def test_robustness_with_judges(cli, trec_files):
     code, out, _ = cli("robustness", *options, "runs/alpha.run", "runs/beta.run")
     assert code == 0
     scales = Aspects.from_file("scales.json")
-    runs = {f"{name}.run": f"runs/{name}.run" for name in ("alpha", "beta")}
+    runs = {name: f"runs/{name}.run" for name in ("alpha", "beta")}
     expected = ma.robustness(runs, read_qrels(QRELS), CAM(aspects=scales) @ 5, judges=judged).table
     assert "judges" in set(expected["question"])
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
@@ -842,7 +841,7 @@ def explanation(measure: str, qid: str):
     scales = Aspects.from_file("scales.json")
     metric = parse_list([measure])[measure]
     metric = metric(aspects=scales) if "aspects" in metric.SUPPORTED_PARAMS else metric
-    return explain(metric, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
+    return explain(metric, {"beta": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
 @pytest.mark.every(3)
@@ -858,7 +857,7 @@ def test_explain_prints_what_python_prints(cli, trec_files, measure):
     rows = json.loads((trec_files / "ranks.json").read_text())
     assert [row["docno"] for row in rows if row["rank"] is not None] == expected.ranks["docno"].dropna().tolist()
     total = sum(row["contribution"] for row in rows) + expected.offset
-    values = evaluate({"beta.run": "runs/beta.run"}, read_qrels(QRELS), [expected.measure], progress=False)
+    values = evaluate({"beta": "runs/beta.run"}, read_qrels(QRELS), [expected.measure], progress=False)
     assert total == pytest.approx(values.set_index("qid")["value"]["q2"], abs=1e-12)
 
 

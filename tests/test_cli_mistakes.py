@@ -75,7 +75,7 @@ MISTAKES = [
     ("evaluate -m nDCG@10 --sort nDCG runs", "got nDCG. Did you mean nDCG@10?"),
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
     ("compare -m AP runs", "expected two runs, got 1; give two files"),
-    ("explain -m AP --query q0 runs", "got 4: alpha.run, beta.run, delta.run, gamma.run"),
+    ("explain -m AP --query q0 runs", "got 4: alpha, beta, delta, gamma"),
     ("explain -m AP --query q0 runs/beta.run runs/alpha.run", "unexpected argument runs/alpha.run"),
     (
         "evaluate -m AP --baseline beta.run runs/beta.run",

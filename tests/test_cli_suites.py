@@ -48,7 +48,7 @@ def table(capsys: pytest.CaptureFixture[str], *arguments: str) -> pd.DataFrame:
 
 def values(suite: object, **kwargs: object) -> pd.DataFrame:
     qrels = ma.read_qrels({aspect: f"{aspect}.qrels" for aspect in ("relevance", "correctness")})
-    return ma.evaluate(list(RUNS), qrels, suite, progress=False, **kwargs)
+    return ma.evaluate({Path(run).stem: run for run in RUNS}, qrels, suite, progress=False, **kwargs)
 
 
 def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

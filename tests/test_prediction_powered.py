@@ -670,7 +670,10 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ([*LINE, "--ci", "good.run"], "--human shows estimates with intervals: omit --ci, or --human"),
+        (
+            [*LINE, "--interval", "mean", "good.run"],
+            "--human shows estimates with intervals: omit --interval mean, or --human",
+        ),
         ([*LINE, "--baseline", "poor", "--test", "t", "good.run", "poor.run"], "omit --test, or --human"),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),

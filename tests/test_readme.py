@@ -25,7 +25,7 @@ def test_the_table_and_the_sentence_of_the_readme_are_those_of_its_commands(tmp_
         assert main(arguments) == 0
     printed = capsys.readouterr().out.splitlines()
     table, *_ = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
-    assert len(table.splitlines()) == 7
+    assert len(table.splitlines()) == 5
     assert [line for line in table.splitlines() if line not in printed] == []
     scales = ma.Aspects.from_file("health/scales.json")
     runs = {name: f"health/runs/{name}.run" for name in ("words", "characters", "readable")}

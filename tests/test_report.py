@@ -515,11 +515,11 @@ def test_the_command_writes_the_page(cli, trec_files):
     assert (code, out, err) == (0, "", "pt-multiaspect: wrote ours.html\n")
     page = Page((trec_files / "ours.html").read_text(encoding="utf-8"))
     scales = ma.Aspects.from_file(trec_files / "scales.json")
-    runs = {path.name: path for path in sorted((trec_files / "runs").iterdir())}
+    runs = {path.stem: path for path in sorted((trec_files / "runs").iterdir())}
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
-    report = ma.report(runs, qrels, measures, aspects=scales, baseline="beta.run", title="Ours", progress=False)
+    report = ma.report(runs, qrels, measures, aspects=scales, baseline="beta", title="Ours", progress=False)
     assert page.data == Page(report.to_html()).data
-    assert page.data["runs"][page.data["baseline"]] == "beta.run"
+    assert page.data["runs"][page.data["baseline"]] == "beta"
 
 
 @pytest.mark.parametrize(

@@ -285,14 +285,14 @@ def test_the_agreement_of_judges_in_the_shell(tmp_path: Path, monkeypatch: Any, 
     expected = expected.rename(columns={"aspect": "criterion", "n_documents": "n_answers"})
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     for options, message in (
-        (["--ci"], "--ci applies to scores: omit it, or --agreement"),
+        (["--interval", "mean"], "--interval mean applies to scores: omit it, or --agreement"),
         (["--title", "x"], "--title applies to scores"),
         (["-o", "a.html"], "--agreement is a table: write a file such as agreement.csv"),
     ):
         assert main(["answers", "judged.csv", "--agreement", *options]) == 2
         assert message in capsys.readouterr().err
-    assert main(["answers", "judged.csv", "--agreement", "--ci"]) == 2
-    assert "--ci applies to scores: omit it, or --agreement" in capsys.readouterr().err
+    assert main(["answers", "judged.csv", "--agreement", "--interval", "mean"]) == 2
+    assert "--interval mean applies to scores: omit it, or --agreement" in capsys.readouterr().err
 
 
 def test_the_remedy_for_disagreement_is_a_command(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:

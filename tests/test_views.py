@@ -178,7 +178,7 @@ def test_markdown_escapes_and_marks() -> None:
         "| run | AP |",
         "| --- | ---: |",
         "| group |",
-        "| a\\_b\\|c | **0.5 [0, 1]** |",
+        "| a\\_b\\|c | **0.5** [0, 1] |",
         "| d  | 0.4 |",
         "",
         "Note.",

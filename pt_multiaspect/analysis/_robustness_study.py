@@ -25,6 +25,7 @@ from ._pairs import joint_level, make_pairs, pairs_of_runs, share
 from ._robustness_material import Material
 from ._significance import ALPHA, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
 from ._verdicts import (
+    MOST,
     UNDECIDED,
     p_value,
     verdict_of,
@@ -262,8 +263,9 @@ class Study:
             if claim.sign < 0:
                 same, other = other, same
             significant = row["fraction_significant"]
-            evidence = f"{percent(same)} of {sampled}weightings give the same sign, "
-            evidence += f"{percent(significant)} significantly"
+            family = " (Holm)" if self.correction == "holm" and len(self.pairs) > 1 else ""
+            evidence = f"{percent(same, MOST)} of {sampled}weightings give the same sign, "
+            evidence += f"{percent(significant, MOST)} significantly{family}"
             if row["reversal"]:
                 evidence += f"; reversed by {row['reversal']}"
             numbers = {"same_sign": same, "significant": significant}

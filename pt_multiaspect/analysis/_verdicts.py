@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ._significance import ALPHA
+
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 
 #: By question: the source of the row, and when the order holds and does not hold. It is undecided otherwise.
@@ -39,7 +41,7 @@ RULES = {
 }
 
 #: The fraction of weightings, and of at least so many variants, that a conclusion needs.
-_MOST, _FEW_VARIANTS = 0.95, 10
+MOST, _FEW_VARIANTS = 0.95, 10
 
 
 def verdict_of(holds: bool, fails: bool) -> str:
@@ -51,7 +53,7 @@ def verdict_of(holds: bool, fails: bool) -> str:
 
 def verdict_of_fractions(significant: float, other: float) -> str:
     """Return the verdict of weightings: the fractions with the same sign and p < .05, and with the other sign."""
-    return verdict_of(significant >= _MOST, other > 1 - _MOST)
+    return verdict_of(significant >= MOST, other > 1 - MOST)
 
 
 def verdict_of_variants(n_significant: int, n_other: int, n_variants: int) -> str:
@@ -74,5 +76,12 @@ def verdict_of_judges(signs: Sequence[float], sign: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Return a p-value with its relation."""
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
+    """Return a p-value with its relation, never rounded to the significance level."""
+    if p < 0.0001:
+        return "p < 0.0001"
+    text = f"{p:#.3g}"
+    for digits in range(4, 12):
+        if float(text) != ALPHA:
+            break
+        text = f"{p:#.{digits}g}"
+    return f"p = {text}"

@@ -44,6 +44,9 @@ from ._weighted_values import (
 #: The confidence level of the intervals of fractions.
 CI = 0.95
 
+#: The fractions that summaries count: of orders between a tenth and nine tenths, and of differences from 95 %.
+_LIMITS = (0.1, 0.9, 0.95)
+
 
 @dataclass(frozen=True, repr=False)
 class Weightings(View):
@@ -96,13 +99,14 @@ class Weightings(View):
     def summary(self) -> str:
         """The number of pairs whose order and significance depend on the weights, in a sentence."""
         pairs = self.pairs
-        undecided = (pairs["fraction"] > 0.1) & (pairs["fraction"] < 0.9)
+        low, high, most = _LIMITS
+        undecided = (pairs["fraction"] > low) & (pairs["fraction"] < high)
         changing = share(int(self._is_changing.sum()), len(pairs), "pair", "changes its", "change their")
         under = "under some weighting"
         if self._n_sampled is not None:
             under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
         tested = pairs[pairs["p"] < ALPHA]
-        kept = int((tested["fraction_significant"] >= 0.95).sum())
+        kept = int((tested["fraction_significant"] >= most).sum())
         level = f"p < {ALPHA:g} under the weights of the measure"
         return (
             f"{changing} order {under}, "
@@ -119,21 +123,23 @@ class Weightings(View):
             *map(Column, ("p", "a higher")),
             Column("significant", in_text="sig."),
             Column("moved"),
-            Column("reversed by", left=True, spare=1),
+            Column("reversed by", left=True, shorten=30),
         ]
+        correction = "Holm" if self.correction == "holm" else "not corrected"
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
             f"Weights of the measure: {declared}. a higher: fraction of all weightings under which a has "
             f"the higher mean, with its {100 * CI:g} % interval over topics. significant (sig.): fraction "
-            f"with the same sign and p < {ALPHA:g}. moved: the least weight to move to reverse the order."
+            f"with the same sign and p < {ALPHA:g} ({correction}). moved: the least weight to move to reverse the "
+            "order."
         )
         table = pairs_blocks(
             self.pairs,
             self.pairs["fraction"] - 0.5,
             columns,
             lambda row: [
-                Cell(percent(row["fraction"]), after=_interval_in_percent(row["low"], row["high"])),
-                percent(row["fraction_significant"]),
+                Cell(percent(row["fraction"], *_LIMITS), after=_interval_in_percent(row["low"], row["high"])),
+                percent(row["fraction_significant"], *_LIMITS),
                 percent(row["distance"]),
                 row["reversal"] or "-",
             ],

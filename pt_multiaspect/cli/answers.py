@@ -19,10 +19,10 @@ from ..evaluation.topic_groups import read_topic_groups
 from ..integration.measure_lists import parse_list
 from ..integration.parsing import RECORD, record_measures
 from . import options
-from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, estimates_sheet, means_sheet, per_query_sheet
-from .inputs import pick_baseline
+from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, check_interval, estimates_sheet, means_sheet, per_query_sheet
 from .messages import tell
 from .options import file_option, measure_option, option, output, refuse_together
+from .run_names import pick_baseline
 from .tables import SUFFIXES, Sheet
 from .verb import Inputs, verb
 
@@ -32,7 +32,7 @@ from .verb import Inputs, verb
     Examples:
       pt-multiaspect answers old=ragas_old.csv new=ragas_new.csv --baseline old
       pt-multiaspect answers assignments.jsonl --baseline bm25 -o report.html
-      pt-multiaspect answers judged.csv --aspects scales.json -m MM --ci
+      pt-multiaspect answers judged.csv --aspects scales.json -m MM --notes full
       pt-multiaspect answers judged.csv --aspects '{"faithful": [1, 2, 3]}' \
         --by categories.txt -o table.tex
       pt-multiaspect answers model.jsonl --human few.jsonl -o report.html
@@ -53,7 +53,8 @@ from .verb import Inputs, verb
     options.BY,
     option("-q", "--perquery", is_flag=True, help="Show each topic instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
-    option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (a report always does)."),
+    options.INTERVAL,
+    options.NOTES_BELOW,
     option(
         "--agreement",
         is_flag=True,
@@ -74,7 +75,8 @@ def answers(
     unjudged: tuple[str, ...],
     perquery: bool,
     baseline: str | None,
-    ci: bool,
+    interval: str,
+    notes: str,
     agreement: bool,
     title: str | None,
 ) -> object:
@@ -87,8 +89,10 @@ def answers(
     promptfoo (JSON) write; its topics are an id or the text of the question.
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
+    check_interval(interval, baseline)
+    with_interval = {f"--interval {interval}": interval != "none"}
     if agreement:
-        of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, "--ci": ci}
+        of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, **with_interval}
         of_scores |= {"--by": inputs.values["by"] is not None, "--baseline": baseline is not None}
         of_scores |= {"--title": title is not None}
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
@@ -107,7 +111,7 @@ def answers(
     by = None if file is None else read_topic_groups(file, values)
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
-    of_means = {"--ci": ci, "--by": by is not None}
+    of_means = {**with_interval, "--by": by is not None}
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
@@ -122,11 +126,13 @@ def answers(
         return estimates_sheet(human, values, baseline)
     means_only = {"--baseline": baseline is not None, **of_means}
     refuse_together(means_only, {"-q": perquery}, "{} applies to means: omit it, or {}")
-    means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
+    means = aggregate(values, ci=CONFIDENCE if interval == "mean" else None, by=by)
     if perquery:
         return per_query_sheet(values, means["name"])
     n_topics = values["qid"].nunique()
-    return means_sheet(values, means, n_topics, ci=ci, baseline=baseline, by=by, advice=left_out)
+    return means_sheet(
+        values, means, n_topics, interval=interval, baseline=baseline, by=by, advice=left_out, notes=notes
+    )
 
 
 def read_files(files: Sequence[str], what: str) -> pd.DataFrame:

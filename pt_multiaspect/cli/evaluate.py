@@ -28,8 +28,8 @@ from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, Table, latex_of
 from . import options
-from .inputs import pick_baseline
 from .options import option, refuse_together
+from .run_names import pick_baseline
 from .tables import DECIMALS, FORMATS, Sheet, format_value
 from .verb import Inputs, verb
 
@@ -71,7 +71,7 @@ CONFIDENCE = 0.95
         type=click.Choice(options.CORRECTIONS),
         help="The correction for testing several runs, per measure. Default: holm.",
     ),
-    option("--ci", is_flag=True, help="Show 95 % confidence intervals of the means (Student's t)."),
+    options.INTERVAL,
     option(
         "--judged",
         is_flag=True,
@@ -84,6 +84,7 @@ CONFIDENCE = 0.95
         help=f"The format to print. {', '.join(VALUE_FORMATS)} are lines for other tools: aggregates or, with -q, "
         "topics. Default: table in a terminal, tsv elsewhere.",
     ),
+    options.NOTES_BELOW,
     options.OUTPUT,
     options.RUNS,
 )
@@ -93,16 +94,18 @@ def evaluate(
     baseline: str | None,
     test: str | None,
     correction: str | None,
-    ci: bool,
+    interval: str,
     judged: bool,
     sort: str | None,
+    notes: str,
 ) -> object:
     """Evaluate TREC run files."""
     tests = {"--test": test is not None, "--correction": correction is not None}
-    _check_options(inputs, perquery, baseline, tests, ci, judged, sort)
+    check_interval(interval, baseline)
+    _check_options(inputs, perquery, baseline, tests, interval, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
     if baseline is not None:
-        baseline = pick_baseline(baseline, list(inputs.runs))
+        baseline = pick_baseline(baseline, inputs.runs)
         if len(inputs.runs) < 2:
             raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
     if sort is not None:
@@ -114,7 +117,7 @@ def evaluate(
     if by is not None:  # with --average-over positive, some judged topics have no value
         valued = set(values["qid"])
         by = {qid: group for qid, group in by.items() if qid in valued}
-    means = aggregate(values, ci=CONFIDENCE if ci else None, by=by)
+    means = aggregate(values, ci=CONFIDENCE if interval == "mean" else None, by=by)
     if sort is not None:
         ascending = sort == "name" or lower_is_better(measures_by_label(values)[sort])
         parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
@@ -128,18 +131,26 @@ def evaluate(
         return per_query_sheet(values, means["name"])
     runs = {name: inputs.runs[name] for name in means["name"].unique()}
     suite = inputs.requested.suite
-    see = f"For how these values can differ from official ones, see 'pt-multiaspect measures --suites {suite}'."
+    see = f"How official values can differ: pt-multiaspect measures --suites {suite}"
     return means_sheet(
         values,
         means,
         inputs.qrels["qid"].nunique(),
-        ci=ci,
+        interval=interval,
         baseline=baseline,
         test=test or "t",
         correction=None if correction == "none" else correction or "holm",
         by=by,
         judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
         advice=[] if suite is None else [see],
+        notes=notes,
+    )
+
+
+def check_interval(interval: str, baseline: str | None) -> None:
+    """Raise an error for intervals of differences from no run."""
+    refuse_together(
+        {"--interval difference": interval == "difference"}, {"": baseline is None}, "{} requires --baseline RUN"
     )
 
 
@@ -148,14 +159,14 @@ def _check_options(
     perquery: bool,
     baseline: str | None,
     tests: Mapping[str, bool],
-    ci: bool,
+    interval: str,
     judged: bool,
     sort: str | None,
 ) -> None:
     """Raise an error for options that exclude or require others."""
     has_groups = {"--by": inputs.by is not None}
     per_query = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
-    of_means = {"--ci": ci, "--judged": judged, **has_groups}
+    of_means = {f"--interval {interval}": interval != "none", "--judged": judged, **has_groups}
     means_only = {"--baseline": baseline is not None, **of_means}
     refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
     refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
@@ -214,13 +225,14 @@ def means_sheet(
     means: pd.DataFrame,
     n_judged: int,
     *,
-    ci: bool,
+    interval: str,
     baseline: str | None,
     test: str = "t",
     correction: str | None = "holm",
     by: Mapping[str, str] | None,
     judged: Mapping[str, Sequence[float]] = MappingProxyType({}),
     advice: Sequence[str] = (),
+    notes: str = "short",
 ) -> Sheet:
     """Return the table of means, with tests, intervals and notes.
 
@@ -232,8 +244,8 @@ def means_sheet(
         The result of `pt_multiaspect.aggregate`, in the order of the output.
     n_judged : int
         The number of judged topics; a note states which means are over fewer.
-    ci : bool
-        Whether `means` contain intervals.
+    interval : {'none', 'difference', 'mean'}
+        The intervals to show; `means` contain those of means.
     baseline : str or None
         The run that the others are tested against.
     test : str
@@ -245,17 +257,18 @@ def means_sheet(
     judged : mapping of str to sequence of float
         The result of `_judged_fractions`, in the order of `means`.
     advice : sequence of str
-        Notes about the measures.
+        Notes about the measures, which LaTeX has as comments.
+    notes : {'short', 'full'}
+        As for `systems_table`.
     """
     _check_new(judged, means, "--judged")
-    confidence = CONFIDENCE if ci else None
     known = measures_by_label(values)
     heads = column_heads(known)
     comparisons = Comparisons.of(values, baseline, by, test, correction, options.ALPHA)
     keys = ["name"] if by is None else ["group", "name"]
     columns: dict[str, Any] = {key: means[key] for key in keys}
     for label in known:
-        ends = () if confidence is None else interval_columns(label, confidence)
+        ends = interval_columns(label, CONFIDENCE) if interval == "mean" else ()
         columns |= {column: means[column] for column in (label, *ends)}
         if comparisons is not None:
             corrected = correction is not None and test != "tukey"  # which corrects for all pairs itself
@@ -269,16 +282,16 @@ def means_sheet(
         values,
         heads,
         decimals_by_label(DECIMALS, heads, known),
-        ci=confidence,
+        interval=interval,
+        level=CONFIDENCE,
         comparisons=comparisons,
-        differences=True,
         n_judged=n_judged,
         by=by,
+        notes=notes,
     )
-    shown = _with_fractions(table(), judged)
-    shown = replace(shown, notes=[*shown.notes, *map(Sentence, advice)])
+    shown = _with_fractions(table(advice=advice), judged)
     frame = pd.DataFrame(columns | dict(judged))
-    return Sheet(frame, shown, lambda: latex_of(_with_fractions(table(define=True), judged), comments=advice))
+    return Sheet(frame, shown, lambda: latex_of(_with_fractions(table(), judged), comments=advice))
 
 
 def _with_fractions(table: Table, judged: Mapping[str, Sequence[float]]) -> Table:

@@ -17,17 +17,7 @@ import pandas as pd
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..collection.run import name_run_in_errors
-from ..errors import (
-    MultiAspectError,
-    choices,
-    did_you_mean,
-    errors_of,
-    known_names,
-    refuse_none,
-    refuse_taken,
-    refuse_unknown,
-    shown,
-)
+from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_taken, refuse_unknown
 from ..evaluation import read_values
 from ..evaluation.long_frames import find_label, measures_by_label
 from ..evaluation.topic_groups import read_topic_names
@@ -42,6 +32,7 @@ from ..orders.tracks import TRACK_ANSWERS
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, requires_aspects
 from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument, looks_like_measure
+from .run_names import shorten_names
 
 #: Columns of tables that are not measures.
 _COLUMNS = ("name", "qid", "measure")
@@ -156,6 +147,7 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
         If there is no run, a run is given twice, or two runs have the same name.
     """
     runs: dict[str, str] = {}
+    is_named: dict[str, bool] = {}
     seen: dict[str, str] = {}
     context = click.get_current_context(silent=True)
     directories: dict[str, str] = {} if context is None else context.meta.setdefault(DIRECTORIES, {})
@@ -178,7 +170,9 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
                     f"{parent}-{label}={file}"
                 )
             runs[label] = seen[real] = file
+            is_named[label] = name is not None or file == STDIN
     refuse_none(runs, "run")
+    runs = _with_short_names(runs, is_named)
     if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
         raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
     contents: dict[str, object] = {**runs}
@@ -187,6 +181,13 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
             with name_run_in_errors(run_title(label)):
                 contents[label] = read_run(sys.stdin.buffer)
     return named_runs(contents)
+
+
+def _with_short_names(runs: dict[str, str], is_named: Mapping[str, bool]) -> dict[str, str]:
+    """Return runs with short names instead of those of their files."""
+    files = [file for name, file in runs.items() if not is_named[name]]
+    short = dict(zip(files, shorten_names(files, [name for name in runs if is_named[name]]), strict=True))
+    return {short.get(file, name): file for name, file in runs.items()}
 
 
 def _name_and_path(item: str) -> tuple[str | None, str]:
@@ -211,34 +212,6 @@ def _files(path: str) -> list[str]:
     if takes_measures and not os.path.exists(files[0]) and (error := explain_argument(path)):
         raise MultiAspectError(error)
     return files
-
-
-def pick_baseline(text: str | None, names: Sequence[str]) -> str | None:
-    """Return the name of the run that --baseline gives by name, with or without extension, or by path."""
-    if text is None:
-        return None
-    name = Path(text).name
-    for known in (text, name, name_of_file(text)):
-        if known in names:
-            return known
-    short = {known: _stems(known) for known in names}
-    matching = [known for known in names if name in short[known]]
-    if len(matching) == 1:
-        return matching[0]
-    if matching:
-        raise MultiAspectError(f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name")
-    stems = [stem for pair in short.values() for stem in pair]
-    hint = did_you_mean([name], [*names, *stems])
-    listed = known_names(names, hint)
-    raise MultiAspectError(
-        f"--baseline: expected one of the runs ({listed}), got {shown(text)}{hint or '; add it to the runs'}"
-    )
-
-
-def _stems(name: str) -> tuple[str, str]:
-    """Return a name without its last extension, and without its last two, as in ``bm25.run.gz``."""
-    stem = Path(name).stem
-    return stem, Path(stem).stem if Path(name).suffix in (".gz", ".bz2", ".xz", ".zst") else stem
 
 
 def read_topic_frame(file: str, qids: Sequence[str]) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..integration.measure_lists import parse_list
 from ..io.runs import run_files
 from ..suites.catalogue import SUITES
+from ..tables.systems import INTERVALS, NOTES
 from .messages import OPTIONS, explain_mixed_directory, name_option
 from .tables import SUFFIXES
 
@@ -407,6 +408,18 @@ CLUSTER = option(
     metavar="FILE|PATTERN",
     help="Topics that were drawn together, such as turns of a conversation: a file as for --by, or a regular "
     r"expression of the whole query id with one group, as in '(\d+)_.*'; qid if topics are independent.",
+)
+INTERVAL = option(
+    "--interval",
+    type=click.Choice(INTERVALS),
+    default=INTERVALS[0],
+    help="Show 95 % confidence intervals: of the means, or of their differences from --baseline. Default: none.",
+)
+NOTES_BELOW = option(
+    "--notes",
+    type=click.Choice(NOTES),
+    default=NOTES[0],
+    help="The notes below a table: on its marks, or full, which also define the measures. Default: short.",
 )
 #: The file of commands that return a table.
 OUTPUT = output(SUFFIXES, f"Write to a file, in the format of its suffix: {choices(SUFFIXES)}.")

@@ -15,9 +15,10 @@ from ..analysis import weightings as compute_weightings
 from ..analysis._frames import select_measures
 from ..errors import choices
 from ..plots.style import FORMATS, figure_bytes
-from .inputs import pick_baseline, pick_measures, read_value_file
+from .inputs import pick_measures, read_value_file
 from .messages import tell_written
 from .options import CLUSTER, measure_option, option, output
+from .run_names import pick_baseline
 from .verb import Inputs, verb
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ import sys
 from .. import reporting
 from ..integration.declared import check_aspects
 from . import options
-from .inputs import judged_aspects, pick_baseline
+from .inputs import judged_aspects
 from .messages import tell_written
 from .options import option, output
+from .run_names import pick_baseline
 from .verb import Inputs, verb
 
 
@@ -53,7 +54,7 @@ def report(inputs: Inputs, baseline: str | None, title: str) -> None:
         topics=inputs.topics,
         aspects=inputs.aspects,
         human=inputs.human if inputs.values["human"] else None,
-        baseline=pick_baseline(baseline, list(runs)),
+        baseline=pick_baseline(baseline, runs),
         by=inputs.by,
         title=title,
         progress=sys.stderr.isatty(),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..analysis.robustness import robustness as examine
 from ..answers._frames import read_answers
 from ..integration.declared import default_measures
 from . import options
-from .inputs import judged_aspects, pick_baseline, pick_measures, read_measures
+from .inputs import judged_aspects, pick_measures, read_measures
 from .options import Requested, complete_measure, file_option, option
+from .run_names import pick_baseline
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -52,10 +54,11 @@ def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], 
     labels, and judges if they are given) says whether the order holds, and what decides it.
     """
     values = inputs.given_values
+    names: Iterable[str]
     if values is None:
-        names, (runs, qrels, measure, chosen) = list(inputs.runs), _runs_and_measures(inputs, variants)
+        names, (runs, qrels, measure, chosen) = inputs.runs, _runs_and_measures(inputs, variants)
     else:
-        names, runs, qrels, chosen = values["name"].unique().tolist(), values, None, variants
+        names, runs, qrels, chosen = values["name"].unique(), values, None, variants
         measure = pick_measures(inputs.requested.texts, values)
     result = examine(
         runs,

@@ -10,8 +10,9 @@ import click
 from ..analysis import weightings as compute_weightings
 from ..analysis._weighted_values import measures_of_aspects
 from . import options
-from .inputs import pick_baseline, pick_measures
+from .inputs import pick_measures
 from .options import option
+from .run_names import pick_baseline
 from .tables import Sheet
 from .verb import Inputs, verb
 
@@ -59,7 +60,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         values,
         mean,
         measures=kept,
-        baseline=pick_baseline(baseline, values["name"].unique().tolist()),
+        baseline=pick_baseline(baseline, inputs.runs if inputs.values["runs"] else values["name"].unique()),
         at_least=_read_weights(at_least),
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,

@@ -341,6 +341,7 @@ class Report(View):
                 self.perquery,
                 figures.heads,
                 decimals_by_label(4, figures.heads, figures.measures),
+                notes="full",
             ),
             *map(Sentence, self.notes),
             Sentence("Write the page with to_html(path) to sort, test and explain these values."),

@@ -13,16 +13,17 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..analysis import detectable_difference
-from ..analysis._frames import Direction, by_measure, read_directions, topics_differ
+from ..analysis._frames import Direction, by_measure, topics_differ
 from ..analysis._pairs import joint_level, read_baselines
 from ..analysis.baseline import compare_with_levels
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
-from ..errors import MultiAspectError, choices, refuse_unknown
+from ..errors import MultiAspectError, choices, number_of, refuse_unknown
 from ..evaluation import interval_columns
-from ..evaluation.long_frames import check_labels, find_label, labels_of_answers, measures_by_label
+from ..evaluation.long_frames import find_label, labels_of_answers, measures_by_label
 from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_is_better
 from ..integration.parsing import find_measures, short_label
+from ..integration.variants import option_name
 from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point, level_text
 
@@ -47,6 +48,9 @@ POWER = 0.8
 #: The signs of several baselines; superscripts of all of them are in Unicode.
 _LETTERS = "abcdefghijklmnop"
 
+#: The maximum length of heads with parameters.
+_LONGEST_HEAD = 32
+
 
 @dataclass(frozen=True)
 class Head:
@@ -63,6 +67,16 @@ class Head:
     scales: Aspects | None = None
     #: What a measure of several aspects computes, in a sentence.
     definition: str = ""
+    #: Whether `short` is numbered, as equal heads are, so that only its definition identifies the measure.
+    is_numbered: bool = False
+
+    def define(self) -> Sentence | None:
+        """Return what the measure computes and is printed as, in one line; None if the head says all."""
+        if self.meaning is None:
+            return Sentence(f"{self.short}: {self.definition}") if self.definition else None
+        if not self.definition:
+            return Sentence(self.short, code=self.meaning)
+        return Sentence(f"{self.short}: {self.definition.removesuffix('.')}", code=self.meaning)
 
 
 def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None]) -> list[Head]:
@@ -76,23 +90,54 @@ def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None])
     Returns
     -------
     list of Head
-        The heads, in the order of `measures`. Labels that are printed measures are shortened to name and cutoff,
-        and numbered if they are equal.
+        The heads, in the order of `measures`. Labels that are printed measures are shortened to name and cutoff.
+        If these are equal, they keep the parameters that differ, or are numbered.
     """
     known = {label: None if isinstance(measure, Direction) else measure for label, measure in measures.items()}
     of_answers = labels_of_answers(measures)
-    shorts = _number_equal_heads({label: short_label(label, measure) for label, measure in known.items()})
+    shorts = _distinct_heads(known)
+    numbered = _number_equal_heads(shorts)
     return [
         Head(
             label,
-            shorts[label],
-            _meaning(shorts[label], label, measure),
+            numbered[label],
+            _meaning(numbered[label], label, measure),
             lower_is_better(measures[label]),
             _scales_with_name(measure),
             sentence(measure, label in of_answers) if getattr(measure, "is_multi_aspect", False) else "",
+            is_numbered=numbered[label] != shorts[label],
         )
         for label, measure in known.items()
     ]
+
+
+def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str, str]:
+    """Return short heads; equal ones keep the parameters in which their measures differ, if these are short."""
+    shorts = {label: short_label(label, measure) for label, measure in known.items()}
+    result = dict(shorts)
+    for head in set(shorts.values()):
+        labels = [label for label, short in shorts.items() if short == head]
+        measures = [known[label] for label in labels]
+        if len(labels) > 1 and None not in measures:
+            longer = _with_differing_parameters(measures)
+            if len(set(longer)) == len(longer) and max(map(len, longer)) <= _LONGEST_HEAD:
+                result |= zip(labels, longer, strict=True)
+    return result
+
+
+def _with_differing_parameters(measures: Sequence[Any]) -> list[str]:
+    """Return the names of measures, each with its parameters that others lack or have with another value."""
+    heads = []
+    for measure in measures:
+        differing = [
+            f"{name}={option_name(option)}"
+            for name, option in measure.params.items()
+            if name != "cutoff" and any(other.params.get(name) != option for other in measures)
+        ]
+        parameters = f"({', '.join(differing)})" if differing else ""
+        cutoff = measure.params.get("cutoff")
+        heads.append(f"{measure.NAME}{parameters}" + ("" if cutoff is None else f"@{cutoff}"))
+    return heads
 
 
 def _number_equal_heads(shorts: dict[str, str]) -> dict[str, str]:
@@ -121,16 +166,6 @@ def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
     return scales if isinstance(scales, Aspects) and scales.name is not None else None
 
 
-def known_measures(perquery: pd.DataFrame, measures: Any) -> tuple[dict[str, Any], dict[str, Direction]]:
-    """Return the measure of each label, None if unknown, and the directions given instead of measures."""
-    words, parsed = read_directions(measures) if isinstance(measures, Mapping) else ({}, {})
-    if not words:
-        return measures_by_label(perquery, measures), {}
-    labels = [str(label) for label in perquery["measure"].unique()]
-    check_labels(labels, measures)
-    return {label: parsed.get(label) for label in labels}, words
-
-
 def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     """Mark the best and second best of unrounded values; none if all are equal."""
     gains = -values if lower_is_better else values
@@ -152,8 +187,9 @@ def shown_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
 
 def test_name(test: str, correction: str | None) -> str:
     """Return a test and its correction in words."""
-    corrected = "" if correction is None or test == "tukey" else f", {_CORRECTIONS[correction]} correction"
-    return f"{_TESTS[test]}{corrected}"
+    if correction is None or test == "tukey":
+        return _TESTS[test]
+    return f"{_TESTS[test]}, {_CORRECTIONS[correction]}"
 
 
 def decimals_by_label(
@@ -175,6 +211,8 @@ def decimals_by_label(
 class Comparisons:
     """Comparisons of systems with baselines."""
 
+    #: The values that are compared.
+    perquery: pd.DataFrame
     #: The result of `compare_with_levels`.
     tests: pd.DataFrame
     #: The sign of each baseline.
@@ -182,8 +220,6 @@ class Comparisons:
     test: str
     correction: str | None
     alpha: float
-    #: The detectable difference of each measure, the median over the pairs.
-    detectable: Mapping[str, float]
 
     @classmethod
     def of(
@@ -203,31 +239,32 @@ class Comparisons:
             raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
         signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
         tests = compare_with_levels(perquery, names, test=test, correction=correction, alpha=alpha, by=by)
-        # Tukey's test has a level of its own, for all pairs of systems.
-        detectable = {} if test == "tukey" else _median_detectable(perquery, names, correction, alpha)
-        return cls(tests, signs, test, correction, alpha, detectable)
+        return cls(perquery, tests, signs, test, correction, alpha)
 
-    def notes(
-        self, heads: Sequence[Head], digits: Mapping[str, int], topics: str, differences: Sequence[str]
-    ) -> Iterator[Sentence]:
-        """Yield what the signs are, the intervals of the measures `differences`, and which ones are detectable."""
-        if differences:
-            yield Sentence(f"[ends] of the {self.intervals_in_words(topics)}.{self._disagreement(differences)}")
-        against = ", ".join(f"{name} ({sign})" for name, sign in self.signs.items())
-        name = test_name(self.test, self.correction)
-        yield Sentence(f"Significantly different from {against} ({name}, p < {self.alpha:g}, {topics}).")
+    def mark_note(self, topics: str) -> str:
+        """Return what the signs mean: the baselines, the test and the number of topics."""
+        (first, sign), *others = self.signs.items()
+        further = [f", {letter} from {name}" for name, letter in others]
+        test = test_name(self.test, self.correction)
+        return f"{sign} differs from {first}{''.join(further)} ({test}, p < {self.alpha:g}, {topics})"
+
+    def detectable_note(self, heads: Sequence[Head], digits: Mapping[str, int]) -> Iterator[str]:
+        """Yield which differences are detectable, if known for any measure."""
+        if self.test == "tukey":  # which has a level of its own, for all pairs of systems
+            return
+        detectable = _median_detectable(self.perquery, list(self.signs), self.correction, self.alpha)
         known = [
-            f"{head.short} {fixed_point(self.detectable[head.label], digits[head.label])}"
+            f"{head.short} {fixed_point(detectable[head.label], digits[head.label])}"
             for head in heads
-            if head.label in self.detectable
+            if head.label in detectable
         ]
         if known:
             test = "" if self.test == "t" else f" of a {_TESTS['t']}"
             several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
             pairs = ", median over the pairs of systems" if several else ""
-            yield Sentence(f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}.")
+            yield f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}."
 
-    def intervals_in_words(self, topics: str) -> str:
+    def interval_note(self, labels: Sequence[str]) -> str:
         """Return what the intervals of the differences from the only baseline are, and what their levels mean."""
         (baseline,) = self.signs
         levels = sorted(self.tests["confidence"].dropna().unique().tolist())
@@ -235,7 +272,8 @@ class Comparisons:
         level = low if low == high else f"{low.removesuffix(' %')}–{high}"
         method = "studentised range" if self.test == "tukey" else "Student’s t"
         joint = self._joint_level(levels)
-        return f"{level} confidence interval of the difference from {baseline} ({method}{joint}, {topics})"
+        note = f"[…] {level} interval of the difference from {baseline} ({method}{joint})."
+        return f"{note}{self._disagreement(labels)}"
 
     def _disagreement(self, labels: Sequence[str]) -> str:
         """Return why some differences have a sign although their interval includes 0, or none; '' if none do."""
@@ -303,13 +341,13 @@ def means_table(
     heads: Sequence[Head],
     digits: Mapping[str, int],
     *,
-    ci: float | None = None,
-    half_widths: Mapping[str, Sequence[str]] | None = None,
+    interval: str = "none",
+    level: float = 0.95,
     comparisons: Comparisons | None = None,
-    differences: bool = False,
     n_judged: int | None = None,
     by: Mapping[str, str] | None = None,
-    define: bool = False,
+    advice: Sequence[str] = (),
+    notes: str = "short",
 ) -> Table:
     """Return a table of means, with the best values marked.
 
@@ -323,44 +361,42 @@ def means_table(
         The columns.
     digits : mapping of str to int
         The number of decimals of each measure.
-    ci : float, optional
-        The confidence level of the intervals in `means`.
-    half_widths : mapping of str to sequence of str, optional
-        The half widths of the intervals by measure, which are shown instead of their ends.
+    interval : {'none', 'difference', 'mean'}, default 'none'
+        The intervals beside values: of the differences from the only baseline, for measures that are averaged, or
+        of the means, which `means` then contain.
+    level : float, default 0.95
+        The confidence level of the intervals of means.
     comparisons : Comparisons, optional
         The comparisons with baselines.
-    differences : bool, default False
-        Whether to show the intervals of the differences from the only baseline, of measures that are averaged.
     n_judged : int, optional
         The number of judged topics, if a note states which means are over fewer. By default, it states where the
         topics of measures differ.
     by : mapping of str to str, optional
         The group of each topic, for means with groups.
-    define : bool, default False
-        Whether notes say what measures of several aspects compute.
+    advice : sequence of str
+        Further sentences below the table.
+    notes : {'short', 'full'}, default 'short'
+        Whether notes also define the measures and their scales, and state detectable differences.
     """
     sections = _sections(means)
     keys = ["group", "name"] if "group" in means else ["name"]
     row_keys = list(means[keys].itertuples(index=False, name=None))
     columns = [Column("", left=True, shorten=12)]
     signs = {} if comparisons is None else comparisons.signs
+    cells = [[Cell(name, signs=signs.get(name, "").strip("†"))] for *_, name in row_keys]
     known = measures_by_label(perquery)
     averaged = [head.label for head in heads if aggregate_is_mean(known[head.label])]
-    cells = [[Cell(name, signs=signs.get(name, "").strip("†"))] for *_, name in row_keys]
     for head in heads:
         columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
         values = means[head.label].to_numpy(dtype=np.float64)
         marks = _marks_by_row(values, sections, head)
         different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
-        if half_widths:
-            after = half_widths[head.label]
-        elif ci is not None:
-            after = _interval_ends(means, interval_columns(head.label, ci), digits[head.label])
-        elif differences and comparisons is not None and head.label in averaged:
-            after = _interval_ends(
-                comparisons.rows(keys, head.label, row_keys), ("low", "high"), digits[head.label]
-            )
+        if interval == "mean":
+            after = _interval_ends(means, interval_columns(head.label, level), digits[head.label])
+        elif interval == "difference" and comparisons is not None and head.label in averaged:
+            tests = comparisons.rows(keys, head.label, row_keys)
+            after = _interval_ends(tests, ("low", "high"), digits[head.label])
         for row, key in enumerate(row_keys):
             text = fixed_point(values[row], digits[head.label])
             cells[row].append(Cell(text, mark=marks[row], signs=different.get(key, ""), after=after[row]))
@@ -371,19 +407,21 @@ def means_table(
     numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(numbers[head.label]) for head in heads}
     topics = _topics(counts) + (" in all" if by is not None else "")
-    named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)
-    shown = averaged if differences and ci is None else []
-    notes = [
-        *_mark_notes({cell.mark for row in cells for cell in row}),
-        *_interval_notes(ci, "± half the width" if half_widths else "[ends]", topics),
-        *([] if comparisons is None else comparisons.notes(heads, digits, topics, shown)),
+    values_shown = [cell for row in cells for cell in row]
+    below = [_marks_note({cell.mark for cell in values_shown}, comparisons, topics)]
+    has_intervals = any(cell.after for cell in values_shown)
+    details = [
+        *(_interval_notes(interval, level, comparisons, averaged) if has_intervals else []),
         *_topics_notes(counts, perquery, n_judged),
-        *(Sentence(f"{head.short}: {head.definition}") for head in heads if define and head.definition),
-        *(Sentence(head.short, code=head.meaning) for head in heads if head.meaning is not None),
-        *(Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales),
-        *_group_notes(by, comparisons),
+        *_group_notes(by),
+        *advice,
     ]
-    return Table(columns, lines, most=len(lines), notes=notes)
+    below += [Sentence(" ".join(details))] if details else []
+    if notes == "full":
+        below += _explaining_notes(heads, digits, comparisons, by)
+    else:
+        below += [note for head in heads if head.is_numbered and (note := head.define()) is not None]
+    return Table(columns, lines, most=len(lines), notes=[note for note in below if note is not None])
 
 
 def _marks_by_row(values: Floats, sections: Sequence[tuple[str | None, Ints]], head: Head) -> list[Mark]:
@@ -404,38 +442,56 @@ def _sections(means: pd.DataFrame) -> list[tuple[str | None, Ints]]:
 
 
 def _topics(counts: Mapping[str, int]) -> str:
+    """Return the number of topics in words, or the lowest and the highest one."""
     low, high = min(counts.values()), max(counts.values())
-    return f"{low} topics" if low == high else f"{low}–{high} topics"
+    return number_of(high, "topic") if low == high else f"{low}–{high} topics"
 
 
-def _mark_notes(marks: Set[str]) -> list[Sentence]:
-    """Return what the marks of cells mean."""
-    second = ", second best underlined" if "second" in marks else ""
-    legend = Sentence(f"Best value per column in bold{second}.", in_text="* best value of the column")
-    return [legend] if marks - {""} else []
+def _marks_note(marks: Set[str], comparisons: Comparisons | None, topics: str) -> Sentence | None:
+    """Return the note of every table: what its marks mean, the test and the number of topics."""
+    tested = [] if comparisons is None else [comparisons.mark_note(topics)]
+    if not marks - {""}:
+        return Sentence(f"{tested[0]}.") if tested else None
+    best = "Best values in bold, second best underlined" if "second" in marks else "Best values in bold"
+    over = tested or [topics]
+    return Sentence(f"{'; '.join([best, *over])}.", in_text=f"{'; '.join(['* best', *over])}.")
 
 
-def _interval_notes(ci: float | None, form: str, topics: str) -> list[Sentence]:
-    if ci is None:
-        return []
-    return [Sentence(f"{form} of the {100 * ci:g} % confidence interval (Student’s t, {topics}).")]
+def _interval_notes(
+    interval: str, level: float, comparisons: Comparisons | None, labels: Sequence[str]
+) -> Iterator[str]:
+    """Yield what the brackets are, for differences those of the measures `labels`."""
+    if interval == "mean":
+        yield f"[…] {level_text(level)} interval of the mean (Student’s t)."
+    elif comparisons is not None:
+        yield comparisons.interval_note(labels)
 
 
-def _group_notes(by: Mapping[str, str] | None, comparisons: Comparisons | None) -> list[Sentence]:
-    if by is None:
-        return []
-    sizes = pd.Series(by).value_counts(sort=False)
-    notes = [f"Topics: {choices(f'{group} {size}' for group, size in sizes.items())}."]
-    if comparisons is not None and comparisons.correction is not None:
-        notes.append("Comparisons in all groups are corrected together, those over all topics separately.")
-    return list(map(Sentence, notes))
-
-
-def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None) -> list[Sentence]:
-    """Return a sentence with the number of topics of each column, if columns are over different or fewer topics."""
+def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None) -> Iterator[str]:
+    """Yield the number of topics of each column, if columns are over different or fewer topics."""
     columns = choices(f"{short} {count}" for short, count in counts.items())
     if n_judged is None:
-        return [Sentence(f"Columns are over different topics: {columns}.")] if topics_differ(perquery) else []
-    if all(count == n_judged for count in counts.values()):
-        return []
-    return [Sentence(f"Means over the topics with a positive document, of {n_judged} judged: {columns}.")]
+        if topics_differ(perquery):
+            yield f"Columns are over different topics: {columns}."
+    elif any(count != n_judged for count in counts.values()):
+        yield f"Means over the topics with a positive document, of {n_judged} judged: {columns}."
+
+
+def _group_notes(by: Mapping[str, str] | None) -> Iterator[str]:
+    """Yield the number of topics of each group."""
+    if by is not None:
+        sizes = pd.Series(by).value_counts(sort=False)
+        yield f"Topics: {choices(f'{group} {size}' for group, size in sizes.items())}."
+
+
+def _explaining_notes(
+    heads: Sequence[Head], digits: Mapping[str, int], comparisons: Comparisons | None, by: Mapping[str, str] | None
+) -> Iterator[Sentence]:
+    """Yield what only those ask for who do not know the measures or plan to test."""
+    if comparisons is not None:
+        yield from map(Sentence, comparisons.detectable_note(heads, digits))
+        if by is not None and comparisons.correction is not None:
+            yield Sentence("Comparisons in all groups are corrected together, those over all topics separately.")
+    yield from filter(None, (head.define() for head in heads))
+    named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)
+    yield from (Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales)

@@ -3,34 +3,40 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_integer_dtype
 
-from .._typing import Floats
 from .._validation import choice, proportion
-from ..analysis._frames import check_directions, matrices
+from ..analysis._frames import Direction, check_directions, matrices, select_measures
 from ..analysis._significance import TESTS, check_correction
+from ..bases.base import is_measure
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, shown
 from ..evaluation import aggregate
-from ..evaluation.topic_groups import read_topic_groups, rows_by_group
+from ..evaluation.long_frames import measures_by_label
+from ..evaluation.topic_groups import read_topic_groups
 from ..integration.parsing import Measures, record_measures
-from ..kernels.intervals import half_width
-from ..views import Cell, Table, View, fixed_point, latex_of
-from .content import Comparisons, column_heads, decimals_by_label, known_measures, means_table
+from ..views import Cell, Table, View, latex_of
+from .content import Comparisons, column_heads, decimals_by_label, means_table
 
 if TYPE_CHECKING:
     from pandas.io.formats.style import Styler
 
-INTERVALS = ("half-width", "ends", "difference")
+#: What the intervals beside values are of.
+INTERVALS = ("none", "difference", "mean")
+
+#: Whether notes only explain marks, or define the measures as well.
+NOTES = ("short", "full")
 
 _STYLES = {"best": "font-weight: bold", "second": "text-decoration: underline"}
+_BELOW = "caption-side: bottom; text-align: left"
 
 
 class SystemsTable(View):
@@ -89,8 +95,8 @@ class SystemsTable(View):
         Returns
         -------
         pandas.io.formats.style.Styler
-            A Styler of texts; the numbers are in the result of `aggregate`. The caption explains the signs and
-            heads. Names are escaped for HTML.
+            A Styler of texts; the numbers are in the result of `aggregate`. The caption, below the table, has the
+            notes. Names are escaped for HTML.
         """
         heads = [column.head for column in self.cells.columns[1:]]
         group, groups, names, rows = None, [], [], []
@@ -103,23 +109,36 @@ class SystemsTable(View):
             names.append(_cell(first).whole)
             rows.append([_cell(cell) for cell in cells])
         index = pd.MultiIndex.from_arrays([groups, names]) if group is not None else pd.Index(names, dtype=object)
-        texts, styles = (
-            pd.DataFrame([[text(cell) for cell in cells] for cells in rows], index, heads)
-            for text in (lambda cell: cell.whole, lambda cell: _STYLES.get(cell.mark, ""))
-        )
+        texts = pd.DataFrame([[cell.whole for cell in cells] for cells in rows], index, heads)
+        styles = pd.DataFrame([[_style_of_cell(cell) for cell in cells] for cells in rows], index, heads)
         styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
+        for column, head in enumerate(heads):
+            for mark, style in _STYLES.items():
+                is_partly_marked = [cells[column].mark == mark and bool(cells[column].after) for cells in rows]
+                styler = styler.format(partial(_mark_number, style), subset=(index[is_partly_marked], [head]))
         for axis in (0, 1):
             styler = styler.format_index(escape="html", axis=axis)
         # The class of pandas' own tables, to which themes apply their colours.
         styler = styler.set_table_attributes('class="dataframe"')
         notes = [f"{note.text}: {note.code}." if note.code else note.text for note in self.cells.notes]
-        return styler.set_caption(html.escape(" ".join(notes))).set_properties(
-            subset=None, **{"text-align": "right"}
-        )
+        styler = styler.set_caption("<br>".join(map(html.escape, notes)))
+        styler = styler.set_table_styles([{"selector": "caption", "props": _BELOW}])
+        return styler.set_properties(subset=None, **{"text-align": "right"})
 
 
 def _cell(cell: object) -> Cell:
     return cell if isinstance(cell, Cell) else Cell(str(cell))
+
+
+def _style_of_cell(cell: Cell) -> str:
+    """Return the style of a whole cell, none if an interval follows the number."""
+    return "" if cell.after else _STYLES.get(cell.mark, "")
+
+
+def _mark_number(style: str, text: str) -> str:
+    """Return a number and its interval in HTML, where only the number has a style."""
+    number, _, interval = text.partition(" ")
+    return f'<span style="{style}">{html.escape(number)}</span> {html.escape(interval)}'
 
 
 def systems_table(
@@ -130,10 +149,10 @@ def systems_table(
     test: str = "t",
     correction: str | None = "holm",
     alpha: float = 0.05,
-    ci: float | None = None,
-    interval: str = "half-width",
+    interval: str = "none",
     decimals: int | Mapping[str, int] = 3,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    notes: str = "short",
 ) -> SystemsTable:
     r"""Return a table of systems and measures, as in papers.
 
@@ -143,30 +162,26 @@ def systems_table(
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``. The rows
+        of the table are in the order of the runs given to them.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame, as for `aggregate`. By default, those recorded by `evaluate`. For values that are
-        not those of a measure, a mapping ``{alias: 'higher'}`` or ``{alias: 'lower'}`` tells which are better; they
+        The measures of the frame to show, in their order; by default all. A mapping ``{alias: measure}`` says which
+        measures the names in the frame refer to, where it has no record of them. For values that are
+        not those of a measure, ``'higher'`` or ``'lower'`` instead of one tells which are better; they
         are averaged.
     baseline : str or sequence of str, optional
         Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,
-        and by letters for several. No tests by default. A note states the difference that each measure detects
-        with a probability of .8, the median over the pairs of systems (see `analysis.detectable_difference`); not
-        for the test 'tukey', and not for measures that are no means over topics.
+        and by letters for several. No tests by default.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
         The test; see `analysis.compare_with_baseline`, also for the next two parameters. Tests other than 't' draw
         10 000 resamples.
     correction : str or None, default 'holm'
         Correction for multiple testing, among all comparisons of one measure.
     alpha : float in (0, 1), default 0.05
-        The significance level.
-    ci : float in (0, 1), optional
-        Confidence level of intervals, as for `aggregate`. No intervals by default.
-    interval : {'half-width', 'ends', 'difference'}, default 'half-width'
-        Whether the intervals of `ci` are shown as ± half their width, or by their ends. The half width is not
-        limited to the range of the measure, and is an error for sums of counts, such as NumRet.
-        ``'difference'`` shows the ends of the intervals of the differences from the only baseline, corrected like
-        the tests; `ci` is omitted.
+        The significance level. Intervals have the level 1 - `alpha`.
+    interval : {'none', 'difference', 'mean'}, default 'none'
+        Whether values are followed by confidence intervals: of their differences from the only baseline, corrected
+        like the tests, or of the means, as for `aggregate`.
     decimals : int or mapping of str to int, default 3
         Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
         have none unless a mapping says so.
@@ -174,6 +189,11 @@ def systems_table(
         Groups of topics, as for `aggregate`. The table has a section for each group, then one for all topics, with
         best values of their own. Comparisons in all groups are corrected together, as by
         `analysis.compare_with_baseline`.
+    notes : {'short', 'full'}, default 'short'
+        Whether notes state the marks, the test, the number of topics and the intervals only, or also explain: what
+        each measure computes, the scales that it names, and the difference that it detects with a probability of
+        .8, the median over the pairs of systems (see `analysis.detectable_difference`; not for the test 'tukey',
+        and not for measures that are no means over topics).
 
     Returns
     -------
@@ -185,7 +205,7 @@ def systems_table(
     ------
     MultiAspectError
         If systems have different topics for a measure or different measures, a value is not finite, a name is
-        unknown, or a parameter is out of range.
+        unknown, a parameter is out of range, or there is not one baseline for intervals of differences.
 
     Warns
     -----
@@ -199,17 +219,19 @@ def systems_table(
 
     Notes
     -----
-    Labels given to `evaluate` are the heads of columns. Printed measures are shortened to name and cutoff, numbered
-    if they are equal. Below the table, a legend says what measures of several aspects compute, and states the
-    measure of each head that is not its name, and the scales of aspects that measures name.
+    Labels given to `evaluate` are the heads of columns. Printed measures are shortened to name and cutoff, with the
+    parameters that differ if these are equal, as in ``CAM(base=AP)@10``.
+
+    PyTerrier sorts the values of an experiment by name; the given order is read from the index of the frame, if it
+    is still that of PyTerrier.
 
     Best and second best values are determined among all systems of the table by unrounded values, and by each
     measure's direction: of two values that print alike, only one may be bold. Systems tied for the best
     value are all bold, and of three or more systems, those with the next lower value are underlined. If all systems
     are tied, none is marked. Values that differ by a rounding error (at most 1e-12 of the maximum) are tied.
 
-    Columns may be over different topics, as after ``evaluate(average_over='positive')``: a sentence below the table
-    then states their numbers.
+    Columns may be over different topics, as after ``evaluate(average_over='positive')``: a note then states their
+    numbers.
 
     Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
 
@@ -224,13 +246,14 @@ def systems_table(
                  AP  ESL ↓
     dense_v2  1.00*  0.00*
     BM25      0.50   1.00
-    * best value of the column
+    * best; 2 topics.
     >>> print(table.to_latex(caption="Results.", label="tab:results"))
     % requires \usepackage{booktabs}
     \begin{table}
     \centering
     \caption{Results.}
     \label{tab:results}
+    \small
     \begin{tabular}{lrr}
     \toprule
      & AP & ESL $\downarrow$ \\
@@ -242,67 +265,61 @@ def systems_table(
     <BLANKLINE>
     \smallskip
     \parbox{\linewidth}{\footnotesize\raggedright
-    Best value per column in bold.
+    Best values in bold; 2 topics.
     }
     \end{table}
     <BLANKLINE>
     """
     choice("interval", *INTERVALS)(interval)
-    if interval == "difference" and (ci is not None or not isinstance(baseline, str)):
-        raise MultiAspectError(
-            "interval='difference': expected one baseline and no ci (the level is 1 - alpha), got "
-            f"baseline={shown(baseline)}, ci={shown(ci)}"
-        )
+    choice("notes", *NOTES)(notes)
+    if interval == "difference" and not isinstance(baseline, str):
+        raise MultiAspectError(f"interval='difference': expected one baseline, got baseline={shown(baseline)}")
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
     check_correction(test, None if test == "tukey" else correction)
-    perquery = as_pandas(perquery)
-    systems, by_label = matrices(perquery, least=1)
-    known, words = known_measures(perquery, measures)
-    names, values = list(map(str, systems)), {str(label): matrix for label, matrix in by_label.items()}
-    perquery = perquery.assign(name=perquery["name"].map(str), measure=perquery["measure"].map(str))
+    perquery, known = _read_values(perquery, measures)
+    heads = column_heads(known)
     topic_groups = None if by is None else read_topic_groups(by, perquery)
+    averaged = {label: None if isinstance(measure, Direction) else measure for label, measure in known.items()}
     if measures is not None:
-        record_measures(perquery, known)
-    lowest = np.array([[[matrix.min() for matrix in values.values()]]])
-    check_directions(perquery, lowest, list(values), {**known, **words}, "systems_table")
-    heads = column_heads({label: words.get(label, known[label]) for label in values})
-    digits = decimals_by_label(decimals, heads, known)
-    means = aggregate(perquery, ci=ci, by=topic_groups)
-    half_widths: dict[str, list[str]] = {}
-    if ci is not None and interval == "half-width":
-        parts = [] if topic_groups is None else [rows for _, rows in rows_by_group(perquery, topic_groups)]
-        for head in heads:
-            _check_mean(head.label, means[head.label].tail(len(names)), values[head.label])
-            arrays = [*(_values_of(rows, head.label, names) for rows in parts), values[head.label]]
-            widths = [float(half_width(row, ci)) for rows in arrays for row in rows]
-            half_widths[head.label] = [
-                "" if math.isnan(width) else f"± {fixed_point(width, digits[head.label])}" for width in widths
-            ]
+        record_measures(perquery, averaged)
+    level = 1 - alpha
     table = means_table(
-        means,
+        aggregate(perquery, ci=level if interval == "mean" else None, by=topic_groups),
         perquery,
         heads,
-        digits,
-        ci=ci,
-        half_widths=half_widths,
+        decimals_by_label(decimals, heads, averaged),
+        interval=interval,
+        level=level,
         comparisons=Comparisons.of(perquery, baseline, topic_groups, test, correction, alpha),
-        differences=interval == "difference",
         by=topic_groups,
-        define=True,
+        notes=notes,
     )
     return SystemsTable(table)
 
 
-def _check_mean(label: str, aggregates: pd.Series[float], values: Floats) -> None:
-    """Check that aggregates are means of the values of topics, which half widths require."""
-    if not np.allclose(aggregates, values.mean(axis=1), rtol=1e-9, atol=1e-12):
-        raise MultiAspectError(
-            f"interval='half-width': {label} is not the mean of its per-query values; use interval='ends'"
-        )
+def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the values of the chosen measures, and the measure or direction of each label, None if unknown."""
+    single = isinstance(measures, str) or is_measure(measures)
+    rows, given = select_measures(_in_given_order(as_pandas(perquery)), [measures] if single else measures)
+    _, by_label = matrices(rows, least=1)
+    values = {str(label): matrix for label, matrix in by_label.items()}
+    recorded = {} if set(values) <= set(given) else measures_by_label(rows)
+    known = {label: given.get(label, recorded.get(label)) for label in values}
+    lowest = np.array([[[matrix.min() for matrix in values.values()]]])
+    check_directions(rows, lowest, list(values), known, "systems_table")
+    return rows.assign(name=rows["name"].map(str), measure=rows["measure"].map(str)), known
 
 
-def _values_of(rows: pd.DataFrame, label: str, names: list[str]) -> Floats:
-    """Return the values of a measure, systems × topics."""
-    wide = rows[rows["measure"] == label].pivot(index="name", columns="qid", values="value")
-    return wide.reindex(names).to_numpy(dtype=np.float64)
+def _in_given_order(perquery: Any) -> Any:
+    """Return a frame whose rows PyTerrier has sorted by name and topic in the order of the runs given to it.
+
+    Its index still has the order in which the runs were evaluated.
+    """
+    if not isinstance(perquery, pd.DataFrame) or not {"name", "qid"} <= set(perquery.columns):
+        return perquery
+    index = perquery.index
+    if index.is_monotonic_increasing or not index.is_unique or not is_integer_dtype(index.dtype):
+        return perquery
+    keys = list(zip(perquery["name"].map(str), perquery["qid"].map(str), strict=True))
+    return perquery.sort_index() if keys == sorted(keys) else perquery

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .blocks import Bar, Block, Cell, Sentence, Table
 from .text import column_cells, printable
@@ -29,6 +30,11 @@ _ESCAPES = {
 }  # fmt: skip
 _LATEX_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
 _MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
+
+#: The width of a row, in digits, above which it does not fit into a column of a paper. LaTeX then has smaller
+#: letters and broken heads.
+_WIDE = 32.0
+_NARROW = r"\footnotesize\setlength{\tabcolsep}{2pt}"
 
 
 def html_of(blocks: Iterable[Block]) -> str:
@@ -99,32 +105,108 @@ def latex_of(
         lines.append(rf"\caption{{{caption}}}")
     if label is not None:
         lines.append(rf"\label{{{label}}}")
-    heads = " & ".join(escape(column.head) for column in table.columns)
-    alignment = "l" + "".join("l" if column.left else "r" for column in table.columns[1:])
-    lines += [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", heads + r" \\", r"\midrule"]
-    lines += [*_latex_rows(table), r"\bottomrule", r"\end{tabular}"]
+    is_wide = _is_wide(table)
+    columns = _latex_columns(table, is_wide)
+    alignment = "".join(column.alignment for column in columns)
+    lines.append(_NARROW if is_wide else r"\small")
+    if is_wide:
+        alignment = f"@{{}}{alignment}@{{}}"
+    lines += [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_latex_heads(columns), r"\midrule"]
+    lines += [*_latex_rows(table, columns), r"\bottomrule", r"\end{tabular}"]
     if table.notes:
-        notes = [_latex_note(note) for note in table.notes]
-        lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", *notes, "}"]
+        notes = " \\par\n".join(map(_latex_note, table.notes))
+        lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", notes, "}"]
     return "\n".join([*lines, r"\end{table}", ""])
 
 
-def _latex_rows(table: Table) -> list[str]:
+class _LatexColumn(NamedTuple):
+    """A column in LaTeX."""
+
+    #: The head in lines.
+    head: list[str]
+    alignment: str
+    #: All superscripts of its cells. Each takes up space in every cell, so that numbers are aligned.
+    signs: list[str]
+    #: Whether brackets follow its numbers, in a column of their own.
+    has_brackets: bool
+
+
+def _is_wide(table: Table) -> bool:
+    """Return whether the columns, with unbroken heads, are wider than a column of a paper."""
+    heads = [_text_width(column.head) for column in table.columns]
+    return sum(map(max, heads, _cell_widths(table))) > _WIDE
+
+
+def _cell_widths(table: Table) -> list[float]:
+    """Return the maximum width of the cells of each column, without brackets."""
+    rows = table.all_rows()
+    columns = [column_cells(rows, position) for position in range(len(table.columns))]
+    return [max((_text_width(cell.text + cell.signs) for cell in column), default=0.0) for column in columns]
+
+
+def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
+    """Return the columns; heads of a wide table are broken."""
+    rows = table.all_rows()
+    result = []
+    for position, (column, width) in enumerate(zip(table.columns, _cell_widths(table), strict=True)):
+        cells = column_cells(rows, position)
+        head = _break_latex_head(column.head, width) if is_wide else [column.head]
+        signs = sorted({sign for cell in cells for sign in cell.signs}) if position else []
+        has_brackets = any(cell.after for cell in cells)
+        alignment = "l" if column.left or position == 0 else "r"
+        if has_brackets:
+            alignment += r"@{\enspace}r"
+        result.append(_LatexColumn(head, alignment, signs, has_brackets))
+    return result
+
+
+def _break_latex_head(head: str, width: float) -> list[str]:
+    """Return a head in lines of about a width, broken at blanks, before brackets, and always before @."""
+    lines = [""]
+    for part in re.findall(r"(?:^|[ @(])[^ @(]*(?: ↓)?", head):
+        if lines[-1] and (part[0] == "@" or _text_width(lines[-1] + part) > width):
+            lines.append("")
+        lines[-1] += part if lines[-1] else part.lstrip()
+    return lines
+
+
+def _text_width(text: str) -> float:
+    """Return the approximate width of a text, in digits: capitals are wider."""
+    return sum(1.5 if letter.isupper() or letter == "@" else 1.0 for letter in text)
+
+
+def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
+    """Return the lines of the heads, which end on one line; a head spans the number and its brackets."""
+    depth = max(len(column.head) for column in columns)
+    lines = []
+    for line in range(depth):
+        cells = []
+        for column in columns:
+            above = depth - len(column.head)
+            text = escape(column.head[line - above]) if line >= above else ""
+            cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if column.has_brackets else text)
+        lines.append(" & ".join(cells) + r" \\")
+    return lines
+
+
+def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
     width = len(table.columns)
     rows = table.all_rows()
     is_head = [row.span == width and len(row.cells) == 1 for row in rows]
-    # Every superscript of a column takes up space in all its cells, so that numbers are aligned.
-    signs = [
-        sorted({sign for cell in column_cells(rows, column) for sign in cell.signs}) for column in range(width)
-    ]
+    n_columns = width + sum(column.has_brackets for column in columns)
     lines: list[str] = []
     for row, head in zip(rows, is_head, strict=True):
         if head:
             if lines:
                 lines.append(r"\midrule")
-            lines.append(rf"\multicolumn{{{width}}}{{l}}{{\textit{{{_latex_cell(row.cells[0], [])}}}}} \\")
+            title = _latex_cell(row.cells[0], [])
+            lines.append(rf"\multicolumn{{{n_columns}}}{{l}}{{\textit{{{title}}}}} \\")
             continue
-        cells = [_latex_cell(cell, signs[column] if column else []) for column, cell in enumerate(row.cells)]
+        cells = []
+        for cell, column in zip(row.cells, columns, strict=False):
+            cells.append(_latex_cell(cell, column.signs))
+            if column.has_brackets:
+                cells.append(_latex_brackets(cell))
         if any(is_head):
             cells[0] = rf"\quad {cells[0]}"
         lines.append(" & ".join(cells) + r" \\")
@@ -132,17 +214,20 @@ def _latex_rows(table: Table) -> list[str]:
 
 
 def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
+    """Return the text of a cell with its superscripts, and the space of others in its column."""
     if isinstance(cell, Bar):
         return escape(cell.label)
     if isinstance(cell, str):
         cell = Cell(cell)
     text = _LATEX_MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
     shown = [_sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}" for sign in signs or cell.signs]
-    if shown:
-        text += f"$^{{{''.join(shown)}}}$"
-    if cell.after.startswith("["):
-        return rf"{text} {{\footnotesize {escape(cell.after)}}}"
-    return f"{text} {escape(cell.after)}" if cell.after else text
+    return f"{text}$^{{{''.join(shown)}}}$" if shown else text
+
+
+def _latex_brackets(cell: Cell | Bar | str) -> str:
+    """Return what follows the text of a cell, in smaller letters."""
+    after = cell.after if isinstance(cell, Cell) else ""
+    return rf"{{\footnotesize {escape(after)}}}" if after else ""
 
 
 def _sign(sign: str) -> str:
@@ -212,6 +297,14 @@ def _markdown_note(note: Sentence) -> str:
 
 
 def _markdown_cell(cell: Cell | Bar | str) -> str:
-    text = cell.label if isinstance(cell, Bar) else cell.whole if isinstance(cell, Cell) else cell
-    escaped = re.sub(r"([|*_<`])", r"\\\1", printable(text))
-    return _MARKDOWN_MARKS.get(cell.mark, "{}").format(escaped) if isinstance(cell, Cell) else escaped
+    if isinstance(cell, Bar):
+        return _escape_markdown(cell.label)
+    if isinstance(cell, str):
+        return _escape_markdown(cell)
+    number = _escape_markdown(replace(cell, after="").whole)
+    marked = _MARKDOWN_MARKS.get(cell.mark, "{}").format(number)
+    return f"{marked} {_escape_markdown(cell.after)}" if cell.after else marked
+
+
+def _escape_markdown(text: str) -> str:
+    return re.sub(r"([|*_<`])", r"\\\1", printable(text))

@@ -42,8 +42,8 @@ def level_text(confidence: float) -> str:
     return f"{round(100 - error, digits):.10g} %"
 
 
-def percent(share: float) -> str:
-    """Return a fraction in per cent, never rounded to 0 or 100; '-' for NaN."""
+def percent(share: float, *limits: float) -> str:
+    """Return a fraction in per cent, never rounded to 0, 100 or a limit beside it; '-' for NaN."""
     if 1 - 1e-6 < share < 1:
         return "> 99.9999 %"
     if math.isnan(share):
@@ -51,4 +51,15 @@ def percent(share: float) -> str:
     text = f"{100 * share:.1f}"
     if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
         text = f"{100 * share:.3g}" if share < 0.5 else f"{100 - 100 * (1 - share):.6g}"
+    for digits in range(2, 12):
+        if all(_is_on_side(float(text), share, limit) for limit in limits):
+            break
+        text = f"{100 * share:.{digits}f}"
     return f"{text} %"
+
+
+def _is_on_side(rounded: float, share: float, limit: float) -> bool:
+    """Return whether a rounded percentage is below, at or above a limit, as the fraction itself is."""
+    if share == limit or math.isclose(share, limit, abs_tol=1e-12):
+        return True
+    return (rounded < 100 * limit) == (share < limit) and not math.isclose(rounded, 100 * limit)

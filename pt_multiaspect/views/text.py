@@ -8,6 +8,7 @@ import textwrap
 import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
@@ -234,12 +235,27 @@ def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fit
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
     full = _break_columns(table, cells, columns, 12)
-    # Names, which are repeated in each part, take a third of the width.
-    widths = [
-        min(shown.width, max(width // 3, low)) if (low := least[shown.position]) is not None else shown.width
-        for shown in full
-    ]
-    return _stack_columns(_narrow_columns(full, widths), width), dropped
+    return _stack_columns(_narrow_columns(full, _stacked_widths(full, least, width)), width), dropped
+
+
+def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: int) -> list[int]:
+    """Return the widths of columns in tables below each other, of which each has the names of the rows.
+
+    Names take a third of the width, or half of it if they fill several columns, and other texts at most the rest.
+    """
+    n_names = len(_name_columns(columns))
+    room = width // 3 if n_names == 1 else width // (2 * n_names) - 1
+    widths: list[int] = []
+    for position, shown in enumerate(columns):
+        low = least[shown.position]
+        if low is None:
+            widths.append(shown.width)
+        elif position < n_names:
+            widths.append(min(shown.width, max(room, low)))
+        else:
+            rest = width - sum(widths[:n_names]) - 2 * n_names
+            widths.append(min(shown.width, rest))
+    return widths
 
 
 def _break_columns(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> list[_Shown]:
@@ -300,13 +316,21 @@ def _narrow_columns(columns: list[_Shown], widths: list[int]) -> list[_Shown]:
 
 
 def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
-    """Return columns in tables below each other, each with the first column."""
-    parts = [_Fitted([columns[0]])]
-    for shown in columns[1:]:
-        if len(parts[-1].columns) > 1 and parts[-1].total + parts[-1].gap + shown.width > width:
-            parts.append(_Fitted([columns[0]]))
+    """Return columns in tables below each other, each with the names of the rows."""
+    names = _name_columns(columns)
+    n_names = len(names)
+    parts = [_Fitted([*names])]
+    for shown in columns[n_names:]:
+        if len(parts[-1].columns) > n_names and parts[-1].total + parts[-1].gap + shown.width > width:
+            parts.append(_Fitted([*names]))
         parts[-1].columns.append(shown)
     return parts
+
+
+def _name_columns(columns: list[_Shown]) -> list[_Shown]:
+    """Return the first columns, which name the rows; only the very first if all columns are texts."""
+    named = list(takewhile(lambda shown: shown.column.left and shown.column.shorten is not None, columns))
+    return named if 0 < len(named) < len(columns) else columns[:1]
 
 
 def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
