@@ -172,3 +172,19 @@ def test_files_without_topics_are_refused(tmp_path: Path, capsys: pytest.Capture
     pd.DataFrame({"text": ["a", "b"], "faithful": [1, 0.5]}).to_csv(tmp_path / "a.csv", index=False)
     assert main(["answers", f"A={tmp_path / 'a.csv'}"]) == 2
     assert "expected a column of topics, such as query_id, id or question" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("question", ["user_input", "question", "prompt", "query"])
+def test_ids_that_number_rows_in_another_order_are_no_topics(
+    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kind: an id that is in all files, but of other questions: answers to different questions were compared."""
+    monkeypatch.chdir(tmp_path)
+    rows = {name: pd.DataFrame({question: QUESTIONS, "faithfulness": scores}) for name, scores in SCORES.items()}
+    rows["A"].assign(id=range(4)).to_csv("A.csv", index=False)
+    for order, topic in ((slice(None), "id"), (slice(None, None, -1), question)):
+        rows["B"].iloc[order].assign(id=range(4)).to_csv("B.csv", index=False)
+        assert main(["answers", "A=A.csv", "B=B.csv", "-q", "-o", "v.csv"]) == 0
+        assert f"topics: the column {topic}; criteria: faithfulness\n" in capsys.readouterr().err
+        values = pd.read_csv("v.csv").pivot(index="qid", columns="name", values="value")
+        assert (values["B"] - values["A"]).sort_values().tolist() == [0, 0.25, 0.25, 0.5]

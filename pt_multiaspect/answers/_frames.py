@@ -134,9 +134,11 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
         return frame, []
     frame = frame.rename(columns={"system": "name"} if "name" not in frame.columns else {})
     named = [name for name in (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION) if name in frame.columns]
+    column = named[0] if named else question_column(frame)
+    row_numbers = [name for name in frame.columns if str(name).strip().lower() == "id" and name != column]
+    frame = frame.drop(columns=row_numbers)
     if named:
-        return frame, [f"topics: the column {named[0]}"]
-    column = question_column(frame)
+        return frame, [f"topics: the column {column}"]
     if column is None:
         raise MultiAspectError(
             f"{what}: expected a column of topics, such as query_id, id or question, got the columns "

@@ -69,9 +69,11 @@ def _row_of_promptfoo(result: Mapping[str, Any], *, has_prompts: bool) -> dict[s
 def question_column(frame: pd.DataFrame) -> str | None:
     """Return the column that names the topics of rows without a topic: an id if it is there, else a question."""
     usual = {str(column).strip().lower(): column for column in frame.columns}
-    # Ids of rows differ between files; those of questions are repeated in each.
+    question = next((str(usual[name]) for name in QUESTIONS if name in usual), None)
+    # Ids of rows differ between files, or belong to other questions; those of questions are repeated in each.
     if "id" in usual and frame[usual["id"]].notna().all():
         ids = frame.groupby("name", sort=False)[usual["id"]].agg(frozenset)
-        if ids.nunique() == 1:
+        is_shared = ids.nunique() == 1
+        if is_shared and (question is None or frame.groupby(usual["id"])[question].nunique().max() == 1):
             return str(usual["id"])
-    return next((str(usual[name]) for name in QUESTIONS if name in usual), None)
+    return question
