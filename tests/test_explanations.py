@@ -558,11 +558,12 @@ def test_contributions_that_do_not_sum_to_the_value() -> None:
 
 
 def test_warnings_are_those_of_an_evaluation() -> None:
+    measure = TOMA(gate="relevance")
     with pytest.warns(ma.MultiAspectWarning) as explained:
-        TOMA.explain(RUN, QRELS, "q1")
+        measure.explain(RUN, QRELS, "q1")
     forget_warnings()
     with pytest.warns(ma.MultiAspectWarning) as evaluated:
-        ma.evaluate(RUN, QRELS, TOMA, progress=False)
+        ma.evaluate(RUN, QRELS, measure, progress=False)
     assert [str(warning.message) for warning in explained] == [str(warning.message) for warning in evaluated]
     assert {warning.filename for warning in explained} == {__file__}
 

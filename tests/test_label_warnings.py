@@ -88,7 +88,8 @@ def test_after_three_scales_of_the_same_aspects_in_a_call_there_is_one_last_warn
     qrels = pd.concat(topics, ignore_index=True)
     system = pt.Transformer.from_df(run_of(qrels))
     queries = pd.DataFrame({"qid": [f"q{n}" for n in range(len(tops))], "query": "x"})
-    messages = warned_by(lambda: pt.Experiment([system], queries, qrels, [TOMA], batch_size=1))
+    gated = TOMA(gate="relevance")
+    messages = warned_by(lambda: pt.Experiment([system], queries, qrels, [gated], batch_size=1))
     assert len(messages) == 4
     assert ["further cases are not reported" in message for message in messages] == [False] * 3 + [True]
 
