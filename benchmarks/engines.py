@@ -1,6 +1,6 @@
 """Seconds and memory of Spark, Dask and Ray on a table of runs, beside one process, on one machine.
 
-``python -m benchmarks.engines --runs 20 200 1000`` prints a table, that of ``docs/howto/engines.md``. It needs the
+``python -m benchmarks.engines --runs 20 200 1000`` prints a table. It needs the
 extra *engines* and Java 17. Each engine has a process of its own and two workers. All read the same Parquet files,
 and evaluate them with the code of the page; seconds are those of the fastest evaluation after the first one. Memory
 is what a process does not share with others, at its peak in any evaluation, of the largest worker.
