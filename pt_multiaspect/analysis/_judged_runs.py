@@ -28,6 +28,7 @@ class JudgedRuns:
 
     judges: tuple[str, ...]
     names: list[str]
+    qids: list[str]
     #: judges × runs × topics, in the units of the measure.
     values: Floats
     #: The criteria that the measure reads.
@@ -90,7 +91,8 @@ def evaluate_by_judge(runs: Mapping[str, object], frame: object, measure: Mappin
         values.append([evaluated.evaluate(ranking.with_judgments(own_judgments)) for ranking in rankings])
     criteria = _read_criteria(evaluated, judgments)
     n_labelled, n_documents = _count_documents(judged, criteria)
-    return JudgedRuns(judged.judges, list(named), np.array(values), criteria, n_labelled, n_documents)
+    qids = judgments.qids.tolist()
+    return JudgedRuns(judged.judges, list(named), qids, np.array(values), criteria, n_labelled, n_documents)
 
 
 def _check_overlap(judged: LongJudgments) -> None:

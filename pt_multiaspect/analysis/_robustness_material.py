@@ -13,6 +13,7 @@ from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown
 from ..evaluation import evaluate
 from ..evaluation.long_frames import find_labels, labels_of_aspects, measures_by_label, read_named_values
+from ..evaluation.topic_clusters import ClusterSpec, read_clusters
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.declared import default_measures
@@ -39,11 +40,13 @@ class Material:
     aspects: Mapping[str, str]
     #: The labels of the variants, without the measure itself.
     variants: Sequence[str]
+    #: The cluster of each topic, by query id; None if topics are independent.
+    clusters: Mapping[str, str] | None
     runs: dict[str, object] | None
     qrels: Judgments | None
 
 
-def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
+def material_of_values(values: Any, measure: Any, variants: Any, cluster: ClusterSpec) -> Material:
     """Return the material of a frame of values."""
     perquery = read_named_values(values)
     refuse_none(perquery, "row in the frame of values")
@@ -66,10 +69,12 @@ def material_of_values(values: Any, measure: Any, variants: Any) -> Material:
     others = find_labels(perquery, variants)
     refuse_unknown(others, known, "measures of the frame", "variants")
     others = [other for other in others if other != label]
-    return _material(perquery, known, label, aspects, others)
+    return _material(perquery, cluster, known, label, aspects, others)
 
 
-def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any) -> Material:
+def material_of_runs(
+    runs: Any, qrels: Any, measure: Any, variants: Any, topics: Any, cluster: ClusterSpec
+) -> Material:
     """Evaluate the measure, its aspects and its variants, each once; each pipeline runs once."""
     check_all_topics(measure, "robustness compares the same topics by all variants")
     given_runs = NamedRuns.read(runs, topics, progress=False)
@@ -89,11 +94,12 @@ def material_of_runs(runs: Any, qrels: Any, measure: Any, variants: Any, topics:
     columns = {label: reported, **{str(part): part for part in aspects.values()}, **others}
     perquery = evaluate(named, judgments, columns, progress=False)
     labels = {name: str(part) for name, part in aspects.items()}
-    return _material(perquery, columns, label, labels, list(others), named, judgments)
+    return _material(perquery, cluster, columns, label, labels, list(others), named, judgments)
 
 
 def _material(
     perquery: pd.DataFrame,
+    cluster: ClusterSpec,
     known: Mapping[str, Any],
     label: str,
     aspects: Mapping[str, str],
@@ -101,13 +107,14 @@ def _material(
     runs: dict[str, object] | None = None,
     qrels: Judgments | None = None,
 ) -> Material:
-    """Read the values of the measure, its aspects and its variants once."""
+    """Read the values of the measure, its aspects and its variants once, and the clusters of their topics."""
+    clusters = read_clusters(cluster, perquery)
     rows = rows_of_measures(perquery, [label])
     refuse_single(rows["name"].unique().tolist(), "runs")
     means = rows.groupby("name", sort=False)["value"].mean()
     labels = list(dict.fromkeys([label, *aspects.values(), *variants]))
     values = ValuesByMeasure(perquery, {name: known[name] for name in labels})
-    return Material(means, values, label, known[label], aspects, variants, runs, qrels)
+    return Material(means, values, label, known[label], aspects, variants, clusters, runs, qrels)
 
 
 def _check_mean(label: str, measure: Any) -> None:

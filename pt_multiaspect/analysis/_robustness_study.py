@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -13,9 +13,11 @@ import pandas as pd
 from .._typing import Bools, Floats
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
+from ..evaluation.topic_clusters import check_clusters, clusters_of_topics, topics_in_words
 from ..integration.aggregators import lower_is_better
 from ..io.runs import join
 from ..kernels.intervals import detectable_effect, half_width
+from ..kernels.mean_errors import Clusters
 from ..kernels.rounding import remove_rounding_errors
 from ..measures import AspectMean
 from ..views import decimals, level_text, percent
@@ -23,7 +25,7 @@ from ._frames import OrientedValues
 from ._judged_runs import JudgedRuns, evaluate_by_judge
 from ._pairs import joint_level, make_pairs, pairs_of_runs, share
 from ._robustness_material import Material
-from ._significance import ALPHA, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
+from ._significance import ALPHA, clusters_note, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
 from ._verdicts import (
     MOST,
     UNDECIDED,
@@ -141,6 +143,7 @@ class Study:
         self.lower = lower_is_better(material.measure)
         read = material.values.select([material.label])
         self.values, self.qids = read.values, read.qids
+        self.clusters = self._clusters_of(read.qids)
         self.in_order = material.means.index.tolist()
         if baseline is None:
             best = self._best_run(read)
@@ -156,6 +159,10 @@ class Study:
         self.n_tests = len(unordered_pairs(self.pairs)[0])
         self.claims = self._make_claims(read.values * read.signs, n_claims)
 
+    def _clusters_of(self, qids: Collection[object]) -> Clusters:
+        """Return the clusters of some topics."""
+        return check_clusters(clusters_of_topics(self.material.clusters, qids))
+
     def _best_run(self, read: OrientedValues) -> Any:
         """Return the best run, of equal ones the first."""
         signs = signs_of_means(mean_over_topics(read.values), read.values)[:, :, 0]
@@ -165,10 +172,11 @@ class Study:
 
     def _make_claims(self, values: Floats, n_claims: int) -> list[Claim]:
         """Test the pairs, given the values in the units of the measure."""
-        tests = t_test_pairs(values, self.pairs, self.correction)
+        clusters = self.clusters
+        tests = t_test_pairs(values, self.pairs, self.correction, clusters)
         level = planned_level(ALPHA, self.correction, self.n_tests)
-        deviations = deviations_of_differences(values, self.pairs)[:, 0]
-        detectable = detectable_effect(values.shape[1], POWER, level) * deviations
+        deviations = deviations_of_differences(values, self.pairs, clusters)[:, 0]
+        detectable = detectable_effect(len(clusters), POWER, level, clusters.freedom_ratio) * deviations
         signs = np.sign(tests["difference"]) * (-1 if self.lower else 1)
         columns = self.pairs.columns
         return [
@@ -186,6 +194,11 @@ class Study:
             for row in range(n_claims)
         ]
 
+    @property
+    def clusters_note(self) -> str:
+        """A note on the clusters of topics; empty without clusters."""
+        return clusters_note(self.values, self.pairs, self.clusters)
+
     def topics(self) -> list[Answer]:
         """Answer whether the tests of the claims are significant."""
         is_corrected = self.correction is not None and self.n_tests > 1
@@ -200,6 +213,8 @@ class Study:
             evidence += f"{joint}, {p_value(claim.p)}{family}"
             if not np.isnan(claim.detectable):
                 evidence += f"; detectable {decimals(claim.detectable)}"
+            if not self.clusters.are_single_topics:
+                evidence += f"; {topics_in_words(self.clusters)}"
             numbers = {
                 "difference": claim.difference,
                 "low": claim.low,
@@ -218,7 +233,7 @@ class Study:
         tests = []
         for label in material.aspects.values():
             read = material.values.select([label])
-            tests.append(t_test_pairs(read.values, self.pairs, self.correction))
+            tests.append(t_test_pairs(read.values, self.pairs, self.correction, self._clusters_of(read.qids)))
         signs = np.sign([test["difference"] for test in tests])  # aspects × pairs
         p = np.array([test["p"] for test in tests])
         return [self._answer_of_aspects(claim, signs[:, row], p[:, row]) for row, claim in enumerate(self.claims)]
@@ -246,14 +261,15 @@ class Study:
             reason = f"the values of the aspects that {material.label} combines are not given"
             return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
         try:
-            weighted = self._weighted_values(mean)
+            weighted, qids = self._weighted_values(mean)
         except MultiAspectError as error:
             return self._leave_out("weights", str(error), "Other weights could not be tried.")
         declared, own = mean_differences(weighted.declared, self.pairs), mean_differences(self.values, self.pairs)
         if (np.abs(declared - own) > _TOLERANCE * np.abs(self.values).max()).any():
             reason = f"the values of the aspects are not those that {material.label} combines"
             return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
-        found = compare_weightings(mean, weighted, self.pairs, _N_RESAMPLES, SEED, self.correction)
+        clusters = self._clusters_of(qids)
+        found = compare_weightings(mean, weighted, self.pairs, clusters, _N_RESAMPLES, SEED, self.correction)
         self.results["weightings"] = found
         rows = found.pairs.head(len(self.claims)).to_dict("records")
         sampled = "" if weighted.sampled is None else f"{weighted.sampled.shape[2]} sampled "
@@ -272,19 +288,21 @@ class Study:
             answers.append(Answer(claim, "weights", verdict_of_fractions(significant, other), evidence, numbers))
         return answers
 
-    def _weighted_values(self, mean: AspectMean) -> WeightedValues:
-        """Return the values of the mean under many weightings."""
+    def _weighted_values(self, mean: AspectMean) -> tuple[WeightedValues, list[Any]]:
+        """Return the values of the mean under many weightings, and their topics."""
         material, names = self.material, self.pairs.names
         if reads_rankings(mean):
-            return evaluate_weightings(mean, names, self.qids, None, SEED, material.runs, material.qrels)
+            weighted = evaluate_weightings(mean, names, self.qids, None, SEED, material.runs, material.qrels)
+            return weighted, self.qids
         labels = list(material.aspects.values())
         known = {label: material.values.known[label] for label in [material.label, *labels]}
         if all(known[label] is None for label in labels):  # criteria of answers
             mean.check_criteria(labels)
-            return combine_aspects(mean, material.values.select(labels).values, names, labels, None, SEED)
-        by_aspect = find_labels_of_aspects(mean, known)
-        read = material.values.select(list(by_aspect.values()), "robustness")
-        return combine_aspects(mean, read.values, names, list(by_aspect), None, SEED)
+            read, aspects = material.values.select(labels), labels
+        else:
+            by_aspect = find_labels_of_aspects(mean, known)
+            read, aspects = material.values.select(list(by_aspect.values()), "robustness"), list(by_aspect)
+        return combine_aspects(mean, read.values, names, aspects, None, SEED), read.qids
 
     def variants(self) -> list[Answer]:
         """Answer whether the order holds by the variants with distinct values."""
@@ -294,7 +312,10 @@ class Study:
             return self._leave_out("variants", reason)
         labels = list(dict.fromkeys([material.label, *material.variants]))
         read = material.values.select(labels, "robustness")
-        found = compare_variants(read, self.in_order, self.pairs, material.label, ALPHA, self.correction, CI)
+        clusters = self._clusters_of(read.qids)
+        found = compare_variants(
+            read, self.in_order, self.pairs, clusters, material.label, ALPHA, self.correction, CI
+        )
         self.results["multiverse"] = found
         is_distinct = np.array([label not in found.same_as for label in labels])
         shape = (len(self.pairs), len(labels))
@@ -316,7 +337,9 @@ class Study:
             measure = check_measure(material.label, material.measure, material.qrels)
             joined = {name: join(name, run, material.qrels) for name, run in material.runs.items()}
             evaluated = {material.label: measure}
-            found = compare_completions(evaluated, material.qrels, joined, pairs, _N_SAMPLES, SEED, model)
+            found = compare_completions(
+                evaluated, material.qrels, joined, pairs, _N_SAMPLES, SEED, model, material.clusters
+            )
         except MultiAspectError as error:
             sentence = "Other values of missing labels could not be tried."
             if has_inferred_scales(material.measure, material.qrels):
@@ -348,13 +371,14 @@ class Study:
             return self._leave_out("judges", "their labels are evaluated with runs and qrels")
         with silence_warnings():
             judged = evaluate_by_judge(material.runs, judges, {material.label: material.measure})
+        clusters = clusters_of_topics(material.clusters, judged.qids)
         means = judged.values.mean(axis=-1)  # judges × runs
         answers, parts = [], []
         for claim in self.claims:
             a, b = judged.names.index(claim.a), judged.names.index(claim.b)
             largest = np.abs(judged.values[:, [a, b]]).max(axis=(1, 2))
             differences = remove_rounding_errors(means[:, a] - means[:, b], largest)
-            half = half_width(judged.values[:, a] - judged.values[:, b], CI)
+            half = half_width(judged.values[:, a] - judged.values[:, b], CI, clusters)
             ends = {"low": differences - half, "high": differences + half}
             columns = {"a": claim.a, "b": claim.b, "judge": judged.judges, "difference": differences, **ends}
             parts.append(pd.DataFrame(columns))

@@ -15,6 +15,7 @@ from .._typing import Floats, Ints
 from .._validation import choice, count, random_seed
 from ..errors import MultiAspectError, parameter, warn_once
 from ..evaluation.macro_means import MACRO
+from ..evaluation.topic_clusters import clusters_in_words
 from ..evaluation.topic_groups import ALL
 from ..kernels.mean_errors import (
     Clusters,
@@ -213,6 +214,25 @@ def sum_over_topics(values: Floats) -> Floats:
 def mean_over_topics(values: Floats) -> Floats:
     """Return the means over topics, systems × measures; see `sum_over_topics`."""
     return np.asarray(sum_over_topics(values) / values.shape[1])
+
+
+def clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
+    """Return the sizes of clusters, and the median design effect over pairs and measures; '' for single topics.
+
+    Parameters
+    ----------
+    values : ndarray, systems × topics × measures
+        The per-topic values.
+    pairs : Pairs
+        The pairs of systems.
+    clusters : Clusters
+        Topics that belong together.
+    """
+    if clusters.are_single_topics:
+        return ""
+    once, _ = unordered_pairs(pairs)
+    differences = topic_differences(values, pairs)[once].swapaxes(1, 2)
+    return clusters_in_words(clusters, design_effect(differences, clusters))
 
 
 def mean_differences(values: Floats, pairs: Pairs) -> Floats:
@@ -437,6 +457,12 @@ def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -
         cells = topics + np.arange(size)[:, None] * n_topics
         counts[:, draws] = np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
     return counts
+
+
+def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw clusters with replacement, and return the weight of each topic in means, topics × n_resamples."""
+    counts = resample_counts(len(clusters), n_resamples, rng)[clusters.cluster]
+    return np.asarray(counts / counts.sum(axis=0), dtype=np.float64)
 
 
 def permuted_ranges(values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:

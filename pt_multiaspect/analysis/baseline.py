@@ -18,6 +18,7 @@ from ..evaluation.macro_means import MACRO, MacroMean, read_macro
 from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
+from ..kernels.mean_errors import Clusters
 from ._frames import by_measure, matrix, read_differences, topics_differ
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
@@ -362,7 +363,9 @@ class _Margin:
         return correct_groups(np.stack(levels), self.families, "t", self.correction, self.alpha)
 
 
-def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[str, Floats]:
+def t_test_pairs(
+    values: Floats, pairs: Pairs, correction: str | None, clusters: Clusters | None = None
+) -> dict[str, Floats]:
     """Return the ``difference low high p confidence`` of each pair by paired t-tests at the level `ALPHA`.
 
     Parameters
@@ -373,9 +376,11 @@ def t_test_pairs(values: Floats, pairs: Pairs, correction: str | None) -> dict[s
         The pairs, which form a family.
     correction : {'holm', None}
         The correction for multiple testing.
+    clusters : Clusters, optional
+        Topics that belong together.
     """
     compared = _OncePairs(pairs)
-    test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0)
+    test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
     tests = test_pairs(0, compared.low, compared.high)
     p = corrector("t", correction)(tests.levels)
     level = interval_alpha(p, correction, ALPHA)

@@ -16,10 +16,12 @@ from .._validation import count, random_seed
 from ..collection import Judgments, Rankings
 from ..collection.label_draws import NoDonorError, draw_labels, join_universe, matching_pairs, parse_labels
 from ..errors import MultiAspectError, choices, number_of, silence_warnings, tally
+from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
+from ..kernels.mean_errors import Clusters
 from ..kernels.rounding import remove_rounding_errors
 from ..measures import Measure
 from ..measures.mean_of import MeasureMean
@@ -28,7 +30,7 @@ from ..measures.terms import BasedMeasure
 from ..views import Block, Sentence, View, decimals, percent, records_table
 from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, Pairs, pairs_of_runs
-from ._significance import corrector, largest_of_pairs, slices, t_test_levels
+from ._significance import clusters_note, corrector, largest_of_pairs, slices, t_test_levels
 
 #: The number of labels per aspect that are drawn at a time.
 _BATCH = 1 << 20
@@ -57,7 +59,7 @@ class MissingLabels(View):
         One row per measure and aspect: ``measure aspect documents missing unfilled``, the number of documents of
         the qrels and the runs, of labels that are missing and matter, and of those also missing in ``expected``.
     notes : list of str
-        Why intervals are unknown, and what widens them.
+        The clusters of topics, why intervals are unknown, and what widens them.
 
     Examples
     --------
@@ -112,6 +114,7 @@ def missing_labels(
     n_samples: int = 100,
     seed: int = 0,
     labels: Any = "observed",
+    cluster: ClusterSpec = None,
 ) -> MissingLabels:
     """Compute between which values the missing labels leave each run, and each difference of two runs.
 
@@ -134,6 +137,8 @@ def missing_labels(
         What missing labels are in expected values: drawn from documents of the qrels, or qrels such as the
         judgments of a model. Labels that these lack remain missing. Unlike `pt_multiaspect.fill_labels`, labels
         that cannot matter are not filled, such as those of documents that a gate excludes.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`, in the tests.
 
     Returns
     -------
@@ -144,7 +149,14 @@ def missing_labels(
     ------
     MultiAspectError
         If a scale is not declared or has negative gains or probabilities='identity', an aspect has no label, a
-        measure is not averaged over all judged topics by the arithmetic mean, or the input is invalid.
+        measure is not averaged over all judged topics by the arithmetic mean, or the input is invalid. With
+        `cluster`, if a topic has no cluster or several, or all topics are in one.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those of
+        groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -199,7 +211,10 @@ def missing_labels(
     named.check_files()
     joined = {name: join(name, run, judgments) for name, run in named}
     pairs = pairs_of_runs(list(joined), list(joined), baseline)
-    return compare_completions(labelled, judgments, joined, pairs, n_samples, seed, model)
+    cluster_of_topic = None
+    if len(pairs) or cluster is not None:
+        cluster_of_topic = read_clusters(cluster, pd.DataFrame({"qid": judgments.qids}))
+    return compare_completions(labelled, judgments, joined, pairs, n_samples, seed, model, cluster_of_topic)
 
 
 def compare_completions(
@@ -210,6 +225,7 @@ def compare_completions(
     n_samples: int,
     seed: int,
     model: Judgments | None,
+    cluster_of_topic: Mapping[str, str] | None,
 ) -> MissingLabels:
     """Compute the intervals of runs and pairs of runs over all missing labels.
 
@@ -227,7 +243,10 @@ def compare_completions(
         The parameters of `missing_labels`.
     model : Judgments, optional
         What missing labels are in expected values; by default, they are drawn.
+    cluster_of_topic : mapping of str to str, optional
+        The clusters of the topics, which p takes into account.
     """
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, judgments.qids))
     parts: list[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]] = []
     notes: list[str] = []
     for label, measure in labelled.items():
@@ -243,7 +262,9 @@ def compare_completions(
                 notes.append(f"{label} has no expected values: {error}.")
             except MultiAspectError as error:
                 raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
-            frames = _frames(label, search, of_runs, of_pairs, values, expected, pairs)
+            frames = _frames(label, search, of_runs, of_pairs, values, expected, pairs, clusters)
+            if not clusters.are_single_topics:
+                notes.append(f"p of {label}: {clusters_note(values[:, :, None], pairs, clusters)}.")
             notes += _notes(label, search, of_runs, of_pairs, frames[0])
             notes += _note_of_single_run(label, judgments, joined, search, of_runs)
         parts.append(frames)
@@ -370,6 +391,7 @@ def _frames(
     values: Floats,
     expected: tuple[Floats, Ints],
     compared: Pairs,
+    clusters: Clusters,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     mean, of_draws = values.mean(axis=1), expected[0].mean(axis=1)
     first, second = compared.first, compared.second
@@ -387,7 +409,7 @@ def _frames(
     low, high = pairs["low"], pairs["high"]
     pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
     pairs["expected"] = remove_rounding_errors(of_draws[first] - of_draws[second], largest)
-    pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None))[:, 0]
+    pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None), clusters)[:, 0]
     universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
     universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}
     return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)

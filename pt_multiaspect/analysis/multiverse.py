@@ -15,13 +15,16 @@ from .._typing import Floats
 from .._validation import proportion
 from ..errors import choices, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import find_label, read_long_frame
+from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
+from ..kernels.mean_errors import Clusters
 from ..views import Block, Column, Sentence, View, percent
 from ._frames import Direction, OrientedValues, read_oriented
 from ._pairs import Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
 from ._significance import (
     check_correction,
+    clusters_note,
     corrector,
     mean_differences,
     mean_over_topics,
@@ -76,6 +79,8 @@ class Multiverse(View):
     alpha: float
     correction: str | None
     ci: float
+    #: A note on the clusters of topics; empty without clusters.
+    _clusters: str
 
     @property
     def same_as(self) -> dict[str, str]:
@@ -100,8 +105,8 @@ class Multiverse(View):
 
     @property
     def notes(self) -> list[str]:
-        """Variants that count once, and the limits of the effects of choices."""
-        notes = []
+        """The clusters of topics, variants that count once, and the limits of the effects of choices."""
+        notes = [f"{self._clusters}."] if self._clusters else []
         if self.same_as:
             notes.append(
                 "Variants with the values of an earlier one count once: "
@@ -144,6 +149,7 @@ def multiverse(
     alpha: float = 0.05,
     correction: str | None = "holm",
     ci: float = 0.95,
+    cluster: ClusterSpec = None,
 ) -> Multiverse:
     """Compare runs under all variants of a measure.
 
@@ -166,6 +172,8 @@ def multiverse(
         family.
     ci : float in (0, 1), default 0.95
         Confidence level of the t intervals of differences, which are not corrected.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
 
     Returns
     -------
@@ -176,13 +184,15 @@ def multiverse(
     ------
     MultiAspectError
         If there are fewer than two variants, runs or topics, the reference is none of the variants, a value is
-        missing or not finite, or a parameter is out of range.
+        missing or not finite, or a parameter is out of range. With `cluster`, if a topic has no cluster or several,
+        or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that higher is assumed to be
-        better.
+        better. If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those
+        of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -222,20 +232,23 @@ def multiverse(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     check_correction("t", correction)
     frame = read_long_frame(perquery)
+    cluster_of_topic = read_clusters(cluster, frame)
     read = read_oriented(frame, measures, "multiverse")
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     labels = list(map(str, read.labels))
     refuse_single(labels, "variants")
     chosen = labels[0] if reference is None else find_label(read.known, reference)
     refuse_unknown([chosen], labels, "variants", "reference")
     in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(read.names, in_order, baseline)
-    return compare_variants(read, in_order, pairs, chosen, alpha, correction, ci)
+    return compare_variants(read, in_order, pairs, clusters, chosen, alpha, correction, ci)
 
 
 def compare_variants(
     read: OrientedValues,
     in_order: list[Any],
     pairs: Pairs,
+    clusters: Clusters,
     reference: str,
     alpha: float,
     correction: str | None,
@@ -251,6 +264,8 @@ def compare_variants(
         The runs, in the order of the results.
     pairs : Pairs
         The pairs, which form a family of tests under each variant.
+    clusters : Clusters
+        The clusters of the topics.
     reference, alpha, correction, ci
         The parameters of `multiverse`.
     """
@@ -259,7 +274,7 @@ def compare_variants(
     same_as = _equal_variants(values, labels)
     distinct = np.array([label not in same_as for label in labels])
     row = labels.index(reference)
-    variants = _variants(values, pairs, ci, corrector("t", correction))
+    variants = _variants(values, pairs, clusters, ci, corrector("t", correction))
     ranks = _ranks(values, read.names, in_order, distinct, row)
     effects = _main_effects(variants["difference"], options)
     variant_columns: dict[str, Sequence[Any]] = {
@@ -277,6 +292,7 @@ def compare_variants(
         alpha=alpha,
         correction=correction,
         ci=ci,
+        _clusters=clusters_note(values, pairs, clusters),
     )
 
 
@@ -308,14 +324,14 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
     return same_as
 
 
-def _variants(values: Floats, pairs: Pairs, ci: float, correct: Any) -> dict[str, Floats]:
+def _variants(values: Floats, pairs: Pairs, clusters: Clusters, ci: float, correct: Any) -> dict[str, Floats]:
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
     mean = mean_differences(values, pairs)
     half: Floats = np.empty_like(mean)
     for column in range(half.shape[1]):
         differences = topic_differences(values[:, :, [column]], pairs)
-        half[:, column] = half_width(differences[:, :, 0], ci)
-    p = t_test_levels(values, pairs, correct)
+        half[:, column] = half_width(differences[:, :, 0], ci, clusters)
+    p = t_test_levels(values, pairs, correct, clusters)
     return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
 
 

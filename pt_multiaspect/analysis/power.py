@@ -18,17 +18,24 @@ from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_clusters import (
     ClusterSpec,
     check_clusters,
-    clusters_in_words,
     clusters_of_topics,
     read_clusters,
     topics_in_words,
 )
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
-from ..kernels.mean_errors import Clusters, design_effect, variance
+from ..kernels.mean_errors import Clusters, variance
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
 from ._frames import matrix, read_differences, select_measures
 from ._pairs import Pairs, pairs_of_runs
-from ._significance import CORRECTIONS, corrector, largest_of_pairs, paired_test, topic_differences, unordered_pairs
+from ._significance import (
+    CORRECTIONS,
+    clusters_note,
+    corrector,
+    largest_of_pairs,
+    paired_test,
+    topic_differences,
+    unordered_pairs,
+)
 
 #: The confidence of the upper limit of standard deviations with which numbers of topics are planned.
 CONFIDENCE = 0.8
@@ -256,16 +263,9 @@ def detectable_difference(
         median, high = np.quantile(effect * known, [0.5, 0.9]) if len(known) else (np.nan, np.nan)
         counts = {**sizes, "n_pairs": len(once), "n_equal": len(once) - len(known)}
         tables.append({"measure": label, **counts, "alpha": level, "median": median, "high": high})
-    note = "" if clusters.are_single_topics else _clusters_note(values, pairs, clusters)
+    note = clusters_note(values, pairs, clusters)
     planned_pairs = pd.concat(parts, ignore_index=True)
     return DetectableDifference(pd.DataFrame(tables), planned_pairs, power, alpha, correction, note)
-
-
-def _clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
-    """Return the sizes of the clusters, and the median design effect over pairs and measures."""
-    once, _ = unordered_pairs(pairs)
-    differences = topic_differences(values, pairs)[once].swapaxes(1, 2)
-    return clusters_in_words(clusters, design_effect(differences, clusters))
 
 
 def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:

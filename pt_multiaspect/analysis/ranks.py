@@ -13,14 +13,24 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, proportion, random_seed
 from ..evaluation.long_frames import read_long_frame
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    check_drawn_clusters,
+    clusters_of_topics,
+    read_clusters,
+    topics_in_words,
+)
 from ..kernels.intervals import percentile_interval
+from ..kernels.mean_errors import Clusters
 from ..views import Block, Cell, Cells, Column, Sentence, Table, View
 from ._frames import read_oriented
 from ._pairs import Pairs
 from ._significance import (
+    clusters_note,
     mean_differences,
     mean_over_topics,
-    resample_counts,
+    resample_weights,
     signs_of_means,
     slices,
     t_test_levels,
@@ -52,6 +62,9 @@ class Ranks(View):
     consensus: pd.DataFrame
     alpha: float
     ci: float
+    #: The number of topics and clusters, and a note on the clusters; empty without clusters.
+    _topics: str = ""
+    _clusters: str = ""
 
     def _title(self) -> str:
         return "Ranks"
@@ -72,14 +85,15 @@ class Ranks(View):
             rows.append([str(name), *(cells[name, measure] for measure in measures), *consensus])
         columns = [Column("name", left=True, shorten=12), *map(Column, map(str, measures))]
         note = (
-            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs). "
+            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs"
+            f"{self._topics}). "
             "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that beat it; both with "
             f"{100 * self.ci:g} % bootstrap intervals."
         )
-        return [
-            Table([*columns, Column("Borda"), Column("Copeland")], rows),
-            Sentence(note),
-        ]
+        blocks: list[Block] = [Table([*columns, Column("Borda"), Column("Copeland")], rows), Sentence(note)]
+        if self._clusters:
+            blocks.append(Sentence(f"{self._clusters}."))
+        return blocks
 
 
 def ranks(
@@ -90,6 +104,7 @@ def ranks(
     ci: float = 0.95,
     n_resamples: int = 1000,
     seed: int = 0,
+    cluster: ClusterSpec = None,
 ) -> Ranks:
     """Rank runs by each of several measures, with intervals, and by their consensus.
 
@@ -110,6 +125,9 @@ def ranks(
         Number of bootstrap samples.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
+        resampled.
 
     Returns
     -------
@@ -120,13 +138,15 @@ def ranks(
     ------
     MultiAspectError
         If a measure is not in the frame, there are fewer than two runs or topics, systems have different
-        topics, a value is missing or not finite, or a parameter is out of range.
+        topics, a value is missing or not finite, or a parameter is out of range. With `cluster`, if a topic has no
+        cluster or several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that higher is assumed to be
-        better.
+        better. If clusters leave fewer than 5 degrees of freedom, or are fewer than 30, too few for the percentile
+        intervals; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -178,42 +198,58 @@ def ranks(
     alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     frame = read_long_frame(perquery)
+    cluster_of_topic = read_clusters(cluster, frame)
     read = read_oriented(frame, measures, "ranks")
+    clusters = check_drawn_clusters(check_clusters(clusters_of_topics(cluster_of_topic, read.qids)))
     values, names = read.values, read.names
     in_order = [names.index(name) for name in frame["name"].unique()]
     ordered = [names[row] for row in in_order]
     means = mean_over_topics(values)
-    low, high = _rank_intervals(values, alpha)
+    pairs = _all_pairs(names)
+    low, high = _rank_intervals(values, pairs, alpha, clusters)
     rank = 1 + (signs_of_means(means, values) < 0).sum(axis=1)
     statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
     tables = []
     for column, label in enumerate(read.labels):
         by_run = {name: table[in_order, column] for name, table in statistics.items()}
         tables.append(pd.DataFrame({"measure": label, "name": ordered, **by_run}))
-    consensus = _consensus(values, means, ci, n_resamples, seed)
+    consensus = _consensus(values, means, clusters, ci, n_resamples, seed)
     by_run = {name: column[in_order] for name, column in consensus.items()}
-    return Ranks(pd.concat(tables, ignore_index=True), pd.DataFrame({"name": ordered, **by_run}), alpha, ci)
+    return Ranks(
+        table=pd.concat(tables, ignore_index=True),
+        consensus=pd.DataFrame({"name": ordered, **by_run}),
+        alpha=alpha,
+        ci=ci,
+        _topics="" if clusters.are_single_topics else f", {topics_in_words(clusters)}",
+        _clusters=clusters_note(values, pairs, clusters),
+    )
 
 
-def _rank_intervals(values: Floats, alpha: float) -> tuple[Ints, Ints]:
+def _all_pairs(names: list[Any]) -> Pairs:
+    """Return all pairs of runs, each once."""
+    first, second = np.triu_indices(len(names), 1)
+    return Pairs(names, first, second)
+
+
+def _rank_intervals(values: Floats, pairs: Pairs, alpha: float, clusters: Clusters) -> tuple[Ints, Ints]:
     """Return the first and last rank of each run that paired tests do not exclude, runs × measures."""
     n_runs = len(values)
-    first, second = np.triu_indices(n_runs, 1)
-    pairs = Pairs(list(range(n_runs)), first, second)
-    is_significant = t_test_levels(values, pairs, lambda levels: levels) < alpha / (n_runs - 1)
+    is_significant = t_test_levels(values, pairs, lambda levels: levels, clusters) < alpha / (n_runs - 1)
     signs = np.zeros((n_runs, n_runs, values.shape[2]))
-    signs[first, second] = np.sign(mean_differences(values, pairs)) * is_significant
+    signs[pairs.first, pairs.second] = np.sign(mean_differences(values, pairs)) * is_significant
     signs -= signs.transpose(1, 0, 2)
     return 1 + (signs < 0).sum(axis=1), n_runs - (signs > 0).sum(axis=1)
 
 
-def _consensus(values: Floats, means: Floats, ci: float, n_resamples: int, seed: int) -> dict[str, Floats]:
+def _consensus(
+    values: Floats, means: Floats, clusters: Clusters, ci: float, n_resamples: int, seed: int
+) -> dict[str, Floats]:
     """Return Borda's and Copeland's values of each run, and their intervals."""
-    n_runs, n_topics, n_measures = values.shape
-    drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
+    n_runs, _, n_measures = values.shape
+    weights = resample_weights(clusters, n_resamples, np.random.default_rng(seed))
     samples = np.empty((2, n_resamples, n_runs))
     for part in slices(n_resamples, n_runs * n_runs * n_measures):
-        sampled_means = np.einsum("stm,tr->rsm", values, drawn[:, part], optimize=True)
+        sampled_means = np.einsum("stm,tr->rsm", values, weights[:, part], optimize=True)
         samples[:, part] = _scores(signs_of_means(sampled_means, values))
     scores = _scores(signs_of_means(means[None], values))[:, 0]
     low, high = percentile_interval(samples.swapaxes(0, 1), ci, scores)

@@ -13,6 +13,7 @@ from .._validation import choice
 from ..collection.label_draws import parse_labels
 from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.long_frames import is_long_frame
+from ..evaluation.topic_clusters import ClusterSpec
 from ..views import Block, Cell, Cells, Column, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
 from ._robustness_material import material_of_runs, material_of_values
 from ._robustness_study import Study
@@ -79,6 +80,8 @@ class Robustness(View):
     judges: pd.DataFrame | None = None
     #: By question that applies and could not be answered: a sentence about it, for reports.
     _unanswered: Mapping[str, str] = field(default_factory=dict)
+    #: A note on the clusters of topics; empty without clusters.
+    _clusters: str = ""
 
     @property
     def summary(self) -> str:
@@ -94,13 +97,14 @@ class Robustness(View):
 
     @property
     def notes(self) -> list[str]:
-        """How to read the rows, and the questions that are left out, in sentences."""
+        """How to read the rows, the clusters, and the questions that are left out, in sentences."""
         first = (
             "Where topics is undecided, the other rows say only what the order depends on: the difference itself "
             "may be due to the topics."
         )
         missing = [f"Left out: {question}, as {reason}." for question, reason in self.left_out.items()]
-        return [first, *missing]
+        clusters = [f"{self._clusters}."] if self._clusters else []
+        return [first, *clusters, *missing]
 
     @property
     def rules(self) -> list[str]:
@@ -207,6 +211,7 @@ def robustness(
     judges: Any = None,
     labels: Any = "observed",
     correction: str | None = "holm",
+    cluster: ClusterSpec = None,
 ) -> Robustness:
     """Examine what the differences between runs depend on.
 
@@ -239,6 +244,9 @@ def robustness(
         What missing labels are in the expected difference, as for `analysis.missing_labels`.
     correction : {'holm', None}, default 'holm'
         The correction of the pairs, within each aspect, weighting and variant.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`, in all tests and
+        intervals over topics.
 
     Returns
     -------
@@ -249,7 +257,14 @@ def robustness(
     ------
     MultiAspectError
         If there are fewer than two runs or topics, there is not one measure, its values are not averaged over
-        topics (as for NumRet), the baseline is not a run, or a parameter is out of range.
+        topics (as for NumRet), the baseline is not a run, or a parameter is out of range. With `cluster`, if a
+        topic has no cluster or several, or all topics are in one.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those of
+        groups (``106_1``, ``106_2``).
 
     See Also
     --------
@@ -315,13 +330,13 @@ def robustness(
             raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")
         if topics is not None:
             raise MultiAspectError("topics: expected None, as runs is a frame of values; select its rows by qid")
-        material = material_of_values(runs, measure, variants)
+        material = material_of_values(runs, measure, variants, cluster)
     elif qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; or give a frame of values as runs"
         )
     else:
-        material = material_of_runs(runs, qrels, measure, variants, topics)
+        material = material_of_runs(runs, qrels, measure, variants, topics, cluster)
     study = Study(material, baseline, correction)
     questions = [study.topics(), study.aspects(), study.weights(), study.variants(), study.missing_labels(model)]
     if judges is not None:
@@ -341,4 +356,5 @@ def robustness(
         missing_labels=study.results.get("missing_labels"),
         judges=study.results.get("judges"),
         _unanswered=study.unanswered,
+        _clusters=study.clusters_note,
     )

@@ -14,7 +14,15 @@ from .._typing import Bools, Floats
 from .._validation import count, random_seed
 from ..errors import MultiAspectError
 from ..evaluation.long_frames import measures_by_label, read_long_frame
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    check_drawn_clusters,
+    clusters_of_topics,
+    read_clusters,
+)
 from ..kernels.intervals import percentile_interval
+from ..kernels.mean_errors import Clusters, mean_covariances
 from ..kernels.rounding import remove_rounding_errors
 from ..kernels.weightings import differences_at_corners, nearest_reversal, reversing_weight
 from ..measures import AspectMean
@@ -23,10 +31,11 @@ from ._frames import directions, matrix, rows_of_measures, select_measures
 from ._pairs import Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
 from ._significance import (
     ALPHA,
+    clusters_note,
     corrector,
     largest_of_pairs,
     mean_differences,
-    resample_counts,
+    resample_weights,
     slices,
     t_test_levels,
     topic_differences,
@@ -94,6 +103,10 @@ class Weightings(View):
     _is_changing: Bools
     #: The number of sampled weightings; None if the fractions are exact.
     _n_sampled: int | None
+    #: The degrees of freedom of the tests.
+    _freedom: float
+    #: A note on the clusters of topics; empty without clusters.
+    _clusters: str
 
     @property
     def summary(self) -> str:
@@ -146,7 +159,8 @@ class Weightings(View):
             note,
             elsewhere="`.pairs`, or -o FILE.csv of the command",
         )
-        return [Sentence(self.summary), *table]
+        clusters = [Sentence(f"{self._clusters}.")] if self._clusters else []
+        return [Sentence(self.summary), *table, *clusters]
 
 
 def weightings(
@@ -160,6 +174,7 @@ def weightings(
     seed: int = 0,
     runs: object = None,
     qrels: object = None,
+    cluster: ClusterSpec = None,
 ) -> Weightings:
     """Compute for which weights of the aspects one run is better than another.
 
@@ -188,6 +203,9 @@ def weightings(
     runs, qrels : optional
         As for `pt_multiaspect.evaluate`. Required by CAM with ``gate`` or ``normalized``, and by
         ``empty='drop'``, whose values do not follow from those of the aspects.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
+        resampled.
 
     Returns
     -------
@@ -199,13 +217,15 @@ def weightings(
     MultiAspectError
         If there are fewer than two aspects, runs or topics, the measures of the aspects cannot be recognised, a
         value is missing or not finite, systems have different topics, weights are below `at_least`, these are
-        negative or sum to more than 1, or a parameter is out of range.
+        negative or sum to more than 1, or a parameter is out of range. With `cluster`, if a topic has no cluster or
+        several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that higher is assumed to be
-        better.
+        better. If clusters leave fewer than 5 degrees of freedom, or are fewer than 30, too few for the percentile
+        intervals; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -261,6 +281,7 @@ def weightings(
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     mean = read_mean(measure)
     frame = read_long_frame(perquery)
+    cluster_of_topic = read_clusters(cluster, frame)
     if reads_rankings(mean):
         if measures is not None:
             raise MultiAspectError(
@@ -269,14 +290,17 @@ def weightings(
         _, names, qids, _ = matrix(frame[frame["measure"] == frame["measure"].iloc[0]])
         weighted = evaluate_weightings(mean, names, qids, at_least, seed, runs, qrels)
     else:
-        values, names, aspects = _read_aspects(frame, mean, measures)
+        values, names, qids, aspects = _read_aspects(frame, mean, measures)
         weighted = combine_aspects(mean, values, names, aspects, at_least, seed)
     pairs = pairs_of_runs(weighted.names, frame["name"].unique().tolist(), baseline)
-    return compare_weightings(mean, weighted, pairs, n_resamples, seed, None)
+    clusters = check_drawn_clusters(check_clusters(clusters_of_topics(cluster_of_topic, qids)))
+    return compare_weightings(mean, weighted, pairs, clusters, n_resamples, seed, None)
 
 
-def _read_aspects(frame: pd.DataFrame, mean: AspectMean, measures: Any) -> tuple[Floats, list[Any], list[str]]:
-    """Return the values of the aspects, systems × topics × aspects, higher is better; the systems; the aspects."""
+def _read_aspects(
+    frame: pd.DataFrame, mean: AspectMean, measures: Any
+) -> tuple[Floats, list[Any], list[Any], list[str]]:
+    """Return the values of the aspects, systems × topics × aspects, higher is better, and what the axes are."""
     by_label: dict[str, Any] = {}
     if measures is None:
         labels_of_aspects = find_labels_of_aspects(mean, measures_by_label(frame))
@@ -286,14 +310,15 @@ def _read_aspects(frame: pd.DataFrame, mean: AspectMean, measures: Any) -> tuple
         rows, by_label = select_measures(frame, measures)
         aspects = [str(label) for label in rows["measure"].unique()]
         mean.check_criteria(aspects)
-    values, names, _, labels = matrix(rows)
-    return values * directions(rows, values, labels, by_label, "weightings"), names, aspects
+    values, names, qids, labels = matrix(rows)
+    return values * directions(rows, values, labels, by_label, "weightings"), names, qids, aspects
 
 
 def compare_weightings(
     mean: AspectMean,
     weighted: WeightedValues,
     pairs: Pairs,
+    clusters: Clusters,
     n_resamples: int,
     seed: int,
     correction: str | None,
@@ -308,6 +333,8 @@ def compare_weightings(
         Its values.
     pairs : Pairs
         The pairs, which form a family of tests within each weighting.
+    clusters : Clusters
+        The clusters of the topics.
     n_resamples, seed
         The parameters of `weightings`.
     correction : {'holm', None}
@@ -317,12 +344,12 @@ def compare_weightings(
     largest = largest_of_pairs(weighted.basis, pairs.first, pairs.second).max(axis=1)
     declared = mean_differences(weighted.declared, pairs)[:, 0]
     fraction = weighted.positive_fraction(differences, largest)
-    low, high = _intervals(weighted, pairs, fraction, n_resamples, seed)
+    low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
     unknown = np.full((len(pairs), len(weighted.aspects)), np.nan)
     if weighted.sampled is None:
-        covariances = _covariances(weighted.basis, pairs)
+        covariances = _covariances(weighted.basis, pairs, clusters)
         significant = _significant_fraction(
-            differences, declared, largest, covariances, weighted, pairs, correction
+            differences, declared, largest, covariances, weighted, pairs, clusters, correction
         )
         nearest = nearest_reversal(differences, weighted.weights, weighted.least, largest)
         reverses_at = reversing_weight(differences, weighted.weights, weighted.least, largest)
@@ -330,14 +357,16 @@ def compare_weightings(
     else:
         assert weighted.at_corners is not None
         covariances = np.full((*unknown.shape, len(weighted.aspects)), np.nan)
-        significant = _sampled_significant_fraction(differences, declared, weighted.sampled, pairs, correction)
+        significant = _sampled_significant_fraction(
+            differences, declared, weighted.sampled, pairs, clusters, correction
+        )
         nearest = reverses_at = unknown
         extremes = np.hstack([differences, mean_differences(weighted.at_corners, pairs)])
     columns: dict[str, Any] = {
         **pairs.columns,
         "n_topics": weighted.basis.shape[1],
         "difference": declared,
-        "p": t_test_levels(weighted.declared, pairs, corrector("t", correction))[:, 0],
+        "p": t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)[:, 0],
         "fraction": fraction,
         "low": low,
         "high": high,
@@ -346,15 +375,11 @@ def compare_weightings(
         "distance": np.abs(nearest - weighted.weights).sum(axis=1) / 2,
         "reversal": [_reversal_in_words(weights, weighted) for weights in nearest],
     }
-    on_aspects = unknown
     if weighted.values is not None:
-        on_aspects = mean_differences(weighted.values, pairs)
         columns |= _unanimous_improvements(weighted.values, pairs)
-    items = {"aspect": weighted.aspects, "weight": weighted.weights.tolist()}
-    statistics = {"difference": on_aspects, "nearest": nearest, "reverses_at": reverses_at}
     return Weightings(
         pairs=pd.DataFrame(columns),
-        aspects=rows_per_pair(pairs.columns, items, statistics),
+        aspects=_aspects_frame(weighted, pairs, nearest, reverses_at),
         covariances=covariances,
         weights=dict(zip(weighted.aspects, weighted.weights.tolist(), strict=True)),
         at_least=dict(zip(weighted.aspects, weighted.least.tolist(), strict=True)),
@@ -362,17 +387,28 @@ def compare_weightings(
         correction=correction,
         _is_changing=np.asarray((extremes > 0).any(axis=1) & (extremes < 0).any(axis=1)),
         _n_sampled=None if weighted.sampled is None else weighted.sampled.shape[2],
+        _freedom=clusters.freedom,
+        _clusters=clusters_note(weighted.declared, pairs, clusters),
     )
 
 
+def _aspects_frame(weighted: WeightedValues, pairs: Pairs, nearest: Floats, reverses_at: Floats) -> pd.DataFrame:
+    """Return one row per pair and aspect, from weights that are pairs × aspects."""
+    differences = np.full_like(nearest, np.nan)
+    if weighted.values is not None:
+        differences = mean_differences(weighted.values, pairs)
+    items = {"aspect": weighted.aspects, "weight": weighted.weights.tolist()}
+    statistics = {"difference": differences, "nearest": nearest, "reverses_at": reverses_at}
+    return rows_per_pair(pairs.columns, items, statistics)
+
+
 def _intervals(
-    weighted: WeightedValues, pairs: Pairs, fraction: Floats, n_resamples: int, seed: int
+    weighted: WeightedValues, pairs: Pairs, clusters: Clusters, fraction: Floats, n_resamples: int, seed: int
 ) -> tuple[Floats, Floats]:
     """Return the ends of the percentile intervals of the fractions by pair."""
     basis = weighted.basis
-    n_topics = basis.shape[1]
-    drawn = resample_counts(n_topics, n_resamples, np.random.default_rng(seed)) / n_topics
-    means = np.einsum("stk,tr->srk", basis, drawn, optimize=True)
+    topic_weights = resample_weights(clusters, n_resamples, np.random.default_rng(seed))
+    means = np.einsum("stk,tr->srk", basis, topic_weights, optimize=True)
     ends = np.empty((2, len(pairs)))
     for part in slices(len(pairs), means[0].size):
         first, second = pairs.first[part], pairs.second[part]
@@ -383,13 +419,11 @@ def _intervals(
     return ends[0], ends[1]
 
 
-def _covariances(values: Floats, pairs: Pairs) -> Floats:
+def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
     """Return the covariances of means of differences, pairs × aspects × aspects."""
-    by_aspect = topic_differences(values, pairs)
-    n_topics = by_aspect.shape[1]
+    differences = topic_differences(values, pairs).swapaxes(1, 2)
     largest = largest_of_pairs(values, pairs.first, pairs.second)
-    centred = remove_rounding_errors(by_aspect - by_aspect.mean(axis=1, keepdims=True), largest[:, None])
-    return np.asarray(centred.transpose(0, 2, 1) @ centred / ((n_topics - 1) * n_topics))
+    return mean_covariances(differences, clusters, largest)
 
 
 def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
@@ -408,32 +442,39 @@ def _significant_fraction(
     covariances: Floats,
     weighted: WeightedValues,
     pairs: Pairs,
+    clusters: Clusters,
     correction: str | None,
 ) -> Floats:
     """Return the fraction of weightings with p < ALPHA and the sign of the declared one."""
-    n_topics = weighted.basis.shape[1]
     once, pair = unordered_pairs(pairs)
     times = np.zeros(len(means))
     for part in slices(len(weighted.points), len(means)):
         points = weighted.points[part]
         differences = remove_rounding_errors(means @ points.T, largest[:, None])
-        is_significant = significant_at(points, differences[once], covariances[once], n_topics, correction)[pair]
+        is_significant = significant_at(points, differences[once], covariances[once], clusters.freedom, correction)[
+            pair
+        ]
         has_sign = np.sign(differences) == np.sign(declared)[:, None]
         times += (is_significant & has_sign).sum(axis=1)
     return times / len(weighted.points)
 
 
 def _sampled_significant_fraction(
-    differences: Floats, declared: Floats, sampled: Floats, pairs: Pairs, correction: str | None
+    differences: Floats,
+    declared: Floats,
+    sampled: Floats,
+    pairs: Pairs,
+    clusters: Clusters,
+    correction: str | None,
 ) -> Floats:
     """Return the same as `_significant_fraction`, from the values under each weighting."""
-    p = t_test_levels(sampled, pairs, corrector("t", correction))
+    p = t_test_levels(sampled, pairs, corrector("t", correction), clusters)
     is_kept = (p < ALPHA) & (np.sign(differences) == np.sign(declared)[:, None])
     return np.asarray(is_kept.mean(axis=1))
 
 
 def significant_at(
-    points: Floats, differences: Floats, covariances: Floats, n_topics: int, correction: str | None
+    points: Floats, differences: Floats, covariances: Floats, freedom: float, correction: str | None
 ) -> Bools:
     """Return which weighted differences are significant, pairs × weightings.
 
@@ -447,8 +488,8 @@ def significant_at(
         The differences of means under each weighting.
     covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
         The covariances of the differences of means on the aspects.
-    n_topics : int
-        The number of topics.
+    freedom : float
+        The degrees of freedom of the covariances.
     correction : {'holm', None}
         The correction. All pairs form a family: a pair and its reverse must not both be in it.
     """
@@ -459,9 +500,9 @@ def significant_at(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
-        return np.asarray(statistic > student.isf(ALPHA / 2, n_topics - 1))
+        return np.asarray(statistic > student.isf(ALPHA / 2, freedom))
     # By Holm's correction, the k-th highest |t| must be above that for ALPHA / (n - k + 1), like all higher ones.
-    critical = student.isf(ALPHA / (2 * np.arange(len(differences), 0, -1)), n_topics - 1)[:, None]
+    critical = student.isf(ALPHA / (2 * np.arange(len(differences), 0, -1)), freedom)[:, None]
     ordered = -np.sort(-statistic, axis=0)
     n_rejected = np.logical_and.accumulate(ordered > critical, axis=0).sum(axis=0)
     last = ordered[np.maximum(n_rejected, 1) - 1, np.arange(len(points))]

@@ -31,7 +31,7 @@ _KINDS = ("values", "systems", "correlation_heatmap", "asl_curves", "weightings"
 _COMPARING = ("values", "systems", "weightings")
 
 #: Those whose intervals or tests take clusters of topics.
-_CLUSTERED = ("values", "asl_curves")
+_CLUSTERED = ("values", "asl_curves", "weightings")
 
 
 @verb(
@@ -104,5 +104,5 @@ def _draw(
     if kind == "asl_curves":
         return plots.asl_curves(discriminative_power(select_measures(values, measures)[0], cluster=cluster))
     if kind == "weightings":
-        return plots.weightings(compute_weightings(values, measures=measures, baseline=baseline))
+        return plots.weightings(compute_weightings(values, measures=measures, baseline=baseline, cluster=cluster))
     return plots.values(values, measures, baseline=baseline, cluster=cluster)

@@ -44,10 +44,13 @@ from .verb import Inputs, verb
         help="Labels of several judges: JSON Lines, CSV or TSV with the columns qid, docno, criterion, value and "
         "judge.",
     ),
+    options.CLUSTER,
     options.OUTPUT,
     options.OPTIONAL_RUNS,
 )
-def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None) -> object:
+def robustness(
+    inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None, cluster: str | None
+) -> object:
     """Show what the difference between runs depends on.
 
     -m is the reported measure. One row per pair of runs and question (topics, aspects, weights, variants, missing
@@ -67,6 +70,7 @@ def robustness(inputs: Inputs, baseline: str | None, variants: tuple[str, ...], 
         baseline=pick_baseline(baseline, names),
         variants=chosen or None,
         judges=None if judges is None else read_answers([judges], "--judges"),
+        cluster=cluster,
     )
     return result if inputs.format == "table" else Sheet(result.table, result._as_table())
 

@@ -22,6 +22,9 @@ ClusterSpec: TypeAlias = "str | PathLike[str] | Mapping[str, object] | pd.Series
 #: Below these degrees of freedom, t intervals are at least 1.3 times as wide as with many clusters.
 _FEW = 5
 
+#: Percentile intervals of fewer clusters are too narrow.
+_FEW_DRAWN = 30
+
 
 def read_clusters(
     cluster: ClusterSpec, topics: pd.DataFrame, by: Mapping[str, str] | None = None
@@ -90,7 +93,14 @@ def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Collection[obje
     """Return the clusters of topics in their order; each topic is one of its own if none are given."""
     if clusters is None:
         return Clusters.independent(len(qids))
-    return Clusters.from_labels([clusters[str(qid)] for qid in qids])
+    topics = list(map(str, qids))
+    missing = [qid for qid in topics if qid not in clusters]
+    if missing:
+        raise MultiAspectError(
+            f"cluster: expected a cluster for each topic, got none for {choices(missing[:5])} "
+            f"{tally(len(missing), 'topic')}"
+        )
+    return Clusters.from_labels([clusters[qid] for qid in topics])
 
 
 def check_clusters(clusters: Clusters) -> Clusters:
@@ -106,20 +116,44 @@ def check_clusters(clusters: Clusters) -> Clusters:
     MultiAspectWarning
         If standard errors have fewer than 5 degrees of freedom.
     """
-    if clusters.are_single_topics:
-        return clusters
-    if len(clusters) < 2:
-        raise MultiAspectError(
-            f"{parameter('cluster')}: expected at least two clusters, got one of all {clusters.n_topics} topics, "
-            "which has no standard error"
-        )
-    if clusters.freedom < _FEW:
+    _refuse_one_cluster(clusters)
+    if not clusters.are_single_topics and clusters.freedom < _FEW:
         warn_once(
             f"{topics_in_words(clusters)} leave {clusters.freedom:.2g} degrees of freedom: intervals are at least "
             "1.3 times as wide as with many clusters, and tests mislead where values are skewed. Judge topics of "
             "further clusters"
         )
     return clusters
+
+
+def check_drawn_clusters(clusters: Clusters) -> Clusters:
+    """Return the clusters of all topics, after checking that they suffice for percentile intervals.
+
+    Raises
+    ------
+    MultiAspectError
+        If all topics are in one cluster.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If there are fewer than 30 clusters to draw from.
+    """
+    _refuse_one_cluster(clusters)
+    if not clusters.are_single_topics and len(clusters) < _FEW_DRAWN:
+        warn_once(
+            f"{topics_in_words(clusters)}: percentile intervals are too narrow, as they draw from fewer than "
+            f"{_FEW_DRAWN} clusters. Judge topics of further clusters"
+        )
+    return clusters
+
+
+def _refuse_one_cluster(clusters: Clusters) -> None:
+    if len(clusters) < 2 and not clusters.are_single_topics:
+        raise MultiAspectError(
+            f"{parameter('cluster')}: expected at least two clusters, got one of all {clusters.n_topics} topics, "
+            "which has no standard error"
+        )
 
 
 def topics_in_words(clusters: Clusters) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Ints
-from .rounding import TOLERANCE
+from .rounding import TOLERANCE, remove_rounding_errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,19 +201,50 @@ def variance(values: Floats, clusters: Clusters | None = None, largest: Floats |
         return np.full(values.shape[:-1], np.nan)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
-    sums = clusters.sums(values)
+    means, deviations = _cluster_means(values, clusters)
     if clusters.has_equal_sizes:
-        means = sums / clusters.sizes[0]
         result = means.var(axis=-1, ddof=1)
-        deviations = means - means.mean(axis=-1, keepdims=True)
     else:
         share = clusters.sizes / clusters.n_topics
-        residuals = sums - clusters.sizes * values.mean(axis=-1, keepdims=True)
-        squared_error = (residuals**2 / (1 - share)).sum(axis=-1) / clusters.n_topics**2
+        squared_error = (share**2 * deviations**2 / (1 - share)).sum(axis=-1)
         result = n_clusters * squared_error
-        deviations = residuals / clusters.sizes
     is_constant = np.abs(deviations).max(axis=-1) <= TOLERANCE * np.asarray(largest)
     return np.where(is_constant, 0.0, result)
+
+
+def _cluster_means(values: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
+    """Return the mean of each cluster, … × clusters, and its deviation from the mean over topics."""
+    means = clusters.sums(values) / clusters.sizes
+    # The mean over topics is that of the means of clusters of one size.
+    center = means if clusters.has_equal_sizes else values
+    return means, means - center.mean(axis=-1, keepdims=True)
+
+
+def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Floats:
+    """Return the covariances of means over the same topics, by the estimator of `variance`.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (..., n_means, n_topics)
+        The values of each mean.
+    clusters : Clusters
+        The clusters of the topics, at least two.
+    largest : ndarray of float, shape (..., n_means)
+        The absolute value relative to which deviations from the mean are rounding errors.
+
+    Returns
+    -------
+    ndarray of float, shape (..., n_means, n_means)
+        The squared standard errors of the means are on the diagonal.
+    """
+    _, deviations = _cluster_means(values, clusters)
+    deviations = remove_rounding_errors(deviations, largest[..., None])
+    n_clusters = len(clusters)
+    if clusters.has_equal_sizes:
+        return np.asarray(deviations @ deviations.swapaxes(-1, -2) / ((n_clusters - 1) * n_clusters))
+    share = clusters.sizes / clusters.n_topics
+    scaled = deviations * share / np.sqrt(1 - share)
+    return np.asarray(scaled @ scaled.swapaxes(-1, -2))
 
 
 def standard_error(

@@ -98,7 +98,7 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     points = np.vstack([points, list(result.weights.values())])
     difference = points @ means
     error = np.sqrt(np.maximum(np.einsum("pa,ab,pb->p", points, covariance, points), 0.0))
-    half = error * student.isf((1 - CI) / 2, int(pair["n_topics"].item()) - 1)
+    half = error * student.isf((1 - CI) / 2, result._freedom)
     ax = style.axes_or_new(ax, 7, 4, grid="y")
     size = style.text_size(ax)
     a, b = _names(pair, 2 * style.points_of(ax)[1] / size)[0]
@@ -175,9 +175,10 @@ def _significance(result: Weightings, pair: pd.DataFrame, points: Floats) -> Boo
     names = pd.unique(family[["a", "b"]].to_numpy().ravel()).tolist()
     once, position = unordered_pairs(make_pairs(names, family[["a", "b"]].itertuples(index=False)))
     rows = family.index[once]
-    n_topics = int(pair["n_topics"].item())
     differences = _means(result)[rows] @ points.T
-    significant: Bools = significant_at(points, differences, result.covariances[rows], n_topics, result.correction)
+    significant: Bools = significant_at(
+        points, differences, result.covariances[rows], result._freedom, result.correction
+    )
     return significant[position[family.index.get_loc(pair.index[0])]]
 
 
