@@ -14,12 +14,22 @@ from ..answers._frames import read_named_answers
 from ..aspects import Aspect, Aspects
 from ..collection.judged_answers import answer_keys, by_run, read_criteria
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
-from ..evaluation import aggregate
-from ..evaluation.topic_groups import read_topic_groups
+from ..evaluation.long_frames import measures_by_label
+from ..evaluation.topic_structure import TopicStructure
 from ..integration.measure_lists import parse_list
 from ..integration.parsing import RECORD, record_measures
 from . import options
-from .evaluate import CONFIDENCE, HUMAN_EXCLUDES, check_interval, estimates_sheet, means_sheet, per_query_sheet
+from .evaluate import (
+    CONFIDENCE,
+    HUMAN_EXCLUDES,
+    aggregate_topics,
+    check_clusters_apply,
+    check_interval,
+    estimates_sheet,
+    means_sheet,
+    per_query_sheet,
+    read_margin,
+)
 from .messages import tell
 from .options import file_option, measure_option, option, output, refuse_together
 from .run_names import pick_baseline
@@ -51,8 +61,11 @@ from .verb import Inputs, verb
     ),
     options.UNJUDGED,
     options.BY,
+    options.MACRO,
+    options.CLUSTER,
     option("-q", "--perquery", is_flag=True, help="Show each topic instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
+    options.MARGIN,
     options.INTERVAL,
     options.NOTES_BELOW,
     option(
@@ -74,7 +87,10 @@ def answers(
     judged: tuple[str, ...],
     unjudged: tuple[str, ...],
     perquery: bool,
+    macro: bool,
+    cluster: str | None,
     baseline: str | None,
+    margin: tuple[str, ...],
     interval: str,
     notes: str,
     agreement: bool,
@@ -90,11 +106,14 @@ def answers(
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
     check_interval(interval, baseline)
-    with_interval = {f"--interval {interval}": interval != "none"}
+    file = inputs.values["by"]
+    refuse_together({"--macro": macro}, {"": file is None}, "{} requires --by FILE")
+    refuse_together({"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN")
+    of_means = {f"--interval {interval}": interval != "none", "--by": file is not None}
+    of_means |= {"--cluster": cluster is not None, "--margin": bool(margin)}
     if agreement:
-        of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, **with_interval}
-        of_scores |= {"--by": inputs.values["by"] is not None, "--baseline": baseline is not None}
-        of_scores |= {"--title": title is not None}
+        of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, **of_means}
+        of_scores |= {"--baseline": baseline is not None, "--title": title is not None}
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
         if inputs.format == "html":
             raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
@@ -107,16 +126,16 @@ def answers(
     human = None
     if inputs.values["human"]:
         human, _ = _scores(read_files(inputs.values["human"], "answers"), aspects, combined)
-    file = inputs.values["by"]
-    by = None if file is None else read_topic_groups(file, values)
+    structure = TopicStructure.read(values, measures_by_label(values), by=file, macro=macro, cluster=cluster)
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
-    of_means = {**with_interval, "--by": by is not None}
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
+        of_tables = {"--macro": macro, "--cluster": cluster is not None, "--margin": bool(margin)}
+        refuse_together(of_tables, {".html": True}, "{} applies to tables: omit it, or write another file than {}")
         reporting.report(
-            values, aspects=aspects, human=human, baseline=baseline, by=by,
+            values, aspects=aspects, human=human, baseline=baseline, by=structure.by,
             title=title or "Evaluation of answers", answers=frame, path=inputs.values["output"],
         )  # fmt: skip
         return None
@@ -126,13 +145,16 @@ def answers(
         return estimates_sheet(human, values, baseline)
     means_only = {"--baseline": baseline is not None, **of_means}
     refuse_together(means_only, {"-q": perquery}, "{} applies to means: omit it, or {}")
-    means = aggregate(values, ci=CONFIDENCE if interval == "mean" else None, by=by)
+    if interval != "mean" and baseline is None:
+        check_clusters_apply(structure.clusters)
+    means = aggregate_topics(values, interval, structure)
     if perquery:
         return per_query_sheet(values, means["name"])
     n_topics = values["qid"].nunique()
     return means_sheet(
-        values, means, n_topics, interval=interval, baseline=baseline, by=by, advice=left_out, notes=notes
-    )
+        values, means, n_topics, interval=interval, baseline=baseline, margin=read_margin(margin),
+        structure=structure, advice=left_out, notes=notes,
+    )  # fmt: skip
 
 
 def read_files(files: Sequence[str], what: str) -> pd.DataFrame:

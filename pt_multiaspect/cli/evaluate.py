@@ -17,9 +17,10 @@ from ..analysis.prediction_powered import estimates_table
 from ..aspects import Aspects
 from ..description.figures import run_figures
 from ..description.scales import read_judged
-from ..errors import MultiAspectError, errors_of, refuse_unknown, silence_warnings
+from ..errors import MultiAspectError, errors_of, refuse_repeated, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import find_label, measures_by_label
+from ..evaluation.topic_structure import TopicStructure
 from ..evaluation.topics import TOPICS, check_average_over
 from ..evaluation.value_files import FORMATS as VALUE_FORMATS
 from ..evaluation.value_files import format_values
@@ -63,6 +64,8 @@ CONFIDENCE = 0.95
     options.HUMAN,
     *options.EVALUATION,
     options.BY,
+    options.MACRO,
+    options.CLUSTER,
     option("-q", "--perquery", is_flag=True, help="Show each query instead of the means."),
     option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
     option("--test", type=click.Choice(TESTS), help="The paired test, two-sided. Default: t."),
@@ -71,6 +74,7 @@ CONFIDENCE = 0.95
         type=click.Choice(options.CORRECTIONS),
         help="The correction for testing several runs, per measure. Default: holm.",
     ),
+    options.MARGIN,
     options.INTERVAL,
     option(
         "--judged",
@@ -94,16 +98,20 @@ def evaluate(
     baseline: str | None,
     test: str | None,
     correction: str | None,
+    margin: tuple[str, ...],
     interval: str,
     judged: bool,
     sort: str | None,
     notes: str,
 ) -> object:
     """Evaluate TREC run files."""
-    tests = {"--test": test is not None, "--correction": correction is not None}
+    tests = {"--test": test is not None, "--correction": correction is not None, "--margin": bool(margin)}
     check_interval(interval, baseline)
     _check_options(inputs, perquery, baseline, tests, interval, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
+    if interval != "mean" and baseline is None:
+        check_clusters_apply(inputs.clusters)
+    margins = read_margin(margin)
     if baseline is not None:
         baseline = pick_baseline(baseline, inputs.runs)
         if len(inputs.runs) < 2:
@@ -114,10 +122,8 @@ def evaluate(
     values = inputs.evaluate()
     if inputs.values["human"]:
         return estimates_sheet(inputs.evaluate(inputs.human), values, baseline)
-    if by is not None:  # with --average-over positive, some judged topics have no value
-        valued = set(values["qid"])
-        by = {qid: group for qid, group in by.items() if qid in valued}
-    means = aggregate(values, ci=CONFIDENCE if interval == "mean" else None, by=by)
+    structure = inputs.structure_of(values, test or "t")
+    means = aggregate_topics(values, interval, structure)
     if sort is not None:
         ascending = sort == "name" or lower_is_better(measures_by_label(values)[sort])
         parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
@@ -140,7 +146,8 @@ def evaluate(
         baseline=baseline,
         test=test or "t",
         correction=None if correction == "none" else correction or "holm",
-        by=by,
+        margin=margins,
+        structure=structure,
         judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
         advice=[] if suite is None else [see],
         notes=notes,
@@ -154,6 +161,41 @@ def check_interval(interval: str, baseline: str | None) -> None:
     )
 
 
+def check_clusters_apply(clusters: Mapping[str, str] | None) -> None:
+    """Raise an error for --cluster without tests and intervals."""
+    if clusters is not None:
+        TopicStructure(clusters=clusters).check_clusters_apply(list(clusters), "--baseline RUN or --interval mean")
+
+
+def read_margin(texts: Sequence[str]) -> float | dict[str, float] | None:
+    """Return the margin, or those of measures, of the option --margin."""
+    if not texts:
+        return None
+    pairs = [text.rpartition("=") for text in texts]
+    numbers = [_read_number(value) for *_, value in pairs]
+    labels = [label for label, *_ in pairs]
+    if labels == [""]:
+        return numbers[0]
+    if "" in labels:
+        raise MultiAspectError("--margin: expected one number, or MEASURE=NUMBER for each measure")
+    refuse_repeated(labels, "measures", "--margin")
+    return dict(zip(labels, numbers, strict=True))
+
+
+def _read_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise MultiAspectError(f"--margin: expected a number above 0, got {text!r}") from None
+
+
+def aggregate_topics(values: pd.DataFrame, interval: str, structure: TopicStructure) -> pd.DataFrame:
+    """Return the means of the runs, with their intervals if these are shown."""
+    if interval == "mean":
+        return aggregate(values, ci=CONFIDENCE, **structure.options)
+    return aggregate(values, **structure.options_of_means)
+
+
 def _check_options(
     inputs: Inputs,
     perquery: bool,
@@ -165,8 +207,10 @@ def _check_options(
 ) -> None:
     """Raise an error for options that exclude or require others."""
     has_groups = {"--by": inputs.by is not None}
+    refuse_together({"--macro": inputs.values["macro"]}, {"": inputs.by is None}, "{} requires --by FILE")
     per_query = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
     of_means = {f"--interval {interval}": interval != "none", "--judged": judged, **has_groups}
+    of_means["--cluster"] = inputs.values["cluster"] is not None
     means_only = {"--baseline": baseline is not None, **of_means}
     refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
     refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
@@ -229,7 +273,8 @@ def means_sheet(
     baseline: str | None,
     test: str = "t",
     correction: str | None = "holm",
-    by: Mapping[str, str] | None,
+    margin: float | Mapping[str, float] | None = None,
+    structure: TopicStructure,
     judged: Mapping[str, Sequence[float]] = MappingProxyType({}),
     advice: Sequence[str] = (),
     notes: str = "short",
@@ -252,8 +297,10 @@ def means_sheet(
         The test, as for `compare_with_baseline`.
     correction : str or None
         The correction for several runs.
-    by : mapping of str to str or None
-        The groups of topics, as in `means`.
+    margin : float or mapping of str to float, optional
+        As for `systems_table`.
+    structure : TopicStructure
+        The groups of topics, as in `means`, and their clusters.
     judged : mapping of str to sequence of float
         The result of `_judged_fractions`, in the order of `means`.
     advice : sequence of str
@@ -264,8 +311,8 @@ def means_sheet(
     _check_new(judged, means, "--judged")
     known = measures_by_label(values)
     heads = column_heads(known)
-    comparisons = Comparisons.of(values, baseline, by, test, correction, options.ALPHA)
-    keys = ["name"] if by is None else ["group", "name"]
+    comparisons = Comparisons.of(values, baseline, structure, test, correction, options.ALPHA, margin)
+    keys = ["name"] if structure.by is None else ["group", "name"]
     columns: dict[str, Any] = {key: means[key] for key in keys}
     for label in known:
         ends = interval_columns(label, CONFIDENCE) if interval == "mean" else ()
@@ -286,7 +333,7 @@ def means_sheet(
         level=CONFIDENCE,
         comparisons=comparisons,
         n_judged=n_judged,
-        by=by,
+        structure=structure,
         notes=notes,
     )
     shown = _with_fractions(table(advice=advice), judged)
@@ -322,8 +369,18 @@ def _test_columns(
         "p-value": by_run["asl"],
         **({"p-value corrected": by_run["p"]} if corrected else {}),
         "reject": by_run["verdict"].fillna("") != "",
+        **{name: by_run[column] for name, column in _OF_MARGIN.items() if column in by_run},
     }
     return {f"{label} {name}": column.array for name, column in columns.items()}
+
+
+#: The columns of margins, which are those of `compare_with_baseline`.
+_OF_MARGIN = {
+    "p-value not worse": "p_not_worse",
+    "p-value equivalent": "p_equivalent",
+    "margin low": "margin_low",
+    "margin high": "margin_high",
+}
 
 
 def _check_new(columns: Iterable[str], taken: Container[str], option: str) -> None:

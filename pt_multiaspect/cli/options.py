@@ -421,6 +421,18 @@ NOTES_BELOW = option(
     default=NOTES[0],
     help="The notes below a table: on its marks, or full, which also define the measures. Default: short.",
 )
+MACRO = option(
+    "--macro",
+    is_flag=True,
+    help="With --by, also show means over the groups, which count equally, such as several collections.",
+)
+MARGIN = option(
+    "--margin",
+    multiple=True,
+    metavar="NUMBER",
+    help="The difference from --baseline that is too small to matter, or MEASURE=NUMBER per measure: mark runs "
+    "that are not worse by as much (‡), and equivalent ones (≈).",
+)
 #: The file of commands that return a table.
 OUTPUT = output(SUFFIXES, f"Write to a file, in the format of its suffix: {choices(SUFFIXES)}.")
 RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path())

@@ -17,7 +17,10 @@ import pandas as pd
 from .._cached import cached_property
 from ..aspects import Aspects
 from ..evaluation import evaluate
+from ..evaluation.long_frames import measures_by_label
+from ..evaluation.topic_clusters import read_clusters
 from ..evaluation.topic_groups import read_topic_groups
+from ..evaluation.topic_structure import TopicStructure
 from . import options
 from .inputs import (
     read_all_qrels,
@@ -107,6 +110,26 @@ class Inputs:
         file = self.values["topics"]
         return None if file is None else read_topic_frame(file, self.qrels["qid"].unique().tolist())
 
+    @cached_property
+    def clusters(self) -> dict[str, str] | None:
+        """The cluster of each judged topic."""
+        cluster = self.values["cluster"]
+        return None if cluster is None else read_clusters(cluster, self.qrels[["qid"]], self.by)
+
+    def structure_of(self, values: pd.DataFrame, test: str = "t") -> TopicStructure:
+        """Return the groups and clusters of the topics that have values.
+
+        With --average-over positive, some judged topics have none.
+        """
+        return TopicStructure.read(
+            values,
+            measures_by_label(values),
+            by=_restrict(self.by, values),
+            macro=self.values["macro"],
+            cluster=_restrict(self.clusters, values),
+            test=test,
+        )
+
     def evaluate(self, qrels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""
         judged = self.qrels if qrels is None else qrels
@@ -117,6 +140,14 @@ class Inputs:
             average_over=self.values.get("average_over"),
             progress=sys.stderr.isatty(),
         )
+
+
+def _restrict(names: Mapping[str, str] | None, values: pd.DataFrame) -> dict[str, str] | None:
+    """Return the groups or clusters of the topics that have values."""
+    if names is None:
+        return None
+    valued = set(values["qid"])
+    return {qid: name for qid, name in names.items() if qid in valued}
 
 
 def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:

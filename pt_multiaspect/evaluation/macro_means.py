@@ -42,12 +42,14 @@ class MacroMean:
         """The names of the groups."""
         return list(dict.fromkeys(self.group_of.values()))
 
-    def in_words(self) -> str:
-        """Return what the mean is about, and that the other question has another answer."""
-        groups = f"{MACRO}: the mean of {number_of(len(self.groups), 'group')}, which count equally"
+    def in_words(self, *, has_error: bool) -> str:
+        """Return what the mean is, and for a mean with a standard error also which groups it is about."""
+        mean = f"{MACRO}: mean of {number_of(len(self.groups), 'group')}, which count equally"
+        if not has_error:
+            return f"{mean}."
         if self.are_groups_drawn:
-            return f"{groups}, for a new draw of groups; what holds for these groups is another question."
-        return f"{groups}, for these groups; what holds for a new draw of groups is another question."
+            return f"{mean}, for a new draw of groups (for these groups is another question)."
+        return f"{mean}, for these groups (for a new draw of groups is another question)."
 
 
 def read_macro(

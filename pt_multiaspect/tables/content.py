@@ -13,17 +13,21 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..analysis import detectable_difference
-from ..analysis._frames import Direction, by_measure, topics_differ
+from ..analysis._frames import Direction, by_measure, read_differences, topics_differ
 from ..analysis._pairs import joint_level, read_baselines
 from ..analysis.baseline import compare_with_levels
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
-from ..errors import MultiAspectError, choices, number_of, refuse_unknown
+from ..errors import MultiAspectError, choices, number_of, parameter, refuse_unknown, shown
 from ..evaluation import interval_columns
 from ..evaluation.long_frames import find_label, labels_of_answers, measures_by_label
-from ..integration.aggregators import aggregate_is_mean, aggregate_values, lower_is_better
+from ..evaluation.topic_clusters import clusters_in_words
+from ..evaluation.topic_groups import ALL
+from ..evaluation.topic_structure import TopicStructure
+from ..integration.aggregators import aggregate_is_mean, aggregate_is_sum, lower_is_better
 from ..integration.parsing import find_measures, short_label
 from ..integration.variants import option_name
+from ..kernels.mean_errors import Clusters
 from ..measures.definitions import sentence
 from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point, level_text
 
@@ -44,6 +48,12 @@ _CORRECTIONS = {
 
 #: The probability of finding the detectable differences that notes state.
 POWER = 0.8
+
+#: The signs of systems that are not worse than the baseline by a margin, and of those equivalent to it.
+_NOT_WORSE, _EQUIVALENT = "‡", "≈"
+
+#: Topics without groups and clusters.
+_NO_STRUCTURE = TopicStructure()
 
 #: The signs of several baselines; superscripts of all of them are in Unicode.
 _LETTERS = "abcdefghijklmnop"
@@ -203,7 +213,7 @@ def decimals_by_label(
     for number in (default, *by_label.values()):
         if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:
             raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {number!r}")
-    is_sum = {label: aggregate_values(known[label], [1.0, 1.0]) == 2 for label in labels}
+    is_sum = {label: aggregate_is_sum(known[label]) for label in labels}
     return {label: int(by_label.get(label, 0 if is_sum[label] else default)) for label in labels}
 
 
@@ -217,42 +227,67 @@ class Comparisons:
     tests: pd.DataFrame
     #: The sign of each baseline.
     signs: Mapping[str, str]
+    structure: TopicStructure
     test: str
     correction: str | None
     alpha: float
+    #: The margin of each measure, if there is one.
+    margins: Mapping[str, float] | None
 
     @classmethod
     def of(
         cls,
         perquery: pd.DataFrame,
         baseline: str | Sequence[str] | None,
-        by: Mapping[str, str] | None,
+        structure: TopicStructure,
         test: str,
         correction: str | None,
         alpha: float,
+        margin: float | Mapping[str, float] | None = None,
     ) -> Comparisons | None:
         """Compare systems with one or several baselines, as `compare_with_baseline` does."""
+        if margin is not None and not isinstance(baseline, str):
+            raise MultiAspectError(
+                f"{parameter('margin')}: expected one baseline, got {parameter('baseline')} {shown(baseline)}"
+            )
         if baseline is None:
             return None
         names = read_baselines(baseline, perquery["name"].unique().tolist())
         if len(names) > len(_LETTERS):
             raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
         signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
-        tests = compare_with_levels(perquery, names, test=test, correction=correction, alpha=alpha, by=by)
-        return cls(perquery, tests, signs, test, correction, alpha)
+        margins = read_differences(margin, perquery["measure"].unique().tolist(), "margin")
+        options = {"test": test, "correction": correction, "alpha": alpha, "margin": margins, **structure.options}
+        tests = compare_with_levels(perquery, names, **options)
+        return cls(perquery, tests, signs, structure, test, correction, alpha, margins)
 
-    def mark_note(self, topics: str) -> str:
-        """Return what the signs mean: the baselines, the test and the number of topics."""
+    def mark_note(self, heads: Sequence[Head], topics: str) -> str:
+        """Return what the signs mean: the baselines, the margin, the test and the number of topics."""
         (first, sign), *others = self.signs.items()
         further = [f", {letter} from {name}" for name, letter in others]
+        if self.margins is not None:
+            margin = self._margin_in_words(heads)
+            further.append(f", {_NOT_WORSE} is not worse by {margin}, {_EQUIVALENT} differs by less than {margin}")
         test = test_name(self.test, self.correction)
         return f"{sign} differs from {first}{''.join(further)} ({test}, p < {self.alpha:g}, {topics})"
+
+    def _margin_in_words(self, heads: Sequence[Head]) -> str:
+        """Return the margin, or those of the measures."""
+        margins = self.margins or {}
+        if len(set(margins.values())) == 1:
+            return f"{next(iter(margins.values())):g}"
+        return choices(f"{margins[head.label]:g} {head.short}" for head in heads)
+
+    def design_effects(self) -> Floats:
+        """Return the design effects of the pairs over all topics."""
+        tests = self.tests[self.tests["group"] == ALL] if "group" in self.tests else self.tests
+        return tests["design_effect"].to_numpy(dtype=np.float64)
 
     def detectable_note(self, heads: Sequence[Head], digits: Mapping[str, int]) -> Iterator[str]:
         """Yield which differences are detectable, if known for any measure."""
         if self.test == "tukey":  # which has a level of its own, for all pairs of systems
             return
-        detectable = _median_detectable(self.perquery, list(self.signs), self.correction, self.alpha)
+        detectable = _median_detectable(self)
         known = [
             f"{head.short} {fixed_point(detectable[head.label], digits[head.label])}"
             for head in heads
@@ -305,26 +340,35 @@ class Comparisons:
 
     def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
         """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
-        rows = self.tests[self.tests["significant"] & (self.tests["measure"] == label)]
-        signs = rows["baseline"].map(self.signs)
+        rows = self.tests[self.tests["measure"] == label]
+        signs = rows["baseline"].map(self.signs).where(rows["significant"], "")
+        if self.margins is not None:
+            is_equivalent, is_not_worse = (rows[p] < self.alpha for p in ("p_equivalent", "p_not_worse"))
+            signs += np.select([is_equivalent, is_not_worse], [_EQUIVALENT, _NOT_WORSE], "")
         return {key: "".join(group) for key, group in signs.groupby([rows[key] for key in keys], sort=False)}
 
 
-def _median_detectable(
-    perquery: pd.DataFrame, baselines: list[str], correction: str | None, alpha: float
-) -> dict[str, float]:
+def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
     """Return the median detectable difference of the measures that are averaged, where differences vary."""
-    if alpha >= POWER:
+    if comparisons.alpha >= POWER:
         return {}
-    known = measures_by_label(perquery)
-    medians = {
-        str(label): detectable_difference(rows, baseline=baselines, power=POWER, alpha=alpha, correction=correction)
-        .table["median"]
-        .iloc[0]
-        for label, rows in by_measure(perquery)
-        if rows["qid"].nunique() > 1 and aggregate_is_mean(known[str(label)])
-    }
-    return {label: float(median) for label, median in medians.items() if not np.isnan(median)}
+    known = measures_by_label(comparisons.perquery)
+    baselines, clusters = list(comparisons.signs), comparisons.structure.clusters
+    medians = {}
+    for label, rows in by_measure(comparisons.perquery):
+        qids = rows["qid"].unique().tolist()
+        if not aggregate_is_mean(known[str(label)]) or len(comparisons.structure.clusters_of(qids)) < 2:
+            continue
+        found = detectable_difference(
+            rows,
+            baseline=baselines,
+            power=POWER,
+            alpha=comparisons.alpha,
+            correction=comparisons.correction,
+            cluster=None if clusters is None else {str(qid): clusters[str(qid)] for qid in qids},
+        )
+        medians[str(label)] = float(found.table["median"].iloc[0])
+    return {label: median for label, median in medians.items() if not np.isnan(median)}
 
 
 def _interval_ends(table: pd.DataFrame, columns: Sequence[str], digits: int) -> list[str]:
@@ -345,7 +389,7 @@ def means_table(
     level: float = 0.95,
     comparisons: Comparisons | None = None,
     n_judged: int | None = None,
-    by: Mapping[str, str] | None = None,
+    structure: TopicStructure = _NO_STRUCTURE,
     advice: Sequence[str] = (),
     notes: str = "short",
 ) -> Table:
@@ -371,8 +415,8 @@ def means_table(
     n_judged : int, optional
         The number of judged topics, if a note states which means are over fewer. By default, it states where the
         topics of measures differ.
-    by : mapping of str to str, optional
-        The group of each topic, for means with groups.
+    structure : TopicStructure, optional
+        The groups of topics, for means with groups, and their clusters.
     advice : sequence of str
         Further sentences below the table.
     notes : {'short', 'full'}, default 'short'
@@ -406,19 +450,22 @@ def means_table(
         lines += [Row(cells[row]) for row in rows]
     numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
     counts = {head.short: int(numbers[head.label]) for head in heads}
-    topics = _topics(counts) + (" in all" if by is not None else "")
+    clusters = structure.clusters_of(perquery["qid"].unique().tolist())
+    topics = _topics(counts, clusters) + (" in all" if structure.by is not None else "")
     values_shown = [cell for row in cells for cell in row]
-    below = [_marks_note({cell.mark for cell in values_shown}, comparisons, topics)]
+    tested = [] if comparisons is None else [comparisons.mark_note(heads, topics)]
+    below = [_marks_note({cell.mark for cell in values_shown}, tested, topics)]
     has_intervals = any(cell.after for cell in values_shown)
     details = [
         *(_interval_notes(interval, level, comparisons, averaged) if has_intervals else []),
+        *_cluster_notes(clusters, comparisons),
         *_topics_notes(counts, perquery, n_judged),
-        *_group_notes(by),
+        *_group_notes(structure, has_error=has_intervals or comparisons is not None),
         *advice,
     ]
     below += [Sentence(" ".join(details))] if details else []
     if notes == "full":
-        below += _explaining_notes(heads, digits, comparisons, by)
+        below += _explaining_notes(heads, digits, comparisons)
     else:
         below += [note for head in heads if head.is_numbered and (note := head.define()) is not None]
     return Table(columns, lines, most=len(lines), notes=[note for note in below if note is not None])
@@ -441,15 +488,17 @@ def _sections(means: pd.DataFrame) -> list[tuple[str | None, Ints]]:
     return [(str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()]
 
 
-def _topics(counts: Mapping[str, int]) -> str:
-    """Return the number of topics in words, or the lowest and the highest one."""
+def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
+    """Return the number of topics in words, or the lowest and the highest one, and that of clusters."""
     low, high = min(counts.values()), max(counts.values())
-    return number_of(high, "topic") if low == high else f"{low}–{high} topics"
+    topics = number_of(high, "topic") if low == high else f"{low}–{high} topics"
+    if clusters.are_single_topics:
+        return topics
+    return f"{topics} in {number_of(len(clusters), 'cluster')}"
 
 
-def _marks_note(marks: Set[str], comparisons: Comparisons | None, topics: str) -> Sentence | None:
+def _marks_note(marks: Set[str], tested: Sequence[str], topics: str) -> Sentence | None:
     """Return the note of every table: what its marks mean, the test and the number of topics."""
-    tested = [] if comparisons is None else [comparisons.mark_note(topics)]
     if not marks - {""}:
         return Sentence(f"{tested[0]}.") if tested else None
     best = "Best values in bold, second best underlined" if "second" in marks else "Best values in bold"
@@ -477,21 +526,34 @@ def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: i
         yield f"Means over the topics with a positive document, of {n_judged} judged: {columns}."
 
 
-def _group_notes(by: Mapping[str, str] | None) -> Iterator[str]:
-    """Yield the number of topics of each group."""
-    if by is not None:
-        sizes = pd.Series(by).value_counts(sort=False)
+def _cluster_notes(clusters: Clusters, comparisons: Comparisons | None) -> Iterator[str]:
+    """Yield the sizes of clusters and their degrees of freedom, and of pairs of systems the design effect."""
+    if not clusters.are_single_topics:
+        effects = np.empty(0) if comparisons is None else comparisons.design_effects()
+        yield f"{clusters_in_words(clusters, effects)}."
+
+
+def _group_notes(structure: TopicStructure, *, has_error: bool) -> Iterator[str]:
+    """Yield the number of topics of each group, and what the macro mean is."""
+    if structure.by is not None:
+        sizes = pd.Series(structure.by).value_counts(sort=False)
         yield f"Topics: {choices(f'{group} {size}' for group, size in sizes.items())}."
+    if structure.macro is not None:
+        yield structure.macro.in_words(has_error=has_error)
 
 
 def _explaining_notes(
-    heads: Sequence[Head], digits: Mapping[str, int], comparisons: Comparisons | None, by: Mapping[str, str] | None
+    heads: Sequence[Head], digits: Mapping[str, int], comparisons: Comparisons | None
 ) -> Iterator[Sentence]:
     """Yield what only those ask for who do not know the measures or plan to test."""
     if comparisons is not None:
         yield from map(Sentence, comparisons.detectable_note(heads, digits))
-        if by is not None and comparisons.correction is not None:
-            yield Sentence("Comparisons in all groups are corrected together, those over all topics separately.")
+        structure = comparisons.structure
+        if structure.by is not None and comparisons.correction is not None:
+            further = "" if structure.macro is None else " and those of macro means"
+            yield Sentence(
+                f"Comparisons in all groups are corrected together, those over all topics{further} separately."
+            )
     yield from filter(None, (head.define() for head in heads))
     named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)
     yield from (Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales)

@@ -21,7 +21,8 @@ from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, shown
 from ..evaluation import aggregate
 from ..evaluation.long_frames import measures_by_label
-from ..evaluation.topic_groups import read_topic_groups
+from ..evaluation.topic_clusters import ClusterSpec
+from ..evaluation.topic_structure import TopicStructure
 from ..integration.parsing import Measures, record_measures
 from ..views import Cell, Table, View, latex_of
 from .content import Comparisons, column_heads, decimals_by_label, means_table
@@ -152,6 +153,9 @@ def systems_table(
     interval: str = "none",
     decimals: int | Mapping[str, int] = 3,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    macro: bool = False,
+    cluster: ClusterSpec = None,
+    margin: float | Mapping[str, float] | None = None,
     notes: str = "short",
 ) -> SystemsTable:
     r"""Return a table of systems and measures, as in papers.
@@ -189,6 +193,16 @@ def systems_table(
         Groups of topics, as for `aggregate`. The table has a section for each group, then one for all topics, with
         best values of their own. Comparisons in all groups are corrected together, as by
         `analysis.compare_with_baseline`.
+    macro : bool, default False
+        Whether to add a section of means in which groups count equally, such as several collections, as for
+        `aggregate`.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, which tests and intervals take into
+        account, as for `aggregate`.
+    margin : float or dict of str to float, optional
+        The difference that is too small to matter, or one per measure, as for `analysis.compare_with_baseline`:
+        systems that are not worse than the only baseline by as much are marked by a double dagger, and equivalent
+        ones by ≈ instead.
     notes : {'short', 'full'}, default 'short'
         Whether notes state the marks, the test, the number of topics and the intervals only, or also explain: what
         each measure computes, the scales that it names, and the difference that it detects with a probability of
@@ -205,13 +219,15 @@ def systems_table(
     ------
     MultiAspectError
         If systems have different topics for a measure or different measures, a value is not finite, a name is
-        unknown, a parameter is out of range, or there is not one baseline for intervals of differences.
+        unknown, a parameter is out of range, or there is not one baseline for intervals of differences or a
+        margin. With `cluster`, if there is neither a test nor an interval; else as for
+        `analysis.compare_with_baseline`, like `by` and `macro`.
 
     Warns
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that values are averaged and
-        higher is assumed to be better.
+        higher is assumed to be better. With tests or intervals, as for `analysis.compare_with_baseline`.
 
     See Also
     --------
@@ -233,7 +249,8 @@ def systems_table(
     Columns may be over different topics, as after ``evaluate(average_over='positive')``: a note then states their
     numbers.
 
-    Stability: provisional in `by`. How groups of topics are given, and their rows, may change.
+    Stability: provisional in `by`, `macro`, `cluster`, `margin`. How groups of topics are given, and their rows,
+    may change.
 
     Examples
     --------
@@ -279,20 +296,26 @@ def systems_table(
     check_correction(test, None if test == "tukey" else correction)
     perquery, known = _read_values(perquery, measures)
     heads = column_heads(known)
-    topic_groups = None if by is None else read_topic_groups(by, perquery)
     averaged = {label: None if isinstance(measure, Direction) else measure for label, measure in known.items()}
     if measures is not None:
         record_measures(perquery, averaged)
+    structure = TopicStructure.read(perquery, averaged, by=by, macro=macro, cluster=cluster, test=test)
     level = 1 - alpha
+    if interval == "mean":
+        means = aggregate(perquery, ci=level, **structure.options)
+    else:
+        means = aggregate(perquery, **structure.options_of_means)
+        if baseline is None:
+            structure.check_clusters_apply(perquery["qid"].unique().tolist(), "baseline= or interval='mean'")
     table = means_table(
-        aggregate(perquery, ci=level if interval == "mean" else None, by=topic_groups),
+        means,
         perquery,
         heads,
         decimals_by_label(decimals, heads, averaged),
         interval=interval,
         level=level,
-        comparisons=Comparisons.of(perquery, baseline, topic_groups, test, correction, alpha),
-        by=topic_groups,
+        comparisons=Comparisons.of(perquery, baseline, structure, test, correction, alpha, margin),
+        structure=structure,
         notes=notes,
     )
     return SystemsTable(table)

@@ -25,7 +25,8 @@ _ESCAPES = {
     "|": r"\textbar{}", '"': r"\char34{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
     # After a line break of a table, these would be an argument.
     "[": "{[}", "]": "{]}", "*": "{*}",
-    "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "↓": r"$\downarrow$", "×": r"$\times$",
+    "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "‡": r"$\ddagger$", "↓": r"$\downarrow$", "×": r"$\times$",
+    "≈": r"$\approx$",
     "–": r"\textendash{}", "—": r"\textemdash{}", "’": "'", "…": r"\ldots{}",
 }  # fmt: skip
 _LATEX_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
@@ -230,8 +231,12 @@ def _latex_brackets(cell: Cell | Bar | str) -> str:
     return rf"{{\footnotesize {escape(after)}}}" if after else ""
 
 
+#: The commands of superscripts.
+_LATEX_SIGNS = {"†": r"\dagger", "‡": r"\ddagger", "≈": r"\approx"}
+
+
 def _sign(sign: str) -> str:
-    return r"\dagger" if sign == "†" else sign
+    return _LATEX_SIGNS.get(sign, sign)
 
 
 def _latex_note(note: Sentence) -> str:
