@@ -552,12 +552,12 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correct
         assert cells[row.name][at].rstrip("*") == f"{fields[row.measure]:.4f}{mark}"
         marks.add((row.measure, mark))
     assert {mark for _, mark in marks} == {"", "†"}
-    assert shown[0].split() == ["CAM@3", "ESL(wanted=1)", "↓"]
+    assert shown[0].split() == ["CAM@3", "ESL", "↓"]
     assert rows["beta"]["CAM@3 p-value"] is None
     corrected = ", Holm" if correction == "holm" else ""
     level, joint = ("90 %", ", 70 % for all three") if correction == "holm" else ("70 %", "")
     assert shown[5] == f"* best; † differs from beta (paired t-test{corrected}, p < 0.3, 6 topics)."
-    assert shown[6].startswith(f"[…] {level} interval of the difference from beta (Student’s t{joint}).")
+    assert shown[6].startswith(f"[…] {level} interval of the difference (Student’s t{joint}).")
 
 
 def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_files):

@@ -57,7 +57,8 @@ def perquery(runs) -> pd.DataFrame:
         "ESL(wanted=1)": ESL(wanted=1).on("relevance", scales),
         "TOMA@5": TOMA(gate="relevance", aspects=scales) @ 5,
     }
-    return evaluate({run: f"runs/{run}" for run in runs}, read_qrels(QRELS), measures, progress=False)
+    paths = {run: f"runs/{run.removesuffix('.run')}.run" for run in runs}
+    return evaluate(paths, read_qrels(QRELS), measures, progress=False)
 
 
 # -- describe -----------------------------------------------------------------------------------------------
@@ -153,7 +154,17 @@ def test_tables_name_the_scales_and_list_them_once(cli, trec_files):
     assert cli("describe", "--write-aspects", "plain.json")[0] == 0
     assert cli("describe", "--aspects", "plain.json", "--write-aspects", "b/kept.json")[0] == 0
     assert Path("b/kept.json").read_text() == Path("plain.json").read_text()
-    options = ["-m", "CAM@3", "TOMA(gate=relevance)@3", "MM@3", "--aspects", "plain.json", "runs"]
+    options = [
+        "-m",
+        "CAM@3",
+        "TOMA(gate=relevance)@3",
+        "MM@3",
+        "--aspects",
+        "plain.json",
+        "--notes",
+        "full",
+        "runs",
+    ]
     for format in ("table", "md", "tex"):
         code, out, err = cli("evaluate", *options, "--format", format)
         assert (code, err) == (0, "")
@@ -321,9 +332,9 @@ def test_compare_names_both_runs_of_the_difference(cli, trec_files):
         head, *_ = (trec_files / "table.md").read_text().splitlines()
         assert "| beta.run | new | new - beta.run |" in head
     table = read(cli("compare", *SCALED, "-q", "--top", "1", *runs)[1]).set_index("measure")
-    values = perquery(["beta", "delta"])
+    values = perquery(["beta.run", "delta.run"])
     for measure in table.index:
-        reverse = ma.largest_differences(values, "delta", "beta", measure, n=1)
+        reverse = ma.largest_differences(values, "delta.run", "beta.run", measure, n=1)
         assert table.loc[measure, "difference"] == reverse["difference"].item()
 
 
@@ -331,13 +342,13 @@ def test_compare_puts_the_largest_differences_first(cli):
     code, out, _ = cli("compare", *SCALED, "-q", "runs/beta.run", "new=runs/delta.run")
     assert code == 0
     table = read(out)
-    values = perquery(["beta", "delta"]).set_index(["measure", "qid", "name"])["value"]
+    values = perquery(["beta.run", "delta.run"]).set_index(["measure", "qid", "name"])["value"]
     for measure, rows in table.groupby("measure"):
         assert len(rows) == 6
         assert rows["difference"].abs().is_monotonic_decreasing
         for row in rows.to_dict("records"):
-            assert row["beta"] == values[measure, row["qid"], "beta"]
-            assert row["difference"] == row["new"] - row["beta"]
+            assert row["beta.run"] == values[measure, row["qid"], "beta.run"]
+            assert row["difference"] == row["new"] - row["beta.run"]
     top = read(cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1])
     pd.testing.assert_frame_equal(top, table.groupby("measure", sort=False).head(2).reset_index(drop=True))
 
@@ -410,6 +421,11 @@ def test_weightings(cli, trec_files):
     expected = analysis.weightings(values, gated, baseline="beta", runs=runs, qrels=qrels).pairs
     assert read(out)["fraction"].tolist() == expected["fraction"].tolist()
     assert set(read(out)["b"]) == {"beta"}
+    assert cli("weightings", *arguments, "-o", "out.md")[0] == 0
+    table = Path("out.md").read_text(encoding="utf-8")
+    assert table.splitlines()[0] == "| a | b | difference | p | a higher | significant | moved | reversed by |"
+    assert table.count("alpha | beta") == 1
+    assert "p < 0.05 (not corrected)" in table
     # Several measures are weighted themselves; a file of them gives the same.
     code, _, err = cli("weightings", "-m", "AP", "RR", "-o", "several.csv", "runs")
     assert (code, err) == (0, "")
@@ -841,7 +857,7 @@ def explanation(measure: str, qid: str):
     scales = Aspects.from_file("scales.json")
     metric = parse_list([measure])[measure]
     metric = metric(aspects=scales) if "aspects" in metric.SUPPORTED_PARAMS else metric
-    return explain(metric, {"beta": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
+    return explain(metric, {"beta.run": "runs/beta.run"}, read_qrels(QRELS), qid, label=measure)
 
 
 @pytest.mark.every(3)

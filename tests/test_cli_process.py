@@ -38,7 +38,7 @@ def test_nothing_but_the_result_is_printed_without_another_stream(trec_files, mo
     monkeypatch.chdir(trec_files)
     monkeypatch.setattr(sys, stream, None)
     assert main([*EVALUATE, "--format", "json", "runs"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["name"] == "alpha.run"
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "alpha"
 
 
 def test_output_to_a_closed_stream_fails(trec_files, monkeypatch, capsys):

@@ -87,7 +87,7 @@ def of_groups(world: World) -> Iterator[Interval]:
 
 
 def of_table(world: World) -> Iterator[Interval]:
-    table = str(ma.systems_table(make_values(*world), MEASURES, ci=0.95, interval="ends", decimals=6))
+    table = str(ma.systems_table(make_values(*world), MEASURES, interval="mean", decimals=6))
     for mean, low, high in re.findall(r"([.\d]+)\*? +\[([.\d]+), ([.\d]+)\]", table):
         yield f"{mean} [{low}, {high}]", float(mean), float(low), float(high)
 

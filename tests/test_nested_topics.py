@@ -283,7 +283,7 @@ def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             for index in range(6)
         ]
         (tmp_path / name).write_text("".join(lines))
-    command = ["evaluate", "--qrels", str(path), "-m", "AP", "--ci", "--baseline", "a"]
+    command = ["evaluate", "--qrels", str(path), "-m", "AP", "--interval", "mean", "--baseline", "a"]
     runs = [str(tmp_path / "a"), str(tmp_path / "b")]
     assert main([*command, *runs]) == 0
     err = capsys.readouterr().err

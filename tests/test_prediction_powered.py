@@ -645,7 +645,7 @@ def test_the_command_report_shows_the_estimates(tmp_path, monkeypatch, capsys) -
         assert f"{row['estimate']:.4f} [{row['low']:.4f}, {row['high']:.4f}]" in page
 
 
-@pytest.mark.parametrize("baseline", [None, "poor.run"])
+@pytest.mark.parametrize("baseline", [None, "poor"])
 def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys, baseline) -> None:
     runs, human, model = write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -656,15 +656,14 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
     table = read_table(out, "\t")
     scales = {"relevance": 2, "credibility": 2}
     measures = {"CAM": ma.CAM(base="P(rel=2)@5", aspects=scales), "nDCG@3": "nDCG@3"}
-    named = {f"{name}.run": run for name, run in runs.items()}
-    values = [ma.evaluate(named, qrels, measures, progress=False) for qrels in (human, model)]
+    values = [ma.evaluate(runs, qrels, measures, progress=False) for qrels in (human, model)]
     expected = prediction_powered(*values, baseline=baseline)
     table["n_to_halve"] = pd.to_numeric(table["n_to_halve"])  # empty cells are read as text
     pd.testing.assert_frame_equal(table, expected.table if baseline is None else expected.differences)
     assert main([*LINE, *more, "--format", "table", "good.run", "poor.run"]) == 0
     text = capsys.readouterr().out
     assert "random sample" in text
-    assert ("Differences from poor.run." in text) == (baseline is not None)
+    assert ("Differences from poor." in text) == (baseline is not None)
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ def test_versions_measures_and_options_are_recorded(page):
         assert f"{name}{version}" in record
     scales = "{'relevance': 2, '<b>cred': 3}"
     assert f"MM(base='P',aspects={scales})@5" in record
-    assert "testpaired t-test, Holm correction" in record
+    assert "testpaired t-test, Holm" in record
     assert "significance level0.05" in record
 
 

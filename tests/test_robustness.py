@@ -559,3 +559,8 @@ def test_warnings_begin_with_the_function_that_was_called() -> None:
     frame = index.to_frame(index=False, name=["name", "qid", "measure"]).assign(value=rng.random(len(index)))
     with pytest.warns(ma.MultiAspectWarning, match="^robustness: own, other name no known measure"):
         robustness(frame, measure="own", variants=["other"])
+
+
+@pytest.mark.parametrize(("p", "shown"), [(0.04999, "p = 0.04999"), (0.0123, "p = 0.0123"), (0.05, "p = 0.0500")])
+def test_a_p_value_is_not_rounded_to_the_level(p: float, shown: str) -> None:
+    assert rules.p_value(p) == shown

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from ir_measures import AP, NumRet
+from ir_measures import AP, RR, NumRet
 from pandas.io.formats.style import Styler
 
 import pt_multiaspect as ma
@@ -209,7 +209,7 @@ def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
         assert body[name][1] == rf"{{\footnotesize {{[}}{ends}{{]}}}}"
     assert body["base"][1] == ""
     text = " ".join(str(table).split())
-    assert "[…] 96.67 % interval of the difference from base (Student’s t, 90 % for all three)." in text
+    assert "[…] 96.67 % interval of the difference (Student’s t, 90 % for all three)." in text
     for wrong in ({}, {"baseline": ["base", "low"]}):
         with pytest.raises(ma.MultiAspectError, match="interval='difference': expected one baseline, got"):
             ma.systems_table(many, interval="difference", **wrong)
@@ -228,12 +228,12 @@ def test_heads_are_short_and_a_legend_states_the_measures() -> None:
         evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]), notes="full"
     )
     assert cells(latex) == {
-        "": [escape("CAM(base='AP')@10"), "CAM@10", "TOMA", "map", "NumRet"],
+        "": ["CAM(base=AP)@10", "CAM@10", "TOMA", "map", "NumRet"],
         "mine": ["0.500", *cells(latex)["mine"][1:4], "6"],
     }
     legend = latex.split(r"\raggedright")[1].replace(r"\allowbreak{}", "")
     for head, measure in {
-        escape("CAM(base='AP')@10"): first,
+        "CAM(base=AP)@10": first,
         "CAM@10": second,
         "TOMA": ma.TOMA(base="DCG", aspects=scales),
     }.items():
@@ -278,6 +278,17 @@ def test_scales_in_words(aspect: ma.Aspect, printed: str) -> None:
     assert in_words({"effort": aspect}) == f"effort {printed}"
 
 
+def test_measures_as_they_were_typed_have_short_heads() -> None:
+    """In the shell, a label is the measure without the scales of a file."""
+    scales = ma.Aspects({"relevance": 2, "credibility": 1})
+    typed = {"TOMA(gate='relevance')@10": ma.TOMA(gate="relevance", aspects=scales) @ 10}
+    assert cells(to_latex(evaluate_measures(typed)))[""] == ["TOMA@10"]
+    own = {"TOMA(strict)@10": ma.TOMA(aspects=scales) @ 10, "nDCG(2)": AP}
+    assert cells(to_latex(evaluate_measures(own)))[""] == list(own)
+    gates = {"TOMA@10": ma.TOMA(aspects=scales) @ 10} | typed
+    assert cells(to_latex(evaluate_measures(gates)))[""] == ["TOMA@10", "TOMA(gate=relevance)@10"]
+
+
 def test_labels_are_kept() -> None:
     scales = {"relevance": 2, "credibility": 1}
     mean = ma.CAM(base="AP", aspects=scales)
@@ -297,8 +308,8 @@ def test_a_label_that_looks_like_a_numbered_head() -> None:
     first, second = (ma.CAM(base=base) for base in ("AP", "DCG"))
     frame = long({str(first): THREE, str(second): THREE, "CAM (1)": THREE})
     assert cells(to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[""] == [
-        escape(first),
-        escape(second),
+        "CAM(base=AP)",
+        "CAM(base=DCG)",
         "CAM(1)",  # broken at the blank
     ]
 
@@ -587,13 +598,13 @@ def test_numbers_of_one_are_in_the_singular() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"correction": None}, "[…] 95 % interval of the difference from base (Student’s t)."),
+        ({"correction": None}, "[…] 95 % interval of the difference (Student’s t)."),
         ({"correction": "fdr_bh"}, "(Student’s t, false coverage rate 0.05)."),
         (
             {"test": "tukey"},
-            "95 % interval of the difference from base (studentised range, 95 % for all",
+            "95 % interval of the difference (studentised range, for all pairs",
         ),
-        ({"test": "permutation"}, "98.33 % interval of the difference from base (Student’s t, 95 % for"),
+        ({"test": "permutation"}, "98.33 % interval of the difference (Student’s t, 95 % for"),
     ],
 )
 def test_notes_name_the_level_of_the_intervals(many, options, expected) -> None:
@@ -611,3 +622,85 @@ def test_a_note_says_why_a_mark_stands_beside_an_interval_that_includes_zero() -
     note = "A sign beside an interval that includes 0 is what Holm’s correction gains."
     assert note in " ".join(str(ma.systems_table(frame, baseline="base", interval="difference")).split())
     assert note not in str(ma.systems_table(frame, baseline="base"))
+
+
+def test_measures_are_selected_and_ordered() -> None:
+    frame = long({"AP": THREE, "ESL": THREE, "RR": THREE})
+    for given in (["RR", "AP"], [RR, AP], {"RR": "RR", "AP": "AP"}):
+        assert cells(to_latex(frame, given))[""] == ["RR", "AP"]
+    for single in ("ESL", ma.ESL):
+        assert cells(to_latex(frame, single))[""] == [r"ESL $\downarrow$"]
+
+
+def test_rows_are_in_the_order_of_an_experiment() -> None:
+    pt = pytest.importorskip("pyterrier")
+    topics = pd.DataFrame({"qid": ["q1", "q2"], "query": ["a", "b"]})
+    qrels = pd.DataFrame([["q1", "d1", 1], ["q2", "d1", 1]], columns=["qid", "docno", "label"])
+    run = pd.DataFrame([["q1", "d1", 1.0], ["q2", "d2", 1.0]], columns=["qid", "docno", "score"])
+    names = ["words", "characters", "readable"]
+    perquery = pt.Experiment([run] * 3, topics, qrels, ["map", "P.1"], names=names, perquery=True)
+    assert perquery["name"].unique().tolist() == sorted(names)
+    for frame in (perquery, perquery[perquery["qid"] == "q1"], perquery[::-1].sort_values(["name", "qid"])):
+        assert list(cells(to_latex(frame))) == ["", *names]
+    assert list(cells(to_latex(perquery, ["P.1"]))) == ["", *names]
+    by_name = perquery.reset_index(drop=True)  # what a file has
+    assert list(cells(to_latex(by_name))) == ["", *sorted(names)]
+    shuffled = perquery.sort_values("name", ascending=False)  # an order of one's own
+    assert list(cells(to_latex(shuffled))) == ["", *sorted(names, reverse=True)]
+
+
+@pytest.mark.parametrize("interval", ["none", "difference", "mean"])
+@pytest.mark.parametrize("test", ["t", "permutation", "tukey"])
+def test_at_most_two_lines_are_below_a_table(many, interval: str, test: str) -> None:
+    frame = many.replace({"base": "a baseline"})
+    table = ma.systems_table(frame, baseline="a baseline", interval=interval, test=test)
+    below = str(table).splitlines()[5:]
+    assert len(below) == (1 if interval == "none" else 2)
+    assert max(map(len, below)) <= 80
+    assert table.to_html().count("<p>") == len(below)
+    assert len(str(ma.systems_table(frame, baseline="a baseline", notes="full")).splitlines()) > 7
+
+
+def test_a_styler_has_notes_below_and_marks_numbers_only(many) -> None:
+    page = to_styler(many, baseline="base", interval="difference").to_html()
+    assert re.search(r"caption \{\s*caption-side: bottom;\s*text-align: left;", page)
+    assert re.search(r'<span style="text-decoration: underline">[\d.]+†?</span> \[', page)
+    assert not re.search(r'<span style="[^"]*">[^<]*\[', page)
+    styled = re.findall(r"#(T_\w+) {\s*text-decoration: underline", page)
+    assert [re.search(rf'id="{cell}"[^>]*>([^<]*)<', page)[1] for cell in styled] == [
+        "0.416"
+    ]  # the baseline, lower is better
+
+
+def wide(measures: list[str]) -> pd.DataFrame:
+    """Five systems, one of them the best in all measures."""
+    rng = np.random.default_rng(0)
+    names = {"BM25": 0.3, "monoT5-3B": 0.4, "ColBERTv2": 0.5, "characters": 0.6, "readable": 0.7}
+    return long(
+        {measure: {name: rng.normal(mean, 0.1, 30) for name, mean in names.items()} for measure in measures}
+    )
+
+
+FOUR = ["nDCG@10", "CAM@10", "TOMA(gate='relevance')@10", "NWCS@10"]
+EIGHT = [*FOUR, "AP", "ERR@10", "MM@10", "uRBP"]
+
+
+def test_heads_of_wide_tables_are_broken_before_the_cutoff() -> None:
+    heads = to_latex(wide(FOUR)).split(r"\toprule")[1].split(r"\midrule")[0].split()
+    assert "".join(heads) == r"&nDCG&CAM&TOMA&NWCS\\&@10&@10&@10&@10\\"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="requires pdflatex")
+@pytest.mark.parametrize("notes", ["short", "full"])
+@pytest.mark.parametrize(("layout", "measures"), [("twocolumn", FOUR), ("onecolumn", EIGHT)])
+def test_a_table_fits(tmp_path: Path, layout: str, measures: list[str], notes: str) -> None:
+    """Four measures fit a column, and eight a page of the class article, also with four decimals."""
+    latex = to_latex(wide(measures), caption="Results.", baseline="BM25", decimals=4, notes=notes)
+    document = DOCUMENT.replace(r"\documentclass{article}", rf"\documentclass[a4paper,{layout}]{{article}}") % latex
+    (tmp_path / "table.tex").write_text(document, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    log = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, log[-3000:]
+    assert "Overfull" not in log

@@ -241,7 +241,7 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
     [
         (
             ["--format", "trec_eval", "runs"],
-            ["expected one run, as no line names it, got alpha.run,", "use tot"],
+            ["expected one run, as no line names it, got alpha,", "use tot"],
         ),
         (["-q", "--format", "tot", "my run=runs/alpha.run"], ["a name without blanks", "'my run'", "NAME=RUN"]),
         (

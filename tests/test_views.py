@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -238,3 +239,32 @@ def test_fixed_points() -> None:
 )
 def test_confidence_levels(confidence: float, expected: str) -> None:
     assert level_text(confidence) == expected
+
+
+@pytest.mark.parametrize(
+    ("share", "limit", "shown"),
+    [
+        (0.9497, 0.95, "94.97 %"),
+        (0.9504, 0.95, "95.04 %"),
+        (0.95, 0.95, "95.0 %"),
+        (0.94999, 0.95, "94.999 %"),
+        (0.93, 0.95, "93.0 %"),
+        (0.0502, 0.05, "5.02 %"),
+    ],
+)
+def test_percentages_stay_on_their_side_of_a_limit(share: float, limit: float, shown: str) -> None:
+    """Kind: rounding. 94.97 % was printed as 95.0 % beside 'at least 95 %'."""
+    assert percent(share, limit) == shown
+
+
+def test_every_part_of_a_divided_table_names_its_rows() -> None:
+    heads = [Column("name", left=True, shorten=12), Column("qid", left=True, shorten=12)]
+    heads += [Column(f"measure {number}") for number in range(9)]
+    rows = [["a long name of a run", f"q{qid}", *(["0.1234"] * 9)] for qid in range(3)]
+    text = text_of([Table(heads, rows)])
+    parts = text.split("\n\n")
+    assert len(parts) > 1
+    assert max(map(len, text.splitlines())) <= 80
+    for part in parts:
+        assert [line.split("  ")[0] for line in part.splitlines()[-3:]] == [rows[0][0]] * 3
+        assert re.findall(r"q\d", part) == ["q0", "q1", "q2"]

@@ -106,7 +106,7 @@ def pairs_blocks(
     columns: Sequence[Column],
     further_cells: Callable[[dict[Any, Any]], Sequence[str | Cell]],
     note: str,
-    elsewhere: str = "",
+    most: int = MAX_SHOWN,
 ) -> list[Block]:
     """Return the table of pairs that results print, and a note on it.
 
@@ -122,20 +122,18 @@ def pairs_blocks(
         Returns the further cells of a row.
     note : str
         The explanation of the columns, to which the number of pairs that are not shown is added.
-    elsewhere : str, optional
-        Where all rows are.
+    most : int
+        The maximum number of pairs.
     """
-    if len(pairs) > MAX_SHOWN:
-        note += (
-            f" The {MAX_SHOWN} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."
-        )
+    if len(pairs) > most:
+        note += f" The {most} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."
         pairs = pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
     rows = [
         [str(row["a"]), str(row["b"]), decimals(row["difference"]), decimals(row["p"]), *further_cells(row)]
         for row in pairs.to_dict("records")
     ]
     heads = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), *columns]
-    return [Table(heads, rows, elsewhere=elsewhere, most=MAX_SHOWN), Sentence(note)]
+    return [Table(heads, rows, most=most), Sentence(note)]
 
 
 def joint_level(confidence: float, n_intervals: int) -> str:

@@ -81,7 +81,7 @@ def p_value(p: float) -> str:
         return "p < 0.0001"
     text = f"{p:#.3g}"
     for digits in range(4, 12):
-        if float(text) != ALPHA:
+        if p == ALPHA or float(text) != ALPHA:
             break
         text = f"{p:#.{digits}g}"
     return f"p = {text}"

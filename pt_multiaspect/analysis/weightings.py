@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ir_measures
@@ -26,9 +26,9 @@ from ..kernels.mean_errors import Clusters, mean_covariances
 from ..kernels.rounding import remove_rounding_errors
 from ..kernels.weightings import differences_at_corners, nearest_reversal, reversing_weight
 from ..measures import AspectMean
-from ..views import Block, Cell, Column, Sentence, View, percent
+from ..views import Block, Cell, Column, Sentence, Table, View, percent
 from ._frames import directions, matrix, rows_of_measures, select_measures
-from ._pairs import Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
+from ._pairs import MAX_SHOWN, Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
 from ._significance import (
     ALPHA,
     clusters_note,
@@ -131,6 +131,15 @@ class Weightings(View):
         return f"Weightings of {self.measure}"
 
     def _content(self) -> list[Block]:
+        return [Sentence(self.summary), *self._pairs_blocks()]
+
+    def _as_table(self) -> Table:
+        """Return the table of all pairs, with the explanation of its columns."""
+        table, *notes = self._pairs_blocks(most=len(self.pairs))
+        assert isinstance(table, Table)
+        return replace(table, notes=[note for note in notes if isinstance(note, Sentence)])
+
+    def _pairs_blocks(self, most: int = MAX_SHOWN) -> list[Block]:
         columns = [
             Column("difference", in_text="diff."),
             *map(Column, ("p", "a higher")),
@@ -157,10 +166,10 @@ class Weightings(View):
                 row["reversal"] or "-",
             ],
             note,
-            elsewhere="`.pairs`, or -o FILE.csv of the command",
+            most=most,
         )
         clusters = [Sentence(f"{self._clusters}.")] if self._clusters else []
-        return [Sentence(self.summary), *table, *clusters]
+        return [*table, *clusters]
 
 
 def weightings(

@@ -43,6 +43,10 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
     All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several measures to weight.
     Shows the fraction of all weights under which the first run of each pair is better, that under which it is
     significantly so, and the least change of weights that reverses the order.
+
+    Tables for programs also have fraction_lower, the fraction of all weights under which the first run is worse,
+    and uir, the unanimous improvement ratio (n_better - n_worse) / n_topics, of the topics on which the first run
+    (or the second) is at least as good on every aspect and better on one.
     """
     mean, values = None, inputs.given_values
     kept: Sequence[str] | Mapping[str, Any] | None = None
@@ -65,7 +69,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,
     )
-    return result if inputs.format == "table" else Sheet.of(result.pairs)
+    return result if inputs.format == "table" else Sheet(result.pairs, result._as_table())
 
 
 def _read_weights(texts: Sequence[str]) -> dict[str, float]:

@@ -212,9 +212,14 @@ def find_measures(measure: Any) -> list[ir_measures.Measure]:
 
 
 def short_label(label: str, measure: ir_measures.Measure | None) -> str:
-    """Return the name and the cutoff of a printed measure; other labels are returned unchanged."""
+    """Return the name and the cutoff of a printed measure; other labels are returned unchanged.
+
+    The label may lack what a declaration adds to the measure, such as the scales of a file.
+    """
     printed = re.fullmatch(r"(\w+)\(.*\)(@\d+)?", label, re.DOTALL)
-    if printed is None or measure is None or label != str(measure):
+    if printed is None or measure is None:
+        return label
+    if label != str(measure) and not (printed[1] == measure.NAME and find_measures(label)):
         return label
     return printed[1] + (printed[2] or "")
 

@@ -165,7 +165,7 @@ def option_name(option: object) -> str:
         return f"{option:g}"
     if isinstance(option, Aspects):
         return option.name or str(option)
-    return str(option)
+    return str(option).strip("'")  # a base is printed with quotes
 
 
 def _named_options(parameter: str, given: Any) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from ..integration.parsing import find_measures, short_label
 from ..integration.variants import option_name
 from ..kernels.mean_errors import Clusters
 from ..measures.definitions import sentence
-from ..views import Cell, Column, Mark, Row, Sentence, Table, fixed_point, level_text
+from ..views import WIDTH, Cell, Column, Mark, Row, Sentence, Table, crop, fixed_point, level_text
 
 #: Tolerance for ties, relative to the maximum (rounding errors of means).
 _TOLERANCE = 1e-12
@@ -60,6 +60,13 @@ _LETTERS = "abcdefghijklmnop"
 
 #: The maximum length of heads with parameters.
 _LONGEST_HEAD = 32
+
+#: Shorter names of tests, for a line of text; all tests are paired.
+_IN_TEXT = {name: name.removeprefix("paired ") for name in _TESTS.values()}
+_IN_TEXT[_TESTS["tukey"]] = "Tukey HSD"
+
+#: The minimum length to which notes shorten the name of a baseline.
+_LEAST_NAME = 12
 
 
 @dataclass(frozen=True)
@@ -271,6 +278,18 @@ class Comparisons:
         test = test_name(self.test, self.correction)
         return f"{sign} differs from {first}{''.join(further)} ({test}, p < {self.alpha:g}, {topics})"
 
+    def mark_note_in_text(self, heads: Sequence[Head], topics: str, width: int) -> str:
+        """Return the same note, with shorter names of the test and a single baseline if it is too wide."""
+        note = self.mark_note(heads, topics)
+        if len(note) <= width or len(self.signs) > 1 or self.margins is not None:
+            return note
+        (baseline,) = self.signs
+        test, _, correction = test_name(self.test, self.correction).partition(", ")
+        words = [_IN_TEXT.get(test, test), correction, f"p < {self.alpha:g}", topics]
+        rest = f" ({', '.join(filter(None, words))})"
+        room = width - len("† differs from ") - len(rest)
+        return f"† differs from {crop(baseline, max(room, _LEAST_NAME))}{rest}"
+
     def _margin_in_words(self, heads: Sequence[Head]) -> str:
         """Return the margin, or those of the measures."""
         margins = self.margins or {}
@@ -301,13 +320,12 @@ class Comparisons:
 
     def interval_note(self, labels: Sequence[str]) -> str:
         """Return what the intervals of the differences from the only baseline are, and what their levels mean."""
-        (baseline,) = self.signs
         levels = sorted(self.tests["confidence"].dropna().unique().tolist())
         low, high = level_text(levels[0]), level_text(levels[-1])
         level = low if low == high else f"{low.removesuffix(' %')}–{high}"
         method = "studentised range" if self.test == "tukey" else "Student’s t"
         joint = self._joint_level(levels)
-        note = f"[…] {level} interval of the difference from {baseline} ({method}{joint})."
+        note = f"[…] {level} interval of the difference ({method}{joint})."
         return f"{note}{self._disagreement(labels)}"
 
     def _disagreement(self, labels: Sequence[str]) -> str:
@@ -324,7 +342,7 @@ class Comparisons:
         """Return what the levels of intervals mean for several comparisons, '' for a single one."""
         confidence = 1 - self.alpha
         if self.test == "tukey":
-            return f", {level_text(confidence)} for all pairs of systems"
+            return ", for all pairs"
         if self.correction is None or levels == [confidence]:
             return ""
         if self.correction == "fdr_bh":
@@ -453,8 +471,7 @@ def means_table(
     clusters = structure.clusters_of(perquery["qid"].unique().tolist())
     topics = _topics(counts, clusters) + (" in all" if structure.by is not None else "")
     values_shown = [cell for row in cells for cell in row]
-    tested = [] if comparisons is None else [comparisons.mark_note(heads, topics)]
-    below = [_marks_note({cell.mark for cell in values_shown}, tested, topics)]
+    below = [_marks_note({cell.mark for cell in values_shown}, comparisons, heads, topics)]
     has_intervals = any(cell.after for cell in values_shown)
     details = [
         *(_interval_notes(interval, level, comparisons, averaged) if has_intervals else []),
@@ -497,13 +514,20 @@ def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
     return f"{topics} in {number_of(len(clusters), 'cluster')}"
 
 
-def _marks_note(marks: Set[str], tested: Sequence[str], topics: str) -> Sentence | None:
+def _marks_note(
+    marks: Set[str], comparisons: Comparisons | None, heads: Sequence[Head], topics: str
+) -> Sentence | None:
     """Return the note of every table: what its marks mean, the test and the number of topics."""
-    if not marks - {""}:
-        return Sentence(f"{tested[0]}.") if tested else None
-    best = "Best values in bold, second best underlined" if "second" in marks else "Best values in bold"
-    over = tested or [topics]
-    return Sentence(f"{'; '.join([best, *over])}.", in_text=f"{'; '.join(['* best', *over])}.")
+    has_best = bool(marks - {""})
+    if comparisons is None:
+        note = in_text = topics
+    else:
+        note = comparisons.mark_note(heads, topics)
+        in_text = comparisons.mark_note_in_text(heads, topics, WIDTH - len("* best; ."))
+    if has_best:
+        best = "Best values in bold, second best underlined" if "second" in marks else "Best values in bold"
+        return Sentence(f"{best}; {note}.", in_text=f"* best; {in_text}.")
+    return None if comparisons is None else Sentence(f"{note}.")
 
 
 def _interval_notes(

@@ -20,11 +20,12 @@ from .blocks import (
 )
 from .markup import asset, fragment, html_of, latex_of, markdown_of, page, template
 from .numbers import MINUS, decimals, fixed_point, interval_text, level_text, percent, with_minus
-from .text import crop, printable, text_of
+from .text import WIDTH, crop, printable, text_of
 from .view import View
 
 __all__ = [
     "MINUS",
+    "WIDTH",
     "Bar",
     "Block",
     "Cell",

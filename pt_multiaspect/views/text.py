@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
 
+#: The default number of columns.
 WIDTH = 80
 _BAR = 24
 #: Successive adjustments of a table that is too wide: the width to which heads are broken (or that of the cells, if
@@ -243,8 +244,11 @@ def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: i
 
     Names take a third of the width, or half of it if they fill several columns, and other texts at most the rest.
     """
-    n_names = len(_name_columns(columns))
+    names = _name_columns(columns)
+    n_names = len(names)
     room = width // 3 if n_names == 1 else width // (2 * n_names) - 1
+    if n_names > 1 and _Fitted(names).total <= width // 2:
+        room = width
     widths: list[int] = []
     for position, shown in enumerate(columns):
         low = least[shown.position]
