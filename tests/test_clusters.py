@@ -260,6 +260,21 @@ def test_one_topic_per_cluster_is_as_without_clusters(seed: int, test: str) -> N
         assert str(planned) == str(plan)
 
 
+@pytest.mark.every(15)
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("interval", ["mean", "difference"])
+def test_one_topic_per_cluster_is_as_without_clusters_in_tables(seed: int, interval: str) -> None:
+    frame, clusters = random_world(seed, n_clusters=3)
+    groups = {qid: "odd" if int(qid[1:]) % 2 else "even" for qid in clusters}
+    options = {"baseline": "run 1", "interval": interval, "notes": "full", "decimals": 12}
+    for own in ({}, {"by": groups, "macro": True}):
+        expected = ma.systems_table(frame, **options, **own)
+        for cluster in ({qid: f"c{qid}" for qid in clusters}, "qid"):
+            table = ma.systems_table(frame, cluster=cluster, **options, **own)
+            assert str(table) == str(expected)
+            assert table.to_html() == expected.to_html()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_resampling_tests_are_those_of_the_sums_over_clusters(seed: int) -> None:
     frame, clusters = random_world(seed)
