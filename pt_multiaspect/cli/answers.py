@@ -132,10 +132,10 @@ def answers(
     if inputs.format == "html":
         if perquery:
             raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
-        of_tables = {"--macro": macro, "--cluster": cluster is not None, "--margin": bool(margin)}
-        refuse_together(of_tables, {".html": True}, "{} applies to tables: omit it, or write another file than {}")
+        if margin:
+            raise MultiAspectError("--margin applies to tables: omit it, or write another file than .html")
         reporting.report(
-            values, aspects=aspects, human=human, baseline=baseline, by=structure.by,
+            values, aspects=aspects, human=human, baseline=baseline, **structure.options,
             title=title or "Evaluation of answers", answers=frame, path=inputs.values["output"],
         )  # fmt: skip
         return None

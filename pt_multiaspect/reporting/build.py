@@ -21,7 +21,8 @@ from ..description import describe
 from ..errors import MultiAspectError, choices
 from ..evaluation import check_columns, evaluate, interval_columns
 from ..evaluation.long_frames import COLUMNS, is_long_frame
-from ..evaluation.topic_groups import read_topic_groups
+from ..evaluation.topic_clusters import ClusterSpec
+from ..evaluation.topic_structure import TopicStructure
 from ..evaluation.topics import check_all_topics
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
@@ -50,6 +51,8 @@ def report(
     human: object = None,
     baseline: str | None = None,
     by: str | PathLike[str] | Mapping[str, object] | pd.Series[Any] | None = None,
+    macro: bool = False,
+    cluster: ClusterSpec = None,
     answers: object = None,
     title: str = "Multi-aspect evaluation",
     progress: bool = True,
@@ -86,6 +89,11 @@ def report(
     by : str, path, mapping or Series, optional
         The group of each judged topic by query id, or a file of these, as for `aggregate`. Readers can choose the
         group whose topics are shown; the page opens with all topics.
+    macro : bool, default False
+        Whether readers can also choose the means in which groups count equally, as for `aggregate`.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, which all tests and intervals take
+        into account, as for `aggregate`.
     answers : DataFrame, list of dicts, path, or list of paths, optional
         The answers, to show them for each topic: rows with a topic (``qid`` or ``query_id``), a run (``name`` or
         ``run_id``), a text (``text``, ``answer``, ``answer_text``, ``response`` or ``qanswer``), a list
@@ -108,8 +116,8 @@ def report(
     MultiAspectError
         As for `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
         range, the measures are a suite over the topics with a positive document, a label is that of an interval of
-        another measure, or groups are not given for the judged topics. If values are missing, not finite, or not
-        of the runs and topics of `answers`.
+        another measure, or groups or clusters are not given for the judged topics. If values are missing, not
+        finite, or not of the runs and topics of `answers`.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -137,7 +145,7 @@ def report(
     each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
     looking at the results invalidates them.
 
-    Stability: provisional in `by`, `answers`. How groups of topics and answers are given may change.
+    Stability: provisional in `by`, `macro`, `cluster`, `answers`. How these are given may change.
 
     Examples
     --------
@@ -157,9 +165,10 @@ def report(
     if path is not None:
         _check_page(Path(path).expanduser().parent)
     date = _date()
+    of_topics: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
     if is_long_frame(runs):
         _refuse_unused(qrels=qrels, topics=topics)
-        figures = figures_of_values(runs, measures, human, baseline, by, title, date, aspects)
+        figures = figures_of_values(runs, measures, human, baseline, of_topics, title, date, aspects)
         return _finish(figures, robustness_of_pair(figures), {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
@@ -172,8 +181,8 @@ def report(
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
     named = {name: as_repeatable(run) for name, run in given_runs}
     check_baseline(baseline, named)
-    groups = {} if by is None else read_topic_groups(by, pd.DataFrame({"qid": judgments.qids}))
     given, columns, labels = read_columns(measures, spec, judgments)
+    structure = TopicStructure.read(pd.DataFrame({"qid": judgments.qids}), columns, **of_topics)
     check_columns(columns, {label: interval_columns(label, CI) for label in columns})
     perquery = evaluate(named, judgments, columns, progress=progress)
     perquery, labels = drop_copies(perquery, labels, given)
@@ -181,7 +190,7 @@ def report(
     description = describe(judgments, spec, runs=named)
     by_human = None if human is None else evaluate(named, human, columns, progress=progress)
     figures = Figures(
-        title, description, perquery, main_measure(given), labels, baseline, groups, by_human, date=date,
+        title, description, perquery, main_measure(given), labels, baseline, structure, by_human, date=date,
         texts=_topic_texts(given_runs.topics),
     )  # fmt: skip
     names_of_runs, _, values = figures.by_measure()
@@ -277,15 +286,15 @@ class Report(View):
         The values, as returned by `evaluate`.
     systems : DataFrame
         The aggregates with intervals, as returned by `aggregate`; with `by`, those of groups before those of all
-        topics.
+        topics, and macro means.
     aspects : dict of str to str
         The label of the measure of each aspect alone.
     baseline : str or None
         The first baseline.
     comparisons : DataFrame or None
         The tests against each system as the baseline, as returned by `analysis.compare_with_baseline` for one
-        baseline, but without intervals, numbers of wins and, with `by`, groups of one topic. None if there are
-        fewer than two systems or topics, as for the next two attributes.
+        baseline, but without intervals, numbers of wins and, with `by`, groups of one topic or cluster. None if
+        there are fewer than two systems or topics, as for the next two attributes.
     correlations : DataFrame or None
         Kendall's τ-b between the system rankings of the measures, as returned by `analysis.correlation`.
     power : DiscriminativePower or None

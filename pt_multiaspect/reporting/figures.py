@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from .._typing import Floats
 from ..analysis import correlation, discriminative_power, prediction_powered
 from ..analysis._frames import Direction, check_directions, matrix, rows_of_measures, select_measures
 from ..analysis._significance import correct_groups, family_of
-from ..analysis.baseline import add_verdicts
+from ..analysis.baseline import add_verdicts, compare_with_levels
 from ..analysis.power import DiscriminativePower
 from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import Aspects, AspectSpec, parse_aspects
@@ -23,7 +23,9 @@ from ..description import Description
 from ..errors import MultiAspectError, choices, join_names, number_of, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, check_columns, interval_columns
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
-from ..evaluation.topic_groups import ALL, read_topic_groups, rows_by_group
+from ..evaluation.topic_clusters import check_clusters, clusters_in_words
+from ..evaluation.topic_groups import ALL
+from ..evaluation.topic_structure import TopicStructure
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
 from ..integration.parsing import parse_all, record_measures
@@ -55,9 +57,11 @@ class Tests:
     """The comparisons of all pairs of systems."""
 
     power: DiscriminativePower
-    #: The result of `compare_with_baseline` for each system as the baseline, without groups of one topic.
+    #: The result of `compare_with_baseline` for each system as the baseline, without groups of one cluster.
     comparisons: pd.DataFrame
     correlations: pd.DataFrame
+    #: The design effect of each comparison over all topics.
+    design_effects: Floats
 
 
 @dataclass(eq=False)
@@ -73,8 +77,8 @@ class Figures:
     #: The label of the measure of each aspect alone.
     aspects: Mapping[str, str]
     baseline: str | None
-    #: The group of each topic; empty if there are no groups.
-    groups: Mapping[str, str]
+    #: The groups and clusters of topics.
+    structure: TopicStructure
     #: The values by human judgments, None without human judgments.
     human: pd.DataFrame | None = None
     #: The directions of labels that do not name a measure.
@@ -95,12 +99,14 @@ class Figures:
         }
         self.heads = column_heads({**self.measures, **self.directions})
         #: The aggregates, with intervals if they are defined, also for groups; the omissions.
-        self.systems, self.notes = _aggregate_measures(perquery, self.groups)
+        self.systems, self.notes = _aggregate_measures(perquery, self.structure)
+        self.clusters = check_clusters(self.structure.clusters_of(perquery["qid"].unique().tolist()))
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         #: None with fewer than two systems or topics.
         self.tests: Tests | None = None
         if min(n_systems, n_topics) >= 2:
-            self.tests = _compare_all_pairs(perquery, self.groups, self.lower)
+            self.tests = _compare_all_pairs(perquery, self.structure, self.lower)
+            self.notes += self._notes_on_topics(self.tests)
         else:
             note = "Tests, correlations and discriminative power require at least two systems."
             if n_topics < 2:
@@ -111,10 +117,21 @@ class Figures:
         #: The aggregates over all topics.
         self.overall = rows_of_group(self.systems)
 
+    def _notes_on_topics(self, tests: Tests) -> Iterator[str]:
+        """Yield what clusters do to tests, and what macro means are about."""
+        if not self.clusters.are_single_topics:
+            yield f"{clusters_in_words(self.clusters, tests.design_effects)}."
+        if self.structure.macro is not None:
+            yield self.structure.macro.in_words(has_error=True)
+
     def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
         """Return the estimates of the measures that are averaged over topics."""
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
         averaged = [rows_of_measures(values, means) for values in (human, self.perquery)]
+        if not self.clusters.are_single_topics:
+            raise MultiAspectError(
+                "human: estimates with human judgments take no clusters; omit human= or cluster="
+            )
         powered = prediction_powered(*averaged, baseline=self.baseline, ci=CI)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
         self.notes.append(
@@ -142,70 +159,55 @@ def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
     return table[table["group"] == group] if "group" in table else table
 
 
-def _aggregate_measures(perquery: pd.DataFrame, groups: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
+def _aggregate_measures(perquery: pd.DataFrame, structure: TopicStructure) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and a note on the others."""
     known = measures_by_label(perquery)
     parts, without_interval = [], []
     for label, values in perquery.groupby("measure", sort=False):
         measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
         try:
-            part = aggregate(values, measures, ci=CI, by=groups or None)
+            part = aggregate(values, measures, ci=CI, **structure.options)
         except MultiAspectError:
-            part = aggregate(values, measures, by=groups or None)
+            part = aggregate(values, measures, **structure.options_of_means)
             without_interval.append(str(label))
-        parts.append(part.set_index(["group", "name"] if groups else "name"))
+        parts.append(part.set_index(["name"] if structure.by is None else ["group", "name"]))
     table = pd.concat(parts, axis=1).reset_index()
     if not without_interval or perquery["qid"].nunique() < 2:  # which is said of tests, too
         return table, []
     return table, [f"No interval is known for {join_names(without_interval)}."]
 
 
-def _compare_all_pairs(perquery: pd.DataFrame, groups: Mapping[str, str], lower: Mapping[str, bool]) -> Tests:
+def _compare_all_pairs(perquery: pd.DataFrame, structure: TopicStructure, lower: Mapping[str, bool]) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
-    power = discriminative_power(perquery, TEST, alpha=ALPHA)
+    power = discriminative_power(perquery, TEST, alpha=ALPHA, cluster=structure.clusters)
     with silence_warnings():  # undefined correlations are shown as such
         words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
         correlations = correlation(perquery, measures=words)
-    names = list(map(str, perquery["name"].unique()))
-    pairs = {
-        group: discriminative_power(topics, TEST, alpha=ALPHA).pairs
-        for group, topics in rows_by_group(perquery, groups)
-        if topics["qid"].nunique() > 1
-    }
-    comparisons = add_verdicts(_compare_with_each({**pairs, ALL: power.pairs}, names), lower)
-    return Tests(power, comparisons if groups else comparisons.drop(columns="group"), correlations)
+    names = perquery["name"].unique().tolist()
+    tests = compare_with_levels(
+        perquery, names, test=TEST, alpha=ALPHA, correction=None, **structure.options
+    ).astype({"baseline": str, "name": str})
+    if structure.by is None:
+        tests["group"] = ALL
+    effects = tests.loc[tests["group"] == ALL, "design_effect"].to_numpy(dtype=np.float64)
+    comparisons = add_verdicts(_correct_each_baseline(tests[tests["asl"].notna()]), lower)
+    if structure.by is None:
+        comparisons = comparisons.drop(columns="group")
+    return Tests(power, comparisons, correlations, effects)
 
 
-def _compare_with_each(pairs: Mapping[str, pd.DataFrame], names: list[str]) -> pd.DataFrame:
-    """Return the comparisons with each system as the only baseline, given the levels of pairs by group."""
-    tests = pd.concat(
-        [
-            compared[["measure", "asl"]].assign(
-                group=group,
-                baseline=compared[baseline].map(str),
-                name=compared[name].map(str),
-                difference=sign * compared["difference"] + 0.0,  # a minus b
-            )
-            for group, compared in pairs.items()
-            for name, baseline, sign in (("a", "b", 1.0), ("b", "a", -1.0))
-        ],
-        ignore_index=True,
-    )
-    position = {name: row for row, name in enumerate(names)}
-    places: list[Any] = [tests[side].map(position).to_numpy() for side in ("name", "baseline")]
-    places += [pd.factorize(tests[key])[0] for key in ("measure", "group")]
-    tests = tests.iloc[np.lexsort(places)].reset_index(drop=True)
-
-    families = list(map(family_of, pairs))
+def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
+    """Return comparisons with all systems, corrected for those with one of them as the only baseline."""
+    families = [family_of(group) for group in tests["group"].unique()]
 
     def correct(asl: pd.Series[float]) -> Floats:
-        levels = np.asarray(asl, dtype=np.float64).reshape(len(pairs), -1)
+        levels = np.asarray(asl, dtype=np.float64).reshape(len(families), -1)
         corrected, _ = correct_groups(levels, families, TEST, CORRECTION, ALPHA)
         return corrected.ravel()
 
-    tests["p"] = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
-    tests["significant"] = tests["p"] < ALPHA
-    return tests[["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]]
+    p = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
+    columns = ["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]
+    return tests.assign(p=p, significant=p < ALPHA)[columns].reset_index(drop=True)
 
 
 def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[float]] | None:
@@ -289,12 +291,12 @@ def figures_of_values(
     measures: Any,
     human: object,
     baseline: str | None,
-    by: object,
+    topics: Mapping[str, Any],
     title: str,
     date: str,
     aspects: object,
 ) -> Figures:
-    """Return the figures of values per topic."""
+    """Return the figures of values per topic, given the parameters of `TopicStructure.read`."""
     scales = parse_aspects(aspects)
     if not isinstance(scales, Aspects | None):
         raise MultiAspectError(f"aspects: expected the scales of the criteria, got names: {choices(scales)}")
@@ -316,8 +318,8 @@ def figures_of_values(
     if human is not None:
         by_human = rows_of_measures(read_named_values(human), labels)
         record_measures(by_human, by_label)
-    groups = {} if by is None else read_topic_groups(by, perquery)
+    structure = TopicStructure.read(perquery, by_label, **topics)
     aspects = labels_of_aspects(by_label)
     return Figures(
-        title, None, perquery, main, aspects, baseline, groups, by_human, words, date, scales,
+        title, None, perquery, main, aspects, baseline, structure, by_human, words, date, scales,
     )  # fmt: skip

@@ -25,6 +25,7 @@ from ..aspects import Aspects
 from ..aspects.aspects import in_words
 from ..errors import choices, number_of
 from ..evaluation.long_frames import labels_of_answers
+from ..evaluation.topic_clusters import topics_in_words
 from ..measures.definitions import details, sentence
 from ..tables.content import test_name
 from ..views import (
@@ -159,11 +160,14 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     notes = [f"Systems are in the order given; select a column head to sort. The best values are bold{second}."]
     against = []
     if tested:
-        in_all, another = (" in all", "; those in all groups are another") if data["groups"] else ("", "")
+        in_all = " in all" if data["groups"] else ""
+        another = "; those in all groups are another" if data["groups"] else ""
+        if figures.structure.macro is not None:
+            another += ", and those of macro means"
         against.append(
             f"▲ significantly better, ▼ significantly worse than the baseline: "
             f"{test_name(TEST, CORRECTION)}, p < {ALPHA:g}, "
-            f"{number_of(len(data['queries']), 'topic')}{in_all}. "
+            f"{topics_in_words(figures.clusters)}{in_all}. "
             f"The comparisons of one measure form a family{another}."
         )
     if data["groups"]:
@@ -173,7 +177,7 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
             + ("" if figures.powered is None else " Estimates with human judgments are over all topics only.")
         )
     return {
-        "groups": [f"{part['group']} ({len(part['shown'])})" for part in (data, *data["groups"])],
+        "groups": [f"{part['group']} ({part['size']})" for part in (data, *data["groups"])],
         "tested": tested,
         "baseline": data["baseline"],
         "below": [(value, text) for value, text in below if value != "p" or tested],

@@ -21,7 +21,8 @@ from .._typing import Floats, Ints
 from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import AspectSpec
 from ..collection import Judgments
-from ..errors import MultiAspectError, silence_warnings
+from ..errors import MultiAspectError, number_of, silence_warnings
+from ..evaluation.macro_means import MACRO
 from ..evaluation.topic_groups import ALL
 from ..explanation.contributions import Contributions, Prefixes
 from ..integration.parsing import as_measure
@@ -63,9 +64,12 @@ def payload(
         }
         for head in figures.heads
     ]
-    members: dict[str, list[int]] = {group: [] for group in figures.groups.values()}
+    group_of = figures.structure.by or {}
+    members: dict[str, list[int]] = {group: [] for group in group_of.values()}
     for number, qid in enumerate(qids if members else []):
-        members[figures.groups[str(qid)]].append(number)
+        members[group_of[str(qid)]].append(number)
+    if figures.structure.macro is not None:
+        members[MACRO] = list(range(len(qids)))
     return {
         "runs": names,
         "queries": qids,
@@ -90,8 +94,10 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
     compared = None if figures.tests is None else rows_of_group(figures.tests.comparisons, group)
     names, known = table["name"].tolist(), figures.measures
     means = [table[label].tolist() for label in known]
+    groups = figures.structure.macro.groups if figures.structure.macro is not None and group == MACRO else []
     return {
         "group": group,
+        "size": number_of(len(groups), "group") if groups else len(topics),
         "shown": topics,
         "means": means,
         "marks": [

@@ -7,6 +7,7 @@ from contextlib import suppress
 from importlib import metadata
 
 from .._version import __version__
+from ..evaluation.topic_clusters import topics_in_words
 from ..integration.parsing import definition_of
 from ..tables.content import test_name
 from .figures import Figures
@@ -32,6 +33,8 @@ def record_rows(figures: Figures) -> list[tuple[str, str]]:
         rows.append((label, "values as given" if measure is None else definition_of(measure)))
     if figures.baseline is not None:
         rows.append(("baseline", figures.baseline))
+    if not figures.clusters.are_single_topics:
+        rows.append(("topics", topics_in_words(figures.clusters)))
     rows.append(("test", test_name(TEST, CORRECTION)))
     rows.append(("significance level", f"{ALPHA:g}"))
     rows.append(("confidence level", f"{CI:g}"))

@@ -17,8 +17,9 @@ from ..analysis._significance import corrector, interval_alpha
 from ..analysis.robustness import Robustness, robustness
 from ..aspects import Aspects, AspectSpec
 from ..collection import Judgments
-from ..errors import MultiAspectError, choices, number_of, silence_warnings
+from ..errors import MultiAspectError, choices, silence_warnings
 from ..evaluation import evaluate
+from ..evaluation.topic_clusters import topics_in_words
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import as_measure
 from ..integration.provider import supports
@@ -44,7 +45,7 @@ def summary(figures: Figures) -> str:
     names, best = list(means), _best(head, means)
     superlative, above = ("lowest", "below") if head.lower_is_better else ("highest", "above")
     on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
-    topics = number_of(figures.perquery["qid"].nunique(), "topic")
+    topics = topics_in_words(figures.clusters)
     if len(names) == 1:
         return f"Over {topics}, {names[0]} has the value {_value(figures, 0)} {on}."
     if best == names:
@@ -170,7 +171,8 @@ def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
     rows = figures.perquery
     rows = rows[(rows["measure"] == figures.main) & rows["name"].isin([a, b])]
     alpha = interval_alpha(family, CORRECTION, ALPHA)
-    test = compare_with_baseline(rows, b, alpha=alpha, correction=None).iloc[0]
+    clusters = figures.structure.clusters
+    test = compare_with_baseline(rows, b, alpha=alpha, correction=None, cluster=clusters).iloc[0]
     interval = f"{level_text(1 - alpha)} interval {interval_text(test['low'], test['high'])}"
     interval += f" ({joint_level(1 - ALPHA, len(family))})" if len(family) > 1 else ""
     return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}", *words
@@ -245,6 +247,7 @@ def robustness_of_pair(
                 qrels,
                 {figures.main: word if measure is None else measure},
                 baseline=figures.baseline,
+                cluster=figures.structure.clusters,
             )
     except MultiAspectError:
         figures.notes.append("How far the difference holds could not be examined.")

@@ -102,7 +102,10 @@
 
   // The data that depend on the choice of topics; initially those of all topics.
   const choices = [{ ...data }, ...data.groups];
-  const ofGroup = () => (data.group === "all" ? "" : ` (topics of ${data.group})`);
+  const ofGroup = () => {
+    if (data.group === "all") return "";
+    return typeof data.size === "number" ? ` (topics of ${data.group})` : ` (${data.group}: mean of ${data.size})`;
+  };
 
   const chooseTopics = () => {
     Object.assign(data, choices[Number(find("group").value)]);
