@@ -1,4 +1,4 @@
-"""Clusters of topics in ranks, robustness, weightings, variants and missing labels."""
+"""Clusters of topics in analyses, folds and the shell."""
 
 from __future__ import annotations
 
@@ -10,11 +10,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from test_clusters import by_qid, golden_cases, long, random_world
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
-from pt_multiaspect.analysis import missing_labels, multiverse, ranks, weightings
+from pt_multiaspect.analysis import (
+    correlation,
+    judge_agreement,
+    missing_labels,
+    multiverse,
+    prediction_powered,
+    ranks,
+    weightings,
+)
 from pt_multiaspect.cli import main
 from pt_multiaspect.kernels.mean_errors import Clusters, mean_covariances, standard_error
 from pt_multiaspect.views import View
@@ -235,3 +245,246 @@ def test_robustness_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "--cluster: expected 'qid'" in capsys.readouterr().err
     assert main([*command, "--cluster", r"q(\d)\d"]) == 0
     assert "56 topics in 6 clusters" in " ".join(capsys.readouterr().out.split())
+
+
+# -- other functions ------------------------------------------------------------------------------------------
+
+
+def powered_frames(given: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """Return the human values, those of the model, and the clusters of a golden case."""
+    labels = [*given["labels"], *given["further"]]
+    frames = [long({"new": given["human"]}), long({"new": labels})]
+    return *frames, by_qid([*given["clusters"], *given["further_clusters"]])
+
+
+def test_prediction_powered_intervals_of_the_golden_cases() -> None:
+    cases = golden_cases("prediction_powered")
+    assert len(cases) == 2
+    for case in cases:
+        human, model, clusters = powered_frames(case["given"])
+        with errors.silence_warnings():
+            found = prediction_powered(human, model, cluster=clusters)
+        expected = {name: value for name, value in case["expected"].items() if name != "freedom"}
+        row = found.table.iloc[0]
+        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-10), case["name"]
+    text = " ".join(str(found).split())
+    assert "Human topics: 14 topics in 5 clusters of 2 to 4: 3.69 degrees of freedom; design effect " in text
+    assert "halve the interval" not in text
+    assert found.table["n_to_halve"].isna().all()
+    with pytest.raises(ma.MultiAspectError, match="human_topics is not defined with cluster="):
+        found.human_topics(width=0.1)
+
+
+def powered_world(seed: int, n_clusters: int = 3) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
+    """Return values of people for half of the clusters, those of a model, and the cluster of each topic."""
+    model, clusters = random_world(seed, n_clusters=2 * n_clusters)
+    rng = np.random.default_rng(seed)
+    is_judged = model["qid"].map(clusters) < f"c{n_clusters:02d}"
+    human = model[is_judged].assign(value=lambda rows: 0.7 * rows["value"] + rng.normal(0, 0.05, len(rows)))
+    return human, model, clusters
+
+
+@pytest.mark.every(10)
+@pytest.mark.parametrize("seed", range(300))
+def test_one_topic_per_cluster_is_as_without_clusters_where_models_judge(seed: int) -> None:
+    human, model, clusters = powered_world(seed)
+    expected = prediction_powered(human, model, baseline="run 1")
+    for cluster in ({qid: f"c{qid}" for qid in clusters}, "qid"):
+        found = prediction_powered(human, model, baseline="run 1", cluster=cluster)
+        assert_equal(found, expected)
+        assert str(found) == str(expected)
+
+
+def test_copies_of_topics_count_once_where_models_judge() -> None:
+    """The residuals and the labels of the same topics are not correlated unless the slope is limited."""
+    human, model, _ = powered_world(0, n_clusters=4)
+    human = human[["name", "qid", "measure"]].merge(model)
+    wave = pd.factorize(human["qid"])[0] % 3 - 1
+    human["value"] = 0.5 * human["value"] + 0.01 * wave
+    single = prediction_powered(human, model, baseline="run 1")
+    for frame in frames_of(single).values():
+        slope = frame["lambda"] * (1 + frame["n_human"] / frame["n_further"])
+        assert slope.between(0.1, 0.9).all()
+    parts = [
+        pd.concat([frame.assign(qid=frame["qid"] + copy, topic=frame["qid"]) for copy in "xy"], ignore_index=True)
+        for frame in (human, model)
+    ]
+    clustered = prediction_powered(*parts, baseline="run 1", cluster="topic")
+    for name, frame in frames_of(clustered).items():
+        columns = [column for column in frame if not column.startswith("n_")]
+        pd.testing.assert_frame_equal(frame[columns], frames_of(single)[name][columns], rtol=1e-9, obj=name)
+
+
+def test_human_topics_of_few_clusters_are_an_error() -> None:
+    human, model, clusters = powered_world(0)
+    for n_clusters, message in (
+        (1, r"expected at least two clusters, got one of all \d+ topics"),
+        (3, r"expected human topics that leave more than 2 degrees of freedom, got \d+ topics in 3 clusters"),
+    ):
+        few = {qid: f"c{int(name[1:]) % n_clusters}" for qid, name in clusters.items()}
+        few |= {qid: clusters[qid] for qid in clusters if qid not in set(human["qid"])}
+        with pytest.raises(ma.MultiAspectError, match=message), errors.silence_warnings():
+            prediction_powered(human, model, cluster=few)
+
+
+@pytest.mark.every(10)
+@pytest.mark.parametrize("seed", range(300))
+def test_one_topic_per_cluster_is_as_without_clusters_in_correlations(seed: int) -> None:
+    frame, clusters = random_world(seed, n_clusters=3)
+    for rank_by in ("mean", "query"):
+        options = {"rank_by": rank_by, "ci": 0.9, "n_resamples": 20, "measures": DIRECTIONS}
+        expected = correlation(frame, **options)
+        for cluster in ({qid: f"c{qid}" for qid in clusters}, "qid"):
+            found = correlation(frame, cluster=cluster, **options)
+            pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+def judged_documents(seed: int, n_topics: int, size: int = 1) -> pd.DataFrame:
+    """Return labels of three judges for documents of topics, of which `size` belong together."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"q{topic // size:02d}x{topic % size}y", f"d{number}", judge, label)
+        for topic in range(n_topics)
+        for number in range(3)
+        for label in [int(rng.integers(3))]
+        for judge, label in zip("abc", (label, label, int(rng.integers(3))), strict=True)
+    ]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "judge", "value"])
+    return frame.assign(criterion="fluent", dialogue=frame["qid"].str[:3])
+
+
+def test_one_topic_per_cluster_is_as_without_clusters_in_agreement() -> None:
+    pytest.importorskip("krippendorff")
+    options = {"aspects": {"fluent": [0, 1, 2]}, "ci": 0.9}
+    for seed in range(3):
+        judged = judged_documents(seed, 6)
+        expected = judge_agreement(judged, **options)
+        for cluster in ("qid", "dialogue", r"q(\d+)x0y"):
+            pd.testing.assert_frame_equal(judge_agreement(judged, cluster=cluster, **options), expected)
+
+
+def test_percentile_intervals_draw_clusters() -> None:
+    """Samples of clusters whose topics are copies are those of the topics themselves."""
+    frame, _ = random_world(0, n_clusters=8)
+    copies = pd.concat([frame.assign(qid=frame["qid"] + copy, topic=frame["qid"]) for copy in "xy"])
+    options = {"ci": 0.9, "n_resamples": 50, "measures": DIRECTIONS}
+    found = correlation(copies, cluster="topic", **options)
+    pd.testing.assert_frame_equal(found, correlation(frame, **options), rtol=1e-9)
+    pytest.importorskip("krippendorff")
+    single = judged_documents(0, 30)
+    twice = pd.concat([single.assign(qid=single["qid"] + copy, topic=single["qid"]) for copy in "uv"])
+    options = {"aspects": {"fluent": [0, 1, 2]}, "ci": 0.9, "level": "nominal"}
+    ends = [judge_agreement(judged, **own, **options)[["low", "high"]] for judged, own in (
+        (twice, {"cluster": "topic"}), (single, {}))]  # fmt: skip
+    # Krippendorff's α corrects for the number of labels.
+    assert ends[0].to_numpy() == pytest.approx(ends[1].to_numpy(), abs=0.02)
+    independent = judge_agreement(twice, cluster="qid", **options)
+    assert (ends[0]["high"] - ends[0]["low"]).item() > 1.2 * (independent["high"] - independent["low"]).item()
+
+
+def test_clusters_of_correlations_and_agreement_are_checked() -> None:
+    pytest.importorskip("krippendorff")
+    judged = judged_documents(0, 12, size=2)
+    agree = {"aspects": {"fluent": [0, 1, 2]}}
+    clusters = {qid: qid[:3] for qid in judged["qid"].unique()}
+    for compute, own, n_topics in (
+        (lambda **options: correlation(FEW, measures=DIRECTIONS, n_resamples=5, **options), CLUSTERS, 56),
+        (lambda **options: judge_agreement(judged, **agree, **options), clusters, 12),
+    ):
+        with pytest.raises(ma.MultiAspectError, match="cluster=: clusters affect intervals only: give ci="):
+            compute(cluster=own)
+        with pytest.raises(ma.MultiAspectError, match=f"expected at least two clusters, got one of all {n_topics}"):
+            compute(ci=0.9, cluster=dict.fromkeys(own, "all"))
+        with pytest.raises(ma.MultiAspectError, match="cluster: expected 'qid'"):
+            compute(ci=0.9, cluster="unknown")
+        with pytest.warns(
+            ma.MultiAspectWarning, match=r"^\d+ topics in \d+ clusters: percentile intervals are too"
+        ):
+            compute(ci=0.9, cluster=own)
+        compute()
+
+
+def test_folds_divide_no_cluster() -> None:
+    groups = np.array([f"{dialogue}_{turn}" for dialogue in range(7) for turn in range(1 + dialogue % 3)] * 2)
+    cluster_of = {qid: qid.split("_")[0] for qid in groups}
+    X = pd.DataFrame({"feature": np.arange(len(groups)), "dialogue": [cluster_of[qid] for qid in groups]})
+    splits = []
+    for cluster in (r"(\d+)_.*", cluster_of, pd.Series(cluster_of), "dialogue"):
+        cv = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2, cluster=cluster)
+        splits.append([(train.tolist(), test.tolist()) for train, test in cv.split(X, groups=groups)])
+    assert all(others == splits[0] for others in splits)
+    tested: list[str] = []
+    for train, test in splits[0]:
+        in_train, in_test = ({cluster_of[qid] for qid in groups[rows]} for rows in (train, test))
+        assert not in_train & in_test
+        assert sorted([*train, *test]) == list(range(len(groups)))
+        tested += in_test
+    assert sorted(tested) == sorted(2 * list(set(cluster_of.values())))
+    for other in ("qid", {qid: f"c{qid}" for qid in groups}):
+        alone = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2, cluster=other).split(X, groups=groups)
+        plain = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2).split(X, groups=groups)
+        assert [test.tolist() for _, test in alone] == [test.tolist() for _, test in plain]
+    search = GridSearchCV(
+        Ridge(), {"alpha": [1.0]}, cv=ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="dialogue")
+    )
+    assert np.isfinite(search.fit(X.astype(float), X["feature"], groups=groups).best_score_)
+
+
+def test_more_folds_than_clusters_are_an_error() -> None:
+    groups, rows = ["1_1", "1_2", "2_1", "2_2"], np.zeros((4, 1))
+    for cluster, message in (
+        (r"(\d)_.", "expected at least n_splits=3 clusters of queries, got 2; use fewer folds"),
+        ({"1_1": "a"}, "cluster: expected a cluster for each topic, got none for 1_2"),
+        ("dialogue", "cluster: expected 'qid'"),
+    ):
+        cv = ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster=cluster)
+        with pytest.raises(ma.MultiAspectError, match=message):
+            next(cv.split(rows, groups=groups))
+
+
+def test_clusters_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a warning names the option, the option works."""
+    qids = [f"{dialogue}_{turn}" for dialogue in range(1, 9) for turn in range(1, 5)]
+    rng = np.random.default_rng(0)
+    files = {name: tmp_path / f"{name}.txt" for name in ("relevance", "credibility", "a", "b", "c")}
+    for name, path in files.items():
+        if name in SCALES:
+            lines = [f"{qid} 0 d{number} {rng.integers(3)}\n" for qid in qids for number in range(6)]
+        else:
+            lines = [f"{qid} Q0 d{number} 0 {rng.random():.4f} {name}\n" for qid in qids for number in range(6)]
+        path.write_text("".join(lines), encoding="utf-8")
+    qrels = ["--qrels", *(f"{aspect}={files[aspect]}" for aspect in SCALES)]
+    scales = tmp_path / "scales.json"
+    scales.write_text('{"relevance": [0, 1, 2], "credibility": [0, 1, 2]}', encoding="utf-8")
+    runs = [str(files[name]) for name in "abc"]
+    for command in (
+        ["robustness", *qrels, "-m", "CAM@3", "--aspects", str(scales), *runs],
+        ["weightings", *qrels, "-m", "CAM@3", "--aspects", str(scales), *runs],
+        [
+            "correlate",
+            *qrels,
+            "-m",
+            "CAM@3",
+            "nDCG@3",
+            "--aspects",
+            str(scales),
+            "--ci",
+            "--rank-by",
+            "query",
+            *runs,
+        ],
+        ["compare", *qrels, "-m", "CAM@3", "--aspects", str(scales), *runs[:2]],
+    ):
+        assert main(command) == 0
+        printed = capsys.readouterr()
+        assert printed.err.count(r"--cluster '(\d+)_.*', or --cluster qid if they are") == 1, command
+        assert main([*command, "--cluster", "qid"]) == 0
+        independent = capsys.readouterr()
+        assert independent.out == printed.out
+        assert "look like" not in independent.err
+        assert main([*command, "--cluster", r"(\d+)_.*"]) == 0
+        clustered = capsys.readouterr()
+        assert clustered.out != printed.out
+        assert "look like" not in clustered.err
+    assert main(["compare", *qrels, "-m", "P@3", "-q", "--cluster", "qid", *runs[:2]]) == 2
+    assert "--cluster: -q has no tests; omit it" in capsys.readouterr().err

@@ -461,8 +461,13 @@ def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -
 
 def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Draw clusters with replacement, and return the weight of each topic in means, topics × n_resamples."""
-    counts = resample_counts(len(clusters), n_resamples, rng)[clusters.cluster]
+    counts = resample_topics(clusters, n_resamples, rng)
     return np.asarray(counts / counts.sum(axis=0), dtype=np.float64)
+
+
+def resample_topics(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+    """Draw clusters with replacement, and return the count of each topic per sample, topics × n_resamples."""
+    return resample_counts(len(clusters), n_resamples, rng)[clusters.cluster]
 
 
 def permuted_ranges(values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:

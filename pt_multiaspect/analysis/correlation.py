@@ -15,8 +15,16 @@ from .._typing import Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, choices, parameter, warn_once
 from ..evaluation.long_frames import read_long_frame
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters_apply,
+    check_drawn_clusters,
+    clusters_of_topics,
+    read_clusters,
+)
 from ..kernels.intervals import percentile_interval
 from ._frames import read_oriented
+from ._significance import resample_topics
 
 METHODS = ("kendall", "tau_ap", "tau_ap_b", "tau_gap", "spearman", "pearson", "rbo")
 
@@ -37,6 +45,7 @@ def correlation(
     n_resamples: int = 1000,
     seed: int = 0,
     measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     """Correlate the system rankings of measures.
 
@@ -69,6 +78,9 @@ def correlation(
         Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
         to, for frames without the record, such as those read from files. For values that are not those of a
         measure, give 'higher' or 'lower', whichever is better.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
+        resampled. Requires `ci`.
 
     Returns
     -------
@@ -82,14 +94,17 @@ def correlation(
     MultiAspectError
         If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
         systems, systems have different topics, rows are duplicated, values of a lower-is-better measure
-        have been negated, or a parameter is out of range.
+        have been negated, or a parameter is out of range. With `cluster`, if a topic has no cluster or several, all
+        topics are in one, or there is no `ci`.
 
     Warns
     -----
     MultiAspectWarning
         If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
         If a correlation is undefined because a measure gives all systems the same score. By mean, it is
-        NaN. By query, such topics are excluded from the mean (NaN if no topics remain).
+        NaN. By query, such topics are excluded from the mean (NaN if no topics remain). If clusters are fewer than
+        30, too few for percentile intervals; if none are given for intervals, but query ids look like those of
+        groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -148,8 +163,14 @@ def correlation(
     choice("rank_by", "mean", "query")(rank_by)
     level = None if ci is None else proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
-    read = read_oriented(read_long_frame(perquery), measures, "correlation")
-    values, qids, labels = read.values, read.qids, read.labels
+    frame = read_long_frame(perquery)
+    cluster_of_topic = None
+    if level is not None or cluster is not None:
+        cluster_of_topic = read_clusters(cluster, frame)
+        check_clusters_apply(cluster_of_topic, level)
+    read = read_oriented(frame, measures, "correlation")
+    values, labels = read.values, read.labels
+    clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     best = None
     if top is not None:
         if rank_by == "query":
@@ -159,15 +180,12 @@ def correlation(
         best = _best_systems(values, count("top", low=2)(top))
         kernel = _among(best, kernel)
     statistic = _statistic_of_queries(values, kernel) if rank_by == "query" else _statistic_of_means(values, kernel)
-    whole = statistic(np.ones(len(qids)))
+    whole = statistic(np.ones(clusters.n_topics))
     _warn_of_constants(values, labels, method, rank_by, best)
     if level is None:
         return pd.DataFrame(whole, index=labels, columns=labels)
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(len(qids), size=(n_resamples, len(qids)))
-    replicates = np.stack(
-        [statistic(np.bincount(topics, minlength=len(qids)).astype(np.float64)) for topics in drawn]
-    )
+    counts = resample_topics(clusters, n_resamples, np.random.default_rng(seed))
+    replicates = np.stack([statistic(times.astype(np.float64)) for times in counts.T])
     low, high = percentile_interval(replicates, level, whole)
     intervals = [
         (labels[row], labels[column], whole[row, column], low[row, column], high[row, column])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -9,15 +10,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Floats, Ints, Objects
 from .._validation import choice, proportion, random_seed
 from ..aspects import parse_aspects
+from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.frames import to_pandas
 from ..collection.judged_answers import is_judged_answers, long_answers, with_usual_names
-from ..collection.long_judgments import JUDGE
+from ..collection.long_judgments import JUDGE, LongJudgments
 from ..errors import MultiAspectError, warn_once
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters_apply,
+    check_drawn_clusters,
+    clusters_of_topics,
+    read_clusters,
+)
 from ..kernels.intervals import percentile_interval
+from ..strings.identifiers import identifiers
 from ._judged_runs import read_judges
+from ._significance import resample_topics
 
 #: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).
 _LARGEST = 200_000_000
@@ -42,6 +53,7 @@ def judge_agreement(
     level: str = "ordinal",
     ci: float | None = None,
     seed: int = 0,
+    cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     """Compute Krippendorff's α of the judges for each criterion.
 
@@ -61,6 +73,9 @@ def judge_agreement(
         The confidence level of intervals. By default, there are none.
     seed : int, default 0
         Random seed of the intervals.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
+        resampled. Requires `ci`.
 
     Returns
     -------
@@ -75,14 +90,16 @@ def judge_agreement(
     ------
     MultiAspectError
         In the same cases as for `pt_multiaspect.from_long`, if there is no column of judges, or if the labels have
-        too many distinct values.
+        too many distinct values. With `cluster`, if a topic has no cluster or several, all topics are in one, or
+        there is no `ci`.
     ImportError
         If krippendorff is not installed (``pip install "pt-multiaspect[judges]"``).
 
     Warns
     -----
     MultiAspectWarning
-        If α is undefined for a criterion.
+        If α is undefined for a criterion. If clusters are fewer than 30, too few for percentile intervals; if none
+        are given for intervals, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -118,6 +135,10 @@ def judge_agreement(
         frame = long_answers(table, parse_aspects(aspects), "judge_agreement")
         criterion, value, judge = "criterion", "value", JUDGE
     judged = read_judges(frame, criterion, value, judge, aspects, warn=False)
+    clusters = None
+    if ci is not None or cluster is not None:
+        clusters = read_clusters(cluster, _topics(table, judged))
+        check_clusters_apply(clusters, ci)
     rows = []
     for number, (name, aspect) in enumerate(judged.aspects.items()):
         aspect_rows = judged.criterion == number
@@ -125,12 +146,15 @@ def judge_agreement(
         kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
         pair, grade = judged.pair[kept], judged.grade[kept]
         agreement = Agreement.of(name, pair, grade, aspect.scale.grades, level)
-        topic = pd.factorize(judged.qids)[0][np.unique(pair)]
+        ends = {}
+        if ci is not None:
+            interval = agreement.interval(judged.qids[np.unique(pair)], clusters, ci, seed)
+            ends = dict(zip(_ENDS, interval, strict=True))
         rows.append(
             {
                 "aspect": name,
                 "alpha": agreement.alpha,
-                **({} if ci is None else dict(zip(_ENDS, agreement.interval(topic, ci, seed), strict=True))),
+                **ends,
                 "n_documents": int((n_labels > 1).sum()),
                 "n_judges": len(np.unique(judged.judge[kept])),
                 "n_labels": len(kept),
@@ -168,16 +192,28 @@ class Agreement:
             warn_once(f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}")
         return cls(_alpha(counts, grades[used], level), counts, grades[used], level)
 
-    def interval(self, topic: Ints, ci: float, seed: int) -> tuple[float, float]:
-        """Return the interval of α over topics, given the topic of each document; NaN if it is undefined."""
-        n_topics = len(np.unique(topic))
-        if n_topics < 2 or np.isnan(self.alpha):
+    def interval(
+        self, qids: Objects, cluster_of_topic: Mapping[str, str] | None, ci: float, seed: int
+    ) -> tuple[float, float]:
+        """Return the interval of α over topics, given that of each document; NaN if it is undefined."""
+        topic, topics = pd.factorize(qids)
+        if len(topics) < 2 or np.isnan(self.alpha):
             return np.nan, np.nan
-        rng, codes = np.random.default_rng(seed), pd.factorize(topic)[0]
-        draws = (np.bincount(rng.integers(n_topics, size=n_topics), minlength=n_topics) for _ in range(_RESAMPLES))
-        alphas = [_alpha(np.repeat(self.counts, times[codes], axis=0), self.grades, self.level) for times in draws]
+        clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, topics.tolist()))
+        counts = resample_topics(clusters, _RESAMPLES, np.random.default_rng(seed))
+        alphas = [
+            _alpha(np.repeat(self.counts, times[topic], axis=0), self.grades, self.level) for times in counts.T
+        ]
         low, high = percentile_interval(np.array(alphas), ci, self.alpha)
         return float(low), float(high)
+
+
+def _topics(table: pd.DataFrame | None, judged: LongJudgments) -> pd.DataFrame:
+    """Return a frame with the topics of the judgments, and the columns that may name their clusters."""
+    if table is None or not {*QUERY_COLUMNS} & {*table.columns}:
+        return pd.DataFrame({"qid": judged.qids})
+    queries = id_column(table, QUERY_COLUMNS, "judge_agreement")
+    return table.assign(qid=identifiers(queries, "judge_agreement"))
 
 
 def _alpha(counts: Ints, grades: Floats, level: str) -> float:

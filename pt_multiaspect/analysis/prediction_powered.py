@@ -13,16 +13,27 @@ from .._typing import Bools, Floats, Ints
 from .._validation import proportion, real
 from ..errors import MultiAspectError, choices, errors_of, parameter, refuse_none, refuse_unknown, tally
 from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_frame
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    clusters_in_words,
+    clusters_of_topics,
+    read_clusters,
+    topics_in_words,
+)
 from ..integration.aggregators import aggregate_is_mean
 from ..kernels.hits import ratio
 from ..kernels.intervals import half_width, power_of_double_sampling, power_of_t_test
-from ..kernels.mean_errors import t_quantile, variance
+from ..kernels.mean_errors import Clusters, design_effect, t_quantile, variance
 from ..kernels.rounding import remove_rounding_errors
 from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval
 from ._frames import by_measure, matrix
 
 #: The minimum number of human topics; see the Notes of `prediction_powered`.
 LEAST_TOPICS = 4
+
+#: The degrees of freedom of clusters with human topics that must be exceeded, as the slope costs one.
+_LEAST_FREEDOM = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,7 +49,8 @@ class PredictionPowered(View):
         Student's t interval of the human values alone; ``model model_low model_high``, those of the model's values
         on all topics; ``sd``, the standard deviation of the human values, and ``error_sd``, that of what the
         labels leave unexplained of them; ``n_to_halve``, the number of human topics, of all n + N, at which the
-        interval would be half as wide (NaN if the width is 0, or no number is enough).
+        interval would be half as wide (NaN if the width is 0, or no number is enough). With ``cluster=``, the
+        standard deviations are those of clusters, and ``n_to_halve`` is NaN: clusters are not planned.
     differences : DataFrame or None
         The same for the paired differences, run minus baseline, with one row per measure and other run, and the
         column ``baseline``; None without a baseline.
@@ -60,6 +72,8 @@ class PredictionPowered(View):
     differences: pd.DataFrame | None
     baseline: str | None
     ci: float
+    #: Notes on the clusters of topics; empty without clusters.
+    _clusters: tuple[str, ...] = ()
 
     @property
     def notes(self) -> list[str]:
@@ -73,7 +87,9 @@ class PredictionPowered(View):
             "To halve: the number of human topics, of all n + N topics, that would halve the interval; - if none "
             "does. human_topics(width=…) says it for other widths."
         )
-        notes = [assumed, to_halve]
+        notes = [assumed, *(f"{note}." for note in self._clusters)]
+        if not self._clusters:
+            notes.append(to_halve)
         if (self.table["n_further"] == 0).any():
             notes.append("Where N is 0, the model judged no further topics, and its labels have no effect.")
         is_constant = self.table["low"] == self.table["high"]
@@ -108,7 +124,7 @@ class PredictionPowered(View):
         Raises
         ------
         MultiAspectError
-            If not one of `width` and `difference` is given, or a number is out of range.
+            If not one of `width` and `difference` is given, a number is out of range, or topics are in clusters.
 
         Notes
         -----
@@ -132,6 +148,11 @@ class PredictionPowered(View):
         >>> powered.human_topics(difference=0.15, power=0.9)["n_needed"].tolist()
         [9.0]
         """
+        if self._clusters:
+            raise MultiAspectError(
+                "human_topics is not defined with cluster=: what further topics of a cluster tell depends on "
+                "their correlation, which few clusters estimate badly"
+            )
         if (width is None) == (difference is None):
             raise MultiAspectError(
                 "expected either width or difference, got " + ("none" if width is None else "both")
@@ -178,7 +199,7 @@ def estimates_table(frame: pd.DataFrame) -> Table:
 
 
 def prediction_powered(
-    human: Any, model: Any, *, baseline: str | None = None, ci: float = 0.95
+    human: Any, model: Any, *, baseline: str | None = None, ci: float = 0.95, cluster: ClusterSpec = None
 ) -> PredictionPowered:
     """Estimate means from human judgments on few topics and a model's judgments on many.
 
@@ -195,6 +216,9 @@ def prediction_powered(
         The run that the others are compared with; the differences on each topic are treated like values of a run.
     ci : float in (0, 1), default 0.95
         Confidence level of the intervals.
+    cluster : str, path, mapping or Series, optional
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`: a column of
+        `model`, or clusters of its topics.
 
     Returns
     -------
@@ -206,13 +230,15 @@ def prediction_powered(
     MultiAspectError
         If there are fewer than 4 human topics, the model lacks a human topic, a run or measure is in one frame
         only, runs have different topics, rows are duplicated, the aggregate of a measure is not the mean (as for
-        NumRet), or a frame contains aggregates.
+        NumRet), or a frame contains aggregates. With `cluster`, if a topic has no cluster or several, or the human
+        topics leave at most 2 degrees of freedom.
 
     Warns
     -----
     MultiAspectWarning
         If values are NaN, as PyTerrier's for topics without judgments: these are left out, as in
-        `pt_multiaspect.aggregate`.
+        `pt_multiaspect.aggregate`. If clusters leave fewer than 5 degrees of freedom; if none are given, but query
+        ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
@@ -234,6 +260,11 @@ def prediction_powered(
     the quantile with n − 2 degrees of freedom. If L is constant or N = 0, it is Student's t interval of the human
     topics. Intervals are not cut off at the range of the measure. As all t intervals, they have too low a coverage
     if few topics are judged and values are skewed over topics: the page *Judged by a model* has tables.
+
+    With `cluster`, V is the CR2 estimate of the variance of the mean of e = H − bL over the human topics, and ν its
+    degrees of freedom, which must exceed 2. The squared half width is t² times V·ν/(ν − 1)·(1 + nδ²/SS) + b² times
+    the CR2 estimate for L and L' + 2bC, but at least V, with ν − 1 degrees of freedom. C is the covariance of the
+    means of e and of all labels over different topics of the same clusters, 0 if each has one topic.
 
     *How many topics.* Estimating b costs precision: if the correlation of H and L is ρ, the variance decreases by
     the factor (1 − ρ²)·(n − 2)/(n − 3) for large N (Lavenberg, Moeller, Welch), which is below 1 only if
@@ -280,9 +311,14 @@ def prediction_powered(
     1    b       12         48      0.46  0.38  0.54    0.80   0.36   0.56
     """
     confidence = proportion("ci")(ci)
-    table, differences = [], []
-    for label, names, arrays in _pair_values(_read(human, "human"), _read(model, "model")):
-        table.append(_rows({"measure": label, "name": names}, confidence, *arrays))
+    human_values, model_values = _read(human, "human"), _read(model, "model")
+    cluster_of_topic = read_clusters(cluster, model_values)
+    table, differences, notes = [], [], []
+    for label, names, qids, arrays in _pair_values(human_values, model_values):
+        clusters = clusters_of_topics(cluster_of_topic, qids)
+        judged = check_clusters(clusters.take(np.arange(arrays[0].shape[1])))
+        notes.append(_clusters_note(arrays[0], judged))
+        table.append(_rows({"measure": label, "name": names}, confidence, clusters, *arrays))
         if baseline is None:
             continue
         refuse_unknown([baseline], map(str, names), "one of the runs", "baseline")
@@ -292,12 +328,13 @@ def prediction_powered(
             raise MultiAspectError(f"baseline: expected a run to compare with {baseline}, got no other")
         paired = (np.delete(_differences(values, against), against, axis=0) for values in arrays)
         keys = {"measure": label, "baseline": baseline, "name": others}
-        differences.append(_rows(keys, confidence, *paired))
+        differences.append(_rows(keys, confidence, clusters, *paired))
     return PredictionPowered(
         pd.concat(table, ignore_index=True),
         pd.concat(differences, ignore_index=True) if differences else None,
         baseline,
         confidence,
+        tuple(dict.fromkeys(filter(None, notes))),
     )
 
 
@@ -311,8 +348,13 @@ def _read(perquery: Any, title: str) -> pd.DataFrame:
         raise MultiAspectError(f"{title}: {error}") from None
 
 
-def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any, list[Any], list[Floats]]]:
-    """Yield each measure, its runs in the order of the model's frame, and the values H, L and L', runs × topics."""
+def _pair_values(
+    human: pd.DataFrame, model: pd.DataFrame
+) -> Iterator[tuple[Any, list[Any], list[Any], list[Floats]]]:
+    """Yield each measure, its runs in the order of the model's frame, its topics, and its values.
+
+    The values are H, L and L', runs × topics. The topics are those of L, and then those of L'.
+    """
     _check_same(human, model, "measure")
     _check_means(human)
     _check_means(model)
@@ -330,8 +372,10 @@ def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[tuple[Any
         in_order = model_rows["name"].unique().tolist()
         columns, rows = _positions(qids, topics), _positions(in_order, names)
         values, labels = values[:, :, 0], labels[:, :, 0]
-        further = np.delete(labels, columns, axis=1)
-        yield label, in_order, [values[rows], labels[np.ix_(rows, columns)], further[rows]]
+        further_topics = np.setdiff1d(np.arange(len(topics)), columns)
+        in_parts = [topics[column] for column in (*columns, *further_topics)]
+        further = labels[np.ix_(rows, further_topics)]
+        yield label, in_order, in_parts, [values[rows], labels[np.ix_(rows, columns)], further]
 
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:
@@ -387,52 +431,122 @@ def _differences(values: Floats, baseline: int) -> Floats:
     return remove_rounding_errors(values - values[baseline], of_both[:, None])
 
 
-def _rows(keys: dict[str, Any], confidence: float, human: Floats, labels: Floats, further: Floats) -> pd.DataFrame:
-    """Return the estimates of one measure, from H, L and L', runs × topics."""
+def _clusters_note(human: Floats, judged: Clusters) -> str:
+    """Return a note on the clusters of the human topics; empty without clusters."""
+    if judged.are_single_topics:
+        return ""
+    return f"Human topics: {clusters_in_words(judged, design_effect(human, judged))}, one less where λ is estimated"
+
+
+def _rows(
+    keys: dict[str, Any], confidence: float, clusters: Clusters, human: Floats, labels: Floats, further: Floats
+) -> pd.DataFrame:
+    """Return the estimates of one measure, from H, L and L', runs × topics, whose clusters are in this order."""
     n, n_further = human.shape[1], further.shape[1]
     every = np.concatenate([labels, further], axis=1)
-    slope, error = _regression(human, labels)
+    judged = _check_freedom(clusters.take(np.arange(n)))
+    slope = _slope(human, labels)
     weight = slope * n_further / (n + n_further)
-    estimate, half = human.mean(axis=1), half_width(human, confidence)
+    estimate, error = human.mean(axis=1), _error_sd(human, labels, slope, judged)
+    half = half_width(human, confidence, judged)
     if n_further:
         distance = further.mean(axis=1) - labels.mean(axis=1)
         estimate = estimate + weight * distance
-        spread = (n - 1) * variance(labels)
-        shift = ratio((n_further / (n + n_further) * distance) ** 2, spread)
-        squared_error = error**2 * (1 / n + shift) + slope**2 * variance(every) / (n + n_further)
+        squared_error = _squared_error(human, every, slope, error, n_further / (n + n_further) * distance, clusters)
         # Labels that do not vary say nothing: the human topics alone remain.
-        half = np.where(spread > 0, t_quantile(n - 2, confidence) * np.sqrt(squared_error), half)
-    sd = np.sqrt(variance(human))
-    plan = _Plan(sd, error, np.full(len(human), float(n + n_further)), confidence)
+        powered = t_quantile(judged.freedom - 1, confidence) * np.sqrt(squared_error)
+        half = np.where(variance(labels) > 0, powered, half)
+    sd = np.sqrt(variance(human, judged))
+    to_halve = np.full(len(human), np.nan)
+    if clusters.are_single_topics:
+        plan = _Plan(sd, error, np.full(len(human), float(n + n_further)), confidence)
+        to_halve = plan.least(lambda topics: plan.is_narrow(topics, half / 2), above=n)
     columns = {
         **keys,
         "n_human": n,
         "n_further": n_further,
         **_ends("", estimate, half),
         "lambda": weight,
-        **_ends("human", human.mean(axis=1), half_width(human, confidence)),
-        **_ends("model", every.mean(axis=1), half_width(every, confidence)),
+        **_ends("human", human.mean(axis=1), half_width(human, confidence, judged)),
+        **_ends("model", every.mean(axis=1), half_width(every, confidence, clusters)),
         "sd": sd,
         "error_sd": error,
-        "n_to_halve": plan.least(lambda topics: plan.is_narrow(topics, half / 2), above=n),
+        "n_to_halve": to_halve,
     }
     return pd.DataFrame(columns)
+
+
+def _check_freedom(judged: Clusters) -> Clusters:
+    """Return the clusters of the human topics, after checking that they leave enough degrees of freedom."""
+    if judged.freedom > _LEAST_FREEDOM:
+        return judged
+    raise MultiAspectError(
+        f"{parameter('cluster')}: expected human topics that leave more than {_LEAST_FREEDOM} degrees of freedom, "
+        f"got {topics_in_words(judged)}. Judge topics of further clusters"
+    )
+
+
+def _slope(human: Floats, labels: Floats) -> Floats:
+    """Return the slope of H on L, limited to [0, 1], one per run."""
+    n, spread = human.shape[1], variance(labels)
+    products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
+    slope = ratio(products.sum(axis=1) / (n - 1), spread)
+    return np.where(variance(human) > 0, slope, 0.0).clip(0, 1)
+
+
+def _error_sd(human: Floats, labels: Floats, slope: Floats, judged: Clusters) -> Floats:
+    """Return the standard deviation of H − slope·L, that of clusters if topics are in some, one per run."""
+    # One degree of freedom is lost to the slope, unless the labels do not vary.
+    freedom = np.where(variance(labels) > 0, judged.freedom - 1, judged.freedom)
+    squared_deviation = variance(human - slope[:, None] * labels, judged)
+    return np.asarray(np.sqrt(squared_deviation * judged.freedom / freedom))
+
+
+def _squared_error(
+    human: Floats, every: Floats, slope: Floats, error: Floats, distance: Floats, clusters: Clusters
+) -> Floats:
+    """Return the squared standard errors of the estimates, one per run.
+
+    Parameters
+    ----------
+    human, every : ndarray, runs × topics
+        The human values, and all labels, those of the human topics first.
+    slope, error : ndarray, one per run
+        As `_slope` and `_error_sd` return them.
+    distance : ndarray, one per run
+        The mean of all labels minus that of the human topics.
+    clusters : Clusters
+        The clusters of all topics.
+    """
+    n = human.shape[1]
+    labels, judged = every[:, :n], clusters.take(np.arange(n))
+    residuals = human - slope[:, None] * labels
+    shift = ratio(distance**2, (n - 1) * variance(labels))
+    of_residuals = error**2 * (1 / len(judged) + n / len(judged) * shift)
+    of_labels = slope**2 * variance(every, clusters) / len(clusters)
+    of_both = 2 * slope * _covariance_within_clusters(residuals, every, clusters)
+    least = variance(residuals, judged) / len(judged)
+    return np.asarray(np.maximum(of_residuals + of_labels + of_both, least))
+
+
+def _covariance_within_clusters(residuals: Floats, every: Floats, clusters: Clusters) -> Floats:
+    """Return the covariance of the means of residuals and labels due to different topics of the same clusters.
+
+    It is 0 if each cluster has one topic.
+    """
+    n = residuals.shape[1]
+    of_residuals = np.zeros_like(every)
+    of_residuals[:, :n] = (residuals - residuals.mean(axis=1, keepdims=True)) / n
+    of_labels = (every - every.mean(axis=1, keepdims=True)) / every.shape[1]
+    of_clusters = (clusters.sums(of_residuals) * clusters.sums(of_labels)).sum(axis=1)
+    of_topics = (of_residuals * of_labels).sum(axis=1)
+    return np.asarray(of_clusters - of_topics)
 
 
 def _ends(prefix: str, mean: Floats, half: Floats) -> dict[str, Floats]:
     """Return the columns of means with intervals."""
     low, high = (f"{prefix}_low", f"{prefix}_high") if prefix else ("low", "high")
     return {prefix or "estimate": mean, low: mean - half, high: mean + half}
-
-
-def _regression(human: Floats, labels: Floats) -> tuple[Floats, Floats]:
-    """Return the slope of H on L, limited to [0, 1], and the standard deviation of H − slope·L, one per run."""
-    n, spread = human.shape[1], variance(labels)
-    products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
-    slope = np.where(variance(human) > 0, ratio(products.sum(axis=1) / (n - 1), spread), 0.0).clip(0, 1)
-    # One degree of freedom is lost to the slope, unless the labels do not vary.
-    freedom = np.where(spread > 0, n - 2, n - 1)
-    return slope, np.sqrt(variance(human - slope[:, None] * labels) * (n - 1) / freedom)
 
 
 @dataclass(frozen=True)

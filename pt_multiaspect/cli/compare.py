@@ -32,10 +32,11 @@ _COLUMNS = ("measure", "qid", "difference", "low", "high", "wins", "losses", "ti
     *options.EVALUATION,
     option("-q", "--perquery", is_flag=True, help="Show each query instead, largest differences first."),
     option("--top", type=click.IntRange(min=1), metavar="N", help="With -q, show only N queries per measure."),
+    options.CLUSTER,
     options.OUTPUT,
     click.Argument(["runs"], nargs=-1, metavar="RUN RUN [MEASURE...]", type=click.Path()),
 )
-def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
+def compare(inputs: Inputs, perquery: bool, top: int | None, cluster: str | None) -> Sheet:
     """Compare the second RUN with the first.
 
     Shows the values of both runs, the second minus the first with its interval, the number of queries on which the
@@ -46,6 +47,8 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
         raise click.UsageError(f"expected two runs, got {len(inputs.values['runs'])}; give two files")
     if top is not None and not perquery:
         raise click.UsageError("--top requires -q")
+    if cluster is not None and perquery:
+        raise click.UsageError("--cluster: -q has no tests; omit it")
     names = list(inputs.runs)
     if len(names) != 2:
         raise click.UsageError(f"expected two runs, got {len(names)}: {choices(names)}; give two files")
@@ -58,12 +61,12 @@ def compare(inputs: Inputs, perquery: bool, top: int | None) -> Sheet:
     values = inputs.evaluate()
     if perquery:
         return _per_query(values, first, second, top)
-    return _means(values, first, second)
+    return _means(values, first, second, cluster)
 
 
-def _means(values: pd.DataFrame, first: str, second: str) -> Sheet:
+def _means(values: pd.DataFrame, first: str, second: str, cluster: str | None) -> Sheet:
     """Return one row per measure."""
-    tests = compare_with_baseline(values, first, alpha=ALPHA, correction=None)
+    tests = compare_with_baseline(values, first, alpha=ALPHA, correction=None, cluster=cluster)
     means = aggregate(values).set_index("name")
     before, after = (means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second))
     known = measures_by_label(values)

@@ -34,10 +34,11 @@ from .verb import Inputs, verb
     option(
         "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
     ),
+    options.CLUSTER,
     options.OUTPUT,
     options.OPTIONAL_RUNS,
 )
-def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) -> object:
+def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...], cluster: str | None) -> object:
     """Show for which weights of the aspects one run is better than another.
 
     All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several measures to weight.
@@ -68,6 +69,7 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...]) 
         at_least=_read_weights(at_least),
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,
+        cluster=cluster,
     )
     return result if inputs.format == "table" else Sheet(result.pairs, result._as_table())
 

@@ -35,7 +35,14 @@ from .long_frames import (
     without_attrs,
 )
 from .macro_means import MACRO, MacroMean, read_macro
-from .topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
+from .topic_clusters import (
+    ClusterSpec,
+    are_clusters,
+    check_clusters,
+    check_clusters_apply,
+    clusters_of_topics,
+    read_clusters,
+)
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
 #: The ends of the interval of a mean, from values, a confidence level, their range, clusters and groups.
@@ -334,13 +341,8 @@ def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, flo
 
 def _check_clusters_apply(clusters: Mapping[str, str], confidence: float | None, ci_method: str) -> None:
     """Check that clusters are given for t intervals, unless they are topics."""
-    if len(set(clusters.values())) == len(clusters):
-        return
-    if confidence is None:
-        raise MultiAspectError(
-            f"{parameter('cluster')}: clusters affect intervals only: give {parameter('ci')}, or omit it"
-        )
-    if ci_method != "t":
+    check_clusters_apply(clusters, confidence)
+    if ci_method != "t" and are_clusters(clusters):
         raise MultiAspectError(
             f"ci_method={ci_method!r} is not defined for clusters, of which there are too few to draw from: use 't'"
         )

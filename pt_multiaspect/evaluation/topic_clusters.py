@@ -89,6 +89,19 @@ def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
     return [(qid, match[1]) for qid, match in matches.items() if match is not None]
 
 
+def check_clusters_apply(clusters: Mapping[str, str] | None, confidence: float | None) -> None:
+    """Raise an error if clusters are given, other than single topics, but no intervals are computed."""
+    if confidence is None and are_clusters(clusters):
+        raise MultiAspectError(
+            f"{parameter('cluster')}: clusters affect intervals only: give {parameter('ci')}, or omit it"
+        )
+
+
+def are_clusters(clusters: Mapping[str, str] | None) -> bool:
+    """Return whether clusters are given, of which one has several topics."""
+    return clusters is not None and len(set(clusters.values())) < len(clusters)
+
+
 def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Collection[object]) -> Clusters:
     """Return the clusters of topics in their order; each topic is one of its own if none are given."""
     if clusters is None:

@@ -123,6 +123,15 @@ def find_documents(**sources: object) -> Objects | None:
     return None
 
 
+def find_column(name: str, *sources: object) -> NDArray[Any] | None:
+    """Return the index level or the column of this name, of the first object that has it."""
+    for rows in sources:
+        values = _level_or_column(as_pandas(rows), name)
+        if values is not None:
+            return values
+    return None
+
+
 def _level_or_column(rows: object, *names: str) -> NDArray[Any] | None:
     """Return the index level or the column of a pandas object with one of the names."""
     for name in names:

@@ -10,18 +10,19 @@ import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
-from .._typing import Ints
+from .._typing import Ints, Objects
 from .._validation import boolean, count, proportion, real
 from ..collection.frames import as_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..evaluation.long_frames import find_measure
+from ..evaluation.topic_clusters import ClusterSpec, clusters_of_topics, read_clusters
 from ..integration.aggregators import lower_is_better
 from ..kernels.folds import repeated_folds
-from ..kernels.mean_errors import t_levels, t_quantile, variance
+from ..kernels.mean_errors import Clusters, t_levels, t_quantile, variance
 from ..kernels.pareto import is_on_front
 from ..kernels.rounding import remove_rounding_errors
 from .arrays import as_numbers, check_length
-from .queries import are_texts, check_same_index, check_same_names, query_codes, require_queries
+from .queries import are_texts, check_same_index, check_same_names, find_column, query_codes, require_queries
 
 _MEAN = "mean_test_"
 
@@ -44,11 +45,15 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     random_state : int, default 0
         Seed of the random numbers. The same seed gives the same splits at each call, so scores of different
         searches are paired.
+    cluster : str, path, mapping or Series, optional
+        Queries that were drawn together, such as the turns of a conversation, as for `aggregate`; a column is one
+        of y or X. No fold divides a cluster.
 
     Raises
     ------
     MultiAspectError
-        From `split`: if no query ids are given, or there are fewer queries than folds.
+        From `split`: if no query ids are given, there are fewer queries, or clusters, than folds, or a query has no
+        cluster or several.
 
     Notes
     -----
@@ -68,12 +73,18 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     __metadata_request__split = {"groups": True}
 
     def __init__(
-        self, n_splits: int = 5, n_repeats: int = 6, shuffle_rows: bool = True, random_state: int = 0
+        self,
+        n_splits: int = 5,
+        n_repeats: int = 6,
+        shuffle_rows: bool = True,
+        random_state: int = 0,
+        cluster: ClusterSpec = None,
     ) -> None:
         self.n_splits = count("n_splits", low=2)(n_splits)
         self.n_repeats = count("n_repeats")(n_repeats)
         self.shuffle_rows = boolean("shuffle_rows")(shuffle_rows)
         self.random_state = count("random_state", low=0)(random_state)
+        self.cluster = cluster
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of splits.
@@ -108,21 +119,36 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             Indices of the rows.
         """
         queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
-        codes = pd.factorize(query_codes(check_length(queries, _num_samples(X), "groups"))[0])[0]
-        n_queries = int(codes.max(initial=-1)) + 1
-        if n_queries < self.n_splits:
+        sorted_codes, sorted_names = query_codes(check_length(queries, _num_samples(X), "groups"))
+        codes, distinct = pd.factorize(sorted_codes)
+        clusters = self._clusters(sorted_names[sorted_codes], y, X)
+        if len(clusters) < self.n_splits:
+            noun = "queries" if clusters.are_single_topics else "clusters of queries"
             raise MultiAspectError(
-                f"expected at least n_splits={self.n_splits} queries, got {n_queries}; use fewer folds"
+                f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use fewer folds"
             )
+        cluster_of_row = clusters.cluster[codes]
         rng = np.random.default_rng(self.random_state)
-        for fold in repeated_folds(n_queries, self.n_splits, self.n_repeats, rng):
-            test = np.isin(codes, fold)
+        for fold in repeated_folds(len(clusters), self.n_splits, self.n_repeats, rng):
+            test = np.isin(cluster_of_row, fold)
             train = np.flatnonzero(~test)
             if self.shuffle_rows:
-                position = rng.permutation(n_queries)
+                position = rng.permutation(len(distinct))
                 train = rng.permutation(train)
                 train = train[np.argsort(position[codes[train]], kind="stable")]
             yield train, np.flatnonzero(test)
+
+    def _clusters(self, queries: Objects, y: object, X: object) -> Clusters:
+        """Return the clusters of the distinct queries, in the order of their first rows."""
+        distinct = pd.unique(queries).tolist()
+        if self.cluster is None:
+            return Clusters.independent(len(distinct))
+        rows = pd.DataFrame({"qid": queries})
+        if isinstance(self.cluster, str):
+            column = find_column(self.cluster, y, X)
+            if column is not None:
+                rows[self.cluster] = column
+        return clusters_of_topics(read_clusters(self.cluster, rows.drop_duplicates()), distinct)
 
 
 def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float = 0.95) -> pd.Series[float]:
@@ -136,7 +162,8 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     scores, baseline : array-like of float, shape (n_splits,)
         Scores on the same splits in the same order, such as ``cross_validate(...)["test_cam"]``.
     n_folds : int
-        Number of folds of each repeat. The ratio of test to training queries is 1 / (n_folds − 1).
+        Number of folds of each repeat. The ratio of test to training queries, or clusters of queries if folds
+        divide none, is 1 / (n_folds − 1).
     ci : float, default 0.95
         Confidence level, above 0 and below 1.
 
