@@ -424,6 +424,8 @@ def test_folds_divide_no_cluster() -> None:
         alone = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2, cluster=other).split(X, groups=groups)
         plain = ma.RepeatedQueryKFold(n_splits=3, n_repeats=2).split(X, groups=groups)
         assert [test.tolist() for _, test in alone] == [test.tolist() for _, test in plain]
+    numbers = X.assign(qid=np.arange(len(X)) // 2 + 0.0)
+    assert len([*ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="qid").split(numbers)]) == 3
     search = GridSearchCV(
         Ridge(), {"alpha": [1.0]}, cv=ma.RepeatedQueryKFold(n_splits=3, n_repeats=1, cluster="dialogue")
     )
@@ -488,3 +490,31 @@ def test_clusters_in_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert "look like" not in clustered.err
     assert main(["compare", *qrels, "-m", "P@3", "-q", "--cluster", "qid", *runs[:2]]) == 2
     assert "--cluster: -q has no tests; omit it" in capsys.readouterr().err
+
+
+def test_nested_topics_are_a_warning_where_tests_or_intervals_are_computed() -> None:
+    number = FEW["qid"].str[1:].astype(int)
+    frame = FEW.assign(qid=(100 + number // 4).astype(str) + "_" + (number % 4 + 1).astype(str))
+    human = frame[frame["qid"] < "108"]
+    runs, qrels = collection(0)
+    names = {qid: f"{100 + row // 2}_{row % 2 + 1}" for row, qid in enumerate(qrels["qid"].unique())}
+    runs = {name: run.assign(qid=run["qid"].map(names)) for name, run in runs.items()}
+    qrels = qrels.assign(qid=qrels["qid"].map(names))
+    labels = qrels.melt(["qid", "docno"], list(SCALES), "criterion").dropna()
+    judged = pd.concat([labels.assign(judge=judge) for judge in "ab"])
+    measure = ma.CAM(aspects=SCALES) @ 3
+    doors: list[Callable[..., object]] = [
+        *(lambda compute=compute: compute(frame) for compute in OF_VALUES.values()),
+        lambda: prediction_powered(human, frame),
+        lambda: correlation(frame, ci=0.9, n_resamples=5),
+        lambda: missing_labels(runs, qrels, measure, n_samples=2),
+        lambda: ma.robustness(runs, qrels, measure),
+        lambda: judge_agreement(judged, ci=0.9),
+    ]
+    for door in doors:
+        with pytest.warns(ma.MultiAspectWarning) as caught:
+            door()
+        texts = [str(warning.message) for warning in caught]
+        assert sum("and are treated as independent: pass cluster=" in text for text in texts) == 1, texts
+    correlation(frame)
+    missing_labels({"a": runs["a"]}, qrels, measure, n_samples=2)

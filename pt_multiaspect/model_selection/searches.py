@@ -144,7 +144,7 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         if self.cluster is None:
             return Clusters.independent(len(distinct))
         rows = pd.DataFrame({"qid": queries})
-        if isinstance(self.cluster, str):
+        if isinstance(self.cluster, str) and self.cluster != "qid":
             column = find_column(self.cluster, y, X)
             if column is not None:
                 rows[self.cluster] = column
