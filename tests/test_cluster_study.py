@@ -11,7 +11,8 @@ import pytest
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
-from pt_multiaspect.analysis import compare_with_baseline
+from pt_multiaspect.analysis import compare_with_baseline, ranks
+from pt_multiaspect.kernels.mean_errors import Clusters
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def test_errors_are_within_the_limits(study: Any) -> None:
     clustered, independent = table[["difference", "mean"]], table.filter(like="without clusters")
     assert (clustered <= study.HIGHEST).all(axis=None)
     assert (clustered[table.index.str.contains("equal")] >= study.LOWEST).all(axis=None)
-    assert (table["ranks"] <= study.HIGHEST).all()
+    assert (table[["ranks", "prediction-powered"]] <= study.HIGHEST).all(axis=None)
     correlates = table.index.str.endswith("0.4")
     assert (independent[correlates] > 0.3).all(axis=None)
     assert (independent[~correlates] < study.HIGHEST).all(axis=None)
@@ -72,6 +73,36 @@ def test_functions_have_the_errors_of_the_study(study: Any, sizes: str) -> None:
     misses = (lows > study.TRUE_MEAN) | (highs < study.TRUE_MEAN)
     assert 0 < misses.sum() < len(misses)
     assert misses.tolist() == study.misses_of_means(values[0], clusters).tolist()
+
+
+@pytest.mark.parametrize("sizes", ["equal", "heavy-tailed"])
+def test_ranks_have_the_errors_of_the_study(study: Any, sizes: str) -> None:
+    clusters = study.clusters_of_sizes(6, sizes)
+    values = study.draw_values(clusters, 0.4, n_draws=60, seed=0)
+    cluster_of_topic = {f"q{topic}": number for topic, number in enumerate(clusters.cluster)}
+    with errors.silence_warnings():
+        table = ranks(long(values), alpha=study.ALPHA, n_resamples=10, cluster=cluster_of_topic).table
+    n_ranks = (table["high"] - table["low"] + 1).to_numpy().reshape(values.shape[1::-1]).T
+    misses = study.misses_of_ranks(values, clusters)
+    assert 0 < misses.sum() < misses.size
+    assert (n_ranks < len(values)).tolist() == misses.tolist()
+
+
+def test_labels_of_the_study_overrate_further_topics_of_the_same_sizes(study: Any) -> None:
+    clusters = study.clusters_of_sizes(6, "heavy-tailed")
+    human, labels, labelled = study.draw_judgments(clusters, 0.4, n_draws=500, seed=0)
+    n_human = clusters.n_topics
+    assert human.shape == (500, n_human)
+    assert labels.shape == (500, study.LABELLED * n_human)
+    assert labelled.take(np.arange(n_human)).sizes.tolist() == clusters.sizes.tolist()
+    assert labelled.sizes.tolist() == study.LABELLED * clusters.sizes.tolist()
+    found = np.corrcoef(human.ravel(), labels[:, :n_human].ravel())[0, 1]
+    assert found == pytest.approx(study.LABEL_CORRELATION, abs=0.05)
+    assert human.mean() == pytest.approx(study.TRUE_MEAN, abs=0.02)
+    assert labels.mean() > study.TRUE_MEAN + 0.1
+    independent = Clusters.independent(labelled.n_topics)
+    misses = study.misses_of_estimates(human, labels, labelled)
+    assert misses.mean() < study.LOWEST < study.misses_of_estimates(human, labels, independent).mean()
 
 
 def long(values: np.ndarray) -> pd.DataFrame:

@@ -17,9 +17,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
+from pt_multiaspect.analysis import prediction_powered
+from pt_multiaspect.errors import silence_warnings
 from pt_multiaspect.kernels.intervals import half_width
 from pt_multiaspect.kernels.mean_errors import Clusters, standard_error, t_levels
 
+from .coverage import long
 from .report import load, save
 
 RESULTS = Path(__file__).with_name("clusters.json")
@@ -44,7 +47,16 @@ TRUE_MEAN = 0.5
 
 N_RUNS = 5
 
-#: The largest fraction of errors, and the least with equal sizes, except for ranks, which are conservative.
+#: The correlation of human values and labels, before labels are biased, and the bias.
+LABEL_CORRELATION, BIAS = 0.8, 0.5
+
+#: The number of topics that a model labels per topic that people judge.
+LABELLED = 3
+
+#: The fraction of the draws for which prediction-powered estimates are computed.
+POWERED = 0.2
+
+#: The largest fraction of errors, and for differences and means the least with equal sizes.
 HIGHEST, LOWEST = 0.07, 0.03
 
 
@@ -96,15 +108,49 @@ def misses_of_ranks(values: np.ndarray, clusters: Clusters) -> np.ndarray:
     return misses
 
 
+def draw_judgments(
+    clusters: Clusters, correlation: float, n_draws: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, Clusters]:
+    """Draw values by human judgments, and by the labels of a model who overrates.
+
+    Returns
+    -------
+    human : ndarray, draws × human topics
+        The values on the topics of the clusters.
+    labels : ndarray, draws × topics
+        The values on these, and on those of further clusters of the same sizes.
+    labelled : Clusters
+        The clusters of the topics with labels.
+    """
+    copies = np.arange(LABELLED)[:, None] * len(clusters)
+    labelled = Clusters.from_labels((copies + clusters.cluster).ravel().tolist())
+    scores, errors = draw_scores(labelled, correlation, (2, n_draws), np.random.default_rng(seed))
+    of_labels = LABEL_CORRELATION * scores + (1 - LABEL_CORRELATION**2) ** 0.5 * errors
+    return ndtr(scores[:, : clusters.n_topics]), ndtr(of_labels + BIAS), labelled
+
+
+def misses_of_estimates(human: np.ndarray, labels: np.ndarray, labelled: Clusters) -> np.ndarray:
+    """Return whether the prediction-powered interval of each draw does not contain the true mean.
+
+    The parameters are what `draw_judgments` returns.
+    """
+    with silence_warnings():
+        found = prediction_powered(long(human[None]), long(labels[None]), cluster=dict(enumerate(labelled.cluster)))
+    low, high = found.table["low"].to_numpy(), found.table["high"].to_numpy()
+    return np.asarray((low > TRUE_MEAN) | (high < TRUE_MEAN))
+
+
 def errors_of_setting(clusters: Clusters, correlation: float, n_draws: int, seed: int) -> dict[str, float]:
     """Return the fractions of errors of each statistic."""
     values = draw_values(clusters, correlation, n_draws, seed)
     first, second = values[:2]
+    judgments = draw_judgments(clusters, correlation, round(POWERED * n_draws), seed)
     independent = Clusters.independent(clusters.n_topics)
     errors = {
         "difference": levels_of_differences(first, second, clusters) < ALPHA,
         "mean": misses_of_means(first, clusters),
         "ranks": misses_of_ranks(values, clusters),
+        "prediction-powered": misses_of_estimates(*judgments),
         "difference without clusters": levels_of_differences(first, second, independent) < ALPHA,
         "mean without clusters": misses_of_means(first, independent),
     }
