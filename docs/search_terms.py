@@ -20,6 +20,7 @@ TERMS = {
     "howto/answers": ("RAG", "retrieval-augmented generation", "nuggets", "rubrics", "generated answers"),
     "howto/collections": ("test collection", "TREC", "CLEF", "suite of a track"),
     "howto/command_line": ("command line", "shell", "trec_eval"),
+    "howto/conversations": ("clustered standard errors", "CAsT", "iKAT", "macro average", "several data sets"),
     "howto/engines": ("Spark", "Dask", "Ray", "joblib"),
     "howto/estimates": ("prediction-powered inference",),
     "howto/files": ("BEIR", "file formats"),
