@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -124,3 +125,48 @@ def test_a_report_of_answers_takes_clusters_and_macro_means(tmp_path, monkeypatc
     assert "macro (2 groups)" in text
     assert main(["answers", "judged.jsonl", *options, "--margin", "0.1", "-o", "report.html"]) == 2
     assert "--margin applies to tables" in capsys.readouterr().err
+
+
+def test_estimates_with_human_judgments_take_clusters(tmp_path, monkeypatch, capsys) -> None:
+    model = VALUES.assign(value=0.2 + VALUES["value"] / 2)
+    human = model[model["qid"].map(CLUSTERS) < "c09"].copy()
+    human["value"] += 0.01 * (human["qid"].str[-1] == "1")
+    expected = ma.analysis.prediction_powered(human, model, baseline="run 0", cluster=CLUSTERS)
+    report = ma.report(model, human=human, baseline="run 0", cluster=CLUSTERS)
+    pd.testing.assert_frame_equal(report.powered.table, expected.table)
+    monkeypatch.chdir(tmp_path)
+    for name, values in (("judged", model), ("human", human)):
+        wide = values[values["measure"] == "AP"].rename(columns={"value": "faithful"})
+        wide[["qid", "name", "faithful"]].to_csv(f"{name}.csv", index=False)
+    Path("clusters.txt").write_text("".join(f"{qid} {name}\n" for qid, name in CLUSTERS.items()), encoding="utf-8")
+    options = ["answers", "judged.csv", "--human", "human.csv", "--cluster", "clusters.txt"]
+    assert main(options) == 0
+    table = pd.read_csv(io.StringIO(capsys.readouterr().out), sep="\t")
+    rows = expected.table[expected.table["measure"] == "AP"]
+    assert table["low"].tolist() == pytest.approx(rows["low"].tolist())
+
+
+def test_agreement_of_judges_draws_clusters(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {
+            "qid": f"{topic}_{turn}",
+            "name": "a",
+            "judge": judge,
+            "criterion": "good",
+            "score": (topic * turn * j) % 3,
+        }
+        for topic in range(1, 40)
+        for turn in (1, 2)
+        for j, judge in enumerate(("x", "y"), 1)
+    ]
+    pd.DataFrame(rows).to_csv("judged.csv", index=False)
+    scales = '{"good": {"grades": [0, 1, 2]}}'
+    found = []
+    for cluster in (r"(\d+)_.*", "qid"):
+        command = ["answers", "judged.csv", "--agreement", "--aspects", scales, "--cluster", cluster]
+        assert main(command) == 0
+        found.append(pd.read_csv(io.StringIO(capsys.readouterr().out), sep="\t"))
+    clustered, plain = found
+    assert clustered["alpha"].tolist() == plain["alpha"].tolist()
+    assert clustered["low"].tolist() != plain["low"].tolist()

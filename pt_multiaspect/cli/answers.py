@@ -110,7 +110,7 @@ def answers(
     refuse_together({"--macro": macro}, {"": file is None}, "{} requires --by FILE")
     refuse_together({"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN")
     of_means = {f"--interval {interval}": interval != "none", "--by": file is not None}
-    of_means |= {"--cluster": cluster is not None, "--margin": bool(margin)}
+    of_means["--margin"] = bool(margin)
     if agreement:
         of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, **of_means}
         of_scores |= {"--baseline": baseline is not None, "--title": title is not None}
@@ -118,8 +118,7 @@ def answers(
         if inputs.format == "html":
             raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
         frame = read_files(judged, "answers")
-        found = judge_agreement(frame, aspects=declare_unjudged(frame, inputs.aspects, unjudged), ci=CONFIDENCE)
-        return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
+        return _agreement_sheet(frame, declare_unjudged(frame, inputs.aspects, unjudged), cluster)
     frame = read_files(judged, "answers")
     aspects = declare_unjudged(frame, inputs.aspects, unjudged)
     values, left_out = _scores(frame, aspects, combined)
@@ -142,8 +141,8 @@ def answers(
     if human is not None:
         without_human = {"-q": perquery, **of_means}
         refuse_together(without_human, {"--human": True}, HUMAN_EXCLUDES)
-        return estimates_sheet(human, values, baseline)
-    means_only = {"--baseline": baseline is not None, **of_means}
+        return estimates_sheet(human, values, baseline, structure.clusters)
+    means_only = {"--baseline": baseline is not None, "--cluster": cluster is not None, **of_means}
     refuse_together(means_only, {"-q": perquery}, "{} applies to means: omit it, or {}")
     if interval != "mean" and baseline is None:
         check_clusters_apply(structure.clusters)
@@ -155,6 +154,12 @@ def answers(
         values, means, n_topics, interval=interval, baseline=baseline, margin=read_margin(margin),
         structure=structure, advice=left_out, notes=notes,
     )  # fmt: skip
+
+
+def _agreement_sheet(answers: pd.DataFrame, aspects: Aspects | None, cluster: str | None) -> Sheet:
+    """Return how far the judges agree on each criterion."""
+    found = judge_agreement(answers, aspects=aspects, ci=CONFIDENCE, cluster=cluster)
+    return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
 
 
 def read_files(files: Sequence[str], what: str) -> pd.DataFrame:

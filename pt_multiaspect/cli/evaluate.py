@@ -109,7 +109,7 @@ def evaluate(
     check_interval(interval, baseline)
     _check_options(inputs, perquery, baseline, tests, interval, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
-    if interval != "mean" and baseline is None:
+    if interval != "mean" and baseline is None and not inputs.values["human"]:
         check_clusters_apply(inputs.clusters)
     margins = read_margin(margin)
     if baseline is not None:
@@ -121,7 +121,7 @@ def evaluate(
         refuse_unknown([sort], ["name", *labels], "name or one of the measures", "--sort")
     values = inputs.evaluate()
     if inputs.values["human"]:
-        return estimates_sheet(inputs.evaluate(inputs.human), values, baseline)
+        return estimates_sheet(inputs.evaluate(inputs.human), values, baseline, inputs.clusters)
     structure = inputs.structure_of(values, test or "t")
     means = aggregate_topics(values, interval, structure)
     if sort is not None:
@@ -210,8 +210,8 @@ def _check_options(
     refuse_together({"--macro": inputs.values["macro"]}, {"": inputs.by is None}, "{} requires --by FILE")
     per_query = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
     of_means = {f"--interval {interval}": interval != "none", "--judged": judged, **has_groups}
-    of_means["--cluster"] = inputs.values["cluster"] is not None
-    means_only = {"--baseline": baseline is not None, **of_means}
+    has_clusters = {"--cluster": inputs.values["cluster"] is not None}
+    means_only = {"--baseline": baseline is not None, **of_means, **has_clusters}
     refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
     refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
     without_human = {**per_query, **of_means, "--sort": sort is not None, **tests}
@@ -224,9 +224,11 @@ def _check_options(
     refuse_together(tests, {"": baseline is None}, "{} requires --baseline RUN")
 
 
-def estimates_sheet(human: pd.DataFrame, model: pd.DataFrame, baseline: str | None) -> Sheet:
+def estimates_sheet(
+    human: pd.DataFrame, model: pd.DataFrame, baseline: str | None, clusters: Mapping[str, str] | None
+) -> Sheet:
     """Return the prediction-powered estimates, or with a baseline the differences from it."""
-    powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE)
+    powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE, cluster=clusters)
     frame = powered.table if powered.differences is None else powered.differences
     notes = powered.notes if baseline is None else [f"Differences from {baseline}.", *powered.notes]
     return Sheet(frame, replace(estimates_table(frame), notes=list(map(Sentence, notes))))

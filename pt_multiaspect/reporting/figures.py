@@ -128,11 +128,8 @@ class Figures:
         """Return the estimates of the measures that are averaged over topics."""
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
         averaged = [rows_of_measures(values, means) for values in (human, self.perquery)]
-        if not self.clusters.are_single_topics:
-            raise MultiAspectError(
-                "human: estimates with human judgments take no clusters; omit human= or cluster="
-            )
-        powered = prediction_powered(*averaged, baseline=self.baseline, ci=CI)
+        clusters = self.structure.clusters
+        powered = prediction_powered(*averaged, baseline=self.baseline, ci=CI, cluster=clusters)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
         self.notes.append(
             f"Estimates combine human judgments of {n_human} topics and the model's labels of {n_topics}, with "
