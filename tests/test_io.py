@@ -22,7 +22,7 @@ from strategies import no_warnings
 
 import pt_multiaspect as ma
 from pt_multiaspect.cli import main
-from pt_multiaspect.cli.inputs import pick_baseline
+from pt_multiaspect.cli.run_names import pick_baseline
 from pt_multiaspect.errors import MultiAspectError, MultiAspectWarning
 from pt_multiaspect.io import trec_lines
 from pt_multiaspect.io.trec_files import read_qrels, read_run

@@ -248,7 +248,7 @@ def judged_runs() -> tuple[dict[str, dict[str, dict[str, float]]], dict[str, dic
     ("measures", "main"),
     [
         (["nDCG@3", "AP", "CAM@3", "TOMA@3"], "CAM@3"),
-        (["nDCG@3", "On(aspect='trust')@3", "TOMA(gate='relevance')@3"], "TOMA(gate='relevance')@3"),
+        (["nDCG@3", "On(aspect='trust')@3", "TOMA(gate='relevance')@3"], "TOMA@3"),
         ({"usual": "nDCG@3", "both": "MM@3"}, "both"),
         (["AP", "nDCG@3"], "AP"),
     ],

@@ -289,6 +289,11 @@ def test_measures_as_they_were_typed_have_short_heads() -> None:
     assert cells(to_latex(evaluate_measures(gates)))[""] == ["TOMA@10", "TOMA(gate=relevance)@10"]
 
 
+def test_a_head_names_the_aspect_of_a_measure_of_one() -> None:
+    on = [ma.On(aspect=aspect, base="nDCG") @ 10 for aspect in ("relevance", "credibility")]
+    assert cells(to_latex(evaluate_measures(on)))[""] == ["nDCG@10relevance", "nDCG@10credibility"]  # broken
+
+
 def test_labels_are_kept() -> None:
     scales = {"relevance": 2, "credibility": 1}
     mean = ma.CAM(base="AP", aspects=scales)

@@ -156,4 +156,4 @@ def test_the_command_line_shows_them(cli: Any, trec_files: Any) -> None:
     run.write_text("\n".join(line for line in run.read_text().splitlines() if line.startswith("q0 ")))
     code, _, shown = cli("evaluate", "-m", "map", "runs/alpha.run", "runs/beta.run")
     assert code == 0
-    assert "run beta.run: no documents for 5 of 6 judged topics, such as q1" in shown.replace("\n", " ")
+    assert "run beta: no documents for 5 of 6 judged topics, such as q1" in shown.replace("\n", " ")

@@ -212,16 +212,20 @@ def find_measures(measure: Any) -> list[ir_measures.Measure]:
 
 
 def short_label(label: str, measure: ir_measures.Measure | None) -> str:
-    """Return the name and the cutoff of a printed measure; other labels are returned unchanged.
+    """Return the name and the cutoff of a printed measure, of `On` its base and aspect; other labels are unchanged.
 
     The label may lack what a declaration adds to the measure, such as the scales of a file.
     """
-    printed = re.fullmatch(r"(\w+)\(.*\)(@\d+)?", label, re.DOTALL)
-    if printed is None or measure is None:
+    if measure is None:
         return label
-    if label != str(measure) and not (printed[1] == measure.NAME and find_measures(label)):
+    printed = re.fullmatch(r"(\w+)(\(.*\))?(@\d+)?", label, re.DOTALL)
+    is_typed = printed is not None and printed[2] and printed[1] == measure.NAME and find_measures(label)
+    if printed is None or not (label == str(measure) or is_typed):
         return label
-    return printed[1] + (printed[2] or "")
+    aspect = getattr(measure, "one_aspect", None)
+    if aspect is not None:
+        return f"{measure.bases.one} {aspect}"
+    return printed[1] + (printed[3] or "")
 
 
 def parse_one(measure: MeasureLike) -> ir_measures.Measure:
