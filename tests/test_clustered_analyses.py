@@ -295,6 +295,17 @@ def test_one_topic_per_cluster_is_as_without_clusters_where_models_judge(seed: i
         assert str(found) == str(expected)
 
 
+def test_clusters_may_be_those_of_all_topics_where_some_have_no_value() -> None:
+    human, model, clusters = powered_world(0, n_clusters=14)
+    missing = human["qid"].iloc[0]
+    lacking = [frame.assign(value=frame["value"].mask(frame["qid"] == missing)) for frame in (human, model)]
+    with pytest.warns(ma.MultiAspectWarning, match="NaN and left out"):
+        found = prediction_powered(*lacking, cluster=clusters)
+    others = [frame[frame["qid"] != missing] for frame in (human, model)]
+    expected = prediction_powered(*others, cluster={qid: clusters[qid] for qid in clusters if qid != missing})
+    assert_equal(found, expected)
+
+
 def test_copies_of_topics_count_once_where_models_judge() -> None:
     """The residuals and the labels of the same topics are not correlated unless the slope is limited."""
     human, model, _ = powered_world(0, n_clusters=4)

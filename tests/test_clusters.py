@@ -87,6 +87,41 @@ def test_one_topic_per_cluster_is_students_t_test(seed: int) -> None:
     assert t_levels(values.mean(axis=1), error, alone.freedom) == pytest.approx(expected.pvalue, rel=1e-10)
 
 
+def regression_on_a_constant(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
+    """Return the CR2 standard error of the mean and its degrees of freedom, by Bell and McCaffrey's matrices."""
+    n_topics = len(values)
+    constant = np.ones((n_topics, 1))
+    inverse = np.linalg.inv(constant.T @ constant)
+    projection = constant @ inverse @ constant.T
+    residual_maker = np.eye(n_topics) - projection
+    squared_error, columns = 0.0, []
+    for label in np.unique(cluster):
+        topics = np.flatnonzero(cluster == label)
+        eigenvalues, vectors = np.linalg.eigh(residual_maker[np.ix_(topics, topics)])
+        adjustment = vectors @ np.diag(eigenvalues**-0.5) @ vectors.T
+        weights = adjustment @ constant[topics] @ inverse
+        squared_error += ((residual_maker @ values)[topics] @ weights).item() ** 2
+        columns.append(residual_maker[:, topics] @ weights)
+    products = np.hstack(columns).T @ np.hstack(columns)
+    freedom = np.trace(products) ** 2 / np.trace(products @ products)
+    return squared_error**0.5, freedom
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("seed", range(10))
+def test_standard_errors_are_those_of_the_matrices_of_a_regression(seed: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = np.ceil(rng.pareto(1.0, int(rng.integers(2, 12))) + 0.1).clip(max=40).astype(int)
+    if seed % 3 == 0:
+        sizes[:] = sizes.max()
+    cluster = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    values = scale * (rng.normal(0.1, 0.2, len(sizes))[cluster] + rng.normal(0, 0.2, len(cluster)))
+    clusters = Clusters.from_labels(cluster.tolist())
+    error, freedom = regression_on_a_constant(values, cluster)
+    assert standard_error(values, clusters) == pytest.approx(error, rel=1e-10)
+    assert clusters.freedom == pytest.approx(np.clip(freedom, 1, len(sizes) - 1), rel=1e-10)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_values_of_several_runs_are_those_of_each(seed: int) -> None:
     """Also if the topics of a cluster are apart."""
@@ -342,6 +377,13 @@ def test_wrong_clusters_are_errors(cluster: Any, message: str) -> None:
     ):
         with pytest.raises(ma.MultiAspectError, match=message):
             compute()
+
+
+def test_a_run_with_topics_of_one_cluster_is_named() -> None:
+    frame = FEW[(FEW["name"] != "run 1") | (FEW["qid"].map(CLUSTERS) == CLUSTERS["q55"])]
+    message = "no interval for AP of run 1: cluster=: expected at least two clusters, got one"
+    with errors.silence_warnings(), pytest.raises(ma.MultiAspectError, match=message):
+        ma.aggregate(frame, ci=0.95, cluster=CLUSTERS)
 
 
 def test_a_topic_in_two_clusters_is_an_error() -> None:

@@ -311,8 +311,9 @@ def prediction_powered(
     1    b       12         48      0.46  0.38  0.54    0.80   0.36   0.56
     """
     confidence = proportion("ci")(ci)
-    human_values, model_values = _read(human, "human"), _read(model, "model")
-    cluster_of_topic = read_clusters(cluster, model_values)
+    human_frame, model_frame = _read(human, "human"), _read(model, "model")
+    cluster_of_topic = read_clusters(cluster, model_frame)
+    human_values, model_values = _drop_missing(human_frame, "human"), _drop_missing(model_frame, "model")
     table, differences, notes = [], [], []
     for label, names, qids, arrays in _pair_values(human_values, model_values):
         clusters = clusters_of_topics(cluster_of_topic, qids)
@@ -339,13 +340,17 @@ def prediction_powered(
 
 
 def _read(perquery: Any, title: str) -> pd.DataFrame:
-    """Return a long frame without values that are NaN."""
-    try:
+    """Return a long frame, in which values may be NaN."""
+    with errors_of(title):
         frame = read_long_frame(perquery)
         refuse_none(frame, "row in the long frame")
-        return drop_missing(frame, f"prediction_powered: {title}")
-    except MultiAspectError as error:
-        raise MultiAspectError(f"{title}: {error}") from None
+    return frame
+
+
+def _drop_missing(perquery: pd.DataFrame, title: str) -> pd.DataFrame:
+    """Return a long frame without values that are NaN."""
+    with errors_of(title):
+        return drop_missing(perquery, f"prediction_powered: {title}")
 
 
 def _pair_values(

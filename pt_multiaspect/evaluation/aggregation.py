@@ -323,8 +323,8 @@ def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd
         cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
         clusters = clusters_of_topics(options.clusters, qids)
         if options.confidence is not None and (group in (ALL, MACRO) or len(clusters) > 1):
-            ends_of_mean = partial(options.ends[label], clusters=check_clusters(clusters), groups=groups)
             with errors_of(f"no interval for {label} of {name}{within}"):
+                ends_of_mean = partial(options.ends[label], clusters=check_clusters(clusters), groups=groups)
                 ends = _interval(measure, values["value"].tolist(), ends_of_mean)
             cells += sorted(_from_scale(end, options.mean) for end in ends)  # reciprocals reverse their order
         rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single cluster
