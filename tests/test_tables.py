@@ -16,7 +16,7 @@ from pandas.io.formats.style import Styler
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.aspects import in_words
-from pt_multiaspect.views import decimals
+from pt_multiaspect.views import Column, Row, Table, decimals, latex_of
 from pt_multiaspect.views.markup import escape
 
 NASTY = r"""a_b%c#d$e&f{g}h~i^j\k<l>m|n"o'p`q[r]s*t--u-v @=+()/;:,.!?αβΣ±−†é"""
@@ -695,6 +695,17 @@ def test_heads_of_wide_tables_are_broken_before_the_cutoff() -> None:
     assert "".join(heads) == r"&nDCG&CAM&TOMA&NWCS\\&@10&@10&@10&@10\\"
 
 
+def compile_latex(folder: Path, layout: str, table: str) -> str:
+    """The log of a document of the class article with a table."""
+    document = DOCUMENT.replace(r"\documentclass{article}", rf"\documentclass[a4paper,{layout}]{{article}}") % table
+    (folder / "table.tex").write_text(document, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    log = done.stdout.decode(errors="replace")
+    assert done.returncode == 0, log[-3000:]
+    return log
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="requires pdflatex")
 @pytest.mark.parametrize("notes", ["short", "full"])
@@ -702,10 +713,18 @@ def test_heads_of_wide_tables_are_broken_before_the_cutoff() -> None:
 def test_a_table_fits(tmp_path: Path, layout: str, measures: list[str], notes: str) -> None:
     """Four measures fit a column, and eight a page of the class article, also with four decimals."""
     latex = to_latex(wide(measures), caption="Results.", baseline="BM25", decimals=4, notes=notes)
-    document = DOCUMENT.replace(r"\documentclass{article}", rf"\documentclass[a4paper,{layout}]{{article}}") % latex
-    (tmp_path / "table.tex").write_text(document, encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-    log = done.stdout.decode(errors="replace")
-    assert done.returncode == 0, log[-3000:]
-    assert "Overfull" not in log
+    assert compile_latex(tmp_path, layout, latex).count("Overfull") == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="requires pdflatex")
+@pytest.mark.parametrize("layout", ["twocolumn", "onecolumn"])
+def test_a_table_of_evidence_fits(tmp_path: Path, layout: str) -> None:
+    names = ["a", "b"]
+    evidence = (
+        "difference −0.0421, 97.5 % interval [−0.0868, 0.0026] (95 % for both), p = 0.0647; detectable 0.0600"
+    )
+    rows = [["topics", "does not hold", evidence], ["labels", "undecided", evidence]]
+    columns = [Column(head, left=True) for head in ("question", "verdict", "evidence")]
+    latex = latex_of(Table(columns, [Row([" is better than ".join(names)], span=3), *rows]))
+    assert compile_latex(tmp_path, layout, latex).count("Overfull") == 0

@@ -35,6 +35,8 @@ _MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
 #: The width of a row, in digits, above which it does not fit into a column of a paper. LaTeX then has smaller
 #: letters and broken heads.
 _WIDE = 32.0
+#: The width of texts that are broken into lines.
+_PROSE = 40.0
 _NARROW = r"\footnotesize\setlength{\tabcolsep}{2pt}"
 
 
@@ -130,6 +132,8 @@ class _LatexColumn(NamedTuple):
     signs: list[str]
     #: Whether brackets follow its numbers, in a column of their own.
     has_brackets: bool
+    #: Whether its texts are broken into lines.
+    is_prose: bool
 
 
 def _is_wide(table: Table) -> bool:
@@ -139,10 +143,20 @@ def _is_wide(table: Table) -> bool:
 
 
 def _cell_widths(table: Table) -> list[float]:
-    """Return the maximum width of the cells of each column, without brackets."""
-    rows = table.all_rows()
-    columns = [column_cells(rows, position) for position in range(len(table.columns))]
-    return [max((_text_width(cell.text + cell.signs) for cell in column), default=0.0) for column in columns]
+    """Return the maximum width of the cells of each column, without brackets and cells that span columns."""
+    rows = [row for row in table.all_rows() if row.span == 1]
+    result = []
+    for position in range(len(table.columns)):
+        widths = [_cell_width(row.cells[position]) for row in rows if position < len(row.cells)]
+        result.append(max(widths, default=0.0))
+    return result
+
+
+def _cell_width(cell: Cell | Bar | str) -> float:
+    """Return the width of the text of a cell."""
+    if isinstance(cell, Bar):
+        return _text_width(cell.label)
+    return _text_width(cell if isinstance(cell, str) else f"{cell.text}{cell.signs}")
 
 
 def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
@@ -151,13 +165,18 @@ def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
     result = []
     for position, (column, width) in enumerate(zip(table.columns, _cell_widths(table), strict=True)):
         cells = column_cells(rows, position)
-        head = _break_latex_head(column.head, width) if is_wide else [column.head]
-        signs = sorted({sign for cell in cells for sign in cell.signs}) if position else []
         has_brackets = any(cell.after for cell in cells)
+        is_prose = column.left and width > _PROSE
+        head = [column.head]
+        if is_wide and not has_brackets:
+            head = _break_latex_head(column.head, width)
+        signs = sorted({sign for cell in cells for sign in cell.signs}) if position else []
         alignment = "l" if column.left or position == 0 else "r"
         if has_brackets:
             alignment += r"@{\enspace}r"
-        result.append(_LatexColumn(head, alignment, signs, has_brackets))
+        if is_prose:
+            alignment = r"p{0.55\linewidth}"
+        result.append(_LatexColumn(head, alignment, signs, has_brackets, is_prose))
     return result
 
 
@@ -205,12 +224,13 @@ def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
             continue
         cells = []
         for cell, column in zip(row.cells, columns, strict=False):
-            cells.append(_latex_cell(cell, column.signs))
+            text = _latex_cell(cell, column.signs)
+            cells.append(rf"\raggedright {text}" if column.is_prose else text)
             if column.has_brackets:
                 cells.append(_latex_brackets(cell))
         if any(is_head):
             cells[0] = rf"\quad {cells[0]}"
-        lines.append(" & ".join(cells) + r" \\")
+        lines.append(" & ".join(cells) + (r" \tabularnewline" if columns[-1].is_prose else r" \\"))
     return lines
 
 
