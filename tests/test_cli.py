@@ -281,6 +281,10 @@ def test_labels_of_measures():
         "CAM": "CAM(base='AP')@10", "AP": "AP", "my P": "P@5",
     }  # fmt: skip
     assert list(parse_list(["AP", "AP", "map=AP"])) == ["AP", "map"]
+    assert list(parse_list(["AP=On(base=AP,aspects={'relevance': 2})", "TOMA=TOMA(gate=relevance)@5"])) == [
+        "AP",
+        "TOMA",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -295,6 +299,11 @@ def test_labels_of_measures():
         (["nDCG@10 nDGC@10"], "unknown measure 'nDGC'"),
         (["AP(2)"], "parameters must be given by name"),
         (["AP@10=5"], "5"),
+        (
+            ["MM=CAM@10"],
+            "'MM' is the name of a measure (MM), which CAM@10 is not; use another name, such as 'CAM@10'",
+        ),
+        (["RR=AP"], "'RR' is the name of a measure"),
     ],
 )
 def test_bad_measures(texts, part):

@@ -10,7 +10,7 @@ import ir_measures
 
 from ..bases.strings import with_quotes
 from ..errors import MultiAspectError, refuse_none
-from .parsing import parse
+from .parsing import parse, refuse_other_name
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -38,7 +38,7 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     ------
     MultiAspectError
         If there is no measure, one cannot be parsed, brackets or quotes do not match, or an alias refers to
-        several measures.
+        several measures or is the name of a different measure.
 
     Examples
     --------
@@ -131,4 +131,5 @@ def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
             f"expected one measure for the alias {label!r}, but {rest!r} expands to {len(members)}, such as "
             f"{members[0]}; give each of them an alias"
         )
+    refuse_other_name(label, members[0])
     yield label, members[0]

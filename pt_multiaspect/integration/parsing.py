@@ -103,17 +103,26 @@ def alias(name: str, measure: MeasureLike) -> MeasureName:
     0  mine  q1  overall   0.75
     1  mine  q1       AP   1.00
     """
+    if is_measure(name):
+        raise MultiAspectError(
+            f"alias: expected the name first, as in alias('mine', {name}), got the measure {name}"
+        )
     if not isinstance(name, str) or not name.strip():
         raise MultiAspectError(f"alias: expected a name that is not empty, got {shown(name)}")
     refuse_taken([name], _OTHER_COLUMNS, "another column")
     named = parse_one(measure)
-    namesakes = find_measures(name)
-    if namesakes and not any(_has_parameters_of(named, namesake) for namesake in namesakes):
-        raise MultiAspectError(
-            f"alias: {name!r} is the name of a measure ({choices(namesakes[:3])}), which {named} is not; use "
-            f"another name, such as {short_label(str(named), named)!r}"
-        )
+    refuse_other_name(name, named)
     return MeasureName(named, name)
+
+
+def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
+    """Raise an error if the alias of a measure is the name of a different measure."""
+    namesakes = find_measures(alias)
+    if namesakes and not any(_has_parameters_of(measure, namesake) for namesake in namesakes):
+        raise MultiAspectError(
+            f"alias: {alias!r} is the name of a measure ({choices(namesakes[:3])}), which {measure} is not; use "
+            f"another name, such as {short_label(str(measure), measure)!r}"
+        )
 
 
 def _has_parameters_of(measure: ir_measures.Measure, namesake: ir_measures.Measure) -> bool:
