@@ -1,8 +1,9 @@
 """The part of pt_multiaspect that PyTerrier loads. It imports the package on first use.
 
-PyTerrier calls `load`, the entry point of group ``pyterrier.modules``, whenever it is imported, and does not catch
-exceptions. So this module is small and outside the package (importing a submodule imports all of it), and converts
-exceptions to warnings. The replacements are defined in `pt_multiaspect.integration.pyterrier`.
+PyTerrier calls `load`, the entry point of group ``pyterrier.modules``, whenever it is imported, and
+does not catch exceptions. So this module is small and outside the package (importing a submodule
+imports all of it), and converts exceptions to warnings. The replacements are defined in
+`pt_multiaspect.integration.pyterrier`.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def uninstall() -> None:
 
 def original_function(module_name: str, name: str) -> Callable[..., Any]:
     """Return the function that `install` has replaced, or the current one."""
-    original: Callable[..., Any] = _originals.get((module_name, name)) or getattr(sys.modules[module_name], name)
+    original: Callable[..., Any] = _originals.get((module_name, name)) or getattr(
+        sys.modules[module_name], name
+    )
     return original
 
 
@@ -101,7 +104,10 @@ def _is_replaced(module_name: str, name: str, function: Callable[..., Any]) -> b
     wrapped = list(_wrapped_functions(function))
     if any(hasattr(inner, REPLACED) for inner in wrapped):
         return True
-    is_original = str(getattr(wrapped[-1], "__module__", "")).partition(".")[0] == module_name.partition(".")[0]
+    is_original = (
+        str(getattr(wrapped[-1], "__module__", "")).partition(".")[0]
+        == module_name.partition(".")[0]
+    )
     # What other functions call is unknown: if they came later, the replacement.
     return not is_original and (module_name, name) in _originals
 
@@ -110,14 +116,20 @@ def _wrapped_functions(function: Any) -> Iterator[Any]:
     """Yield a function and those that it wraps by means of functools."""
     while function is not None:
         yield function
-        function = function.func if isinstance(function, partial) else getattr(function, "__wrapped__", None)
+        function = (
+            function.func
+            if isinstance(function, partial)
+            else getattr(function, "__wrapped__", None)
+        )
 
 
 def _needed(measures: Any) -> Any:
     """Return `pt_multiaspect.integration.pyterrier` if one of the measures may need it, else None."""
     if _PACKAGE not in sys.modules:
         several = isinstance(measures, Iterable) and not isinstance(measures, str)
-        names = [measure for measure in (measures if several else [measures]) if isinstance(measure, str)]
+        names = [
+            measure for measure in (measures if several else [measures]) if isinstance(measure, str)
+        ]
         if all(map(_TREC_NAME.fullmatch, names)) and not any(map(_is_unknown, names)):
             return None
     return _imported()
@@ -135,7 +147,9 @@ def _imported() -> Any:
     try:
         return import_module(f"{_PACKAGE}.integration.pyterrier")
     except Exception as error:
-        _warn("cannot import the package, so that PyTerrier reads no names such as 'nDCG@10'", error)
+        _warn(
+            "cannot import the package, so that PyTerrier reads no names such as 'nDCG@10'", error
+        )
         return None
 
 
@@ -177,7 +191,11 @@ class Call:
         kwargs: dict[str, Any],
     ) -> None:
         while isinstance(function, partial):
-            function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+            function, args, kwargs = (
+                function.func,
+                (*function.args, *args),
+                {**function.keywords, **kwargs},
+            )
         self.name, self._function, self._args, self._kwargs = name, function, list(args), kwargs
         self._positions = [p.name for p in parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
         defaults = {p.name: p.default for p in parameters.values() if p.default is not p.empty}

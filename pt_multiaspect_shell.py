@@ -12,7 +12,9 @@ from pathlib import Path
 def main() -> int:
     """Run the command-line interface; Ctrl-C while it is imported ends the process without a traceback."""
     handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.default_int_handler:  # it is ignored by processes in the background of some shells
+    if (
+        handler is signal.default_int_handler
+    ):  # it is ignored by processes in the background of some shells
         signal.signal(signal.SIGINT, _end)
     if sys.argv[1:] in (["-h"], ["--help"], ["help"]) and show_help():
         return 0
@@ -28,8 +30,12 @@ def show_help() -> bool:
         return False
     import click
 
-    summaries = runpy.run_path(str(Path(__file__).with_name("pt_multiaspect") / "cli" / "summaries.py"))
-    commands = [click.Command(name, short_help=summary) for name, summary in summaries["SUMMARIES"].items()]
+    summaries = runpy.run_path(
+        str(Path(__file__).with_name("pt_multiaspect") / "cli" / "summaries.py")
+    )
+    commands = [
+        click.Command(name, short_help=summary) for name, summary in summaries["SUMMARIES"].items()
+    ]
     program = summaries["build_program"](click.Group, commands, version="")  # which is not printed
     try:
         program.main(["--help"], summaries["NAME"], standalone_mode=False)

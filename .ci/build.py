@@ -1,6 +1,7 @@
 """Build the sdist, and the wheel from it, and compare with the package and with a wheel built without the sdist.
 
-Usage: python .ci/build.py OUTPUT, with the package build installed. Nothing is written to the checkout.
+Usage: python .ci/build.py OUTPUT, with the package build installed. Nothing is written to the
+checkout.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def main(output: Path) -> None:
         for name in ("pyproject.toml", "README.md", "LICENSE", *modules):
             shutil.copy(ROOT / name, source)
         shutil.copytree(
-            ROOT / "pt_multiaspect", source / "pt_multiaspect", ignore=shutil.ignore_patterns("__pycache__")
+            ROOT / "pt_multiaspect",
+            source / "pt_multiaspect",
+            ignore=shutil.ignore_patterns("__pycache__"),
         )
         package = {
             path.relative_to(source).as_posix()
@@ -38,13 +41,21 @@ def main(output: Path) -> None:
             if path.is_file()
         }
         build = [sys.executable, "-m", "build"]
-        subprocess.run([*build, "--outdir", str(output), str(source)], check=True, stdout=subprocess.DEVNULL)
-        subprocess.run([*build, "--wheel", "--outdir", folder, str(source)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [*build, "--outdir", str(output), str(source)], check=True, stdout=subprocess.DEVNULL
+        )
+        subprocess.run(
+            [*build, "--wheel", "--outdir", folder, str(source)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         (wheel,), (direct,) = output.glob("*.whl"), Path(folder).glob("*.whl")
         files = content(wheel)
         if files != content(direct):
             differing = {name for name, _ in files.items() ^ content(direct).items()}
-            sys.exit(f"the wheels built from the sdist and from the checkout differ: {sorted(differing)}")
+            sys.exit(
+                f"the wheels built from the sdist and from the checkout differ: {sorted(differing)}"
+            )
         shipped = {name for name in files if ".dist-info/" not in name}
         if shipped != package:
             sys.exit(f"the wheel and the package have different files: {sorted(shipped ^ package)}")

@@ -1,7 +1,8 @@
 """Check that a tag can be released, and print the section of the changelog that describes it.
 
-Usage: python .ci/release.py v1.2.3. The tag is "v" and the version of the package, and the changelog has a section
-"## 1.2.3 (2026-12-31)" with the day of the release. Otherwise a message says what to change, with exit code 1.
+Usage: python .ci/release.py v1.2.3. The tag is "v" and the version of the package, and the
+changelog has a section "## 1.2.3 (2026-12-31)" with the day of the release. Otherwise a message
+says what to change, with exit code 1.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ def notes(tag: str, root: Path = ROOT) -> str:
     code = (root / "pt_multiaspect" / "_version.py").read_text(encoding="utf-8")
     version = re.search(r'^__version__ = "(.+)"$', code, re.MULTILINE)[1]
     if tag != f"v{version}":
-        raise ValueError(f"the tag is {tag}, but pt_multiaspect/_version.py states {version}: expected v{version}")
+        raise ValueError(
+            f"the tag is {tag}, but pt_multiaspect/_version.py states {version}: expected "
+            f"v{version}"
+        )
     # Pairs of a heading and the text below it, after what precedes the first heading.
-    sections = re.split(r"^## (.+)\n", (root / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    sections = re.split(
+        r"^## (.+)\n", (root / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )[1:]
     found = [
         (heading, text)
         for heading, text in zip(sections[::2], sections[1::2], strict=True)
@@ -34,7 +40,8 @@ def notes(tag: str, root: Path = ROOT) -> str:
         datetime.strptime(heading, f"{version} (%Y-%m-%d)")
     except ValueError:
         raise ValueError(
-            f'CHANGELOG.md has no date of release: expected "## {version} (YYYY-MM-DD)", got "## {heading}"'
+            f'CHANGELOG.md has no date of release: expected "## {version} (YYYY-MM-DD)", got "## '
+            f'{heading}"'
         ) from None
     if not text.strip():
         raise ValueError(f"the section of version {version} in CHANGELOG.md is empty")

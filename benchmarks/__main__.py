@@ -22,10 +22,16 @@ def _version(package: str) -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--small", action="store_true", help="the small version, which the tests check")
+    parser.add_argument(
+        "--small", action="store_true", help="the small version, which the tests check"
+    )
     parser.add_argument("--only", default="", help="only cases whose name contains this text")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks.json"), help="the JSON file")
-    parser.add_argument("--record", action="store_true", help=f"also write the figures to {RECORDED.name}")
+    parser.add_argument(
+        "--output", type=Path, default=Path("benchmarks.json"), help="the JSON file"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help=f"also write the figures to {RECORDED.name}"
+    )
     given = parser.parse_args()
     size = "small" if given.small else "full"
     packages = ("numpy", "pandas", "polars", "pyarrow", "pyterrier", "ir-measures")
@@ -47,7 +53,13 @@ def main() -> None:
         print(row, flush=True)
         rounded = round(measured, 4)
         rows.append(
-            {"case": case.name, "against": case.against, "figure": rounded, "goal": case.goal, "unit": case.unit}
+            {
+                "case": case.name,
+                "against": case.against,
+                "figure": rounded,
+                "goal": case.goal,
+                "unit": case.unit,
+            }
         )
         # After each row, as the full table takes minutes.
         _write(given.output, result)

@@ -66,17 +66,25 @@ def case(
 
 def _by_pytrec_eval(qrels: pd.DataFrame, runs: list[pd.DataFrame]) -> None:
     judged: dict[str, dict[str, int]] = {}
-    for qid, docno, label in zip(qrels["query_id"], qrels["doc_id"], qrels["relevance"].tolist(), strict=True):
+    for qid, docno, label in zip(
+        qrels["query_id"], qrels["doc_id"], qrels["relevance"].tolist(), strict=True
+    ):
         judged.setdefault(qid, {})[docno] = label
     evaluator = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut.10"})
     for run in runs:
         retrieved: dict[str, dict[str, float]] = {}
-        for qid, docno, score in zip(run["query_id"], run["doc_id"], run["score"].tolist(), strict=True):
+        for qid, docno, score in zip(
+            run["query_id"], run["doc_id"], run["score"].tolist(), strict=True
+        ):
             retrieved.setdefault(qid, {})[docno] = score
         evaluator.evaluate(retrieved)
 
 
-@case("runs of 50 x 1000 in memory, six measures", "a loop of pytrec_eval for nDCG@10, with its dicts", 0.25)
+@case(
+    "runs of 50 x 1000 in memory, six measures",
+    "a loop of pytrec_eval for nDCG@10, with its dicts",
+    0.25,
+)
 def runs_in_memory(small: bool) -> float:
     qrels, runs = runs_of_a_track(10 if small else 200)
     ma.evaluate(runs[:2], qrels, SIX, progress=False)
@@ -99,7 +107,9 @@ def run_files(small: bool) -> float:
 
         def original() -> None:
             for path in paths:
-                ir_measures.calc_aggregate([ir_measures.nDCG], judged, ir_measures.read_trec_run(str(path)))
+                ir_measures.calc_aggregate(
+                    [ir_measures.nDCG], judged, ir_measures.read_trec_run(str(path))
+                )
 
         return ratio(lambda: ma.evaluate(paths, qrels, SIX[:5], progress=False), original)
 
@@ -112,12 +122,23 @@ def _reading(small: bool, compress: Callable[[bytes], bytes]) -> float:
     columns = ("query_id", "doc_id", "relevance")
     of_pool = polars.DataFrame({column: qrels[column].tolist() for column in columns})
     names = ["query_id", "q0", "doc_id", "rank", "score", "tag"]
-    kinds = [polars.String, polars.String, polars.String, polars.Int64, polars.Float64, polars.String]
+    kinds = [
+        polars.String,
+        polars.String,
+        polars.String,
+        polars.Int64,
+        polars.Float64,
+        polars.String,
+    ]
     given = compress(content)
 
     def yardstick() -> object:
         frame = polars.read_csv(
-            content, separator=" ", has_header=False, quote_char=None, schema=dict(zip(names, kinds, strict=True))
+            content,
+            separator=" ",
+            has_header=False,
+            quote_char=None,
+            schema=dict(zip(names, kinds, strict=True)),
         ).sort(["query_id", "score", "doc_id"], descending=[False, True, True])
         frame = frame.with_columns(polars.int_range(polars.len()).over("query_id").alias("place"))
         return frame.join(of_pool, on=["query_id", "doc_id"], how="left")
@@ -138,7 +159,9 @@ def reading_gzip(small: bool) -> float:
 @case("reading a run of 10^6 scores in JSON", "json.load of the file", 3.0)
 def reading_json(small: bool) -> float:
     content = json.dumps(_scores(small)).encode()
-    return ratio(lambda: load_run(io.BytesIO(content)), lambda: json.load(io.BytesIO(content)), rounds=5)
+    return ratio(
+        lambda: load_run(io.BytesIO(content)), lambda: json.load(io.BytesIO(content)), rounds=5
+    )
 
 
 @case("reading predictions of sentence-transformers, 10^6 scores", "json.loads of each line", 3.0)
@@ -148,21 +171,26 @@ def reading_lines_of_json(small: bool) -> float:
             {
                 "query_id": qid,
                 "query": "",
-                "results": [{"corpus_id": docno, "score": score} for docno, score in documents.items()],
+                "results": [
+                    {"corpus_id": docno, "score": score} for docno, score in documents.items()
+                ],
             }
         ).encode()
         + b"\n"
         for qid, documents in _scores(small).items()
     )
     return ratio(
-        lambda: load_run(io.BytesIO(content)), lambda: [json.loads(line) for line in io.BytesIO(content)], rounds=5
+        lambda: load_run(io.BytesIO(content)),
+        lambda: [json.loads(line) for line in io.BytesIO(content)],
+        rounds=5,
     )
 
 
 def _scores(small: bool) -> dict[str, dict[str, float]]:
     _, run = collection(n_queries=300 if small else 1000)
     return {
-        qid: dict(zip(rows["doc_id"], rows["score"].tolist(), strict=True)) for qid, rows in run.groupby("query_id")
+        qid: dict(zip(rows["doc_id"], rows["score"].tolist(), strict=True))
+        for qid, rows in run.groupby("query_id")
     }
 
 
@@ -174,7 +202,9 @@ def describing(small: bool) -> float:
 
 def _twelve(small: bool, order: str) -> float:
     qrels, run = collection(n_queries=200 if small else 1000)
-    run = ranked(run) if order == "blocks" else run.sample(frac=1, random_state=0, ignore_index=True)
+    run = (
+        ranked(run) if order == "blocks" else run.sample(frac=1, random_state=0, ignore_index=True)
+    )
     plain = qrels[["query_id", "doc_id", "relevance"]]
     return ratio(
         lambda: ir_measures.calc_aggregate(TWELVE, qrels, run),
@@ -192,11 +222,19 @@ def twelve_shuffled(small: bool) -> float:
     return _twelve(small, "shuffled")
 
 
-@case("seven measures of session and diversity on 10^6 rows", "two nDCG of ir-measures, same frames", 0.15)
+@case(
+    "seven measures of session and diversity on 10^6 rows",
+    "two nDCG of ir-measures, same frames",
+    0.15,
+)
 def beyond_aspects(small: bool) -> float:
     qrels, run = collection(n_queries=200 if small else 1000)
     run = ranked(run)
-    themes = {"themes": "relevance,credibility", "usability": "understandability", "aspects": GRADES}
+    themes = {
+        "themes": "relevance,credibility",
+        "usability": "understandability",
+        "aspects": GRADES,
+    }
     seven = [
         *(
             ma.Subtopics(base=base, aspects=GRADES)
@@ -234,7 +272,9 @@ def _experiment(small: bool) -> Callable[..., object]:
     rng = np.random.default_rng(1)
     names = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
     runs = [ranked(run.assign(score=rng.normal(size=len(run)))) for _ in range(3 if small else 10)]
-    systems = {str(number): run.rename(columns=names).assign(rank=0) for number, run in enumerate(runs)}
+    systems = {
+        str(number): run.rename(columns=names).assign(rank=0) for number, run in enumerate(runs)
+    }
     topics = pd.DataFrame({"qid": qrels["query_id"].unique(), "query": "x"})
     return partial(pt.Experiment, systems, topics, qrels.rename(columns=names))
 
@@ -246,7 +286,9 @@ OF_STANDARD = "pt.Experiment, nDCG@10 and AP"
 @case("pt.Experiment, five measures", OF_STANDARD, 0.25)
 def experiment(small: bool) -> float:
     evaluate = _experiment(small)
-    return ratio(lambda: evaluate([*FOUR, ma.MM(aspects=GRADES)]), lambda: evaluate(STANDARD), rounds=2)
+    return ratio(
+        lambda: evaluate([*FOUR, ma.MM(aspects=GRADES)]), lambda: evaluate(STANDARD), rounds=2
+    )
 
 
 @case("pt.Experiment, nDCG@10, AP and the five measures", OF_STANDARD, 1.1)
@@ -326,7 +368,9 @@ def growth(small: bool) -> float:
         taken = min(seconds(work) for _ in range(3))
         per_row[len(run)] = taken / len(run)
         print(
-            f"    TOMA on {len(run):>8} rows: {taken:7.3f} s, {1e6 * per_row[len(run)]:.3f} s for 10^6", flush=True
+            f"    TOMA on {len(run):>8} rows: {taken:7.3f} s, {1e6 * per_row[len(run)]:.3f} s for "
+            "10^6",
+            flush=True,
         )
     return per_row[10**7] / per_row[10**5]
 
@@ -346,9 +390,16 @@ print(peak() / 1024)
 """
 
 
-@case("discriminative power, 425 runs x 50 topics x 5 measures, four tests", "-", 4.0, "GB", has_small=False)
+@case(
+    "discriminative power, 425 runs x 50 topics x 5 measures, four tests",
+    "-",
+    4.0,
+    "GB",
+    has_small=False,
+)
 def discriminative(small: bool) -> float:
-    # Memory does not depend on the number of resamples, which are worked on in parts of the same size.
+    # Memory does not depend on the number of resamples, which are worked on in parts of the same
+    # size.
     return printed_by(_DISCRIMINATIVE, "2000", "bootstrap", "permutation", "tukey", "t")[0]
 
 
@@ -356,7 +407,12 @@ def discriminative(small: bool) -> float:
 def bounds(small: bool) -> float:
     qrels, _ = collection(n_queries=1, n_retrieved=(n := 20_000 if small else 200_000), n_judged=n)
     judgments = Judgments(qrels)
-    measures = [ma.CAM(aspects=GRADES), ma.CAM(aspects=GRADES) @ 10, ma.MM(aspects=GRADES), ma.uRBP(aspects=GRADES)]
+    measures = [
+        ma.CAM(aspects=GRADES),
+        ma.CAM(aspects=GRADES) @ 10,
+        ma.MM(aspects=GRADES),
+        ma.uRBP(aspects=GRADES),
+    ]
     upper_bound(judgments, measures[0] @ 1)
     return max(seconds(lambda each=each: upper_bound(judgments, each)) for each in measures)
 
@@ -370,7 +426,9 @@ def _intervals(small: bool, measure: ir_measures.Measure, baseline: str | None =
     qrels, run = collection(n_queries=n_topics, n_retrieved=500, n_judged=500)
     rng = np.random.default_rng(1)
     for name, highest in _HIGHEST.items():
-        qrels[name] = np.where(rng.random(len(qrels)) < 0.3, np.nan, rng.integers(0, highest + 1, len(qrels)))
+        qrels[name] = np.where(
+            rng.random(len(qrels)) < 0.3, np.nan, rng.integers(0, highest + 1, len(qrels))
+        )
     runs = {}
     for number in range(n_runs):
         scores = run.assign(score=run["score"] + rng.normal(scale=0.5, size=len(run)))

@@ -11,7 +11,9 @@ def collection(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return qrels with three aspects and a run, in ir-measures' vocabulary; the run is in blocks, not ranked."""
     rng = np.random.default_rng(seed)
-    numbers = np.concatenate([rng.choice(10**7, n_retrieved, replace=False) for _ in range(n_queries)])
+    numbers = np.concatenate(
+        [rng.choice(10**7, n_retrieved, replace=False) for _ in range(n_queries)]
+    )
     run = pd.DataFrame(
         {
             "query_id": np.repeat(np.arange(n_queries).astype(str), n_retrieved),
@@ -20,7 +22,10 @@ def collection(
         }
     )
     judged = np.concatenate(
-        [query * n_retrieved + rng.choice(n_retrieved, n_judged, replace=False) for query in range(n_queries)]
+        [
+            query * n_retrieved + rng.choice(n_retrieved, n_judged, replace=False)
+            for query in range(n_queries)
+        ]
     )
     qrels = run.iloc[judged][["query_id", "doc_id"]].reset_index(drop=True)
     qrels["relevance"] = rng.integers(0, 3, len(qrels))
@@ -44,4 +49,7 @@ def runs_of_a_track(n_runs: int) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
 def lines_of(run: pd.DataFrame) -> str:
     """Return the content of a TREC run file."""
     columns = zip(run["query_id"], run["doc_id"], run["score"].tolist(), strict=True)
-    return "".join(f"{qid} Q0 {docno} {rank} {score!r} tag\n" for rank, (qid, docno, score) in enumerate(columns))
+    return "".join(
+        f"{qid} Q0 {docno} {rank} {score!r} tag\n"
+        for rank, (qid, docno, score) in enumerate(columns)
+    )

@@ -1,9 +1,10 @@
 """Seconds and memory of Spark, Dask and Ray on a table of runs, beside one process, on one machine.
 
-``python -m benchmarks.engines --runs 20 200 1000`` prints a table. It needs the
-extra *engines* and Java 17. Each engine has a process of its own and two workers. All read the same Parquet files,
-and evaluate them with the code of the page; seconds are those of the fastest evaluation after the first one. Memory
-is what a process does not share with others, at its peak in any evaluation, of the largest worker.
+``python -m benchmarks.engines --runs 20 200 1000`` prints a table. It needs the extra *engines* and
+Java 17. Each engine has a process of its own and two workers. All read the same Parquet files, and
+evaluate them with the code of the page; seconds are those of the fastest evaluation after the first
+one. Memory is what a process does not share with others, at its peak in any evaluation, of the
+largest worker.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ JVM = "SparkSubmit"
 def write_table(folder: Path, n_runs: int) -> None:
     """Write qrels of 50 topics, and files of runs of 1000 documents per topic."""
     qrels, run = collection(n_queries=50)
-    qrels.rename(columns={"query_id": "qid", "doc_id": "docno"}).to_parquet(folder / "qrels.parquet", index=False)
+    qrels.rename(columns={"query_id": "qid", "doc_id": "docno"}).to_parquet(
+        folder / "qrels.parquet", index=False
+    )
     run = run.rename(columns={"query_id": "qid", "doc_id": "docno"})
     rng = np.random.default_rng(1)
     (folder / "table").mkdir()
@@ -70,11 +73,17 @@ def spark(table: str, ev: ma.evaluation.Evaluator) -> Callable[[], object]:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    settings = {"driver.host": "127.0.0.1", "local.dir": os.getcwd(), "ui.showConsoleProgress": "false"}
+    settings = {
+        "driver.host": "127.0.0.1",
+        "local.dir": os.getcwd(),
+        "ui.showConsoleProgress": "false",
+    }
     for name, value in {**settings, "driver.memory": "4g"}.items():
         builder = builder.config(f"spark.{name}", value)
     session = builder.getOrCreate()
-    return lambda: session.read.parquet(table).groupBy("name").applyInPandas(ev, ev.schema).toPandas()
+    return lambda: (
+        session.read.parquet(table).groupBy("name").applyInPandas(ev, ev.schema).toPandas()
+    )
 
 
 def dask(table: str, ev: ma.evaluation.Evaluator) -> Callable[[], object]:
@@ -86,7 +95,12 @@ def dask(table: str, ev: ma.evaluation.Evaluator) -> Callable[[], object]:
     )
     dask.config.set({"distributed.comm.timeouts.connect": "120s"})
     distributed.Client(cluster)
-    return lambda: dask.dataframe.read_parquet(table).shuffle("name").map_partitions(ev, meta=ev.meta).compute()
+    return lambda: (
+        dask.dataframe.read_parquet(table)
+        .shuffle("name")
+        .map_partitions(ev, meta=ev.meta)
+        .compute()
+    )
 
 
 def ray(table: str, ev: ma.evaluation.Evaluator) -> Callable[[], object]:
@@ -94,7 +108,12 @@ def ray(table: str, ev: ma.evaluation.Evaluator) -> Callable[[], object]:
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     ray.data.DataContext.get_current().enable_progress_bars = False
-    return lambda: ray.data.read_parquet(table).groupby("name").map_groups(ev, batch_format="pandas").to_pandas()
+    return lambda: (
+        ray.data.read_parquet(table)
+        .groupby("name")
+        .map_groups(ev, batch_format="pandas")
+        .to_pandas()
+    )
 
 
 STARTS: dict[str, Callable[[str, ma.evaluation.Evaluator], Callable[[], object]]] = dict(
@@ -146,7 +165,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.engines", description=__doc__)
     parser.add_argument("--runs", type=int, nargs="+", default=[20, 200], help="numbers of runs")
     parser.add_argument(
-        "--rounds", type=int, default=3, help="evaluations after the first, of which the fastest counts"
+        "--rounds",
+        type=int,
+        default=3,
+        help="evaluations after the first, of which the fastest counts",
     )
     parser.add_argument("--engines", nargs="+", default=ENGINES, choices=ENGINES)
     parser.add_argument("--measure", help=argparse.SUPPRESS)  # the folder, in a process of its own
@@ -154,7 +176,10 @@ def main() -> None:
     if given.measure:
         print(json.dumps(measure(given.engines[0], Path(given.measure), given.rounds)))
         return
-    print("| runs | by | seconds | with the start | MB per worker |\n|--:|---|--:|--:|--:|", flush=True)
+    print(
+        "| runs | by | seconds | with the start | MB per worker |\n|--:|---|--:|--:|--:|",
+        flush=True,
+    )
     for n_runs in given.runs:
         with tempfile.TemporaryDirectory(prefix="engines", dir="/tmp") as folder:
             write_table(Path(folder), n_runs)
@@ -166,14 +191,21 @@ def main() -> None:
                 figures += f", and {found['jvm']:.0f} of the JVM" if found["jvm"] else ""
                 print(f"| {n_runs} | {engine} | {figures} |", flush=True)
             if len(means) > 1:
-                raise SystemExit(f"expected the same values from all engines, got the means {means}")
+                raise SystemExit(
+                    f"expected the same values from all engines, got the means {means}"
+                )
 
 
 def time_in_process(engine: str, folder: str, rounds: int) -> dict[str, float]:
     """Measure an engine in a process in the folder, where engines leave files."""
     root = str(Path(__file__).resolve().parent.parent)
     command = [sys.executable, "-m", "benchmarks.engines", "--measure", folder, "--engines", engine]
-    environment = {**os.environ, "PYTHONPATH": root, "RAY_USAGE_STATS_ENABLED": "0", "TMPDIR": folder}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": root,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "TMPDIR": folder,
+    }
     done = subprocess.run(
         [*command, "--rounds", str(rounds)], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True,
         stderr=None if os.environ.get("VERBOSE") else subprocess.DEVNULL,

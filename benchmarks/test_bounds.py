@@ -52,14 +52,17 @@ def seconds(work: Callable[[], object]) -> float:
 )
 def test_best_values(measure: Measure, most: float, request: pytest.FixtureRequest) -> None:
     judgments = Judgments(collection())
-    frame = pd.DataFrame({"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos, "score": 1.0})
+    frame = pd.DataFrame(
+        {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos, "score": 1.0}
+    )
     upper_bound(judgments, CAM(aspects=ASPECTS))  # imports and caches
     one = min(seconds(lambda: measure.evaluate(Rankings(frame, judgments))) for _ in range(5))
     tables: list[pd.DataFrame] = []
     taken = seconds(lambda: tables.append(upper_bound(judgments, measure)))
     (table,) = tables
     print(
-        f"\n{request.node.callspec.id}: {taken:.2f} s, {taken / one:.0f} evaluations (at most {most}); "
+        f"\n{request.node.callspec.id}: {taken:.2f} s, {taken / one:.0f} evaluations (at most "
+        f"{most}); "
         f"gap: mean {table['gap'].mean():.5f}, greatest {table['gap'].max():.5f}"
     )
     assert taken / one < most

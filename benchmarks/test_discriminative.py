@@ -1,6 +1,7 @@
 """The time and memory that discriminative power takes: 71 runs × 50 topics × 10 measures × 10 000 resamples.
 
-Run with ``pytest benchmarks -s``. Each test runs in a process of its own, so that its memory is its own.
+Run with ``pytest benchmarks -s``. Each test runs in a process of its own, so that its memory is its
+own.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 @pytest.mark.parametrize("test", ["bootstrap", "permutation", "tukey", "t"])
 def test_a_track(test: str) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT, test], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, test], capture_output=True, text=True, check=True
+    )
     seconds, gigabytes = map(float, done.stdout.split())
     print(
-        f"\n{test}, 71 runs, 50 topics, 10 measures, B = 10 000: {seconds:.1f} s (at most 60), {gigabytes:.2f} GB"
+        f"\n{test}, 71 runs, 50 topics, 10 measures, B = 10 000: {seconds:.1f} s (at most 60), "
+        f"{gigabytes:.2f} GB"
     )
     assert seconds < 60
     assert gigabytes < 2

@@ -1,6 +1,7 @@
 """Time that the package adds to importing PyTerrier, installed and imported: CPU time, which load changes little.
 
-With compiled modules, as pip leaves them, in a directory of their own: Python may be told not to write them.
+With compiled modules, as pip leaves them, in a directory of their own: Python may be told not to
+write them.
 """
 
 from __future__ import annotations
@@ -33,14 +34,24 @@ print(installed, time.process_time() - start)
 
 
 def test_import_adds_little_to_pyterriers(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    environment = {
+        **os.environ,
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(tmp_path),
+    }
     outputs = [
         subprocess.run(
-            [sys.executable, "-c", CODE], capture_output=True, text=True, check=True, env=environment
+            [sys.executable, "-c", CODE],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environment,
         ).stdout
         for _ in range(5)
     ]
-    installed, imported = map(min, zip(*(map(float, output.split()) for output in outputs), strict=True))
+    installed, imported = map(
+        min, zip(*(map(float, output.split()) for output in outputs), strict=True)
+    )
     print(f"\nthe installed package adds {installed:.4f} s to import pyterrier (limit {INSTALLED})")
     print(f"import pt_multiaspect takes {imported:.2f} s more (limit {IMPORTED})")
     assert installed < INSTALLED

@@ -1,6 +1,7 @@
 """The time of metrics and scores beside that of what they accompany.
 
-Run with ``pytest benchmarks -s``. Both times come from one process, in CPU seconds, alternating, as their minimum.
+Run with ``pytest benchmarks -s``. Both times come from one process, in CPU seconds, alternating, as
+their minimum.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def rows_of(n_queries: int, n_rows: int) -> tuple[Any, pd.DataFrame, Any]:
     """Return predictions, labels of two aspects, and queries."""
     rng = np.random.default_rng(0)
     n = n_queries * n_rows
-    labels = pd.DataFrame({"relevance": rng.integers(0, 3, n), "credibility": rng.integers(0, 4, n)})
+    labels = pd.DataFrame(
+        {"relevance": rng.integers(0, 3, n), "credibility": rng.integers(0, 4, n)}
+    )
     return rng.normal(size=n), labels, np.repeat(np.arange(n_queries), n_rows)
 
 
@@ -58,13 +61,18 @@ def iteration() -> float:
      (ma.MM(aspects=ASPECTS, base="AP"), 0.10)],
     ids=str,
 )  # fmt: skip
-def test_a_metric_takes_a_small_share_of_an_iteration(measure: Any, most: float, iteration: float) -> None:
+def test_a_metric_takes_a_small_share_of_an_iteration(
+    measure: Any, most: float, iteration: float
+) -> None:
     scores, labels, qid = rows_of(200, 100)
     metric = ma.metric_for("lightgbm", measure, labels, qid)
     training = labels["relevance"].to_numpy()
     (took,) = seconds(lambda: metric(training, scores), repeats=20)
     share = took / iteration
-    print(f"\n{measure}: {1000 * took:.1f} ms of {1000 * iteration:.0f} ms, share {share:.3f} (at most {most})")
+    print(
+        f"\n{measure}: {1000 * took:.1f} ms of {1000 * iteration:.0f} ms, share {share:.3f} (at "
+        f"most {most})"
+    )
     assert share <= most
 
 
@@ -76,7 +84,10 @@ def test_ranking_score_takes_little_more_than_ndcg_score() -> None:
         lambda: ma.ranking_score(labels, scores, qid=qid, measure=measure),
         lambda: ndcg_score(relevance.reshape(1000, 100), scores.reshape(1000, 100), k=10),
     )
-    print(f"\nranking_score {1000 * ours:.0f} ms, ndcg_score {1000 * sklearns:.0f} ms, ratio {ours / sklearns:.2f}")
+    print(
+        f"\nranking_score {1000 * ours:.0f} ms, ndcg_score {1000 * sklearns:.0f} ms, ratio "
+        f"{ours / sklearns:.2f}"
+    )
     assert ours <= 1.5 * sklearns
 
 
@@ -90,7 +101,10 @@ def test_ranking_score_of_a_million_rows_takes_less_than_ndcg_score() -> None:
         lambda: ndcg_score(relevance.reshape(-1, 100), scores.reshape(-1, 100)),
         repeats=3,
     )
-    print(f"\nranking_score {1000 * ours:.0f} ms, ndcg_score {1000 * sklearns:.0f} ms, ratio {ours / sklearns:.2f}")
+    print(
+        f"\nranking_score {1000 * ours:.0f} ms, ndcg_score {1000 * sklearns:.0f} ms, ratio "
+        f"{ours / sklearns:.2f}"
+    )
     assert ours <= 0.9 * sklearns
 
 
@@ -107,6 +121,11 @@ def test_four_measures_take_less_than_twice_one() -> None:
     four = {"CAM": cam, "TOMA": ma.TOMA(aspects=ASPECTS) @ 10}
     four |= {name: ma.On(aspect=name, aspects=ASPECTS) @ 10 for name in labels}
     one, all_four = (ma.ranking_scorer(measures) for measures in (cam, four))
-    single, together = seconds(lambda: one(First(), features, labels), lambda: all_four(First(), features, labels))
-    print(f"\none measure {1000 * single:.0f} ms, four {1000 * together:.0f} ms, ratio {together / single:.2f}")
+    single, together = seconds(
+        lambda: one(First(), features, labels), lambda: all_four(First(), features, labels)
+    )
+    print(
+        f"\none measure {1000 * single:.0f} ms, four {1000 * together:.0f} ms, ratio "
+        f"{together / single:.2f}"
+    )
     assert together < 2 * single

@@ -1,6 +1,7 @@
 """The share of a grid search that scoring by a multi-aspect measure takes.
 
-Run with ``pytest benchmarks -s``. Both times come from the same run, so that the machine's load hits both.
+Run with ``pytest benchmarks -s``. Both times come from the same run, so that the machine's load
+hits both.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ def ranking_data(seed: int = 0) -> tuple[np.ndarray, pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(seed)
     n = N_QUERIES * N_ROWS
     features = rng.normal(size=(n, N_FEATURES))
-    latent = features[:, :3] + 0.3 * features[:, 3:6] * features[:, 6:9] + rng.normal(scale=0.7, size=(n, 3))
+    latent = (
+        features[:, :3]
+        + 0.3 * features[:, 3:6] * features[:, 6:9]
+        + rng.normal(scale=0.7, size=(n, 3))
+    )
     labels = pd.DataFrame(
         {
             "relevance": np.digitize(latent[:, 0], [1, 2]),
@@ -40,8 +45,8 @@ def ranking_data(seed: int = 0) -> tuple[np.ndarray, pd.DataFrame, np.ndarray]:
 
 def test_scoring_takes_a_small_share_of_a_grid_search() -> None:
     features, labels, qid = ranking_data()
-    # 2 x 3 x 3 settings; the trees are few so that the benchmark ends within minutes. More of them, as
-    # LightGBM's default of 100, cost fitting more than they cost predicting.
+    # 2 x 3 x 3 settings; the trees are few so that the benchmark ends within minutes. More of them,
+    # as LightGBM's default of 100, cost fitting more than they cost predicting.
     grid = {
         "estimator__num_leaves": [15, 31],
         "estimator__learning_rate": [0.03, 0.1, 0.3],
@@ -65,8 +70,10 @@ def test_scoring_takes_a_small_share_of_a_grid_search() -> None:
     fit, score = 5 * results["mean_fit_time"].sum(), 5 * results["mean_score_time"].sum()
     share = score / (fit + score)
     print(
-        f"\nGridSearchCV of 18 settings x 5 folds on {len(labels)} rows in {elapsed:.0f} s: fitting {fit:.1f} s, "
-        f"scoring {score:.1f} s ({1000 * score / 90:.0f} ms a fold of 10000 rows, with the prediction), "
+        f"\nGridSearchCV of 18 settings x 5 folds on {len(labels)} rows in {elapsed:.0f} s: "
+        f"fitting {fit:.1f} s, "
+        f"scoring {score:.1f} s ({1000 * score / 90:.0f} ms a fold of 10000 rows, with the "
+        "prediction), "
         f"share {share:.3f} (at most 0.10)"
     )
     assert share <= 0.10

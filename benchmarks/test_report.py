@@ -1,6 +1,7 @@
 """The size of a report on 50 runs × 50 topics × 10 measures, and the time that it takes.
 
-Run with ``pytest benchmarks -s``. Names are as long as those of ClueWeb12, and few runs share documents.
+Run with ``pytest benchmarks -s``. Names are as long as those of ClueWeb12, and few runs share
+documents.
 """
 
 from __future__ import annotations
@@ -37,16 +38,25 @@ def world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     judged, ranked = [], {f"system-{run:02d}": [] for run in range(50)}
     for topic in range(n_topics):
         docnos = np.array(
-            [f"clueweb12-{topic:04d}wb-{at:02d}-{rng.integers(99999):05d}" for at in range(n_documents)]
+            [
+                f"clueweb12-{topic:04d}wb-{at:02d}-{rng.integers(99999):05d}"
+                for at in range(n_documents)
+            ]
         )
-        labels = np.stack([rng.integers(0, len(SCALES[name].grades), n_pool) for name in SCALES], axis=1)
+        labels = np.stack(
+            [rng.integers(0, len(SCALES[name].grades), n_pool) for name in SCALES], axis=1
+        )
         ids = {"qid": str(topic), "docno": docnos[:n_pool]}
-        judged.append(pd.DataFrame({**ids, **dict(zip(("label", *list(SCALES)[1:]), labels.T, strict=True))}))
+        judged.append(
+            pd.DataFrame({**ids, **dict(zip(("label", *list(SCALES)[1:]), labels.T, strict=True))})
+        )
         worth = np.append(labels[:, 0] + 0.3 * labels[:, 1], np.zeros(n_documents - n_pool))
         for place, rows in enumerate(ranked.values()):
             score = worth * (0.3 + place / 50) + rng.normal(size=n_documents)
             top = np.argsort(-score)[:depth]
-            rows.append(pd.DataFrame({"qid": str(topic), "docno": docnos[top], "score": score[top]}))
+            rows.append(
+                pd.DataFrame({"qid": str(topic), "docno": docnos[top], "score": score[top]})
+            )
     return {name: pd.concat(rows) for name, rows in ranked.items()}, pd.concat(judged)
 
 

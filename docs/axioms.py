@@ -1,6 +1,7 @@
 """D1–D8 of Lioma et al. (2017) and the claims of Maistro et al. (2021), tried on all small collections.
 
-The notebook reproductions/axioms.ipynb states the properties. There are two aspects, whose gains are their labels.
+The notebook reproductions/axioms.ipynb states the properties. There are two aspects, whose gains
+are their labels.
 """
 
 from __future__ import annotations
@@ -87,7 +88,10 @@ def trials_of_ranking(ranked: Documents) -> Trials:
 
 def trials_of_chain(chain: Documents) -> Trials:
     if len(set(chain)) == 1:
-        yield "D5", [Ranking(chain)] * 2  # The score is NaN outside the range of the measure, and so is the margin.
+        yield (
+            "D5",
+            [Ranking(chain)] * 2,
+        )  # The score is NaN outside the range of the measure, and so is the margin.
     for i, j, k in combinations(range(len(chain)), 3):
         if is_better(chain[i], chain[j]) and is_better(chain[j], chain[k]):
             yield "D1", (Ranking(swap(chain, i, j)), Ranking(swap(chain, i, k)))
@@ -97,7 +101,9 @@ def trials_of_chain(chain: Documents) -> Trials:
             yield "D2", (Ranking(swap(chain, j, j + 1)), Ranking(swap(chain, i, i + 1)))
 
 
-def trials_of_neighbours(chain: Documents, i: int, chains: set[Documents], names: list[str]) -> Trials:
+def trials_of_neighbours(
+    chain: Documents, i: int, chains: set[Documents], names: list[str]
+) -> Trials:
     def replace(upper: Document, lower: Document) -> Documents:
         return (*chain[:i], upper, lower, *chain[i + 2 :])
 
@@ -116,7 +122,10 @@ def trials_of_neighbours(chain: Documents, i: int, chains: set[Documents], names
         raised = names[0] if r1 > r2 else names[1]
         for other in chains.intersection([replace((r2 + c1 - c2, c2 + r1 - r2), (r2, c2))]):
             plain = both_orders(chain, i, i + 1) + both_orders(other, i, i + 1)
-            yield "D8", plain + both_orders(chain, i, i + 1, raised) + both_orders(other, i, i + 1, raised)
+            yield (
+                "D8",
+                plain + both_orders(chain, i, i + 1, raised) + both_orders(other, i, i + 1, raised),
+            )
 
 
 def margin(name: str, scores: Sequence[float]) -> float:
@@ -138,7 +147,9 @@ def margin(name: str, scores: Sequence[float]) -> float:
 def double(measure: ma.Measure, doubled: str, aspects: ma.Aspects) -> ma.Measure:
     """Return a measure for doubled labels, or with the weight of an aspect doubled; as it is without weights."""
     if doubled == "labels":
-        return measure(aspects={name: (2 * aspect.scale.grades).tolist() for name, aspect in aspects.items()})
+        return measure(
+            aspects={name: (2 * aspect.scale.grades).tolist() for name, aspect in aspects.items()}
+        )
     if doubled and "weights" in measure.SUPPORTED_PARAMS:
         return measure(weights={name: 2 if name == doubled else 1 for name in aspects})
     if doubled and "mu" in measure.SUPPORTED_PARAMS:
@@ -146,7 +157,9 @@ def double(measure: ma.Measure, doubled: str, aspects: ma.Aspects) -> ma.Measure
     return measure
 
 
-def score(measures: Measures, aspects: ma.Aspects, rankings: Rankings, doubled: str) -> dict[str, Scores]:
+def score(
+    measures: Measures, aspects: ma.Aspects, rankings: Rankings, doubled: str
+) -> dict[str, Scores]:
     """Return the scores of rankings by measure; higher is better, and NaN is outside the range of the measure."""
     judged, retrieved = [], []
     for topic, ranking in enumerate(rankings):
@@ -164,7 +177,9 @@ def score(measures: Measures, aspects: ma.Aspects, rankings: Rankings, doubled: 
         low, high = measures[label].range
         values = rows["value"].where(rows["value"].between(low - TOLERANCE, high + TOLERANCE))
         oriented = 1 - values if measures[label].lower_is_better else values
-        scores[label] = {rankings[int(topic)]: value for topic, value in zip(rows["qid"], oriented, strict=True)}
+        scores[label] = {
+            rankings[int(topic)]: value for topic, value in zip(rows["qid"], oriented, strict=True)
+        }
     return scores
 
 
@@ -185,14 +200,22 @@ def check(measures: Measures, aspects: ma.Aspects, names: Sequence[str] = NAMES)
     return pd.DataFrame(rows, columns=["measure", "property", "verdict", "example"])
 
 
-def verdict(name: str, measure: ma.Measure, trials: Sequence[Rankings], scores: Scores) -> tuple[str, Scores]:
+def verdict(
+    name: str, measure: ma.Measure, trials: Sequence[Rankings], scores: Scores
+) -> tuple[str, Scores]:
     if name == "1 attainable" and measure.range != (0, 1):
         return "n/a", {}
     if name == "D8" and not {"weights", "mu"}.intersection(measure.SUPPORTED_PARAMS):
         return "fails", {}
     margins = [margin(name, [scores[ranking] for ranking in rankings]) for rankings in trials]
-    violated = [rankings for by, rankings in zip(margins, trials, strict=True) if not by >= -TOLERANCE]
-    tied = [rankings for by, rankings in zip(margins, trials, strict=True) if by <= TOLERANCE and name in STRICT]
+    violated = [
+        rankings for by, rankings in zip(margins, trials, strict=True) if not by >= -TOLERANCE
+    ]
+    tied = [
+        rankings
+        for by, rankings in zip(margins, trials, strict=True)
+        if by <= TOLERANCE and name in STRICT
+    ]
     if not violated and not tied:
         return "holds", {}
     example = {ranking: scores[ranking] for ranking in (violated or tied)[0]}

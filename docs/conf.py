@@ -12,7 +12,9 @@ import pt_multiaspect
 # The extensions of these pages are modules beside this file, and pages import others of them.
 here = str(Path(__file__).resolve().parent)
 sys.path.insert(0, here)
-os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+os.environ["PYTHONPATH"] = os.pathsep.join([here, os.environ.get("PYTHONPATH", "")]).rstrip(
+    os.pathsep
+)
 
 project = "pt_multiaspect"
 author = "The pt_multiaspect developers"
@@ -46,7 +48,15 @@ html_theme_options = {
     # Other pages need the room for tables and for output of 90 columns.
     "secondary_sidebar_items": {
         page: ["page-toc"]
-        for page in ("api", "api/*", "before_you_report", "changelog", "measures/*", "start", "which_measure")
+        for page in (
+            "api",
+            "api/*",
+            "before_you_report",
+            "changelog",
+            "measures/*",
+            "start",
+            "which_measure",
+        )
     },
     # The links and the search fit into one line at 1300 pixels.
     "header_links_before_dropdown": 7,
@@ -56,7 +66,9 @@ html_theme_options = {
     "footer_end": [],
 }
 # How-tos are long: their headings are above the list of pages (the index has none to show).
-html_sidebars: dict[str, list[str]] = {"howto/[!i]*": ["sidebar-collapse", "page-toc", "sidebar-nav-bs"]} | {
+html_sidebars: dict[str, list[str]] = {
+    "howto/[!i]*": ["sidebar-collapse", "page-toc", "sidebar-nav-bs"]
+} | {
     page: []
     for page in (
         "index",
@@ -85,7 +97,8 @@ def hash_of_package() -> str:
 # Pages are executed anew after any change of the package.
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / "executed" / hash_of_package())
-# Pages show the warnings of this package, but not those of others about their installation and PyTerrier's calls.
+# Pages show the warnings of this package, but not those of others about their installation and
+# PyTerrier's calls.
 os.environ["PYTHONWARNINGS"] = ",".join(
     f"ignore:{start}" for start in ("IProgress not found", "The argument 'eval_set'")
 )

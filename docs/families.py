@@ -32,7 +32,8 @@ COLOURS = {"both": "#009E73", "relevant": "#56B4E9", "credible": "#E69F00"}
 KNOWN = "both"
 ASPECTS = ma.Aspects({"relevance": 2, "credibility": 2}, name="pictured-aspects")
 ORDERS = list(itertools.permutations(DOCUMENTS))
-#: Rankings that differ in what is retrieved, for measures that are alike for all orders of three documents.
+#: Rankings that differ in what is retrieved, for measures that are alike for all orders of three
+#: documents.
 PARTS = [
     ("both",), ("relevant",), ("credible",),
     ("both", "credible"), ("relevant", "credible"), ("credible", "relevant"), ("credible", "relevant", "both"),
@@ -47,7 +48,8 @@ NDCG = {"nDCG": "nDCG"}
 HYPHEN = "-\n"
 ONE_ASPECT = "These measures see relevance only: *both* and *relevant* are alike to them."
 
-#: Of each page, what is drawn: measures by name, of which a phone shows the first, rankings, and what else to know.
+#: Of each page, what is drawn: measures by name, of which a phone shows the first, rankings, and
+#: what else to know.
 PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]] = {
     "toma": (
         {"TOMA": ma.TOMA(aspects=ASPECTS), "TOMA, gate": ma.TOMA(gate="relevance", aspects=ASPECTS)} | NDCG, ORDERS,
@@ -55,7 +57,8 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
     ),
     "means": (
         {measure.NAME: measure(aspects=ASPECTS) for measure in (ma.CAM, ma.MM, ma.GAM)} | NDCG, ORDERS,
-        "No ranking is ideal for both aspects at once, so that 1 is not attained. WHAM of two aspects is MM.",
+        ("No ranking is ideal for both aspects at once, so that 1 is not attained. WHAM of two "
+        "aspects is MM."),
     ),
     "on": (
         {
@@ -140,47 +143,58 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
 #: What values of a measure are to be compared with.
 COMPARE_WITH = {
     "TOMA": (
-        "`On` for each aspect, `CAM` over the same base, and TOMA with another gate or distance. Values under "
+        "`On` for each aspect, `CAM` over the same base, and TOMA with another gate or distance. "
+        "Values under "
         "different bases, axes or scales cannot be compared."
     ),
     "CAM": (
-        "`On` for each aspect, and the attainable maximum (`analysis.upper_bound`), which is often below 1; "
+        "`On` for each aspect, and the attainable maximum (`analysis.upper_bound`), which is often "
+        "below 1; "
         "``CAM(normalized=True)`` divides by it. `MM` shows where one aspect makes up for another."
     ),
     "MM": (
-        "`CAM` with the same base and weights, which MM never exceeds: it is far below where one aspect is "
+        "`CAM` with the same base and weights, which MM never exceeds: it is far below where one "
+        "aspect is "
         "served badly. Count the topics on which it is 0 for every run."
     ),
     "WHAM": "`MM`, which has the same values for two aspects, and `CAM`.",
     "GAM": (
-        "`CAM` and `MM` with the same base and weights: GAM is never above the first, and never below the second."
+        "`CAM` and `MM` with the same base and weights: GAM is never above the first, and never "
+        "below the second."
     ),
     "On": "The same base on each of the other aspects, and a measure that combines them.",
     "uRBP": (
-        "RBP of relevance with the same ``p``, which uRBP never exceeds at the same threshold, and other runs "
+        "RBP of relevance with the same ``p``, which uRBP never exceeds at the same threshold, and "
+        "other runs "
         "on the same topics: with few good documents, the maximum is far below 1."
     ),
     "uRBPgr": (
-        "RBP of relevance, and `uRBP` with the same ``p``, which reads thresholds instead of probabilities."
+        "RBP of relevance, and `uRBP` with the same ``p``, which reads thresholds instead of "
+        "probabilities."
     ),
     "unDCG": (
-        "nDCG of relevance. Count the topics without a document that is good on all aspects: every run has 0 there."
+        "nDCG of relevance. Count the topics without a document that is good on all aspects: every "
+        "run has 0 there."
     ),
     "uERR": (
-        "ERR of relevance, and other runs on the same topics: the maximum is below 1 and depends on the topic."
+        "ERR of relevance, and other runs on the same topics: the maximum is below 1 and depends "
+        "on the topic."
     ),
     "NWCS": (
-        "`CAM` with the same weights, or ``NWCS(ideal='judged')``: the default does not penalise a run for "
+        "`CAM` with the same weights, or ``NWCS(ideal='judged')``: the default does not penalise a "
+        "run for "
         "relevant documents that it does not retrieve."
     ),
     "NLRE": (
-        "Other runs on the same topics only: values are compressed into the upper part of the range, and a "
+        "Other runs on the same topics only: values are compressed into the upper part of the "
+        "range, and a "
         "better order can score lower."
     ),
     "NGRE": "As `NLRE`.",
     "HelpfulCompat": "`HarmfulCompat` with the same order and ``p``.",
     "HarmfulCompat": (
-        "`HelpfulCompat` with the same order and ``p``: a run that retrieves nothing has the best value, 0."
+        "`HelpfulCompat` with the same order and ``p``: a run that retrieves nothing has the best "
+        "value, 0."
     ),
     "HelpfulMinusHarmful": "Its two parts, as different parts can have the same difference.",
     "CRP": "`nCRP`: topics with many relevant documents dominate means of CRP.",
@@ -188,7 +202,8 @@ COMPARE_WITH = {
     "CRPRecovery": "`nCRP`. Other rankings than the ideal one can have the value 1.",
     "CG": "`DCG`, which discounts by rank, at the same cutoff.",
     "DCG": (
-        "nDCG, which divides by the ideal of the topic: topics with many relevant documents dominate means of DCG."
+        "nDCG, which divides by the ideal of the topic: topics with many relevant documents "
+        "dominate means of DCG."
     ),
     "G": "nDCG, which discounts by rank, whatever the documents above.",
     "CoverageRatio": "`NoveltyRatio`, of the documents that the user does not know.",
@@ -199,19 +214,22 @@ COMPARE_WITH = {
     "Frustration": "`Satisfaction`: the two sum to 1.",
     "ESL": "RR, the inverse of the rank of the first relevant document, of which higher is better.",
     "RBU": (
-        "0, the value of retrieving nothing, and other runs with the same ``p`` and effort: the range depends "
+        "0, the value of retrieving nothing, and other runs with the same ``p`` and effort: the "
+        "range depends "
         "on both."
     ),
     "MDCU": "`nMDCU`, as the attainable values of topics differ.",
     "nMDCU": (
-        "Other runs on the same topics: the ideal is a greedy ranking unless you give one, and can be exceeded."
+        "Other runs on the same topics: the ideal is a greedy ranking unless you give one, and can "
+        "be exceeded."
     ),
     "MeanOf": "Its members, as different members can have the same mean.",
     "IRec": "`DnDCG`: IRec counts the intents that are covered, whatever the grades and the order.",
     "DnDCG": "`IRec`: D-nDCG does not see which intents the gains are on.",
     "DSharpnDCG": "Its parts, `IRec` and `DnDCG`.",
     "Subtopics": (
-        "`IRec`, and nDCG of relevance. Measures without normalisation compare runs on the same topics only."
+        "`IRec`, and nDCG of relevance. Measures without normalisation compare runs on the same "
+        "topics only."
     ),
 }
 
@@ -229,12 +247,15 @@ def pictured_values(page: str) -> pd.DataFrame:
     measures, rankings, _ = PICTURES[page]
     runs = {
         ", ".join(ranking): pd.DataFrame(
-            [("q", docno, -rank) for rank, docno in enumerate(ranking)], columns=["qid", "docno", "score"]
+            [("q", docno, -rank) for rank, docno in enumerate(ranking)],
+            columns=["qid", "docno", "score"],
         )
         for ranking in rankings
     }
     values = ma.evaluate(runs, _qrels(), dict(measures), progress=False)
-    return values.pivot(index="name", columns="measure", values="value").loc[list(runs), list(measures)]
+    return values.pivot(index="name", columns="measure", values="value").loc[
+        list(runs), list(measures)
+    ]
 
 
 def _number(value: float) -> str:
@@ -255,10 +276,16 @@ def draw(page: str, path: Path) -> str:
         )  # fmt: skip
         for row, ranking in enumerate(values.index):
             for rank, docno in enumerate(ranking.split(", ")):
-                chip = {"boxstyle": "round,pad=0.25", "facecolor": COLOURS[docno], "edgecolor": "none"}
+                chip = {
+                    "boxstyle": "round,pad=0.25",
+                    "facecolor": COLOURS[docno],
+                    "edgecolor": "none",
+                }
                 ranks.text(rank + 0.5, row, docno, ha="center", va="center", fontsize=9, bbox=chip)
         depth = max(len(ranking.split(", ")) for ranking in values.index)
-        ranks.set(xlim=(0, 3), ylim=(n_rankings - 0.4, -0.6), xticks=[rank + 0.5 for rank in range(depth)])
+        ranks.set(
+            xlim=(0, 3), ylim=(n_rankings - 0.4, -0.6), xticks=[rank + 0.5 for rank in range(depth)]
+        )
         ranks.set_xticklabels([f"rank {rank + 1}" for rank in range(depth)])
         ranks.xaxis.tick_top()
         for panel, (name, column) in zip(panels, values.items(), strict=True):
@@ -301,7 +328,11 @@ def _limit(value: float) -> str:
 def range_and_comparison(measure: Measure) -> str:
     """Return the paragraphs that say between which numbers values are, and what to compare them with."""
     low, high = measure.range
-    limits = f"{_limit(low)} to {_limit(high)}" if math.isfinite(low) or math.isfinite(high) else "no limits"
+    limits = (
+        f"{_limit(low)} to {_limit(high)}"
+        if math.isfinite(low) or math.isfinite(high)
+        else "no limits"
+    )
     defaults = " with default parameters" if type(measure).range is not ma.Measure.range else ""
     better = "lower" if measure.LOWER_IS_BETTER else "higher"
     values = f"**Range per topic**: {limits}{defaults}; {better} is better."
@@ -313,7 +344,15 @@ def picture(page: str, folder: Path) -> list[str]:
     alternative = draw(page, folder / f"{Path(page).name}.svg")
     note = PICTURES[page][2]
     caption = (
-        "Rankings of three :ref:`documents <three-documents>`: *both* is relevant and credible, *relevant* and "
+        "Rankings of three :ref:`documents <three-documents>`: *both* is relevant and credible, "
+        "*relevant* and "
         f"*credible* are one of these. {note}"
     )
-    return [f".. figure:: {page}.svg", f"   :alt: {alternative}", "   :figclass: rankings", "", f"   {caption}", ""]
+    return [
+        f".. figure:: {page}.svg",
+        f"   :alt: {alternative}",
+        "   :figclass: rankings",
+        "",
+        f"   {caption}",
+        "",
+    ]

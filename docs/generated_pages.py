@@ -28,7 +28,9 @@ FORMULAS: dict[str, str] = runpy.run_path(str(HERE / "formulas.py"))["FORMULAS"]
 provisional = runpy.run_path(str(HERE / "stability.py"))["provisional"]
 
 #: A name on the page of the API, with the options of its directive.
-ENTRY = re.compile(r"^\.\. (?P<kind>auto\w+):: (?P<name>\S+)(?:\n|\Z)(?P<options>(?:   .*\n)*)", re.MULTILINE)
+ENTRY = re.compile(
+    r"^\.\. (?P<kind>auto\w+):: (?P<name>\S+)(?:\n|\Z)(?P<options>(?:   .*\n)*)", re.MULTILINE
+)
 
 
 def short_name(name: str) -> str:
@@ -38,7 +40,10 @@ def short_name(name: str) -> str:
 
 def api_pages() -> dict[str, str]:
     """Return the page of each name on the page of the API. Classes are marked if they differ in case only."""
-    kinds = {short_name(entry["name"]): entry["kind"] for entry in ENTRY.finditer(API.read_text(encoding="utf-8"))}
+    kinds = {
+        short_name(entry["name"]): entry["kind"]
+        for entry in ENTRY.finditer(API.read_text(encoding="utf-8"))
+    }
     spelled = Counter(name.lower() for name in kinds)
     return {
         name: f"api/{name}{'-class' if kind == 'autoclass' and spelled[name.lower()] > 1 else ''}"
@@ -48,7 +53,9 @@ def api_pages() -> dict[str, str]:
 
 def measure_pages() -> dict[str, str]:
     """Return the page of each measure: that of its family."""
-    return {measure.NAME: f"measures/{type(measure).__module__.rpartition('.')[2]}" for measure in ALL}
+    return {
+        measure.NAME: f"measures/{type(measure).__module__.rpartition('.')[2]}" for measure in ALL
+    }
 
 
 def write(page: str, text: str) -> None:
@@ -86,13 +93,17 @@ def tables_of_names(section: str, caption: str) -> str:
     def table(match: re.Match[str]) -> str:
         names = [short_name(entry["name"]) for entry in ENTRY.finditer(match[0])]
         links.extend(f"   {name} <{pages[name]}>" for name in names)
-        return "\n".join([".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""])
+        return "\n".join(
+            [".. autosummary::", "   :nosignatures:", "", *(f"   {name}" for name in names), ""]
+        )
 
     entries = re.compile(rf"(?:{re.sub(r'[?]P<[a-z]+>', '?:', ENTRY.pattern)})+", re.MULTILINE)
     text = entries.sub(table, section)
     if not links:
         return section
-    return "\n".join([text, ".. toctree::", "   :hidden:", f"   :caption: {caption}", "", *links, "", ""])
+    return "\n".join(
+        [text, ".. toctree::", "   :hidden:", f"   :caption: {caption}", "", *links, "", ""]
+    )
 
 
 def edit_api(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
@@ -103,7 +114,9 @@ def edit_api(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
     for name, (parts, reason) in provisional().items():
         stated = re.sub("`(.+?)`", r"``\1``", f" ({parts}): {reason}" if parts else f": {reason}")
         lines.append(f"- :py:obj:`{short_name(name)} <{name}>`{stated}")
-    text = re.sub(r"^\.\. provisional names.*$", lambda _: "\n".join(lines), source[0], flags=re.MULTILINE)
+    text = re.sub(
+        r"^\.\. provisional names.*$", lambda _: "\n".join(lines), source[0], flags=re.MULTILINE
+    )
     start, *sections = re.split(r"^(?=.+\n---+\n)", text, flags=re.MULTILINE)
     stable, *tasks = (tables_of_names(section, section.partition("\n")[0]) for section in sections)
     source[0] = start + "".join([*tasks, stable])
@@ -126,7 +139,9 @@ def family_page(module_name: str, members: list[Measure]) -> str:
 def _entry(measure: Measure) -> str:
     """Return the entry of a measure: its docstring, with its formula typeset after the first sentence."""
     signature, _, text = (inspect.getdoc(measure) or "").partition("\n\n")
-    rendered = get_doc_object(type(measure), "class", doc=text, config={"show_class_members": False})
+    rendered = get_doc_object(
+        type(measure), "class", doc=text, config={"show_class_members": False}
+    )
     arguments = re.sub(r"\s+", " ", signature).removeprefix(measure.NAME)
     first, _, rest = str(rendered).strip().partition("\n\n")
     formula = textwrap.dedent(FORMULAS.get(measure.NAME, "")).strip()
@@ -162,7 +177,9 @@ def copy_notebooks(app: Sphinx) -> None:
 
 def link_copies(app: Sphinx, page: str, source: list[str]) -> None:
     """Let links to the notebooks, which are those of the repository, lead to the copies, and theirs to pages."""
-    source[0] = re.sub(r"\]\((\.\./)?\.\./notebooks/", r"](\1notebooks/", source[0]).replace("](../docs/", "](../")
+    source[0] = re.sub(r"\]\((\.\./)?\.\./notebooks/", r"](\1notebooks/", source[0]).replace(
+        "](../docs/", "](../"
+    )
 
 
 def setup(app: Sphinx) -> None:

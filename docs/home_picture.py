@@ -16,14 +16,21 @@ from pt_multiaspect.demo import TfidfRetriever
 FILE = Path(__file__).resolve().parent / "_static" / "several_aspects.svg"
 
 QID, CUTOFF = "2", 5
-ASPECTS = ma.Aspects({"relevance": 2, "understandability": 3, "credibility": 2}, name="home-picture")
+ASPECTS = ma.Aspects(
+    {"relevance": 2, "understandability": 3, "credibility": 2}, name="home-picture"
+)
 MEASURES = {
     "nDCG@5, relevance alone": "nDCG@5",
     "TOMA@5, all three": ma.TOMA(gate="relevance", aspects=ASPECTS) @ 5,
 }
 
 #: The fill and the text of a cell, from the lowest grade of its aspect to the best.
-SHADES = (("#b85c00", "#ffffff"), ("#f2bd80", "#000000"), ("#a9c9e8", "#000000"), ("#1f6fb5", "#ffffff"))
+SHADES = (
+    ("#b85c00", "#ffffff"),
+    ("#f2bd80", "#000000"),
+    ("#a9c9e8", "#000000"),
+    ("#1f6fb5", "#ffffff"),
+)
 #: Legible on white and on dark pages.
 GREY = "#747c85"
 CELL, GAP, LEFT, TOP = 32, 3, 128, 52
@@ -42,7 +49,9 @@ def judged_rankings() -> dict[str, pd.DataFrame]:
         "by characters": TfidfRetriever(health.documents, analyzer="char"),
     }
     return {
-        name: retriever(question).nsmallest(CUTOFF, "rank").merge(grades, on=["qid", "docno"], how="left")
+        name: retriever(question)
+        .nsmallest(CUTOFF, "rank")
+        .merge(grades, on=["qid", "docno"], how="left")
         for name, retriever in retrievers.items()
     }
 
@@ -56,7 +65,14 @@ def values_of(rankings: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def text(
-    x: float, y: float, content: str, *, fill: str = GREY, anchor: str = "start", size: int = 14, bold: bool = False
+    x: float,
+    y: float,
+    content: str,
+    *,
+    fill: str = GREY,
+    anchor: str = "start",
+    size: int = 14,
+    bold: bool = False,
 ) -> str:
     """Return an SVG text."""
     weight = "bold" if bold else "normal"
@@ -90,7 +106,13 @@ def drawn_ranking(start: float, name: str, ranking: pd.DataFrame, values: pd.Ser
     for row, (measure, value) in enumerate(values.loc[list(MEASURES)].items()):
         y = TOP + 3 * (CELL + GAP) + 24 + row * 22
         parts.append(
-            text(start + LEFT + 5 * (CELL + GAP) - GAP, y, f"{measure}: {value:.2f}", anchor="end", bold=row == 1)
+            text(
+                start + LEFT + 5 * (CELL + GAP) - GAP,
+                y,
+                f"{measure}: {value:.2f}",
+                anchor="end",
+                bold=row == 1,
+            )
         )
     return parts
 
@@ -101,8 +123,14 @@ def picture() -> str:
     values = values_of(rankings)
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="system-ui, sans-serif" role="img">',
-        "<title>Two rankings of one question: nDCG is the same, TOMA is higher for the second</title>",
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="system-ui, sans-serif" '
+            'role="img">'
+        ),
+        (
+            "<title>Two rankings of one question: nDCG is the same, TOMA is higher for the "
+            "second</title>"
+        ),
     ]
     for start, (name, ranking) in zip(STARTS, rankings.items(), strict=True):
         parts += drawn_ranking(start, name, ranking, values[name])

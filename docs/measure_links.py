@@ -33,7 +33,12 @@ CLOSED = (
 
 def link(name: str, content: nodes.Node, page: str) -> addnodes.pending_xref:
     """Return a reference to the entry of a measure."""
-    target = {"refdomain": "py", "reftype": "obj", "reftarget": f"pt_multiaspect.{name}", "refdoc": page}
+    target = {
+        "refdomain": "py",
+        "reftype": "obj",
+        "reftarget": f"pt_multiaspect.{name}",
+        "refdoc": page,
+    }
     return addnodes.pending_xref("", content, refexplicit=True, refwarn=True, **target)
 
 
@@ -52,14 +57,20 @@ def link_measures(app: Sphinx, doctree: nodes.document) -> None:
         named = {name for name in PAGES if PAGES[name] == page}
         for text in list(place.findall(nodes.Text)):
             # A list within an item, and a table within a cell, are places of their own.
-            if any(isinstance(element, (*CLOSED, *PLACES)) for element in enclosing_elements(text, place)):
+            if any(
+                isinstance(element, (*CLOSED, *PLACES))
+                for element in enclosing_elements(text, place)
+            ):
                 continue
             code = isinstance(text.parent, nodes.literal)
             pieces, start = [], 0
             for match in [CODE.match(text)] if code else NAME.finditer(text):
                 if match and match[1] not in named:
                     named.add(match[1])
-                    pieces += [nodes.Text(text[start : match.start()]), link(match[1], nodes.Text(match[1]), page)]
+                    pieces += [
+                        nodes.Text(text[start : match.start()]),
+                        link(match[1], nodes.Text(match[1]), page),
+                    ]
                     start = match.end()
             if pieces and code:
                 text.parent.replace_self(link(pieces[1].astext(), text.parent.deepcopy(), page))

@@ -1,7 +1,7 @@
 """A Sphinx extension: after a build, every page is checked for what a reader would stumble over.
 
-Pictures have a description, links within the documentation lead somewhere, "nDCG@10" is no mail address, and no
-page needs a network. ``sphinx-build -W`` fails otherwise.
+Pictures have a description, links within the documentation lead somewhere, "nDCG@10" is no mail
+address, and no page needs a network. ``sphinx-build -W`` fails otherwise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ class Page(HTMLParser):
             self.links.append(values["href"])
         if tag == "img":
             self.pictures.append((values.get("src", ""), values.get("alt", "")))
-        if tag == "link" and values.get("rel") in ("stylesheet", "preload", "icon") and "href" in values:
+        if (
+            tag == "link"
+            and values.get("rel") in ("stylesheet", "preload", "icon")
+            and "href" in values
+        ):
             self.files.append(values["href"])
         if tag in ("img", "script", "iframe", "source", "video", "audio") and "src" in values:
             self.files.append(values["src"])
@@ -51,7 +55,10 @@ def complaints(folder: Path) -> Iterator[tuple[str, str]]:
     for path, page in pages.items():
         name = path.relative_to(folder.resolve()).as_posix()
         for source, description in page.pictures:
-            if not description.strip() or PurePosixPath(description).name == PurePosixPath(source).name:
+            if (
+                not description.strip()
+                or PurePosixPath(description).name == PurePosixPath(source).name
+            ):
                 yield name, f"picture {source} has no description: give it alt="
         for address in page.files:
             if urlsplit(address).scheme in ("http", "https") or address.startswith("//"):
@@ -59,13 +66,23 @@ def complaints(folder: Path) -> Iterator[tuple[str, str]]:
         for address in dict.fromkeys([*page.links, *page.files]):
             parts = urlsplit(address)
             if parts.scheme == "mailto":
-                yield name, f"{unquote(unquote(parts.path))} has become a mail address: write it as ``code``"
+                yield (
+                    name,
+                    (
+                        f"{unquote(unquote(parts.path))} has become a mail address: write it as "
+                        "``code``"
+                    ),
+                )
             if parts.scheme or parts.netloc:
                 continue
             target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
             if not target.exists():
                 yield name, f"link to {address}, which does not exist"
-            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
+            elif (
+                parts.fragment
+                and target in pages
+                and unquote(parts.fragment) not in pages[target].anchors
+            ):
                 yield name, f"link to {address}, which has no such place"
 
 

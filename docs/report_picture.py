@@ -1,7 +1,7 @@
 """Draws the picture of the page on reports: its own report, as Chromium shows it.
 
-Run it after a change of reports: ``python docs/report_picture.py``. It needs Chromium, or CHROME_PATH, as the tests
-of reports do.
+Run it after a change of reports: ``python docs/report_picture.py``. It needs Chromium, or
+CHROME_PATH, as the tests of reports do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ def write_report(folder: str) -> Path:
     page = (HERE / "howto" / "reports.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     os.chdir(folder)
-    for cell in re.findall(r"^```{code-cell}\n(?:^:[^\n]*\n)*(.*?)^```", page, re.DOTALL | re.MULTILINE):
+    for cell in re.findall(
+        r"^```{code-cell}\n(?:^:[^\n]*\n)*(.*?)^```", page, re.DOTALL | re.MULTILINE
+    ):
         exec(cell, names)
         if "path=" in cell:
             break

@@ -17,10 +17,22 @@ if TYPE_CHECKING:
 TERMS = {
     "before_you_report": ("significance", "checklist"),
     "comparison": ("ranx", "other tools"),
-    "howto/answers": ("RAG", "retrieval-augmented generation", "nuggets", "rubrics", "generated answers"),
+    "howto/answers": (
+        "RAG",
+        "retrieval-augmented generation",
+        "nuggets",
+        "rubrics",
+        "generated answers",
+    ),
     "howto/collections": ("test collection", "TREC", "CLEF", "suite of a track"),
     "howto/command_line": ("command line", "shell", "trec_eval"),
-    "howto/conversations": ("clustered standard errors", "CAsT", "iKAT", "macro average", "several data sets"),
+    "howto/conversations": (
+        "clustered standard errors",
+        "CAsT",
+        "iKAT",
+        "macro average",
+        "several data sets",
+    ),
     "howto/engines": ("Spark", "Dask", "Ray", "joblib"),
     "howto/estimates": ("prediction-powered inference",),
     "howto/files": ("BEIR", "file formats"),
@@ -45,15 +57,22 @@ class AddTerms(SphinxTransform):
     default_priority = 840  # before the index is collected
 
     def apply(self, **kwargs: object) -> None:
-        entries = [("single", term, "", "main", None) for term in TERMS.get(self.env.current_document.docname, ())]
+        entries = [
+            ("single", term, "", "main", None)
+            for term in TERMS.get(self.env.current_document.docname, ())
+        ]
         if entries:
-            next(self.document.findall(nodes.title)).parent.insert(1, addnodes.index(entries=entries))
+            next(self.document.findall(nodes.title)).parent.insert(
+                1, addnodes.index(entries=entries)
+            )
 
 
 def check_terms(app: Sphinx, env: BuildEnvironment) -> None:
     """Raise an error if a page is gone."""
     if missing := sorted(TERMS.keys() - env.all_docs.keys()):
-        raise ExtensionError(f"expected the pages of docs/search_terms.py to exist, got none named {missing}")
+        raise ExtensionError(
+            f"expected the pages of docs/search_terms.py to exist, got none named {missing}"
+        )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-#: A paragraph of a docstring, such as "Stability: provisional in `by`. How groups are given may change."
-STABILITY = re.compile(r"Stability: provisional(?: in (?P<parts>`[^`]+`(?:, `[^`]+`)*))?\. (?P<reason>[A-Z].*\.)")
+#: A paragraph of a docstring, such as "Stability: provisional in `by`. How groups are given may
+#: change."
+STABILITY = re.compile(
+    r"Stability: provisional(?: in (?P<parts>`[^`]+`(?:, `[^`]+`)*))?\. (?P<reason>[A-Z].*\.)"
+)
 #: What is meant as such a paragraph, also if it is misspelt.
 MEANT = re.compile(r"\bstab\w*\s*:|\bprovi\w*al\b", re.IGNORECASE)
 
@@ -26,7 +29,10 @@ def stability(docstring: str) -> tuple[str, str] | None:
         return None
     match = STABILITY.fullmatch(meant[0])
     if not match or len(meant) > 1:
-        raise ValueError(f'expected one paragraph "Stability: provisional. The reason.", got {" / ".join(meant)!r}')
+        raise ValueError(
+            'expected one paragraph "Stability: provisional. The reason.", got '
+            f"{' / '.join(meant)!r}"
+        )
     for part in re.findall("`(.+?)`", match["parts"] or ""):
         if docstring.count(part) < 2:
             raise ValueError(f"Stability: the docstring does not describe {part}")

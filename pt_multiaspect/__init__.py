@@ -12,7 +12,7 @@ from ._lazy import lazy_attributes
 from ._version import __version__ as __version__
 from .aspects import Aspect, Aspects
 from .collection import Judgments
-from .collection.subtopics import as_subtopics, from_subtopics
+from .collection.subtopic_qrels import as_subtopics, from_subtopics
 from .errors import MultiAspectError, MultiAspectWarning
 from .evaluation import aggregate, evaluate, evaluator, read_values
 from .integration import provider as _provider
@@ -23,7 +23,7 @@ from .kernels import forms
 from .measures import *  # noqa: F403
 from .measures import parameters as params
 from .orders.distance import DistanceOrder
-from .orders.explicit import Order
+from .orders.order import Order
 from .orders.registered import register_distance
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ __all__ = [
 __all__ += measures.__all__
 
 
-#: Modules with the names that are imported from them on first use, as evaluating a run does not need them.
+#: Modules with the names that are imported from them on first use, as evaluating a run does not
+#: need them.
 __getattr__ = lazy_attributes(
     __name__,
     {

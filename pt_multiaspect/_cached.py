@@ -12,8 +12,9 @@ T = TypeVar("T")
 class cached_property(functools.cached_property[T]):
     """A cached property that a fork cannot block.
 
-    On Python 3.10 and 3.11, `functools.cached_property` computes under a lock of the class, which a process that is
-    forked meanwhile inherits, and then waits for. Threads may compute a value twice here; all read the first one.
+    On Python 3.10 and 3.11, `functools.cached_property` computes under a lock of the class, which a
+    process that is forked meanwhile inherits, and then waits for. Threads may compute a value twice
+    here; all read the first one.
     """
 
     @overload

@@ -31,7 +31,9 @@ def number(value: object, what: str) -> float:
                 f"{what}: expected a finite number below 1.8e308, got a larger integer"
             ) from None
         if math.isfinite(number_):
-            return int(number_) if number_.is_integer() and abs(number_) < 2**53 else number_
+            if number_.is_integer() and abs(number_) < 2**53:
+                return int(number_)
+            return number_
     raise MultiAspectError(f"{what}: expected a finite number, got {shown(value)}")
 
 
@@ -42,7 +44,8 @@ def read_json(text: str, what: str) -> Any:
         content = dict(pairs)
         if len(content) < len(pairs):
             raise MultiAspectError(
-                f"{what}: expected each key once in a JSON object, got {choices(k for k, _ in pairs)}"
+                f"{what}: expected each key once in a JSON object, got "
+                f"{choices(k for k, _ in pairs)}"
             )
         return content
 
@@ -70,17 +73,22 @@ def numbers(values: object, what: str) -> tuple[float, ...]:
 def exact(value: float) -> Fraction:
     """Return the rational number that a float represents.
 
-    A float that is the closest to a fraction with a small denominator (1/3, 2/7, 0.1) is read as that fraction, any
-    other as the decimal number that it is printed as. Distances between label tuples are compared exactly on these
-    fractions: as floats, 1 - 0.9 and 0.1 differ, which would split classes of equal distance.
+    A float that is the closest to a fraction with a small denominator (1/3, 2/7, 0.1) is read as
+    that fraction, any other as the decimal number that it is printed as. Distances between label
+    tuples are compared exactly on these fractions: as floats, 1 - 0.9 and 0.1 differ, which would
+    split classes of equal distance.
     """
     simple = Fraction(value).limit_denominator(_DENOMINATOR)
-    return simple if float(simple) == value else Fraction(repr(value))
+    if float(simple) == value:
+        return simple
+    return Fraction(repr(value))
 
 
 def spell(value: float) -> str:
     """Format a number briefly: 2, not 2.0."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if float(f"{value:g}") == value:
+        return f"{value:g}"
+    return repr(value)
 
 
 def spell_all(values: Iterable[float]) -> str:

@@ -27,8 +27,8 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
     Returns
     -------
     callable
-        Returns its argument, or raises MultiAspectError. Its attribute ``options`` contains `names`, so that the
-        variants of a measure need no list of them.
+        Returns its argument, or raises MultiAspectError. Its attribute ``options`` contains
+        `names`, so that the variants of a measure need no list of them.
 
     Examples
     --------
@@ -39,14 +39,18 @@ def choice(name: str, *names: str | None) -> Callable[[Any], str | None]:
     def parse(value: Any) -> str | None:
         if not (value is None or isinstance(value, str)) or value not in names:
             one_of = "one of " if len(names) > 1 else ""
-            raise MultiAspectError(f"{name}: expected {one_of}{choices(map(repr, names))}, got {shown(value)}")
+            raise MultiAspectError(
+                f"{name}: expected {one_of}{choices(map(repr, names))}, got {shown(value)}"
+            )
         return value
 
     parse.options = names  # type: ignore[attr-defined]
     return parse
 
 
-def real(name: str, *, low: float, high: float = math.inf, open_low: bool = False) -> Callable[[Any], float]:
+def real(
+    name: str, *, low: float, high: float = math.inf, open_low: bool = False
+) -> Callable[[Any], float]:
     """Return a parser that accepts a number from `low` up to but not including `high`.
 
     Parameters
@@ -76,11 +80,21 @@ def real(name: str, *, low: float, high: float = math.inf, open_low: bool = Fals
             try:
                 number = float(value)
             except OverflowError:  # an integer beyond 1.8e308
-                number = math.inf if value > 0 else -math.inf
+                if value > 0:
+                    number = math.inf
+                else:
+                    number = -math.inf
             if (low < number if open_low else low <= number) and number < high:
-                return int(number) if number.is_integer() else number
-        least, below = "above" if open_low else "of at least", f" and below {high:g}" if high < np.inf else ""
-        raise MultiAspectError(f"{name}: expected a number {least} {low:g}{below}, got {shown(value)}")
+                if number.is_integer():
+                    return int(number)
+                return number
+        least, below = (
+            "above" if open_low else "of at least",
+            f" and below {high:g}" if high < np.inf else "",
+        )
+        raise MultiAspectError(
+            f"{name}: expected a number {least} {low:g}{below}, got {shown(value)}"
+        )
 
     return parse
 
@@ -127,7 +141,10 @@ def count(name: str, *, low: int = 1, high: int | None = MAX_CUTOFF) -> Callable
         number = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if number and low <= value and (high is None or value <= high):
             return int(value)
-        bound = f"of at most {high}" if number and low <= value else f"of at least {low}"
+        if number and low <= value:
+            bound = f"of at most {high}"
+        else:
+            bound = f"of at least {low}"
         raise MultiAspectError(f"{name}: expected a whole number {bound}, got {shown(value)}")
 
     return parse
@@ -170,7 +187,11 @@ def fraction(name: str) -> Callable[[Any], float]:
     """Return a parser that accepts a number from 0 to 1; errors start with `name`."""
 
     def parse(value: Any) -> float:
-        if isinstance(value, int | float | np.number) and not isinstance(value, bool) and 0 <= value <= 1:
+        if (
+            isinstance(value, int | float | np.number)
+            and not isinstance(value, bool)
+            and 0 <= value <= 1
+        ):
             return real(name, low=0)(value)
         raise MultiAspectError(f"{name}: expected a number from 0 to 1, got {shown(value)}")
 

@@ -22,9 +22,10 @@ _FIXED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     """Write a file; if an error occurs, an earlier file remains unchanged.
 
-    The content is written to a temporary file, which then replaces the earlier one. A file that a symbolic link
-    points to is replaced, and the link is kept. The permissions are those of the earlier file. Pipes, devices and
-    open files are written in place; so are files in directories without write permission, after a warning.
+    The content is written to a temporary file, which then replaces the earlier one. A file that a
+    symbolic link points to is replaced, and the link is kept. The permissions are those of the
+    earlier file. Pipes, devices and open files are written in place; so are files in directories
+    without write permission, after a warning.
 
     Parameters
     ----------
@@ -41,10 +42,14 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
     Warns
     -----
     MultiAspectWarning
-        If an earlier file cannot be replaced, so that an error while it is written would destroy it.
+        If an earlier file cannot be replaced, so that an error while it is written would destroy
+        it.
     """
     # File names that are not UTF-8 are kept as they are.
-    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    if isinstance(content, str):
+        data = content.encode("utf-8", "surrogateescape")
+    else:
+        data = content
     file = Path(os.path.expanduser(path))
     try:
         try:
@@ -94,7 +99,8 @@ def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
         if earlier is None or not isinstance(error, OSError) or error.errno not in _FIXED:
             raise
         warn(
-            f"{file}: its directory allows no new files, so that it is written in place: if that fails, as on a "
+            f"{file}: its directory allows no new files, so that it is written in place: if that "
+            "fails, as on a "
             "full disk, the earlier file is lost"
         )
         file.write_bytes(data)

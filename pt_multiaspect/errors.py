@@ -97,8 +97,9 @@ _collected: ContextVar[list[Cause] | None] = ContextVar("_collected", default=No
 def collect_warnings() -> Iterator[list[Cause]]:
     """Collect the causes of warnings instead of issuing them, in this thread only.
 
-    Worker processes cannot warn, and threads share the filters of warnings. The caller passes the causes to
-    `reissue`, or those with a remedy to `warn_of_runs`, in the process and thread where a warning reaches the user.
+    Worker processes cannot warn, and threads share the filters of warnings. The caller passes the
+    causes to `reissue`, or those with a remedy to `warn_of_runs`, in the process and thread where a
+    warning reaches the user.
     """
     causes: list[Cause] = []
     token = _collected.set(causes)
@@ -148,7 +149,9 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         if entry in given or (earlier is not None and entry in earlier):
             return
         if group is not None:
-            n_reported = sum(isinstance(reported, tuple) and reported[0] == group for reported in given)
+            n_reported = sum(
+                isinstance(reported, tuple) and reported[0] == group for reported in given
+            )
             if n_reported > _PER_GROUP:
                 return
             if n_reported == _PER_GROUP:
@@ -163,14 +166,16 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
         earlier.add(entry)
 
 
-#: The name under which the local variables of a call of a tool have the causes of which it has warned.
+#: The name under which the local variables of a call of a tool have the causes of which it has
+#: warned.
 _CAUSES = "__pt_multiaspect_causes__"
 
 
 def _causes_of_call() -> _Causes:
     """Return the causes of which the outermost call of a tool has warned, such as a grid search with its folds.
 
-    They are a local variable of this call, as they are to end with it: Python has no weak references to calls.
+    They are a local variable of this call, as they are to end with it: Python has no weak
+    references to calls.
     """
     outermost = None
     frame: FrameType | None = sys._getframe(1)
@@ -192,7 +197,8 @@ def warn(message: str) -> None:
         collecting.append(Cause(message, None, None))
         return
     frame = _users_frame()
-    # Without a registry, as Python would not show the same text again at the same line, for other data.
+    # Without a registry, as Python would not show the same text again at the same line, for other
+    # data.
     warnings.warn_explicit(
         message,
         MultiAspectWarning,
@@ -213,7 +219,8 @@ def reissue(cause: Cause) -> None:
 def warn_of_run(message: str, remedy: str, *, key: str, group: str, run: str = "a run") -> None:
     """Issue a warning about a run, as `warn_once` does.
 
-    If warnings are collected, the caller names all runs of a `group` in one message, with `warn_of_runs`.
+    If warnings are collected, the caller names all runs of a `group` in one message, with
+    `warn_of_runs`.
     """
     collecting = _collected.get()
     if collecting is None:
@@ -234,7 +241,10 @@ def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
     for members in groups.values():
         named = "; ".join(f"{title}: {cause.message}" for title, cause in members[:_MOST_RUNS])
         further = len(members) - _MOST_RUNS
-        more = f"; and {number_of(further, 'more run')}" if further > 0 else ""
+        if further > 0:
+            more = f"; and {number_of(further, 'more run')}"
+        else:
+            more = ""
         warn(f"{named}{more}. {members[0][1].remedy}")
 
 
@@ -291,10 +301,14 @@ def refuse_surrogates(title: object) -> Iterator[None]:
     except UnicodeEncodeError as error:
         surrogate, text = error.object[error.start], error.object
         # Texts may have been joined by NUL characters.
-        before, after = text[: error.start].rpartition("\0")[2], text[error.start + 1 :].partition("\0")[0]
+        before, after = (
+            text[: error.start].rpartition("\0")[2],
+            text[error.start + 1 :].partition("\0")[0],
+        )
         excerpt = before[-_AROUND:] + surrogate + after[:_AROUND]
         raise MultiAspectError(
-            f"{title}: expected text that UTF-8 can represent, got {excerpt!r}: {surrogate!r} is half of a "
+            f"{title}: expected text that UTF-8 can represent, got {excerpt!r}: {surrogate!r} is "
+            "half of a "
             "character, as where text was cut; repair it or leave it out"
         ) from None
 
@@ -310,8 +324,8 @@ def messages_for_shell(options: Mapping[str, str]) -> Iterator[None]:
     Parameters
     ----------
     options : mapping of str to str
-        The options of parameters that have another name. By default, the option of ``average_over`` is
-        ``--average-over``.
+        The options of parameters that have another name. By default, the option of ``average_over``
+        is ``--average-over``.
     """
     token = _options.set(options)
     try:
@@ -342,17 +356,25 @@ def parameter(name: str, value: object = None) -> str:
     """
     options = _options.get()
     if options is None:
-        return f"{name}=" if value is None else f"{name}={value!r}"
+        if value is None:
+            return f"{name}="
+        return f"{name}={value!r}"
     option = options.get(name, f"--{name.replace('_', '-')}")
     if value is None or isinstance(value, bool):
         return option
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        text = value
+    else:
+        text = json.dumps(value, ensure_ascii=False)
     return f"{option} {shlex.quote(text)}"
 
 
 def number_of(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is 1."""
-    several = f"{noun[:-1]}ies" if noun.endswith("query") else f"{noun}s"
+    if noun.endswith("query"):
+        several = f"{noun[:-1]}ies"
+    else:
+        several = f"{noun}s"
     return f"{number} {noun if number == 1 else several}"
 
 
@@ -373,10 +395,14 @@ def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
     options = [str(name) for name in known]
     alike = [get_close_matches(str(name), options, n=1, cutoff=0.7) for name in unknown]
     suggestions = dict.fromkeys(name for matches in alike for name in matches)
-    return f". Did you mean {choices(suggestions)}?" if suggestions else ""
+    if suggestions:
+        return f". Did you mean {choices(suggestions)}?"
+    return ""
 
 
-def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, parameter: str = "") -> None:
+def refuse_unknown(
+    given: Iterable[object], known: Iterable[object], what: str, parameter: str = ""
+) -> None:
     """Raise an error if given names are not known.
 
     Parameters
@@ -393,7 +419,9 @@ def refuse_unknown(given: Iterable[object], known: Iterable[object], what: str, 
     unknown = [name for name in given if not isinstance(name, Hashable) or name not in lookup]
     if unknown:
         got = choices(
-            name if isinstance(name, str) and len(name) <= _LONGEST and "\n" not in name else shown(name)
+            name
+            if isinstance(name, str) and len(name) <= _LONGEST and "\n" not in name
+            else shown(name)
             for name in unknown
         )
         hint = did_you_mean(unknown, options)
@@ -406,7 +434,9 @@ def refuse_repeated(names: Iterable[Hashable], what: str, parameter: str = "") -
     """Raise an error if names are repeated; see `refuse_unknown`."""
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
-        raise MultiAspectError(f"{_start(parameter)}expected distinct {what}, got several {choices(repeated)}")
+        raise MultiAspectError(
+            f"{_start(parameter)}expected distinct {what}, got several {choices(repeated)}"
+        )
 
 
 def refuse_none(items: Sized, what: str, parameter: str = "") -> None:
@@ -418,18 +448,24 @@ def refuse_none(items: Sized, what: str, parameter: str = "") -> None:
 def refuse_single(names: Collection[object], what: str) -> None:
     """Raise an error if there are fewer than two names."""
     if len(names) < 2:
-        raise MultiAspectError(f"expected at least two {what}, got {f'only {choices(names)}' if names else 'none'}")
+        raise MultiAspectError(
+            f"expected at least two {what}, got {f'only {choices(names)}' if names else 'none'}"
+        )
 
 
 def refuse_taken(names: Iterable[str], taken: Collection[str], what: str) -> None:
     """Raise an error if an alias of a measure is already the name of `what`."""
     for name in names:
         if name in taken:
-            raise MultiAspectError(f"the alias {name!r} of a measure is the name of {what}; use another alias")
+            raise MultiAspectError(
+                f"the alias {name!r} of a measure is the name of {what}; use another alias"
+            )
 
 
 def _start(parameter: str) -> str:
-    return f"{parameter}: " if parameter else ""
+    if parameter:
+        return f"{parameter}: "
+    return ""
 
 
 def choices(names: Iterable[object]) -> str:
@@ -465,12 +501,16 @@ def known_names(names: Sequence[object], hint: str) -> str:
 
 def join_names(names: Sequence[str]) -> str:
     """Join names in a sentence: 'a, b and c'."""
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    if len(names) > 1:
+        return " and ".join([", ".join(names[:-1]), names[-1]])
+    return names[0]
 
 
 def shown(value: object) -> str:
     """Return a short description of any input for an error message; of a frame, its columns."""
-    if isinstance(value, int) and abs(value) > 10**30:  # Python does not print integers of thousands of digits
+    if (
+        isinstance(value, int) and abs(value) > 10**30
+    ):  # Python does not print integers of thousands of digits
         return f"an integer of {value.bit_length()} bits"
     columns = getattr(value, "columns", None)
     if columns is not None and hasattr(value, "shape"):
@@ -483,4 +523,6 @@ def shown(value: object) -> str:
 
 def cut(text: str, limit: int = _LONGEST) -> str:
     """Truncate a text."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit - 1]}…"

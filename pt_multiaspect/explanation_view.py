@@ -15,7 +15,20 @@ from ._numbers import spell
 from ._typing import Floats
 from .aspects import Aspect
 from .errors import MultiAspectError, number_of, shown
-from .views import Bar, Block, Cells, Column, Heading, Row, Sentence, Table, View, bars, crop, decimals
+from .views import (
+    Bar,
+    Block,
+    Cells,
+    Column,
+    Heading,
+    Row,
+    Sentence,
+    Table,
+    View,
+    bars,
+    crop,
+    decimals,
+)
 
 #: Number of ranks that are shown.
 _MOST_RANKS = 20
@@ -44,8 +57,8 @@ class _Line:
 class Explanation(View):
     """The value of a measure for one topic of a run, as a sum over ranks.
 
-    Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as text of at most
-    80 columns and is shown as HTML in notebooks.
+    Returned by ``measure.explain(run, qrels, qid)`` and by `pt_multiaspect.explain`. It prints as
+    text of at most 80 columns and is shown as HTML in notebooks.
 
     Attributes
     ----------
@@ -60,21 +73,23 @@ class Explanation(View):
     value : float
         The value of the measure, as in `pt_multiaspect.evaluate`.
     offset : float
-        The part of the value that does not depend on the retrieved documents. ``value`` is ``offset`` plus the
-        sum of the contributions.
+        The part of the value that does not depend on the retrieved documents. ``value`` is
+        ``offset`` plus the sum of the contributions.
     ranks : DataFrame
-        One row per retrieved document: ``rank docno``, the label on each aspect (NaN if unjudged), quantities
-        computed from the labels (such as TOMA's ``class`` and ``distance``), ``gain``, ``discount``, the
-        part of each aspect for measures that combine several values, ``contribution``, ``running`` (the offset
-        and the contributions down to this rank), ``how`` and ``note``. Contributions that belong to no single
-        rank have rows without a rank, described by ``note``.
+        One row per retrieved document: ``rank docno``, the label on each aspect (NaN if unjudged),
+        quantities computed from the labels (such as TOMA's ``class`` and ``distance``), ``gain``,
+        ``discount``, the part of each aspect for measures that combine several values,
+        ``contribution``, ``running`` (the offset and the contributions down to this rank), ``how``
+        and ``note``. Contributions that belong to no single rank have rows without a rank,
+        described by ``note``.
     aspects : DataFrame
-        ``aspect value weight part``: the value of the base on each aspect, its weight, and its part in the
-        value of the measure. One row for measures that combine the labels of each document. The part is NaN if
-        it is unknown.
+        ``aspect value weight part``: the value of the base on each aspect, its weight, and its part
+        in the value of the measure. One row for measures that combine the labels of each document.
+        The part is NaN if it is unknown.
     swaps : DataFrame or None
-        For NLRE and NGRE, the adjacent documents in the wrong order: ``rank docno next_docno``, the error on each
-        aspect, and ``cost``, the amount by which the value would be higher without this error; highest cost first.
+        For NLRE and NGRE, the adjacent documents in the wrong order: ``rank docno next_docno``, the
+        error on each aspect, and ``cost``, the amount by which the value would be higher without
+        this error; highest cost first.
     notes : list of str
         Remarks for reading the explanation.
     judged : DataFrame
@@ -82,21 +97,25 @@ class Explanation(View):
     scales : dict of str to Aspect
         The declared or inferred scales, by the columns of `judged`.
     grade_positions : DataFrame
-        The positions of the labels on their scales, from 0 for the lowest to 1 for the highest grade. One row per
-        retrieved document and one column per aspect; NaN where a document is unjudged.
+        The positions of the labels on their scales, from 0 for the lowest to 1 for the highest
+        grade. One row per retrieved document and one column per aspect; NaN where a document is
+        unjudged.
     retrieved : list of str
         All retrieved documents, in the order of their ranks.
 
     Notes
     -----
-    - ``how`` is ``'stated'`` if contributions follow from the definition of the measure, such as gain × discount
-      / norm for nDCG. It is ``'marginal'`` if they are differences between the values of the first k and the
-      first k - 1 ranks. Then each of the first `depth` ranks has a row, and the others have one row together.
-    - The gain is that of the base. For a measure that combines several linear values with equal discounts, it
-      is the weighted sum of the normalised gains, so that gain × discount is the contribution.
-    - CAM is a weighted sum of the values of its aspects. MM, WHAM and GAM are not: the part of an aspect is its
-      value times the derivative of the mean; these parts sum to the mean (Euler's theorem). With equal weights, the
-      *weaker* aspect has the larger part in MM, as the value depends most on it.
+    - ``how`` is ``'stated'`` if contributions follow from the definition of the measure, such as
+      gain × discount / norm for nDCG. It is ``'marginal'`` if they are differences between the
+      values of the first k and the first k - 1 ranks. Then each of the first `depth` ranks has a
+      row, and the others have one row together.
+    - The gain is that of the base. For a measure that combines several linear values with equal
+      discounts, it is the weighted sum of the normalised gains, so that gain × discount is the
+      contribution.
+    - CAM is a weighted sum of the values of its aspects. MM, WHAM and GAM are not: the part of an
+      aspect is its value times the derivative of the mean; these parts sum to the mean (Euler's
+      theorem). With equal weights, the *weaker* aspect has the larger part in MM, as the value
+      depends most on it.
 
     Examples
     --------
@@ -112,7 +131,8 @@ class Explanation(View):
     1  credibility    0.5     0.5  0.444
     """
 
-    #: Returns the explanation of a best ranking of all judged documents; None if no best ranking is known.
+    #: Returns the explanation of a best ranking of all judged documents; None if no best ranking is
+    #: known.
     _best: Callable[[], Explanation | None]
     measure: ir_measures.Measure
     label: str
@@ -148,8 +168,8 @@ class Explanation(View):
     def shortfall(self) -> pd.DataFrame | None:
         """The shortfall of each rank from a best ranking; None if no best ranking is known.
 
-        Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The shortfalls sum to the
-        value of the best ranking minus this value.
+        Columns ``rank docno contribution ideal_docno ideal_contribution shortfall note``. The
+        shortfalls sum to the value of the best ranking minus this value.
         """
         if self.ideal is None:
             return None
@@ -169,13 +189,14 @@ class Explanation(View):
         Returns
         -------
         Comparison
-            The contributions of both runs, paired by document; the differences sum to the value of this run minus
-            that of the other.
+            The contributions of both runs, paired by document; the differences sum to the value of
+            this run minus that of the other.
 
         Raises
         ------
         MultiAspectError
-            If the measures, the topics, the labels of judged documents or the inferred scales differ.
+            If the measures, the topics, the labels of judged documents or the inferred scales
+            differ.
 
         Examples
         --------
@@ -229,7 +250,9 @@ def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
     """Return the name of the column that shows the gain: a detail with the same numbers, or ``gain``."""
     gain = np.nan_to_num(_floats(ranks, "gain"))
     same = [name for name in details if np.array_equal(np.nan_to_num(_floats(ranks, name)), gain)]
-    return same[0] if same else "gain"
+    if same:
+        return same[0]
+    return "gain"
 
 
 def _floats(frame: pd.DataFrame, name: str) -> Floats:
@@ -246,7 +269,10 @@ def _ranking(explanation: Explanation, contributions_first: bool = False) -> Tab
         drawn.insert(0, "")
     shown = explanation.ranks.iloc[[line.row for line in lines if line.row is not None]]
     columns = _columns(explanation, shown)
-    n_first = _N_IDENTIFYING if contributions_first else len(columns)
+    if contributions_first:
+        n_first = _N_IDENTIFYING
+    else:
+        n_first = len(columns)
     ranks = iter(zip(*(cells for _, cells in columns), strict=True))
     unjudged = shown["note"].str.contains("unjudged").to_dict()
     has_unjudged = any(unjudged.values())
@@ -257,14 +283,28 @@ def _ranking(explanation: Explanation, contributions_first: bool = False) -> Tab
         if line.row is None:
             after = [""] * (len(columns) - n_first)
         amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
-        mark = ["unjudged" if unjudged.get(line.row) else ""] if has_unjudged else []
-        rows.append(Row([*before, *amounts, *after, *mark], span=n_first if line.row is None else 1))
+        if has_unjudged:
+            mark = ["unjudged" if unjudged.get(line.row) else ""]
+        else:
+            mark = []
+        rows.append(
+            Row([*before, *amounts, *after, *mark], span=n_first if line.row is None else 1)
+        )
     heads = [column for column, _ in columns]
-    heads[n_first:n_first] = [Column("contribution"), Column("", left=True, redundant=True), Column("running")]
+    heads[n_first:n_first] = [
+        Column("contribution"),
+        Column("", left=True, redundant=True),
+        Column("running"),
+    ]
     if has_unjudged:
         heads.append(Column("", left=True))
-    n_hidden, total = sum(line.n_hidden for line in hidden), sum(line.contribution for line in hidden)
-    together = Sentence(f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together.")
+    n_hidden, total = (
+        sum(line.n_hidden for line in hidden),
+        sum(line.contribution for line in hidden),
+    )
+    together = Sentence(
+        f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together."
+    )
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
     return Table(heads, rows, elsewhere=elsewhere, notes=[together] if len(hidden) > 1 else [])
 
@@ -290,7 +330,9 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
     for part in np.split(np.arange(len(counting)), np.flatnonzero(np.diff(shown)) + 1):
         rows = counting[part]
         if shown[part].all():
-            lines += [_Line(float(contribution[row]), float(running[row]), row) for row in rows.tolist()]
+            lines += [
+                _Line(float(contribution[row]), float(running[row]), row) for row in rows.tolist()
+            ]
         else:
             amount, end = float(contribution[rows].sum()), float(running[rows[-1]])
             lines.append(_Line(amount, end, text=f"... {len(rows)} more ranks", n_hidden=len(rows)))
@@ -298,7 +340,9 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
         text = f"{number_of(int(below.sum()), 'rank')} below the cutoff"
         lines.append(_Line(0.0, float(running[np.flatnonzero(below)[-1]]), text=text))
     for row in np.flatnonzero(~single).tolist():
-        lines.append(_Line(float(contribution[row]), float(running[row]), text=str(ranks["note"].iloc[row])))
+        lines.append(
+            _Line(float(contribution[row]), float(running[row]), text=str(ranks["note"].iloc[row]))
+        )
     return lines
 
 
@@ -317,7 +361,9 @@ def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[tuple[Column
         columns.append((Column("gain", spare=2), _brief(gain)))
     if not parts and not np.isnan(discount).all() and len(set(discount.tolist())) > 1:
         columns.append((Column("discount", spare=3), list(map(decimals, discount.tolist()))))
-    columns += [(Column(name, spare=4), list(map(decimals, ranks[name].tolist()))) for name in parts]
+    columns += [
+        (Column(name, spare=4), list(map(decimals, ranks[name].tolist()))) for name in parts
+    ]
     return columns
 
 
@@ -325,13 +371,18 @@ def _brief(values: Floats) -> list[str]:
     """Return labels or gains as text; whole numbers have no decimals."""
     known = values[~np.isnan(values)]
     digits = 15 if ((known == np.round(known)) & (np.abs(known) < 1e15)).all() else 4
-    return ["-" if np.isnan(value) else spell(float(f"{value:.{digits}g}")) for value in values.tolist()]
+    return [
+        "-" if np.isnan(value) else spell(float(f"{value:.{digits}g}")) for value in values.tolist()
+    ]
 
 
 def _aspects(aspects: pd.DataFrame) -> list[Block]:
     if len(aspects) < 2:
         return []
-    rows = [[name, *map(decimals, numbers)] for name, *numbers in aspects.itertuples(index=False, name=None)]
+    rows = [
+        [name, *map(decimals, numbers)]
+        for name, *numbers in aspects.itertuples(index=False, name=None)
+    ]
     first, *others = aspects.columns
     return [Table([Column(first, left=True, shorten=_SHORTEN), *map(Column, others)], rows)]
 
@@ -352,7 +403,9 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
     return [Heading("Costliest errors of adjacent documents"), Table(columns, rows)]
 
 
-def _shortfall(value: float, ideal: Explanation | None, shortfall: pd.DataFrame | None) -> list[Block]:
+def _shortfall(
+    value: float, ideal: Explanation | None, shortfall: pd.DataFrame | None
+) -> list[Block]:
     if shortfall is None or ideal is None:
         return []
     best, short = ideal.value, ideal.value - value
@@ -361,8 +414,17 @@ def _shortfall(value: float, ideal: Explanation | None, shortfall: pd.DataFrame 
     table = shortfall[shortfall["shortfall"] > 1e-12]
     top = table.sort_values("shortfall", ascending=False, kind="stable").head(5)
     rows = [
-        [_known(rank), _known(docno, note), decimals(own), _known(ideal), decimals(attained), decimals(amount)]
-        for rank, docno, own, ideal, attained, amount, note in top.itertuples(index=False, name=None)
+        [
+            _known(rank),
+            _known(docno, note),
+            decimals(own),
+            _known(ideal),
+            decimals(attained),
+            decimals(amount),
+        ]
+        for rank, docno, own, ideal, attained, amount, note in top.itertuples(
+            index=False, name=None
+        )
     ]
     columns = [
         Column("rank"),
@@ -372,7 +434,9 @@ def _shortfall(value: float, ideal: Explanation | None, shortfall: pd.DataFrame 
         Column("contribution"),
         Column("shortfall"),
     ]
-    title = f"A best ranking has {decimals(best)} ({decimals(short)} more). Largest shortfalls by rank"
+    title = (
+        f"A best ranking has {decimals(best)} ({decimals(short)} more). Largest shortfalls by rank"
+    )
     return [Heading(title), Table(columns, rows)]
 
 
@@ -383,7 +447,8 @@ def _known(name: object, note: str = "") -> str:
 class Comparison(View):
     """The difference between the values of two runs on one topic, document by document.
 
-    Returned by `Explanation.compare`. It prints as text of at most 80 columns and is shown as HTML in notebooks.
+    Returned by `Explanation.compare`. It prints as text of at most 80 columns and is shown as HTML
+    in notebooks.
 
     Parameters
     ----------
@@ -397,13 +462,14 @@ class Comparison(View):
     difference : float
         The value of `a` minus that of `b`.
     documents : DataFrame
-        One row per document that either run retrieves: ``docno``, its labels, ``rank_a rank_b`` (missing where it
-        is not retrieved), ``contribution_a contribution_b difference`` and ``note``. The largest absolute
-        differences come first. Contributions that belong to no document, and offsets that differ, have rows without
-        a docno. The differences sum to `difference`.
+        One row per document that either run retrieves: ``docno``, its labels, ``rank_a rank_b``
+        (missing where it is not retrieved), ``contribution_a contribution_b difference`` and
+        ``note``. The largest absolute differences come first. Contributions that belong to no
+        document, and offsets that differ, have rows without a docno. The differences sum to
+        `difference`.
     ranks : DataFrame
-        The comparison by rank: ``rank docno_a contribution_a docno_b contribution_b difference note``. The
-        differences sum to `difference`, too.
+        The comparison by rank: ``rank docno_a contribution_a docno_b contribution_b difference
+        note``. The differences sum to `difference`, too.
 
     Examples
     --------
@@ -428,7 +494,9 @@ class Comparison(View):
     @property
     def names(self) -> tuple[str, str]:
         """The names of the runs."""
-        return ("a", "b") if self.a.run == self.b.run else (self.a.run, self.b.run)
+        if self.a.run == self.b.run:
+            return ("a", "b")
+        return (self.a.run, self.b.run)
 
     def __repr__(self) -> str:
         difference = f"{' - '.join(self.names)} {decimals(self.difference)}"
@@ -436,12 +504,18 @@ class Comparison(View):
 
     def _blocks(self) -> list[Block]:
         a, b, documents = self.a, self.b, self.documents
-        values = [f"{name} {decimals(side.value)}" for name, side in zip(self.names, (a, b), strict=True)]
+        values = [
+            f"{name} {decimals(side.value)}" for name, side in zip(self.names, (a, b), strict=True)
+        ]
         retrieved = documents["docno"].notna()
         differing = documents[retrieved & (documents["difference"] != 0)]
         shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~retrieved]])
         hidden = differing["difference"].iloc[_MOST_DOCUMENTS:]
-        numbers = shown[["contribution_a", "contribution_b", "difference"]].to_numpy(dtype=np.float64).tolist()
+        numbers = (
+            shown[["contribution_a", "contribution_b", "difference"]]
+            .to_numpy(dtype=np.float64)
+            .tolist()
+        )
         names = map(_known, shown["docno"], shown["note"])
         ranks = [map(_known, shown[f"rank_{side}"]) for side in "ab"]
         drawn = bars([amounts[-1] for amounts in numbers])
@@ -454,7 +528,9 @@ class Comparison(View):
             for what in ("rank in", "contribution in")
             for name in self.names
         ]
-        between = Column(" - ".join(self.names), in_text=" - ".join(crop(name, _NAME) for name in self.names))
+        between = Column(
+            " - ".join(self.names), in_text=" - ".join(crop(name, _NAME) for name in self.names)
+        )
         columns = [_DOCNO, *heads, between, Column("", left=True, redundant=True)]
         same = int((retrieved & (documents["difference"] == 0)).sum())
         notes = []
@@ -465,7 +541,10 @@ class Comparison(View):
             notes.append(Sentence(f"{number_of(same, 'document')} without a difference"))
         return [
             Heading(a.label),
-            Sentence(f"topic {a.qid}: {', '.join(values)}, {' - '.join(self.names)} {decimals(self.difference)}"),
+            Sentence(
+                f"topic {a.qid}: {', '.join(values)}, {' - '.join(self.names)} "
+                f"{decimals(self.difference)}"
+            ),
             Table(columns, rows, notes=notes),
         ]
 
@@ -476,42 +555,64 @@ class Comparison(View):
 def _check(a: Explanation, b: Explanation) -> None:
     if not isinstance(b, Explanation):
         raise MultiAspectError(
-            f"compare: expected the explanation of another run, as explain returns it, got {shown(b)}"
+            "compare: expected the explanation of another run, as explain returns it, got "
+            f"{shown(b)}"
         )
     if a.measure != b.measure or a.qid != b.qid:
         raise MultiAspectError(
-            f"compare: expected two explanations of one measure and one topic, got {a.label} for topic {a.qid} and "
+            f"compare: expected two explanations of one measure and one topic, got {a.label} for "
+            f"topic {a.qid} and "
             f"{b.label} for topic {b.qid}"
         )
-    labels = a.judged.merge(b.judged, how="outer", left_index=True, right_index=True, suffixes=("_a", "_b"))
+    labels = a.judged.merge(
+        b.judged, how="outer", left_index=True, right_index=True, suffixes=("_a", "_b")
+    )
     for column in a.labels:
-        labels_a, labels_b = (labels[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab")
+        labels_a, labels_b = (
+            labels[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab"
+        )
         wrong = np.flatnonzero(~np.isclose(labels_a, labels_b, equal_nan=True))
         if len(wrong):
             raise MultiAspectError(
                 f"compare: expected explanations on the same qrels, got the {column} labels "
-                f"{labels_a[wrong[0]]:g} and {labels_b[wrong[0]]:g} for document {labels.index[wrong[0]]}"
+                f"{labels_a[wrong[0]]:g} and {labels_b[wrong[0]]:g} for document "
+                f"{labels.index[wrong[0]]}"
             )
         if a.scales[column] != b.scales[column]:
             raise MultiAspectError(
-                f"compare: expected explanations on the same qrels, got scales of {column} that were inferred as "
-                f"{a.scales[column].scale} and {b.scales[column].scale}; declare the scales, or explain both runs "
+                f"compare: expected explanations on the same qrels, got scales of {column} that "
+                "were inferred as "
+                f"{a.scales[column].scale} and {b.scales[column].scale}; declare the scales, or "
+                "explain both runs "
                 "on the same qrels"
             )
 
 
 def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
-    positions = [{docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)]
+    positions = [
+        {docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)
+    ]
     singles = [single["contribution"].tolist() for single in _single_ranks(a, b)]
-    known = pd.concat([a.ranks, b.ranks]).dropna(subset=["docno"]).drop_duplicates("docno").set_index("docno")
+    known = (
+        pd.concat([a.ranks, b.ranks])
+        .dropna(subset=["docno"])
+        .drop_duplicates("docno")
+        .set_index("docno")
+    )
     labels = {column: known[column].reindex(docnos).to_numpy() for column in a.labels}
     columns: dict[str, Any] = {"docno": docnos, **labels}
     contributions, notes = [], [""] * len(docnos)
-    for side, position_of, single, name in zip("ab", positions, singles, ("first", "second"), strict=True):
+    for side, position_of, single, name in zip(
+        "ab", positions, singles, ("first", "second"), strict=True
+    ):
         ranked = [position_of.get(docno) for docno in docnos]
-        columns[f"rank_{side}"] = pd.array([pd.NA if at is None else at + 1 for at in ranked], dtype="Int64")
-        contributions.append([0.0 if at is None or at >= len(single) else single[at] for at in ranked])
+        columns[f"rank_{side}"] = pd.array(
+            [pd.NA if at is None else at + 1 for at in ranked], dtype="Int64"
+        )
+        contributions.append(
+            [0.0 if at is None or at >= len(single) else single[at] for at in ranked]
+        )
         for row, at in enumerate(ranked):
             if at is not None and at >= len(single):
                 notes[row] = f"in a row of several ranks of the {name} run"
@@ -542,13 +643,18 @@ def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFr
     if not amounts:
         return table
     rest = pd.DataFrame(
-        {**_sides(*zip(*amounts.values(), strict=True)), "note": pd.Series([*amounts], dtype=object)}
+        {
+            **_sides(*zip(*amounts.values(), strict=True)),
+            "note": pd.Series([*amounts], dtype=object),
+        }
     )
     for column in table.columns.difference(rest.columns):
         dtype = table[column].dtype if pd.api.types.is_numeric_dtype(table[column]) else object
         rest[column] = pd.Series([None] * len(rest), dtype=dtype)
     rest = rest[table.columns]
-    return rest if table.empty else pd.concat([table, rest], ignore_index=True)
+    if table.empty:
+        return rest
+    return pd.concat([table, rest], ignore_index=True)
 
 
 def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
@@ -557,7 +663,13 @@ def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
     columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}
     contributions = []
     for side, single in zip("ab", singles, strict=True):
-        columns[f"docno_{side}"] = pd.Series([*single["docno"].tolist(), *[None] * (n - len(single))], dtype=object)
-        contributions.append(np.append(single["contribution"].to_numpy(), np.zeros(n - len(single))))
-    ranks = pd.DataFrame({**columns, **_sides(*contributions), "note": pd.Series([""] * n, dtype=object)})
+        columns[f"docno_{side}"] = pd.Series(
+            [*single["docno"].tolist(), *[None] * (n - len(single))], dtype=object
+        )
+        contributions.append(
+            np.append(single["contribution"].to_numpy(), np.zeros(n - len(single)))
+        )
+    ranks = pd.DataFrame(
+        {**columns, **_sides(*contributions), "note": pd.Series([""] * n, dtype=object)}
+    )
     return _with_rest(ranks, a, b)

@@ -23,10 +23,15 @@ Reference = Callable[[ref.Run, ref.Judgments], float]
 
 
 def evaluate(some: Sequence[Measure], qrels: Any, run: Any) -> Values:
-    return {(metric.measure, metric.query_id): metric.value for metric in ir_measures.iter_calc(some, qrels, run)}
+    return {
+        (metric.measure, metric.query_id): metric.value
+        for metric in ir_measures.iter_calc(some, qrels, run)
+    }
 
 
-def compare(cases: Mapping[Measure, Reference], collection: Collection, tolerance: float = 1e-9) -> None:
+def compare(
+    cases: Mapping[Measure, Reference], collection: Collection, tolerance: float = 1e-9
+) -> None:
     values = evaluate(list(cases), collection.qrels, collection.run)
     assert len(values) == len(cases) * len(collection.labels)
     for (measure, qid), value in values.items():

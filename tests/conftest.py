@@ -18,7 +18,8 @@ from strategies import examples, forget_warnings
 
 from pt_multiaspect import Aspect, Aspects, Order, accelerate
 
-# The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time waiting.
+# The workers of pytest-xdist share the cores: more threads of OpenMP would spend half their time
+# waiting.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile(
@@ -63,7 +64,9 @@ def pytest_collection_modifyitems(items):
 
 def pytest_deselected(items):
     worker = getattr(items[0].config, "workeroutput", {})
-    worker["left_out"] = _left_out["slow"] = sum(item.get_closest_marker("slow") is not None for item in items)
+    worker["left_out"] = _left_out["slow"] = sum(
+        item.get_closest_marker("slow") is not None for item in items
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -74,7 +77,9 @@ def pytest_testnodedown(node):
 
 def pytest_terminal_summary(terminalreporter):
     if _left_out["slow"]:
-        terminalreporter.write_line(f"slow tests left to .ci/run, or to pytest -m '': {_left_out['slow']}")
+        terminalreporter.write_line(
+            f"slow tests left to .ci/run, or to pytest -m '': {_left_out['slow']}"
+        )
 
 
 @pytest.fixture(autouse=True)
@@ -127,7 +132,11 @@ def trec_files(tmp_path):
     labels = {}
     for aspect, top in {"relevance": 2, "credibility": 3}.items():
         labels[aspect] = {docno: rng.integers(top + 1) for _, docnos in queries for docno in docnos}
-        lines = [f"{qid} 0 {docno} {labels[aspect][docno]}" for qid, docnos in queries for docno in docnos]
+        lines = [
+            f"{qid} 0 {docno} {labels[aspect][docno]}"
+            for qid, docnos in queries
+            for docno in docnos
+        ]
         (tmp_path / f"{aspect}.txt").write_text("\n".join(lines))
     (tmp_path / "runs").mkdir()
     # The best run, two by chance, and the worst.
@@ -136,7 +145,9 @@ def trec_files(tmp_path):
             f"{qid} Q0 {docno} {rank + 1} {9 - rank} {name}"
             for qid, docnos in queries
             for rank, docno in enumerate(
-                sorted(rng.permutation(docnos), key=lambda docno: -sign * labels["relevance"][docno])[:6]
+                sorted(
+                    rng.permutation(docnos), key=lambda docno: -sign * labels["relevance"][docno]
+                )[:6]
             )
         ]
         (tmp_path / "runs" / f"{name}.run").write_text("\n".join(lines))

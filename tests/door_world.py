@@ -23,7 +23,9 @@ from pt_multiaspect import uRBPgr as URBPgr
 QIDS = [f"q{i}" for i in range(1, 7)]
 DOCNOS = [f"d{i:02}" for i in range(12)]
 TOPICS = pd.DataFrame({"qid": QIDS, "query": [f"query {qid}" for qid in QIDS]})
-HEALTH = Aspects({"relevance": 2, "readability": Aspect(3, probabilities=[0, 0.4, 0.8, 1], threshold=2)})
+HEALTH = Aspects(
+    {"relevance": 2, "readability": Aspect(3, probabilities=[0, 0.4, 0.8, 1], threshold=2)}
+)
 BONUS = np.random.default_rng(3).permutation(len(DOCNOS))
 
 
@@ -35,18 +37,28 @@ def _collection() -> tuple[pd.DataFrame, pd.DataFrame]:
     )
     numbers = scores["docno"].str[1:].astype(int)
     # Relevant documents tend to have great scores, readable ones a great bonus.
-    relevance = np.clip(scores["score"] / 30 - 0.2 + random.normal(0, 0.5, len(pairs)), 0, 2).round().astype(int)
-    readability = np.clip(BONUS[numbers] / 4 + random.normal(0, 0.5, len(pairs)), 0, 3).round().astype(int)
+    relevance = (
+        np.clip(scores["score"] / 30 - 0.2 + random.normal(0, 0.5, len(pairs)), 0, 2)
+        .round()
+        .astype(int)
+    )
+    readability = (
+        np.clip(BONUS[numbers] / 4 + random.normal(0, 0.5, len(pairs)), 0, 3).round().astype(int)
+    )
     qrels = scores[["qid", "docno"]].assign(label=relevance, readability=readability)
     assert set(qrels["label"]) == {0, 1, 2}
     assert set(qrels["readability"]) == {0, 1, 2, 3}
-    return scores.sample(frac=0.8, random_state=1).sort_index(), qrels.sample(frac=0.8, random_state=2).sort_index()
+    return scores.sample(frac=0.8, random_state=1).sort_index(), qrels.sample(
+        frac=0.8, random_state=2
+    ).sort_index()
 
 
 SCORES, QRELS = _collection()
 IR_QRELS = QRELS.rename(columns={"qid": "query_id", "docno": "doc_id", "label": "relevance"})
 IR_RUN = SCORES.rename(columns={"qid": "query_id", "docno": "doc_id"})
-RUN = {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in SCORES.groupby("qid")}
+RUN = {
+    qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in SCORES.groupby("qid")
+}
 
 
 class Readable(pt.Transformer):
@@ -85,8 +97,12 @@ DECLARED: list[Measure] = [
 ]
 
 
-def per_query(measures: list[Any], qrels: object = IR_QRELS, run: object = IR_RUN) -> dict[tuple[str, str], float]:
-    return {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)}
+def per_query(
+    measures: list[Any], qrels: object = IR_QRELS, run: object = IR_RUN
+) -> dict[tuple[str, str], float]:
+    return {
+        (m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(measures, qrels, run)
+    }
 
 
 def run_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None) -> Any:
@@ -104,7 +120,12 @@ def run_python(code: str, *, stdin: str = "", env: dict[str, str] | None = None)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-SYSTEMS = [FIRST, FIRST >> Readable(5.0), FIRST >> Readable(20.0), FIRST >> Readable(80.0) >> Readable(0.5)]
+SYSTEMS = [
+    FIRST,
+    FIRST >> Readable(5.0),
+    FIRST >> Readable(20.0),
+    FIRST >> Readable(80.0) >> Readable(0.5),
+]
 SYSTEM_NAMES = ["first", "a little", "more", "most"]
 
 

@@ -55,7 +55,10 @@ class Tensor:
 
 
 def _as_list(column: Any) -> list[Any]:
-    return [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column.to_list()]
+    return [
+        None if pd.api.types.is_scalar(value) and pd.isna(value) else value
+        for value in column.to_list()
+    ]
 
 
 def as_polars(data: Any) -> Any:
@@ -77,7 +80,9 @@ def as_convertible(data: Any) -> Any:
 #: Functions that bring frames and columns of pandas into another form.
 FORMS = [
     pytest.param(as_polars, id="polars"),
-    pytest.param(as_pyarrow, id="pyarrow", marks=pytest.mark.skipif(pa is None, reason="requires PyArrow")),
+    pytest.param(
+        as_pyarrow, id="pyarrow", marks=pytest.mark.skipif(pa is None, reason="requires PyArrow")
+    ),
     pytest.param(as_convertible, id="to_pandas"),
 ]
 

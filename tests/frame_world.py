@@ -30,7 +30,11 @@ RUNS = {
 LONG = ma.evaluate(RUNS, QRELS, {"CAM": MEASURE, "P@3": "P@3"}, progress=False)
 TABLE = pd.concat([run.assign(name=name) for name, run in RUNS.items()], ignore_index=True)
 X = pd.DataFrame(
-    {"qid": [f"q{n // 4}" for n in range(12)], "f1": np.arange(12.0) % 5, "f2": np.arange(12.0) * 3 % 7}
+    {
+        "qid": [f"q{n // 4}" for n in range(12)],
+        "f1": np.arange(12.0) % 5,
+        "f2": np.arange(12.0) * 3 % 7,
+    }
 )
 Y = pd.DataFrame({"relevance": np.arange(12) % 3, "credibility": np.arange(12) % 2})
 QID, SCORE = pd.Series(X["qid"], name="qid"), pd.Series(np.arange(12.0)[::-1], name="score")
@@ -41,7 +45,9 @@ def random_qrels(n_topics: int) -> pd.DataFrame:
     rng = np.random.default_rng(7)
     pairs = [(f"q{topic}", f"d{document}") for topic in range(n_topics) for document in range(12)]
     frame = pd.DataFrame(pairs, columns=["qid", "docno"])
-    return frame.assign(label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame)))
+    return frame.assign(
+        label=rng.integers(0, 3, len(frame)), credibility=rng.integers(0, 3, len(frame))
+    )
 
 
 def random_run(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -52,7 +58,10 @@ def random_run(qrels: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 def evaluate_in_processes(runs: Mapping[str, Any], qrels: Any, measures: Any) -> pd.DataFrame:
     """Return the values of runs by name that two processes have evaluated."""
-    frames = {name: run if isinstance(run, pd.DataFrame) else Run.of(run).to_pandas() for name, run in runs.items()}
+    frames = {
+        name: run if isinstance(run, pd.DataFrame) else Run.of(run).to_pandas()
+        for name, run in runs.items()
+    }
     evaluator = ma.evaluator(qrels, measures)
     parts = joblib.Parallel(n_jobs=2)(
         joblib.delayed(evaluator)(frame.assign(name=name)) for name, frame in frames.items()
@@ -68,13 +77,17 @@ def write_file(path: Path, content: str | bytes) -> Path:
 
 def write_run(run: pd.DataFrame, path: Path) -> None:
     """Write a run file whose ranks are not those of the scores."""
-    path.write_text("".join(f"{row.qid} Q0 {row.docno} 1 {row.score!r} x\n" for row in run.itertuples()))
+    path.write_text(
+        "".join(f"{row.qid} Q0 {row.docno} 1 {row.score!r} x\n" for row in run.itertuples())
+    )
 
 
 def one_topic(**aspects: Any) -> pd.DataFrame:
     """Return the qrels of one topic, with the documents in the order of their labels."""
     size = len(next(iter(aspects.values())))
-    return pd.DataFrame({"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects})
+    return pd.DataFrame(
+        {"qid": "q1", "docno": [f"d{number:03}" for number in range(size)], **aspects}
+    )
 
 
 def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +97,11 @@ def as_ir_measures(frame: pd.DataFrame) -> pd.DataFrame:
 
 def long_frame(values: dict[str, list[float]], measure: str = "AP") -> pd.DataFrame:
     """Return the long frame of the values of each run on the topics q0, q1, …"""
-    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
+    rows = [
+        (name, f"q{n}", measure, value)
+        for name, column in values.items()
+        for n, value in enumerate(column)
+    ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 

@@ -1,16 +1,18 @@
 """Change the code of a room in a hundred places, one at a time, and list the changes that no test notices.
 
-    python tests/mutants.py kernels              # 100 mutants of one room, drawn with seed 0
-    python tests/mutants.py analysis -n 20 --seed 3 --jobs 1
-    python tests/mutants.py analysis --only judges.py:119 ranks.py --tests judges ranks   # survivors again
+    python tests/mutants.py kernels              # 100 mutants of one room, drawn with seed 0 python
+    tests/mutants.py analysis -n 20 --seed 3 --jobs 1 python tests/mutants.py analysis --only
+    judges.py:119 ranks.py --tests judges ranks   # survivors again
 
-A mutant exchanges an operator or comparison, changes a number, or reverses a condition. It is *killed* if one of
-the tests named for its room in `TESTS` fails, and *survives* otherwise: then a test is missing, or the mutant
-computes the same. Survivors that were shown to compute the same are listed in `EQUIVALENT` with the reason.
+A mutant exchanges an operator or comparison, changes a number, or reverses a condition. It is
+*killed* if one of the tests named for its room in `TESTS` fails, and *survives* otherwise: then a
+test is missing, or the mutant computes the same. Survivors that were shown to compute the same are
+listed in `EQUIVALENT` with the reason.
 
-The tests are collected once. A forked process runs all of them and notes the lines that each executes; one per
-mutant replaces the code of the changed functions and runs the tests that execute the changed line, the quickest
-first. Code that is executed by imports is changed before the import, and all tests are run. Not for Windows.
+The tests are collected once. A forked process runs all of them and notes the lines that each
+executes; one per mutant replaces the code of the changed functions and runs the tests that execute
+the changed line, the quickest first. Code that is executed by imports is changed before the import,
+and all tests are run. Not for Windows.
 """
 
 from __future__ import annotations
@@ -47,19 +49,23 @@ TESTS = {
     "properties intervals search_front judges displacement classic "
     "rank_biased_utility weightings orders label_extremes repeats",
     "measures": "values reference golden testing bounds mean_of session subtopics intents "
-    "classic displacement rank_biased_utility diversity negative_gains gate strings citations definitions "
+    "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
+    "definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered quality bounds groups_of_topics "
     "docstrings missing_labels detectable robustness measures_after_runs",
     "answers": "answers cli_answers report_values",
     "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
-    "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files multiverse "
-    "cli_suites judges cli value_tables value_files library_metrics input_columns measure_lists robustness",
+    "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files "
+    "multiverse "
+    "cli_suites judges cli value_tables value_files library_metrics input_columns measure_lists "
+    "robustness",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
     "collection": "values join topics lists labels unlabelled_relevance judges subtopics swapped label_warnings "
-    "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables label_extremes "
+    "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables "
+    "label_extremes "
     "missing_labels fill_labels answers library_metrics",
     "datasets": "datasets irds pyterrier_datasets",
     "description": "description label_warnings aspect_warnings judges value_tables",
@@ -69,7 +75,8 @@ TESTS = {
     "io": "io fast_reading parquet_files delimited_files comments run_headers runs_without_scores pipelines "
     "nul_ids fuzzing beir_files prediction_files json_files value_tables datasets",
     "model_selection": "scorer aspect_ranker learning_to_rank learning_input learning_checks ranking_score "
-    "early_stopping library_stopping row_arguments search_front recipes learning_documents learning_arrays "
+    "early_stopping library_stopping row_arguments search_front recipes learning_documents "
+    "learning_arrays "
     "library_metrics repeats",
     "orders": "values orders reference testing bounds",
     "strings": "join strings nul_ids",
@@ -123,7 +130,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "code.max(initial=1)",
     ): "a larger factor keeps groups and codes apart, too",
     (
-        "description/figures.py",
+        "description/statistics.py",
         "gains[-1] - gains[0]",
         "gains[-1] + gains[0]",
     ): "another non-linear change of gains",
@@ -148,7 +155,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "2 ** 63",
     ): "keys below 2 ** 63 have 64 bits, too",
     (
-        "analysis/_frames.py",
+        "analysis/_value_matrices.py",
         "values * signs",
         "values / signs",
     ): "signs are 1 or -1",
@@ -218,7 +225,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "theme * hits.n_queries - hits.query[hit]",
     ): "other distinct numbers, of which negative ones count from the end",
     (
-        "kernels/subtopics.py",
+        "kernels/intent_aware.py",
         "np.diff(rows, axis=1, prepend=-1) != 0",
         "np.diff(rows, axis=1, prepend=-1) != 1",
     ): "every document is a type of its own, which takes longer",
@@ -291,11 +298,13 @@ _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
 _WORDS = ("Error", "warn", "warn_once", "notice", "join", "format")
 #: Comparisons with a tolerance for rounding: values at its edge may fall on either side.
 _TOLERANCE = re.compile(r"rounding|tolerance|epsilon|\b1e-\d", re.IGNORECASE)
-#: Whole numbers from here on are sizes of samples, blocks and searches: one more changes little but the time.
+#: Whole numbers from here on are sizes of samples, blocks and searches: one more changes little but
+#: the time.
 _SIZE = 256
 #: Fields of the syntax tree that hold types and decorators.
 _TYPES = ("annotation", "returns", "decorator_list", "type_params", "bases")
-#: Arguments by name that change no value: checks of lengths, copies, positions of warnings, progress bars.
+#: Arguments by name that change no value: checks of lengths, copies, positions of warnings,
+#: progress bars.
 _INERT = ("strict", "copy", "stacklevel", "progress", "maxsize", "ignore_index")
 
 
@@ -315,7 +324,9 @@ class Mutant(NamedTuple):
         return self.path.relative_to(PACKAGE).as_posix(), self.old, self.new
 
     def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT).as_posix()}:{self.lines[0]}: {self.old}  →  {self.new}"
+        return (
+            f"{self.path.relative_to(ROOT).as_posix()}:{self.lines[0]}: {self.old}  →  {self.new}"
+        )
 
 
 def is_left_out(node: ast.AST) -> bool:
@@ -338,14 +349,20 @@ class CodeNode(NamedTuple):
     by_import: bool
 
 
-def code_nodes(node: ast.AST, shown: ast.AST | None = None, by_import: bool = True) -> Iterator[CodeNode]:
+def code_nodes(
+    node: ast.AST, shown: ast.AST | None = None, by_import: bool = True
+) -> Iterator[CodeNode]:
     """Yield a node and its descendants, without annotations, messages and imports."""
     if is_left_out(node):
         return
     if not isinstance(node, ast.Constant | ast.keyword | ast.operator | ast.UnaryOp):
         shown = node
     yield CodeNode(node, shown, by_import)
-    types = isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass", "cast")
+    types = isinstance(node, ast.Call) and ast.unparse(node.func) in (
+        "isinstance",
+        "issubclass",
+        "cast",
+    )
     for name, value in ast.iter_fields(node):
         if name in _TYPES or (types and name == "args"):
             continue
@@ -363,7 +380,9 @@ def change(node: Any) -> bool:
             return False
         node.ops = [_OPERATORS[type(node.ops[0])](), *node.ops[1:]]
     elif isinstance(node, ast.BinOp | ast.BoolOp | ast.AugAssign) and type(node.op) in _OPERATORS:
-        if isinstance(node, ast.BinOp) and (is_type_or_text(node.left) or is_type_or_text(node.right)):
+        if isinstance(node, ast.BinOp) and (
+            is_type_or_text(node.left) or is_type_or_text(node.right)
+        ):
             return False
         node.op = _OPERATORS[type(node.op)]()
     elif isinstance(node, ast.Constant) and type(node.value) is bool:
@@ -372,7 +391,9 @@ def change(node: Any) -> bool:
         if type(node.value) is int and node.value >= _SIZE:
             return False
         node.value = 1 - node.value if node.value in (0, 1) else node.value + 1
-    elif isinstance(node, ast.If | ast.IfExp | ast.While) and not isinstance(node.test, ast.Compare):
+    elif isinstance(node, ast.If | ast.IfExp | ast.While) and not isinstance(
+        node.test, ast.Compare
+    ):
         node.test = ast.UnaryOp(ast.Not(), node.test)
     else:
         return False
@@ -382,12 +403,16 @@ def change(node: Any) -> bool:
 def is_type_or_text(node: ast.AST) -> bool:
     """Return whether a side of an operator is a type or text, as in `int | None` and `name + "s"`."""
     text = ast.unparse(node)
-    return text in ("None", "int", "float", "str", "bool") or text.startswith(("'", '"', "f'", 'f"'))
+    return text in ("None", "int", "float", "str", "bool") or text.startswith(
+        ("'", '"', "f'", 'f"')
+    )
 
 
 def all_mutants(path: Path) -> Iterator[Mutant]:
     """Yield the mutants of a file."""
-    for index, (node, shown, by_import) in enumerate(code_nodes(ast.parse(path.read_text(encoding="utf-8")))):
+    for index, (node, shown, by_import) in enumerate(
+        code_nodes(ast.parse(path.read_text(encoding="utf-8")))
+    ):
         if isinstance(shown, ast.If | ast.While):
             shown = shown.test
         before, attributes = ast.unparse(shown), vars(node).copy()
@@ -402,7 +427,9 @@ def all_mutants(path: Path) -> Iterator[Mutant]:
 def compile_mutant(mutant: Mutant) -> CodeType:
     """Return the code of the module of a mutant."""
     tree = ast.parse(mutant.path.read_text(encoding="utf-8"))
-    change(next(found.node for index, found in enumerate(code_nodes(tree)) if index == mutant.index))
+    change(
+        next(found.node for index, found in enumerate(code_nodes(tree)) if index == mutant.index)
+    )
     return compile(ast.fix_missing_locations(tree), str(mutant.path), "exec", dont_inherit=True)
 
 
@@ -416,7 +443,9 @@ def nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 def replace_functions(mutant: Mutant) -> None:
     """Give the functions of an imported module the code of a mutant."""
-    source = compile(mutant.path.read_text(encoding="utf-8"), str(mutant.path), "exec", dont_inherit=True)
+    source = compile(
+        mutant.path.read_text(encoding="utf-8"), str(mutant.path), "exec", dont_inherit=True
+    )
     codes = dict(zip(nested_codes(source), nested_codes(compile_mutant(mutant)), strict=True))
     gc.unfreeze()  # tests/conftest.py hides from the collector what exists before the tests
     for function in gc.get_objects():
@@ -446,7 +475,9 @@ class MutatedFinder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != self.name:
             return None
-        return spec_from_file_location(name, self.mutant.path, loader=MutatedLoader(name, self.mutant))
+        return spec_from_file_location(
+            name, self.mutant.path, loader=MutatedLoader(name, self.mutant)
+        )
 
 
 #: The exit status of a forked process that fails otherwise than by a test.
@@ -553,9 +584,15 @@ class Runner:
     def test_import(self, mutant: Mutant, record: Record) -> bool:
         """Return whether all tests pass on a mutant that was imported; those of its file are run first."""
         file = str(mutant.path)
-        near = {nodeid.partition("::")[0] for nodeid, (_, lines) in record.items() if file in dict(lines)}
+        near = {
+            nodeid.partition("::")[0]
+            for nodeid, (_, lines) in record.items()
+            if file in dict(lines)
+        }
         ordered = by_file(self.items, record)
-        return self.run(sorted(ordered, key=lambda item: item.nodeid.partition("::")[0] not in near))
+        return self.run(
+            sorted(ordered, key=lambda item: item.nodeid.partition("::")[0] not in near)
+        )
 
 
 def run_pytest(room: str, work: Callable[[Runner], object]) -> bool:
@@ -569,7 +606,9 @@ def run_pytest(room: str, work: Callable[[Runner], object]) -> bool:
 
 def record_tests(room: str, log: Path) -> bool:
     """Write the record of the tests of a room to a file."""
-    return run_pytest(room, lambda runner: log.write_bytes(pickle.dumps(runner.record(PACKAGE / room))))
+    return run_pytest(
+        room, lambda runner: log.write_bytes(pickle.dumps(runner.record(PACKAGE / room)))
+    )
 
 
 def test_import(room: str, mutant: Mutant, record: Record) -> bool:
@@ -577,7 +616,9 @@ def test_import(room: str, mutant: Mutant, record: Record) -> bool:
     limit_resources(10 + 2 * sum(spent for spent, _ in record.values()))
     sys.meta_path.insert(0, MutatedFinder(mutant))  # type: ignore[arg-type]
     passed: list[bool] = []
-    return run_pytest(room, lambda runner: passed.append(runner.test_import(mutant, record))) and passed == [True]
+    return run_pytest(
+        room, lambda runner: passed.append(runner.test_import(mutant, record))
+    ) and passed == [True]
 
 
 def survivors(drawn: list[Mutant], test: Callable[[Mutant], bool], jobs: int) -> list[Mutant]:
@@ -592,7 +633,11 @@ def survivors(drawn: list[Mutant], test: Callable[[Mutant], bool], jobs: int) ->
         if os.waitstatus_to_exitcode(status) == _BROKEN:
             sys.exit(f"the tests cannot be run on {mutant}")
         label = "killed" if status else "ALIVE "
-        print(f"{label} {time.monotonic() - started:5.1f} s  {mutant}", file=sys.__stdout__, flush=True)
+        print(
+            f"{label} {time.monotonic() - started:5.1f} s  {mutant}",
+            file=sys.__stdout__,
+            flush=True,
+        )
         alive += [] if status else [mutant]
     return alive
 
@@ -603,8 +648,12 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=100, help="how many mutants to draw (default: 100)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", nargs="+", default=[""], help="of those drawn, the ones printed with such a text")
-    parser.add_argument("--tests", nargs="+", help="the tests to run (default: those named for the room)")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="of those drawn, the ones printed with such a text"
+    )
+    parser.add_argument(
+        "--tests", nargs="+", help="the tests to run (default: those named for the room)"
+    )
     options = parser.parse_args()
     room, folder = options.room, PACKAGE / options.room
     if options.tests:
@@ -615,8 +664,17 @@ def main() -> None:
     os.chdir(ROOT)
     sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
     os.environ |= {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    # What the tests import, but nothing that imports the package: forked processes need not read it again.
-    for name in ("pytest", "hypothesis", "pandas", "scipy.stats", "scipy.optimize", "ir_measures", "pyarrow"):
+    # What the tests import, but nothing that imports the package: forked processes need not read it
+    # again.
+    for name in (
+        "pytest",
+        "hypothesis",
+        "pandas",
+        "scipy.stats",
+        "scipy.optimize",
+        "ir_measures",
+        "pyarrow",
+    ):
         importlib.import_module(name)
     every = [mutant for path in sorted(folder.rglob("*.py")) for mutant in all_mutants(path)]
     drawn = random.Random(options.seed).sample(every, min(options.n, len(every)))
@@ -632,19 +690,25 @@ def main() -> None:
     others = [
         mutant
         for mutant in drawn
-        if not mutant.by_import and any((str(mutant.path), line) in executed for line in mutant.lines)
+        if not mutant.by_import
+        and any((str(mutant.path), line) in executed for line in mutant.lines)
     ]
     by_import = [mutant for mutant in drawn if mutant not in others]
     alive = survivors(by_import, lambda mutant: test_import(room, mutant, record), options.jobs)
 
     def test_functions(runner: Runner) -> None:
-        alive.extend(survivors(others, lambda mutant: runner.test_function(mutant, record), options.jobs))
+        alive.extend(
+            survivors(others, lambda mutant: runner.test_function(mutant, record), options.jobs)
+        )
 
     if not run_pytest(room, test_functions):
         sys.exit("the tests cannot be run")
     equal = [mutant for mutant in alive if mutant.key in EQUIVALENT]
     missed = [mutant for mutant in alive if mutant.key not in EQUIVALENT]
-    print(f"\n{room}: {len(drawn) - len(alive)} killed, {len(equal)} compute the same, {len(missed)} survive")
+    print(
+        f"\n{room}: {len(drawn) - len(alive)} killed, {len(equal)} compute the same, {len(missed)} "
+        "survive"
+    )
     print("\n".join(map(str, missed)))
 
 

@@ -12,7 +12,10 @@ def read_table(text: str, sep: str = ",") -> pd.DataFrame:
     """Read a table with each number as Python reads it; empty cells among numbers are NaN."""
     rows = list(csv.reader(io.StringIO(text), delimiter=sep))
     return pd.DataFrame(
-        {name: _column(cells) for name, cells in zip(rows[0], zip(*rows[1:], strict=True), strict=True)}
+        {
+            name: _column(cells)
+            for name, cells in zip(rows[0], zip(*rows[1:], strict=True), strict=True)
+        }
     )
 
 
@@ -23,4 +26,8 @@ def _column(cells: tuple[str, ...]) -> list[object]:
         return list(cells)
     if not any(cells):
         return list(cells)
-    return [int(cell) for cell in cells] if all(cell.lstrip("-").isdigit() for cell in cells) else list(numbers)
+    return (
+        [int(cell) for cell in cells]
+        if all(cell.lstrip("-").isdigit() for cell in cells)
+        else list(numbers)
+    )

@@ -1,21 +1,22 @@
 """The slow and readable reference implementation the package is compared with.
 
-Written from the papers and the specification, one function a formula, one query at a time, in pure Python:
-no NumPy, no pandas, nothing from ``pt_multiaspect``. Sources are named as
+Written from the papers and the specification, one function a formula, one query at a time, in pure
+Python: no NumPy, no pandas, nothing from ``pt_multiaspect``. Sources are named as
 
-* "Lioma": Lioma, Simonsen, Larsen, "Evaluation Measures for Relevance and Credibility in Ranked Lists"
-  (ICTIR 2017);
+* "Lioma": Lioma, Simonsen, Larsen, "Evaluation Measures for Relevance and Credibility in Ranked
+  Lists" (ICTIR 2017);
 * "Zuccon": Zuccon, "Understandability Biased Evaluation for Information Retrieval" (ECIR 2016);
 * "Maistro": Maistro et al., "Principled Multi-Aspect Evaluation Measures of Rankings" (CIKM 2021);
-* "Sakai and Song": Sakai, Song, "Evaluating Diversified Search Results Using Per-intent Graded Relevance"
-  (SIGIR 2011);
-* "Amigó": Amigó, Spina, Carrillo-de-Albornoz, "An Axiomatic Analysis of Diversity Evaluation Metrics"
-  (SIGIR 2018);
+* "Sakai and Song": Sakai, Song, "Evaluating Diversified Search Results Using Per-intent Graded
+  Relevance" (SIGIR 2011);
+* "Amigó": Amigó, Spina, Carrillo-de-Albornoz, "An Axiomatic Analysis of Diversity Evaluation
+  Metrics" (SIGIR 2018);
 * "trec_eval": the C source of the measure of that name; "gdeval": gdeval.pl of the TREC Web track;
 * "MEASURES §n": the project's own specification of conventions and edge cases.
 
-Data of one query: a run ``{docno: score}``; judgments ``{docno: {aspect: label or None}}``; the aspects
-``{name: RefAspect}``. A document that is missing, or whose label is None or NaN, is unjudged on that aspect.
+Data of one query: a run ``{docno: score}``; judgments ``{docno: {aspect: label or None}}``; the
+aspects ``{name: RefAspect}``. A document that is missing, or whose label is None or NaN, is
+unjudged on that aspect.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def ranking(run: Run) -> list[str]:
 class RefAspect:
     """The scale of one aspect, its grades from worst to best (MEASURES §1, "Aspect").
 
-    ``probabilities`` is None for ``'identity'``: the label itself is the probability and there are no grades.
-    ``threshold`` is None where no grade is above the lowest: no label is positive then.
+    ``probabilities`` is None for ``'identity'``: the label itself is the probability and there are
+    no grades. ``threshold`` is None where no grade is above the lowest: no label is positive then.
     """
 
     grades: list[Number]
@@ -97,7 +98,8 @@ def ref_aspect(
     """An aspect with the defaults of MEASURES §1, "Aspect"; gains and probabilities follow the grades as listed.
 
     * gains: the grades; where small labels are good, ``worst - label``;
-    * probabilities: linear in the label, from 0 at the lowest grade to 1 at the top; 0 for one single grade;
+    * probabilities: linear in the label, from 0 at the lowest grade to 1 at the top; 0 for one
+      single grade;
     * threshold: the second grade.
     """
     order = sorted(range(len(grades)), key=lambda i: grades[i], reverse=not greater_is_better)
@@ -118,12 +120,15 @@ def ref_aspect(
         the_probabilities = [0.0]
     else:
         the_probabilities = [
-            float(exactly(difference(grade, worst)) / exactly(difference(best, worst))) for grade in worst_to_best
+            float(exactly(difference(grade, worst)) / exactly(difference(best, worst)))
+            for grade in worst_to_best
         ]
     if threshold is None and len(worst_to_best) > 1:
         threshold = worst_to_best[1]
     signed = gains is not None and min(gains) < 0
-    return RefAspect(worst_to_best, the_gains, the_probabilities, threshold, greater_is_better, signed)
+    return RefAspect(
+        worst_to_best, the_gains, the_probabilities, threshold, greater_is_better, signed
+    )
 
 
 def identity_aspect(threshold: Number | None = None) -> RefAspect:
@@ -158,13 +163,18 @@ def label_of(judgments: Judgments, docno: str, name: str) -> Label:
 def judged_documents(judgments: Judgments, names: Iterable[str]) -> list[str]:
     """The documents that have a label on at least one of these aspects."""
     names = list(names)
-    return [doc for doc in judgments if any(label_of(judgments, doc, name) is not None for name in names)]
+    return [
+        doc
+        for doc in judgments
+        if any(label_of(judgments, doc, name) is not None for name in names)
+    ]
 
 
 def grade_index(aspect: RefAspect, label: Label) -> int:
     """The place of a label on its scale, 0 the lowest grade (MEASURES §1, "Labels").
 
-    Unjudged and below the lowest grade are the lowest grade; above the top or between two grades is an error.
+    Unjudged and below the lowest grade are the lowest grade; above the top or between two grades is
+    an error.
     """
     if label is None:
         return 0
@@ -176,12 +186,15 @@ def grade_index(aspect: RefAspect, label: Label) -> int:
     raise ValueError(f"label {label} is not on the scale {aspect.grades}")
 
 
-def gain_of(aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None) -> Number:
+def gain_of(
+    aspect: RefAspect, label: Label, gains: Mapping[Number, Number] | None = None
+) -> Number:
     """Return the gain of nDCG-like bases: g_a(label), 0 if unjudged (MEASURES §1, "Labels" and "Aspect").
 
     It is negative only if the aspect declares negative gains.
 
-    ``gains`` is that of ir-measures' ``nDCG(gains=...)``: it maps the raw label and overrides the aspect's gains.
+    ``gains`` is that of ir-measures' ``nDCG(gains=...)``: it maps the raw label and overrides the
+    aspect's gains.
     """
     if label is None:
         return 0
@@ -247,11 +260,15 @@ def exponential_gain(value: Number, top: Number) -> float:
 
 
 def ndcg(
-    ranked: Sequence[Number], judged: Sequence[Number], variant: str = "log2", cutoff: int | None = None
+    ranked: Sequence[Number],
+    judged: Sequence[Number],
+    variant: str = "log2",
+    cutoff: int | None = None,
 ) -> float:
     """DCG over the DCG of all judged documents in the best order, both cut at the cutoff; 0 if that is 0.
 
-    'log2' is trec_eval's ndcg and ndcg_cut, gain = value; 'exp-log2' is gdeval's nDCG, gain = 2^value - 1.
+    'log2' is trec_eval's ndcg and ndcg_cut, gain = value; 'exp-log2' is gdeval's nDCG, gain =
+    2^value - 1.
     """
     if variant == "exp-log2":
         top = max([0, *judged])
@@ -312,9 +329,13 @@ def r_precision(flags: Sequence[bool], positives: int) -> float:
     return sum(flags[:positives]) / positives if positives > 0 else 0.0
 
 
-def rank_biased_precision(flags: Sequence[bool], p: float = 0.8, cutoff: int | None = None) -> float:
+def rank_biased_precision(
+    flags: Sequence[bool], p: float = 0.8, cutoff: int | None = None
+) -> float:
     """(1-p) * sum over ranks of p^(rank-1) * flag (Zuccon Eq. 3)."""
-    return (1 - p) * sum(p ** (rank - 1) * flag for rank, flag in enumerate(first(flags, cutoff), start=1))
+    return (1 - p) * sum(
+        p ** (rank - 1) * flag for rank, flag in enumerate(first(flags, cutoff), start=1)
+    )
 
 
 def cascade(chances: Sequence[float]) -> float:
@@ -326,7 +347,9 @@ def cascade(chances: Sequence[float]) -> float:
     return total
 
 
-def expected_reciprocal_rank(ranked: Sequence[Number], top: Number, cutoff: int | None = None) -> float:
+def expected_reciprocal_rank(
+    ranked: Sequence[Number], top: Number, cutoff: int | None = None
+) -> float:
     """The cascade with R = (2^value - 1) / 2^top; gdeval has top = 4, here the scale's top (MEASURES §1)."""
     return cascade([exponential_gain(value, top) for value in first(ranked, cutoff)])
 
@@ -424,7 +447,11 @@ def evaluate_base(base: str, params: Params | None, column: RefColumn) -> float:
 
 
 def aspect_column(
-    ranked: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect, params: Params | None = None
+    ranked: Sequence[str],
+    judgments: Judgments,
+    name: str,
+    aspect: RefAspect,
+    params: Params | None = None,
 ) -> RefColumn:
     """The column of one aspect (MEASURES §1)."""
     rel, gains = (params or {}).get("rel"), (params or {}).get("gains")
@@ -448,7 +475,9 @@ def on(
     params: Params | None = None,
 ) -> float:
     """``On(aspect, base)``: the plain single-aspect measure (MEASURES §1)."""
-    return evaluate_base(base, params, aspect_column(ranking(run), judgments, name, aspects[name], params))
+    return evaluate_base(
+        base, params, aspect_column(ranking(run), judgments, name, aspects[name], params)
+    )
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -485,7 +514,8 @@ def is_impossible(grades: Sequence[Number], aspects: Aspects, gate: str | None) 
     if gate is None:
         return False
     lowest = {
-        name: grade == aspect.grades[0] for grade, (name, aspect) in zip(grades, aspects.items(), strict=True)
+        name: grade == aspect.grades[0]
+        for grade, (name, aspect) in zip(grades, aspects.items(), strict=True)
     }
     return lowest[gate] and not all(lowest.values())
 
@@ -501,8 +531,8 @@ def toma_classes(
 
     Equal axes: the gains of every aspect are mapped to [0, 1] first (MEASURES §2.1; Maistro §3.4).
 
-    Manhattan, Euclidean, Chebyshev and integer p compare exact p-th powers of the distance; another p
-    compares floating-point sums, equal within 1e-13 * d_max^p (Maistro §3.2; MEASURES §2.1-2.4).
+    Manhattan, Euclidean, Chebyshev and integer p compare exact p-th powers of the distance; another
+    p compares floating-point sums, equal within 1e-13 * d_max^p (Maistro §3.2; MEASURES §2.1-2.4).
     """
     p = order_of(distance)
     if any(weight < 0 for weight in (weights or {}).values()):
@@ -541,16 +571,20 @@ def toma_classes(
     root = 1.0 if p == math.inf else 1.0 / float(p)
     distances = {grades: float(power) ** root for grades, power in powers.items()}
     normalized = {
-        grades: 1 - float(power / largest) ** root if largest > 0 else 0.0 for grades, power in powers.items()
+        grades: 1 - float(power / largest) ** root if largest > 0 else 0.0
+        for grades, power in powers.items()
     }
     return RefOrder(index, current + 1, distances, normalized)
 
 
-def toma_tuple(judgments: Judgments, docno: str, aspects: Aspects, gate: str | None) -> tuple[Number, ...]:
+def toma_tuple(
+    judgments: Judgments, docno: str, aspects: Aspects, gate: str | None
+) -> tuple[Number, ...]:
     """The tuple of grades of a document: unjudged and junk labels are the lowest grade; what the gate makes
     impossible is the worst tuple (MEASURES §1, "Labels", and §2.4)."""
     grades = tuple(
-        aspect.grades[grade_index(aspect, label_of(judgments, docno, name))] for name, aspect in aspects.items()
+        aspect.grades[grade_index(aspect, label_of(judgments, docno, name))]
+        for name, aspect in aspects.items()
     )
     if is_impossible(grades, aspects, gate):
         return tuple(aspect.grades[0] for aspect in aspects.values())
@@ -625,7 +659,17 @@ def toma(
 ) -> float:
     """TOMA: the base measure on the aggregated labels (Maistro §3.3, step 3); ``rel`` is a class index."""
     column = toma_column(
-        ranking(run), judgments, aspects, base, params, distance, weights, weighting, positives, gate, axes
+        ranking(run),
+        judgments,
+        aspects,
+        base,
+        params,
+        distance,
+        weights,
+        weighting,
+        positives,
+        gate,
+        axes,
     )
     return evaluate_base(base, params, column)
 
@@ -648,7 +692,8 @@ def scores_by_aspect(
 ) -> list[tuple[float, float]]:
     """Pairs (p_a, mu_a) of the aspects that count; p_a sums to 1 (MEASURES §3).
 
-    ``base`` is one name for all aspects (with ``params``) or a dict {aspect: name or (name, params)}.
+    ``base`` is one name for all aspects (with ``params``) or a dict {aspect: name or (name,
+    params)}.
     An aspect with nothing to reward has mu_a = 0, or is left out with ``empty='drop'``.
     """
     p = proportions(list(aspects), weights)
@@ -700,7 +745,9 @@ def cam(
 ) -> float:
     """CAM (Maistro Eq. 5); ``normalized`` divides by the best CAM of any ranking of the judged documents,
     found by trying them all: small n only (MEASURES §3)."""
-    score = arithmetic(scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty))
+    score = arithmetic(
+        scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty)
+    )
     if not normalized:
         return score
     best = best_cam(judgments, aspects, base, params, weights, empty)
@@ -732,7 +779,9 @@ def mm(
     empty: str = "zero",
 ) -> float:
     """MM (Maistro Eq. 6)."""
-    return harmonic(scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty))
+    return harmonic(
+        scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty)
+    )
 
 
 def wham(
@@ -760,7 +809,9 @@ def gam(
     empty: str = "zero",
 ) -> float:
     """GAM: the weighted geometric mean (MEASURES §3)."""
-    return geometric(scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty))
+    return geometric(
+        scores_by_aspect(ranking(run), judgments, aspects, base, params, weights, empty)
+    )
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -771,8 +822,9 @@ def gam(
 def ideal_interval(degree: int, judged: Sequence[int]) -> tuple[int, float]:
     """Return the first and last rank of a degree in the ideal ranking of the judged documents (Angelini, Eq. 2-3).
 
-    Degrees above 0 are relevant, 0 is not relevant, or not judged; those below 0 are harmful. Documents that are
-    not judged have no rank in the ideal ranking, so that no degree from 0 down ends.
+    Degrees above 0 are relevant, 0 is not relevant, or not judged; those below 0 are harmful.
+    Documents that are not judged have no rank in the ideal ranking, so that no degree from 0 down
+    ends.
     """
     better = sum(other > degree for other in judged)
     if degree <= 0:
@@ -823,20 +875,27 @@ def crp_recovery(ranked: Sequence[int], judged: Sequence[int]) -> float:
 def probability_product(judgments: Judgments, docno: str, aspects: Aspects) -> float:
     """P(D_1, ..., D_n | d): the product of the aspects' probabilities (Zuccon Eq. 2)."""
     return math.prod(
-        float(probability_of(aspect, label_of(judgments, docno, name))) for name, aspect in aspects.items()
+        float(probability_of(aspect, label_of(judgments, docno, name)))
+        for name, aspect in aspects.items()
     )
 
 
-def urbp(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None) -> float:
+def urbp(
+    run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None
+) -> float:
     """uRBP with binary probabilities, 1 at the threshold of the aspect (Zuccon Eq. 4; MEASURES §4)."""
     total = 0.0
     for k, doc in enumerate(first(ranking(run), cutoff), start=1):
-        gain = math.prod(is_positive(aspect, label_of(judgments, doc, name)) for name, aspect in aspects.items())
+        gain = math.prod(
+            is_positive(aspect, label_of(judgments, doc, name)) for name, aspect in aspects.items()
+        )
         total += p ** (k - 1) * gain
     return (1 - p) * total
 
 
-def urbpgr(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None) -> float:
+def urbpgr(
+    run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cutoff: int | None = None
+) -> float:
     """uRBPgr: uRBP with the aspects' probabilities (Zuccon Eq. 4 and §4.1, last paragraph)."""
     total = 0.0
     for k, doc in enumerate(first(ranking(run), cutoff), start=1):
@@ -844,17 +903,22 @@ def urbpgr(run: Run, judgments: Judgments, aspects: Aspects, p: float = 0.8, cut
     return (1 - p) * total
 
 
-def undcg(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
+def undcg(
+    run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None
+) -> float:
     """DCG of 2^{sP} - 1 over that of all judged documents, best first (Zuccon §3, Eq. 2; MEASURES §4)."""
     ranked = [2 ** (s * probability_product(judgments, doc, aspects)) - 1 for doc in ranking(run)]
     judged = [
-        2 ** (s * probability_product(judgments, doc, aspects)) - 1 for doc in judged_documents(judgments, aspects)
+        2 ** (s * probability_product(judgments, doc, aspects)) - 1
+        for doc in judged_documents(judgments, aspects)
     ]
     ideal = dcg(first(sorted(judged, reverse=True), cutoff))
     return dcg(first(ranked, cutoff)) / ideal if ideal > 0 else 0.0
 
 
-def uerr(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None) -> float:
+def uerr(
+    run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff: int | None = None
+) -> float:
     """The cascade with R = (2^{sP} - 1) / 2^{s Pmax}, Pmax the product of the top probabilities (Zuccon §3, Eq. 2;
     MEASURES §4). P is 0 for a document that is not judged on every aspect."""
     largest = math.prod(float(top_probability(aspect)) for aspect in aspects.values())
@@ -863,7 +927,9 @@ def uerr(run: Run, judgments: Judgments, aspects: Aspects, s: float = 1, cutoff:
         is_judged = all(label_of(judgments, doc, name) is not None for name in aspects)
         return probability_product(judgments, doc, aspects) if is_judged else 0.0
 
-    chances = [(2 ** (s * product(doc)) - 1) / 2 ** (s * largest) for doc in first(ranking(run), cutoff)]
+    chances = [
+        (2 ** (s * product(doc)) - 1) / 2 ** (s * largest) for doc in first(ranking(run), cutoff)
+    ]
     return cascade(chances)
 
 
@@ -876,8 +942,9 @@ def nwcs(
     cutoff: int | None = None,
 ) -> float:
     """NWCS (Lioma Eq. 10 and 11): WCS over that of an ideal ranking of the same retrieved documents, of the
-    first k with a cutoff. 'joint': the best single ranking; 'separate': the best for each aspect; 'judged': the
-    best single ranking of judged documents, then unjudged ones, as long as the run (MEASURES §4)."""
+    first k with a cutoff. 'joint': the best single ranking; 'separate': the best for each aspect;
+    'judged': the best single ranking of judged documents, then unjudged ones, as long as the run
+    (MEASURES §4)."""
     p = proportions(list(aspects), weights)
     retrieved = first(ranking(run), cutoff)
     z = {
@@ -893,12 +960,16 @@ def nwcs(
     if ideal == "joint":
         best = weighted_cumulative_score(sorted(joint, reverse=True))
     elif ideal == "separate":
-        best = sum(p[name] * weighted_cumulative_score(sorted(z[name], reverse=True)) for name in aspects)
+        best = sum(
+            p[name] * weighted_cumulative_score(sorted(z[name], reverse=True)) for name in aspects
+        )
     elif ideal == "judged":
 
         def worth(doc: str) -> float:
             labels = {name: label_of(judgments, doc, name) for name in aspects}
-            return sum(p[name] * float(gain_of(aspect, labels[name])) for name, aspect in aspects.items())
+            return sum(
+                p[name] * float(gain_of(aspect, labels[name])) for name, aspect in aspects.items()
+            )
 
         pool = judged_documents(judgments, aspects)
         best = weighted_cumulative_score(sorted(map(worth, pool), reverse=True)[: len(retrieved)])
@@ -917,7 +988,9 @@ def monus(a: int, b: int) -> int:
     return a - b if a > b else 0
 
 
-def ideal_positions(retrieved: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect) -> list[int]:
+def ideal_positions(
+    retrieved: Sequence[str], judgments: Judgments, name: str, aspect: RefAspect
+) -> list[int]:
     """R_{D_i}: by input rank, the position in the ideal ranking by this aspect of the same documents, ties
     kept in input order (Lioma §4; MEASURES §5)."""
     grades = {doc: grade_index(aspect, label_of(judgments, doc, name)) for doc in retrieved}
@@ -944,7 +1017,9 @@ def gre(positions: Sequence[Sequence[int]], constants: Sequence[float]) -> float
     """Global rank error (Lioma Eq. 7): prod(1 + mu_a * sum of eps_a / log2(1 + i)) - 1."""
     factors = []
     for mu, aspect in zip(constants, positions, strict=True):
-        factors.append(1 + mu * sum(eps / math.log2(1 + i) for i, eps in enumerate(errors(aspect), start=1)))
+        factors.append(
+            1 + mu * sum(eps / math.log2(1 + i) for i, eps in enumerate(errors(aspect), start=1))
+        )
     return math.prod(factors) - 1
 
 
@@ -953,7 +1028,9 @@ def c_lre(n: int, constants: Sequence[float]) -> float:
     total = 0.0
     for j in range(math.floor(n / 2 - 1) + 1):
         m = n - 2 * j - 1
-        total += (math.prod(mu + m for mu in constants) - math.prod(constants)) / (1 + math.log2(1 + j))
+        total += (math.prod(mu + m for mu in constants) - math.prod(constants)) / (
+            1 + math.log2(1 + j)
+        )
     return total
 
 
@@ -963,7 +1040,9 @@ def c_gre(n: int, constants: Sequence[float]) -> float:
     return math.prod(1 + mu * s for mu in constants) - 1
 
 
-def rank_error_constants(names: Sequence[str], mu: float | Mapping[str, float], nu: float) -> list[float]:
+def rank_error_constants(
+    names: Sequence[str], mu: float | Mapping[str, float], nu: float
+) -> list[float]:
     """mu and nu for the first two aspects, .5 for further ones; or mu: {aspect: constant} (MEASURES §5)."""
     if isinstance(mu, Mapping):
         constants = [mu.get(name, 0.5) for name in names]
@@ -991,7 +1070,9 @@ def normalised_rank_error(
         return 0.0
     if len(retrieved) == 1:
         return 1.0
-    positions = [ideal_positions(retrieved, judgments, name, aspect) for name, aspect in aspects.items()]
+    positions = [
+        ideal_positions(retrieved, judgments, name, aspect) for name, aspect in aspects.items()
+    ]
     value = 1 - error(positions, constants) / largest(len(retrieved), constants)
     return min(1.0, max(0.0, value))
 
@@ -1027,11 +1108,15 @@ def largest_rank_error(
     same_order: bool = False,
 ) -> float:
     """The true maximum of ``lre`` or ``gre`` by brute force: over every combination of one permutation an
-    aspect, or, with ``same_order``, over those that all aspects share. (n!)^aspects: small n only."""
+    aspect, or, with ``same_order``, over those that all aspects share. (n!)^aspects: small n
+    only."""
     permutations = list(itertools.permutations(range(1, n + 1)))
     if same_order:
         return max(error([order] * len(constants), constants) for order in permutations)
-    return max(error(orders, constants) for orders in itertools.product(permutations, repeat=len(constants)))
+    return max(
+        error(orders, constants)
+        for orders in itertools.product(permutations, repeat=len(constants))
+    )
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -1055,7 +1140,9 @@ def rbu(
     for i, doc in enumerate(first(ranking(run), cutoff), start=1):
         added = 0.0
         for name, aspect in aspects.items():
-            chance = exponential_gain(gain_of(aspect, label_of(judgments, doc, name)), aspect.gains[-1])
+            chance = exponential_gain(
+                gain_of(aspect, label_of(judgments, doc, name)), aspect.gains[-1]
+            )
             added += share[name] * chance * unsatisfied[name]
             unsatisfied[name] *= 1 - chance
         total += (1 - p) * p ** (i - 1) * (added - effort)
@@ -1084,7 +1171,9 @@ def mdcu_of_list(
             gain = float(gain_of(aspects[theme], label_of(judgments, doc, theme)))
             covered = cumulated[theme]
             reduced[theme] = gain / max(1, math.log(covered, overlap)) if covered > 0 else gain
-        usable = math.prod(float(gain_of(aspects[name], label_of(judgments, doc, name))) for name in usability)
+        usable = math.prod(
+            float(gain_of(aspects[name], label_of(judgments, doc, name))) for name in usability
+        )
         total += usable * sum(reduced.values())
         for theme in themes:
             cumulated[theme] += reduced[theme]
@@ -1124,7 +1213,10 @@ def greedy_mdcu_list(
         so_far = mdcu_of_list(ranked, judgments, aspects, themes, usability, overlap)
 
         def useful(doc: str, so_far: float = so_far) -> tuple[object, ...]:
-            added = mdcu_of_list([*ranked, doc], judgments, aspects, themes, usability, overlap) - so_far
+            added = (
+                mdcu_of_list([*ranked, doc], judgments, aspects, themes, usability, overlap)
+                - so_far
+            )
             return round(added, 9), math.prod(gains(doc, usability)), gains(doc, themes)
 
         best = max(rest, key=useful)
@@ -1145,7 +1237,11 @@ def nmdcu(
     """MDCU over that of the greedy ideal; 0 if that is 0."""
     ideal = greedy_mdcu_list(judgments, aspects, themes, usability, overlap, cutoff)
     best = mdcu_of_list(ideal, judgments, aspects, themes, usability, overlap)
-    return mdcu(run, judgments, aspects, themes, usability, overlap, cutoff) / best if best > 0 else 0.0
+    return (
+        mdcu(run, judgments, aspects, themes, usability, overlap, cutoff) / best
+        if best > 0
+        else 0.0
+    )
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -1153,9 +1249,15 @@ def nmdcu(
 # -----------------------------------------------------------------------------------------------------------
 
 
-def subtopics_of(judgments: Judgments, aspects: Aspects, doc: str, rel: Number | None = None) -> list[str]:
+def subtopics_of(
+    judgments: Judgments, aspects: Aspects, doc: str, rel: Number | None = None
+) -> list[str]:
     """The aspects on which the document is positive."""
-    return [name for name, aspect in aspects.items() if is_positive(aspect, label_of(judgments, doc, name), rel)]
+    return [
+        name
+        for name, aspect in aspects.items()
+        if is_positive(aspect, label_of(judgments, doc, name), rel)
+    ]
 
 
 def novel_gains(subtopics: Sequence[Sequence[str]], alpha: float) -> list[float]:
@@ -1169,12 +1271,16 @@ def novel_gains(subtopics: Sequence[Sequence[str]], alpha: float) -> list[float]
     return gains
 
 
-def greedy_subtopics(judgments: Judgments, aspects: Aspects, alpha: float, rel: Number | None) -> list[list[str]]:
+def greedy_subtopics(
+    judgments: Judgments, aspects: Aspects, alpha: float, rel: Number | None
+) -> list[list[str]]:
     """ndeval's ideal: next the document with the largest gain, of equals the one with the last docno."""
     rest = {doc: subtopics_of(judgments, aspects, doc, rel) for doc in judgments}
     ranked: list[list[str]] = []
     while rest:
-        best = max(rest, key=lambda doc: (round(novel_gains([*ranked, rest[doc]], alpha)[-1], 9), doc))
+        best = max(
+            rest, key=lambda doc: (round(novel_gains([*ranked, rest[doc]], alpha)[-1], 9), doc)
+        )
         ranked.append(rest.pop(best))
     return ranked
 
@@ -1203,7 +1309,10 @@ def intent_aware(
 
     def sum_gains(subtopics: Sequence[Sequence[str]]) -> float:
         discount = next(discounts[name] for name in discounts if base.endswith(name))
-        return sum(gain * discount(rank) for rank, gain in enumerate(novel_gains(subtopics, alpha), start=1))
+        return sum(
+            gain * discount(rank)
+            for rank, gain in enumerate(novel_gains(subtopics, alpha), start=1)
+        )
 
     if base in ("alpha_nDCG", "nERR_IA", "nNRBP"):
         return sum_gains(ranked) / sum_gains(first(ideal, cutoff))
@@ -1217,7 +1326,9 @@ def intent_aware(
     if base == "P_IA":
         return sum(sum(marks) / cutoff for marks in flags.values()) / len(occurring)
     positives = {name: sum(name in here for here in ideal) for name in occurring}
-    return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(occurring)
+    return sum(average_precision(flags[name], positives[name]) for name in occurring) / len(
+        occurring
+    )
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -1236,7 +1347,10 @@ def intent_recall(
 ) -> float:
     """I-rec: intents with a positive document, over all intents."""
     intents, docs = intents_of(aspects, weights), first(ranking(run), cutoff)
-    covered = [any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs) for name in intents]
+    covered = [
+        any(is_positive(aspects[name], label_of(judgments, doc, name)) for doc in docs)
+        for name in intents
+    ]
     return sum(covered) / len(covered)
 
 
@@ -1253,7 +1367,11 @@ def d_ndcg(
             )
         )
 
-    return ndcg([global_gain(doc) for doc in ranking(run)], [global_gain(doc) for doc in judgments], cutoff=cutoff)
+    return ndcg(
+        [global_gain(doc) for doc in ranking(run)],
+        [global_gain(doc) for doc in judgments],
+        cutoff=cutoff,
+    )
 
 
 def graded_err_ia(
@@ -1263,8 +1381,12 @@ def graded_err_ia(
     total = 0.0
     for name, share in intents_of(aspects, weights).items():
         aspect = aspects[name]
-        gains = [gain_of(aspect, label_of(judgments, doc, name)) for doc in first(ranking(run), cutoff)]
-        total += float(share) * cascade([float(gain) / (1 + float(max(aspect.gains[-1], 0))) for gain in gains])
+        gains = [
+            gain_of(aspect, label_of(judgments, doc, name)) for doc in first(ranking(run), cutoff)
+        ]
+        total += float(share) * cascade(
+            [float(gain) / (1 + float(max(aspect.gains[-1], 0))) for gain in gains]
+        )
     return total
 
 
@@ -1288,7 +1410,9 @@ def slope_of_labels(human: Sequence[float], labels: Sequence[float]) -> float:
     if len(set(human)) == 1 or len(set(labels)) == 1:
         return 0.0
     means, pairs = (mean_of(human), mean_of(labels)), zip(human, labels, strict=True)
-    slope = math.fsum((value - means[0]) * (label - means[1]) for value, label in pairs) / squares(labels)
+    slope = math.fsum((value - means[0]) * (label - means[1]) for value, label in pairs) / squares(
+        labels
+    )
     return min(max(slope, 0.0), 1.0)
 
 

@@ -11,8 +11,13 @@ import pandas as pd
 
 import pt_multiaspect as ma
 
-#: Names of systems: two that would run scripts, and one of signs that HTML, JSON and scripts treat specially.
-NASTY = ("<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>", "a&amp;b \"'` \\u003c \u2028 é")
+#: Names of systems: two that would run scripts, and one of signs that HTML, JSON and scripts treat
+#: specially.
+NASTY = (
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(2)>",
+    "a&amp;b \"'` \\u003c \u2028 é",
+)
 SYSTEMS = ("bm25", *NASTY, "dense")
 SCALES = ma.Aspects({"relevance": 2, "<b>cred": 3})
 MEASURES = {
@@ -24,7 +29,9 @@ MEASURES = {
 }
 
 
-def world(systems=SYSTEMS, n_topics=6, n_documents=12, seed=3) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+def world(
+    systems=SYSTEMS, n_topics=6, n_documents=12, seed=3
+) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Runs that are better the later they are listed, and qrels of two aspects."""
     rng = np.random.default_rng(seed)
     judged: list[tuple[Any, ...]] = []
@@ -32,13 +39,17 @@ def world(systems=SYSTEMS, n_topics=6, n_documents=12, seed=3) -> tuple[dict[str
     for topic in range(n_topics):
         qid = f"q{topic}<i>"
         labels = rng.integers(0, [3, 4], (n_documents, 2))
-        judged += [(qid, f"d{topic}-{index}</td>", *row) for index, row in enumerate(labels.tolist())]
+        judged += [
+            (qid, f"d{topic}-{index}</td>", *row) for index, row in enumerate(labels.tolist())
+        ]
         for position, name in enumerate(systems):
             score = labels[:, 0] * position / len(systems) + rng.normal(size=n_documents)
             ranked[name] += [(qid, f"d{topic}-{at}</td>", score[at]) for at in range(n_documents)]
             ranked[name] += [(qid, f"new{topic}-{at}", at + 0.5) for at in range(2)]
     qrels = pd.DataFrame(judged, columns=["qid", "docno", "label", "<b>cred"])
-    runs = {name: pd.DataFrame(rows, columns=["qid", "docno", "score"]) for name, rows in ranked.items()}
+    runs = {
+        name: pd.DataFrame(rows, columns=["qid", "docno", "score"]) for name, rows in ranked.items()
+    }
     return runs, qrels
 
 
@@ -62,7 +73,9 @@ class Page(HTMLParser):
         if tag == "script":
             self.scripts.append("")
         elif tag == "table":
-            self._table = self.tables.setdefault(dict(attrs).get("id") or dict(attrs).get("class") or "", [])
+            self._table = self.tables.setdefault(
+                dict(attrs).get("id") or dict(attrs).get("class") or "", []
+            )
         elif tag == "tr" and self._table is not None:
             self._table.append([])
         elif tag in ("td", "th") and self._table is not None:

@@ -21,7 +21,10 @@ def shared_path(*parts: str) -> Path:
     path = Path(folder or default, *parts)
     if not path.exists():
         refuse = pytest.fail if folder else pytest.skip
-        refuse(f"{'/'.join(parts)} is not in the shared data (PT_MULTIASPECT_SHARED={folder or default})")
+        refuse(
+            f"{'/'.join(parts)} is not in the shared data "
+            f"(PT_MULTIASPECT_SHARED={folder or default})"
+        )
     return path
 
 

@@ -27,7 +27,9 @@ def simple_rankings(rows: Iterable[Row], judged_queries: Iterable[str]) -> dict[
     }
 
 
-def simple_hits(rows: Iterable[Row], judged: Iterable[tuple[str, str]]) -> list[tuple[str, int, str]]:
+def simple_hits(
+    rows: Iterable[Row], judged: Iterable[tuple[str, str]]
+) -> list[tuple[str, int, str]]:
     """The query, rank and document of each judged document of a run, by query and rank."""
     pool = set(judged)
     rankings = simple_rankings(rows, {qid for qid, _ in pool})

@@ -100,10 +100,30 @@ SPOILINGS = (
     Spoiling("blanks in document ids", _blanks, "error", "", "document ids that look like"),
     Spoiling("leading zeros in query ids", _leading_zeros, "error", "", "query ids that look like"),
     Spoiling("case of document ids", _case, "error", "", "document ids that look like"),
-    Spoiling("half an aspect missing", _half_missing, "warning", "relevance, trust", "missing labels count as"),
-    Spoiling("aspect of other qrels", _other_aspect, "error", "relevance, trust", "no document is judged on both"),
-    Spoiling("copied column", _copy_aspect, "error", "understandability, trust", "the labels are the same"),
-    Spoiling("constant column", _constant, "warning", "trust", "every judged document has the label 2"),
+    Spoiling(
+        "half an aspect missing",
+        _half_missing,
+        "warning",
+        "relevance, trust",
+        "missing labels count as",
+    ),
+    Spoiling(
+        "aspect of other qrels",
+        _other_aspect,
+        "error",
+        "relevance, trust",
+        "no document is judged on both",
+    ),
+    Spoiling(
+        "copied column",
+        _copy_aspect,
+        "error",
+        "understandability, trust",
+        "the labels are the same",
+    ),
+    Spoiling(
+        "constant column", _constant, "warning", "trust", "every judged document has the label 2"
+    ),
     Spoiling("code on top", _code, "warning", "trust", "99, may be a code"),
     Spoiling("run from another collection", _other_run, "error", "", "no topic in common"),
 )

@@ -31,7 +31,8 @@ SCORES = (
 )  # fmt: skip
 NAN = float("nan")
 
-#: The fraction of their examples that property tests draw; `.ci/run` sets 1. PT_MULTIASPECT_EXAMPLES=10 pytest
+#: The fraction of their examples that property tests draw; `.ci/run` sets 1.
+#: PT_MULTIASPECT_EXAMPLES=10 pytest
 TIMES = float(os.environ.get("PT_MULTIASPECT_EXAMPLES", "0.1"))
 
 
@@ -86,17 +87,23 @@ class Collection:
     @property
     def pt_qrels(self) -> pd.DataFrame:
         """As PyTerrier has them."""
-        return self.qrels.rename(columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"})
+        return self.qrels.rename(
+            columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"}
+        )
 
     @property
     def run_frame(self) -> pd.DataFrame:
-        rows = [(qid, docno, score) for qid, docs in self.run.items() for docno, score in docs.items()]
+        rows = [
+            (qid, docno, score) for qid, docs in self.run.items() for docno, score in docs.items()
+        ]
         return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
 
     def column(self, name: str) -> dict[str, dict[str, int]]:
         """The labels of one aspect as ir-measures takes them, unjudged documents left out."""
         column = {
-            qid: {docno: int(label[name]) for docno, label in docs.items() if label[name] is not None}
+            qid: {
+                docno: int(label[name]) for docno, label in docs.items() if label[name] is not None
+            }
             for qid, docs in self.labels.items()
         }
         return {qid: docs for qid, docs in column.items() if docs}
@@ -168,10 +175,14 @@ def collections(
     tuples = st.tuples(*(st.sampled_from(pool) for pool in pools))
     n_queries = draw(st.integers(1, max_queries))
     documents = st.dictionaries(st.sampled_from(DOCNOS), tuples, min_size=1, max_size=max_judged)
-    ranking = st.dictionaries(st.sampled_from(DOCNOS), st.sampled_from(list(scores)), max_size=max_retrieved)
+    ranking = st.dictionaries(
+        st.sampled_from(DOCNOS), st.sampled_from(list(scores)), max_size=max_retrieved
+    )
     labels: Labels = {}
     for qid in QIDS[:n_queries]:
-        judged = {docno: dict(zip(names, label, strict=True)) for docno, label in draw(documents).items()}
+        judged = {
+            docno: dict(zip(names, label, strict=True)) for docno, label in draw(documents).items()
+        }
         first = next(iter(judged.values()))
         for name in names:
             known = [label[name] for label in judged.values() if label[name] is not None]
@@ -180,7 +191,9 @@ def collections(
         labels[qid] = judged
     # The last of QIDS is never judged.
     run = {
-        qid: draw(ranking) for qid in (*QIDS[:n_queries], QIDS[-1]) if not missing or draw(st.integers(0, 5)) > 0
+        qid: draw(ranking)
+        for qid in (*QIDS[:n_queries], QIDS[-1])
+        if not missing or draw(st.integers(0, 5)) > 0
     }
     return Collection(names, labels, run)
 
@@ -221,7 +234,9 @@ def scales(
             gains.append(round(gains[-1] + draw(st.sampled_from(steps)), 1))
         options["gains"] = gains
     # Linear probabilities of uneven grades are a test of their own.
-    probabilities = sorted(draw(st.lists(st.sampled_from([0, 0.25, 0.4, 0.8, 1]), min_size=n, max_size=n)))
+    probabilities = sorted(
+        draw(st.lists(st.sampled_from([0, 0.25, 0.4, 0.8, 1]), min_size=n, max_size=n))
+    )
     if zero:
         probabilities[0] = 0
     even = all(grades[i + 1] - grades[i] == grades[1] - grades[0] for i in range(n - 1))
@@ -229,7 +244,10 @@ def scales(
         options["probabilities"] = probabilities
     if n > 1 and draw(st.booleans()):
         options["threshold"] = draw(st.sampled_from(worst_to_best[1:]))
-    per_grade = {key: value if upwards or key == "threshold" else value[::-1] for key, value in options.items()}
+    per_grade = {
+        key: value if upwards or key == "threshold" else value[::-1]
+        for key, value in options.items()
+    }
     aspect = ma.Aspect(grades, **per_grade, greater_is_better=upwards)
     return Scale(aspect, ref_aspect(grades, **per_grade, greater_is_better=upwards), tuple(grades))
 
@@ -249,7 +267,9 @@ def scaled_collections(
 
 def weights(names: Sequence[str]) -> st.SearchStrategy[dict[str, float] | None]:
     """Weights of which at least one is positive, or none."""
-    strategy = st.fixed_dictionaries({name: st.sampled_from([0, 0.1, 0.5, 1, 2, 3.3]) for name in names})
+    strategy = st.fixed_dictionaries(
+        {name: st.sampled_from([0, 0.1, 0.5, 1, 2, 3.3]) for name in names}
+    )
     return st.none() | strategy.filter(lambda drawn: any(drawn.values()))
 
 
@@ -293,7 +313,9 @@ def orders(draw: st.DrawFn, names: Sequence[str] = NAMES[:2]) -> ma.Order:
     if draw(st.booleans()):
         return plain
     name = f"order-{zlib.crc32(plain.to_json().encode()):08x}"
-    return ma.Order(content, dict(zip(names, (2, 1), strict=True)), allow_violations=True, name=name)
+    return ma.Order(
+        content, dict(zip(names, (2, 1), strict=True)), allow_violations=True, name=name
+    )
 
 
 @st.composite
@@ -313,25 +335,33 @@ def measures(draw: st.DrawFn) -> ma.Measure:
         base = st.sampled_from(INTENT_AWARE)
         maybe("graded", st.just(True))
     if measure.NAME == "MeanOf":
-        params["measures"] = draw(st.dictionaries(st.sampled_from(MEMBERS), st.sampled_from([1, 0.5]), min_size=1))
+        params["measures"] = draw(
+            st.dictionaries(st.sampled_from(MEMBERS), st.sampled_from([1, 0.5]), min_size=1)
+        )
     maybe("gamma", st.sampled_from([0, 0.25, 1]))
     if "graded" in params:
         base = st.sampled_from(["ERR_IA", "ERR_IA@2"])
         params["base"] = "ERR_IA"
     maybe("base", base | st.fixed_dictionaries(dict.fromkeys(names, base)) if per_aspect else base)
     if "themes" in measure.SUPPORTED_PARAMS:
-        params["themes"], params["usability"] = (names[i : i + 1] for i in draw(st.permutations([0, 1])))
+        params["themes"], params["usability"] = (
+            names[i : i + 1] for i in draw(st.permutations([0, 1]))
+        )
     number = st.sampled_from([1, 2, 3, 0.5, 2.5, float("inf")])
     maybe("distance", st.sampled_from(["manhattan", "euclidean", "chebyshev"]) | number)
     explicit = measure.NAME == "TOMA" and draw(st.booleans())
     if explicit:
-        params = {"order": draw(orders())} | {name: value for name, value in params.items() if name != "distance"}
+        params = {"order": draw(orders())} | {
+            name: value for name, value in params.items() if name != "distance"
+        }
     if not explicit:
         maybe("axes", st.sampled_from(["equal", "gains"]))
         if measure.NAME != "Subtopics" or "graded" in params:
             maybe("weights", weights(names))
         maybe("gate", st.sampled_from(names))
-        columns = st.sampled_from([",".join(names), {"relevance": 2, "credibility": 1}, "relevance, credibility"])
+        columns = st.sampled_from(
+            [",".join(names), {"relevance": 2, "credibility": 1}, "relevance, credibility"]
+        )
         maybe("aspects", aspect_sets() | columns)
     maybe("weighting", st.sampled_from(["classes", "normalized", "exponential"]))
     maybe("positives", st.sampled_from(["nonzero", "top-half"]))
@@ -351,12 +381,16 @@ def measures(draw: st.DrawFn) -> ma.Measure:
     maybe("expected", st.integers(1, 5))
     maybe("wanted", st.integers(1, 5))
     constant = st.sampled_from([0.25, 0.5, 1, 3])
-    maybe("mu", constant | st.fixed_dictionaries({"relevance": constant, "credibility": st.just(0)}))
+    maybe(
+        "mu", constant | st.fixed_dictionaries({"relevance": constant, "credibility": st.just(0)})
+    )
     if not isinstance(params.get("mu"), dict):
         maybe("nu", constant | st.just(0))
     try:
         measure(**params)
-    except ma.MultiAspectError:  # the base is not linear, exponentiates gains itself, or has a cutoff
+    except (
+        ma.MultiAspectError
+    ):  # the base is not linear, exponentiates gains itself, or has a cutoff
         params.pop("normalized", None)
         params.pop("weighting", None)
     if draw(st.booleans()):

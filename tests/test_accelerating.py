@@ -71,7 +71,9 @@ def check(measures: list[Any], qrels: Any, run: Any) -> None:
     with ma.accelerate():
         fast = metrics(measures, qrels(), run())
     assert [row[:2] for row in fast] == [row[:2] for row in plain]
-    np.testing.assert_allclose([row[2] for row in fast], [row[2] for row in plain], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        [row[2] for row in fast], [row[2] for row in plain], rtol=0, atol=1e-12
+    )
 
 
 def rows_as(form: str, rows: list[tuple[Any, ...]], kind: type) -> Any:
@@ -96,7 +98,9 @@ qids, docnos = (
     st.sampled_from(["d1", "d2", "d10", "d", "ß", "x" * 9]),
 )
 scores = st.sampled_from([1.0, 1.0, 0.5, -2.0, 0.0, -0.0, 1 + 1e-12, float("inf"), 1e300])
-measure_lists = st.lists(st.sampled_from([*ACCELERATED, *LEFT, *ELSEWHERE]), min_size=1, max_size=8, unique_by=str)
+measure_lists = st.lists(
+    st.sampled_from([*ACCELERATED, *LEFT, *ELSEWHERE]), min_size=1, max_size=8, unique_by=str
+)
 
 
 @examples(60)
@@ -107,7 +111,10 @@ measure_lists = st.lists(st.sampled_from([*ACCELERATED, *LEFT, *ELSEWHERE]), min
     st.sampled_from(["frame", "objects", "categories", "dict", "iterator"]),
 )
 def test_metrics_are_those_of_pytrec_eval(
-    measures: list[Any], judged: list[tuple[str, str, int]], retrieved: list[tuple[str, str, float]], form: str
+    measures: list[Any],
+    judged: list[tuple[str, str, int]],
+    retrieved: list[tuple[str, str, float]],
+    form: str,
 ) -> None:
     """With repetitions, ties, unknown queries and documents; pytrec_eval crashes where no label is at least 0."""
     final = {(qid, docno): label for qid, docno, label in judged}
@@ -120,14 +127,22 @@ def test_metrics_are_those_of_pytrec_eval(
 def _are_confused(measures: list[Any]) -> bool:
     """Return whether ir-measures computes some of these differently beside the others."""
     special = any(measure.params.keys() & {"gains", "judged_only"} for measure in measures)
-    return special and any(measure.NAME in ("nDCG", "NumRet") for measure in measures) and len(measures) > 1
+    return (
+        special
+        and any(measure.NAME in ("nDCG", "NumRet") for measure in measures)
+        and len(measures) > 1
+    )
 
 
 def world(n_queries: int = 3) -> tuple[pd.DataFrame, pd.DataFrame]:
     rng = np.random.default_rng(0)
     pairs = [(f"q{q}", f"d{d}") for q in range(n_queries) for d in range(20)]
-    run = pd.DataFrame(pairs, columns=["query_id", "doc_id"]).assign(score=rng.normal(size=len(pairs)).round(1))
-    qrels = run[["query_id", "doc_id"]].iloc[::3].assign(relevance=rng.integers(-1, 4, len(run[::3])))
+    run = pd.DataFrame(pairs, columns=["query_id", "doc_id"]).assign(
+        score=rng.normal(size=len(pairs)).round(1)
+    )
+    qrels = (
+        run[["query_id", "doc_id"]].iloc[::3].assign(relevance=rng.integers(-1, 4, len(run[::3])))
+    )
     return qrels, run
 
 
@@ -152,13 +167,17 @@ def test_the_original_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("perquery", [False, True])
 @pytest.mark.parametrize(
     "names",
-    [["map", "ndcg_cut_5", "P.5", "bpref"], [nDCG @ 3, "AP", RR @ 5, ma.CAM(aspects={"relevance": 3}), "official"]],
+    [
+        ["map", "ndcg_cut_5", "P.5", "bpref"],
+        [nDCG @ 3, "AP", RR @ 5, ma.CAM(aspects={"relevance": 3}), "official"],
+    ],
 )
 def test_an_experiment_is_the_same(perquery: bool, names: list[Any]) -> None:
     """Also the order of its columns and rows, with topics without results or judgments."""
     qrels, run = world(4)
     qrels, run = (
-        frame.rename(columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"}) for frame in (qrels, run)
+        frame.rename(columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"})
+        for frame in (qrels, run)
     )
     runs = [run[run["qid"] != "q1"], run.assign(score=-run["score"]).iloc[::-1]]
     topics = pd.DataFrame({"qid": ["q0", "q1", "q2", "q9"], "query": "x"})
@@ -166,7 +185,13 @@ def test_an_experiment_is_the_same(perquery: bool, names: list[Any]) -> None:
     for _ in range(2):
         with pytest.warns(UserWarning, match="not found in qrels") if perquery else nullcontext():
             tables.append(
-                pt.Experiment([frame.assign(rank=0) for frame in runs], topics, qrels, names, perquery=perquery)
+                pt.Experiment(
+                    [frame.assign(rank=0) for frame in runs],
+                    topics,
+                    qrels,
+                    names,
+                    perquery=perquery,
+                )
             )
         ma.accelerate()
     pd.testing.assert_frame_equal(*tables, rtol=0, atol=1e-12)
@@ -211,7 +236,8 @@ def run_of(docnos: Any) -> pd.DataFrame:
     return pd.DataFrame({"query_id": "q", "doc_id": docnos, "score": 1.0})
 
 
-#: By itself, pytrec_eval 0.5.11 frees memory that it does not own when it refuses qrels; Python 3.14 crashes then.
+#: By itself, pytrec_eval 0.5.11 frees memory that it does not own when it refuses qrels; Python
+#: 3.14 crashes then.
 frees_memory = pytest.mark.skipif(
     sys.version_info >= (3, 14), reason="pytrec_eval frees memory that it does not own"
 )
@@ -271,7 +297,10 @@ def test_errors_of_ir_measures_are_avoided() -> None:
     run = {"q": {"a": 2.0, "b": 1.0}, "p": {"a": 2.0}}
     with ma.accelerate():
         values = metrics([AP, nDCG], {"q": {"a": -1, "b": -2}, "p": {"a": 1}}, run)
-        assert dict.fromkeys(row[1:] for row in values if row[0] == "q") == {("AP", 0.0): None, ("nDCG", 0.0): None}
+        assert dict.fromkeys(row[1:] for row in values if row[0] == "q") == {
+            ("AP", 0.0): None,
+            ("nDCG", 0.0): None,
+        }
         assert ("q", "NumRet", 2) in metrics([*LEFT[4:6], NumRet, AP], {"q": {"a": 1}}, run)
         assert metrics([nDCG], {"q": {"a": 2**40}}, {"q": {"a": 1.0}}) == [("q", "nDCG", 1.0)]
         with_gains = metrics([nDCG, nDCG(gains={1: 9})], {"q": {"a": 2, "b": 1}}, run)
@@ -289,7 +318,9 @@ def test_it_can_be_undone_and_repeated() -> None:
         with ma.accelerate() as inner:
             assert inner is not first
             assert len(ir_measures.DefaultPipeline.providers) == len(providers) + 1
-        assert len(ir_measures.DefaultPipeline.providers) == len(providers) + 1  # it had begun before the block
+        assert (
+            len(ir_measures.DefaultPipeline.providers) == len(providers) + 1
+        )  # it had begun before the block
         ma.accelerate().undo()
         assert ir_measures.DefaultPipeline.providers == providers
         first.undo()  # again
@@ -317,7 +348,10 @@ def test_the_order_is_that_of_pytrec_eval_for_any_measures() -> None:
     rng = np.random.default_rng(1)
     for size in (2, 5, 9):
         for _ in range(8):
-            chosen = [(ACCELERATED + LEFT[:-1])[n] for n in rng.permutation(len(ACCELERATED + LEFT) - 1)[:size]]
+            chosen = [
+                (ACCELERATED + LEFT[:-1])[n]
+                for n in rng.permutation(len(ACCELERATED + LEFT) - 1)[:size]
+            ]
             if not _are_confused(chosen):
                 check(chosen, lambda: qrels, lambda: run)
     for first, second in itertools.pairwise([nDCG, nDCG(dcg="log2"), R @ 5, R(rel=1) @ 5]):

@@ -21,7 +21,12 @@ QIDS = [f"q{query}" for query in range(4) for _ in range(10)]
 DOCNOS = [f"d{row % 10}" for row in range(40)]
 RNG = np.random.default_rng(0)
 QRELS = pd.DataFrame(
-    {"qid": QIDS, "docno": DOCNOS, "label": RNG.integers(0, 3, 40), "credibility": RNG.integers(0, 2, 40)}
+    {
+        "qid": QIDS,
+        "docno": DOCNOS,
+        "label": RNG.integers(0, 3, 40),
+        "credibility": RNG.integers(0, 2, 40),
+    }
 )
 RELEVANCE = QRELS[["qid", "docno", "label"]]
 RUN = pd.DataFrame({"qid": QIDS, "docno": DOCNOS, "score": RNG.random(40)})
@@ -87,7 +92,9 @@ def with_column(name: str, n_values: int = 10, frame: pd.DataFrame = QRELS) -> p
 
 @pytest.mark.parametrize("name", ADDED)
 @pytest.mark.parametrize("n_values", [1, 2, 10, 40])
-def test_added_columns_are_left_out_with_a_warning(name: str, n_values: int, expected: list[float]) -> None:
+def test_added_columns_are_left_out_with_a_warning(
+    name: str, n_values: int, expected: list[float]
+) -> None:
     qrels = with_column(name, n_values)
     with pytest.warns(MultiAspectWarning, match=rf"the column {name} .* left out") as caught:
         assert evaluate(qrels) == expected
@@ -114,7 +121,9 @@ def test_a_column_with_an_empty_name(n_values: int, expected: list[float]) -> No
 
 def test_one_warning_names_all() -> None:
     qrels = with_column("Unnamed: 0", frame=with_column("QID", frame=with_column("level_0")))
-    with pytest.warns(MultiAspectWarning, match="the columns Unnamed: 0, QID, level_0 .* left out") as caught:
+    with pytest.warns(
+        MultiAspectWarning, match="the columns Unnamed: 0, QID, level_0 .* left out"
+    ) as caught:
         evaluate(qrels)
     assert len(caught) == 1
 
@@ -126,12 +135,16 @@ def test_the_index_of_pandas_that_was_saved_and_read(tmp_path: Path, expected: l
     parts.to_csv(path)
     with pytest.warns(MultiAspectWarning, match=r"Unnamed: 0 .* left out"):
         assert evaluate(pd.read_csv(path)) == expected
-    with pytest.warns(MultiAspectWarning, match=r"q\.csv: the column \(without a name\) .* left out"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"q\.csv: the column \(without a name\) .* left out"
+    ):
         qrels = ma.read_qrels(path)
     assert list(qrels.columns) == list(QRELS.columns)
     assert evaluate(qrels) == expected
     pd.read_csv(path).to_csv(path)
-    with pytest.warns(MultiAspectWarning, match=r"q\.csv: the columns \(without a name\), Unnamed: 0 .* left out"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"q\.csv: the columns \(without a name\), Unnamed: 0 .* left out"
+    ):
         assert evaluate(ma.read_qrels(path)) == expected
 
 
@@ -191,14 +204,22 @@ def test_judgments_do_not_list_added_columns() -> None:
 
 
 def test_a_saved_index_in_a_file_of_beir() -> None:
-    text = QRELS[["qid", "docno", "label"]].set_axis(["query-id", "corpus-id", "score"], axis=1).to_csv(sep="\t")
+    text = (
+        QRELS[["qid", "docno", "label"]]
+        .set_axis(["query-id", "corpus-id", "score"], axis=1)
+        .to_csv(sep="\t")
+    )
     with pytest.warns(MultiAspectWarning, match=r"the column \(without a name\) is left out"):
         qrels = ma.read_qrels(io.StringIO(text))
     assert list(qrels.columns) == ["qid", "docno", "label"]
 
 
 def test_criteria_of_answers() -> None:
-    rows = [(f"q{query}", system, grade) for query in range(6) for system, grade in (("a", 1), ("b", query % 2))]
+    rows = [
+        (f"q{query}", system, grade)
+        for query in range(6)
+        for system, grade in (("a", 1), ("b", query % 2))
+    ]
     judged = pd.DataFrame(rows, columns=["qid", "name", "correct"])
     expected = ma.answers.from_criteria(judged)
     added = with_column("Unnamed: 0", 2, judged)
@@ -225,9 +246,15 @@ def test_an_aspect_that_is_chosen_by_name_stays() -> None:
     y, other = (frame.drop(columns=["qid", "docno"]) for frame in (qrels, renamed))
     for measure in (ma.CAM(aspects=scales), "CAM(aspects='relevance,level_0')"):
         score = ma.ranking_score(y, RUN["score"], qid=QIDS, measure=measure)
-        assert score == ma.ranking_score(other, RUN["score"], qid=QIDS, measure=ma.CAM(aspects="relevance,effort"))
-    score = ma.ranking_score(y, RUN["score"], qid=QIDS, measure="CAM", aspects=["relevance", "level_0"])
-    assert score == ma.ranking_score(y, RUN["score"], qid=QIDS, measure=ma.CAM(aspects="relevance,level_0"))
+        assert score == ma.ranking_score(
+            other, RUN["score"], qid=QIDS, measure=ma.CAM(aspects="relevance,effort")
+        )
+    score = ma.ranking_score(
+        y, RUN["score"], qid=QIDS, measure="CAM", aspects=["relevance", "level_0"]
+    )
+    assert score == ma.ranking_score(
+        y, RUN["score"], qid=QIDS, measure=ma.CAM(aspects="relevance,level_0")
+    )
     for file in (_parquet(qrels), io.StringIO(qrels.to_csv(index=False))):
         read = ma.read_qrels(file, aspects=["relevance", "level_0"])
         assert list(read.columns) == ["qid", "docno", "label", "level_0"]
@@ -260,7 +287,9 @@ def test_silent_uses(case: str) -> None:
 
 
 def test_ids_in_another_spelling_only_are_an_error() -> None:
-    with pytest.raises(MultiAspectError, match="expected one column qid or query_id, got the columns QID, "):
+    with pytest.raises(
+        MultiAspectError, match="expected one column qid or query_id, got the columns QID, "
+    ):
         ma.Judgments(QRELS.rename(columns={"qid": "QID"}))
 
 

@@ -65,7 +65,8 @@ BY_HAND = {
 }
 BY_COMMAND = {"docs/measures.md", "pt_multiaspect/pt_docs/measures.rst", "tests/values.json"}
 
-#: The tests that ask something of every measure, except the slower ones of testing, explanations and properties.
+#: The tests that ask something of every measure, except the slower ones of testing, explanations
+#: and properties.
 RULES = (
     "test_citations", "test_documentation", "test_docstrings", "test_extension",
     "test_extension_page", "test_help", "test_ir_measures", "test_measure_lists", "test_structure", "test_values",
@@ -84,28 +85,44 @@ def contents(root: Path) -> dict[str, bytes]:
     folders = ("docs", "pt_multiaspect", "tests")
     paths = [path for folder in folders for path in (root / folder).rglob("*") if path.is_file()]
     return {
-        path.relative_to(root).as_posix(): path.read_bytes() for path in paths if "__pycache__" not in path.parts
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in paths
+        if "__pycache__" not in path.parts
     }
 
 
 def edit(path: Path, pattern: str, replacement: str) -> None:
     text = path.read_text(encoding="utf-8")
-    edited, count = re.subn(pattern, lambda match: match.expand(replacement), text, count=1, flags=re.MULTILINE)
+    edited, count = re.subn(
+        pattern, lambda match: match.expand(replacement), text, count=1, flags=re.MULTILINE
+    )
     assert count == 1, pattern
     path.write_text(edited, encoding="utf-8")
 
 
 def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PYTHONPATH": str(copy), "PATH": "", "HOME": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        "PYTHONPATH": str(copy),
+        "PATH": "",
+        "HOME": str(copy),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     return subprocess.run(
-        [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, *arguments],
+        cwd=copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 @pytest.mark.slow
 def test_the_example_works_inside_the_package(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    ignored = shutil.ignore_patterns(".git", "__pycache__", "_build", "*.egg-info", ".*_cache", "build", "dist")
+    ignored = shutil.ignore_patterns(
+        ".git", "__pycache__", "_build", "*.egg-info", ".*_cache", "build", "dist"
+    )
     shutil.copytree(ROOT, copy, ignore=ignored)
     before = contents(copy)
     measures = copy / "pt_multiaspect" / "measures"
@@ -116,12 +133,18 @@ def test_the_example_works_inside_the_package(tmp_path: Path) -> None:
         r'^(    """Half-life utility) .*"""$',
         rf'\1.\n{SECTIONS}    """\n{STATEMENTS}',
     )
-    edit(measures / "__init__.py", r"^(from \.search_length .*)$", rf"\1\nfrom .half_life_utility import {NAME}")
+    edit(
+        measures / "__init__.py",
+        r"^(from \.search_length .*)$",
+        rf"\1\nfrom .half_life_utility import {NAME}",
+    )
     edit(measures / "__init__.py", r'^(    "HarmfulCompat",)$', rf'    "{NAME}",\n\1')
     with (copy / "pt_multiaspect" / "data" / "references.bib").open("a", encoding="utf-8") as file:
         file.write(ENTRY)
 
-    missing = run(copy, "-m", "pytest", "-q", "-n", "0", "tests/test_measure_lists.py", "tests/test_values.py")
+    missing = run(
+        copy, "-m", "pytest", "-q", "-n", "0", "tests/test_measure_lists.py", "tests/test_values.py"
+    )
     assert missing.returncode == 1
     assert set(re.findall(r"^FAILED .*?::(\w+)", missing.stdout, re.MULTILINE)) <= {
         "test_pages_list_every_measure_as_it_describes_itself",

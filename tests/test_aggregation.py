@@ -18,11 +18,16 @@ WEIGHTS = {"q0": 1.0, "q1": 2.0, "q2": 5.0}
 
 
 def long(values: dict[str, list[float]], measure: str = "AP", **columns: Any) -> pd.DataFrame:
-    rows = [(name, f"q{n}", measure, value) for name, column in values.items() for n, value in enumerate(column)]
+    rows = [
+        (name, f"q{n}", measure, value)
+        for name, column in values.items()
+        for n, value in enumerate(column)
+    ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).assign(**columns)
 
 
-# -- weights ---------------------------------------------------------------------------------------------
+# -- weights
+# ---------------------------------------------------------------------------------------------
 
 
 def test_weighted_means() -> None:
@@ -34,11 +39,15 @@ def test_weighted_means() -> None:
         for form in (mapping, pd.Series(mapping)):
             table = ma.aggregate(frame, weights=form).set_index("name")["AP"]
             for name, column in zip("ab", values, strict=True):
-                assert table[name] == pytest.approx(float(np.average(column, weights=weights)), abs=1e-15)
+                assert table[name] == pytest.approx(
+                    float(np.average(column, weights=weights)), abs=1e-15
+                )
 
 
 def test_equal_weights_change_nothing() -> None:
-    frame = pd.concat([long({"a": [0.1, 0.7, 0.4]}, measure) for measure in ("AP", "CAM@10", "mine")])
+    frame = pd.concat(
+        [long({"a": [0.1, 0.7, 0.4]}, measure) for measure in ("AP", "CAM@10", "mine")]
+    )
     plain, equal = ma.aggregate(frame), ma.aggregate(frame, weights=dict.fromkeys(WEIGHTS, 0.3))
     pd.testing.assert_frame_equal(plain, equal)
     assert ma.aggregate(long({"a": [1.0, 1.0, 1.0]}), weights=WEIGHTS)["AP"][0] == 1  # exactly
@@ -92,13 +101,19 @@ def test_two_values_of_a_topic_are_refused() -> None:
         ma.aggregate(pd.concat([long({"a": [0.1, 0.2, 0.3]})] * 2), weights=WEIGHTS)
 
 
-# -- seeds and folds -------------------------------------------------------------------------------------
+# -- seeds and folds
+# -------------------------------------------------------------------------------------
 
 SEEDS = {1: [0.2, 0.4, 0.9], 2: [0.3, 0.5, 0.1], 5: [0.6, 0.6, 0.6]}
 
 
 def seeds(measure: str = "AP") -> pd.DataFrame:
-    return pd.concat([long({"a": values, "b": values[::-1]}, measure, seed=seed) for seed, values in SEEDS.items()])
+    return pd.concat(
+        [
+            long({"a": values, "b": values[::-1]}, measure, seed=seed)
+            for seed, values in SEEDS.items()
+        ]
+    )
 
 
 def test_means_over_seeds() -> None:
@@ -114,7 +129,9 @@ def test_each_seed_is_aggregated_as_its_measure_is() -> None:
     frame = pd.concat([seeds(), seeds("NumRet")])
     row = ma.aggregate(frame, over="seed").iloc[0]
     sums = [sum(values) for values in SEEDS.values()]
-    assert row[["NumRet", "NumRet sd"]].tolist() == pytest.approx([statistics.fmean(sums), statistics.stdev(sums)])
+    assert row[["NumRet", "NumRet sd"]].tolist() == pytest.approx(
+        [statistics.fmean(sums), statistics.stdev(sums)]
+    )
 
 
 def test_folds_of_different_sizes_count_equally() -> None:
@@ -161,7 +178,8 @@ def test_runs_with_different_topics_warn() -> None:
         ma.aggregate(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]))
 
 
-# -- frames as files and pandas make them -----------------------------------------------------------
+# -- frames as files and pandas make them
+# -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("column", ["name", "qid", "measure"])
@@ -170,7 +188,9 @@ def test_empty_names_are_refused(column: str, empty: Any) -> None:
     """Pandas leaves them out of groups, so that the other topics were averaged without a sign."""
     frame = long({"a": [1.0, 0.5], "b": [0.5, 0.25]}).astype({column: object})
     frame.loc[0, column] = empty
-    with pytest.raises(MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default_na=False"):
+    with pytest.raises(
+        MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default_na=False"
+    ):
         ma.aggregate(frame)
 
 
@@ -179,7 +199,9 @@ def test_values_that_are_no_numbers() -> None:
     for values in (["x", "y"], pd.to_datetime(["2020", "2021"]), [1j, 2j]):
         with pytest.raises(MultiAspectError, match=r"expected numbers.*column value"):
             ma.aggregate(frame.assign(value=values))
-    with pytest.raises(MultiAspectError, match=r"expected a long frame with the columns .*, got list"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected a long frame with the columns .*, got list"
+    ):
         ma.aggregate([])  # type: ignore[arg-type]
 
 
@@ -222,12 +244,19 @@ def test_the_range_of_values_is_that_of_all_runs() -> None:
 
 def test_categories_without_rows_are_left_out() -> None:
     """Groups of pandas 2 include them."""
-    repeated = pd.concat([long({"a": [1.0, 0.5], "b": [0.5, 0.5]}).assign(seed=seed) for seed in "xyz"])
+    repeated = pd.concat(
+        [long({"a": [1.0, 0.5], "b": [0.5, 0.5]}).assign(seed=seed) for seed in "xyz"]
+    )
     expected = ma.aggregate(repeated[repeated["seed"] != "z"], over="seed")
     as_category = repeated.astype({"seed": "category", "name": "category", "measure": "category"})
-    pd.testing.assert_frame_equal(ma.aggregate(as_category[as_category["seed"] != "z"], over="seed"), expected)
+    pd.testing.assert_frame_equal(
+        ma.aggregate(as_category[as_category["seed"] != "z"], over="seed"), expected
+    )
     topics = pd.concat(
-        [long({"a": [1.0, 0.5, 0.2], "b": [0.5, 0.5, 0.1]}), long({"a": [1.0, 0.5], "b": [0.5, 0.25]}, "RR")]
+        [
+            long({"a": [1.0, 0.5, 0.2], "b": [0.5, 0.5, 0.1]}),
+            long({"a": [1.0, 0.5], "b": [0.5, 0.25]}, "RR"),
+        ]
     )
     three = pd.concat([topics, topics.assign(measure="P@5")]).astype({"measure": "category"})
     pd.testing.assert_frame_equal(
@@ -238,7 +267,8 @@ def test_categories_without_rows_are_left_out() -> None:
     )
 
 
-# -- results of PyTerrier ----------------------------------------------------------------------------------
+# -- results of PyTerrier
+# ----------------------------------------------------------------------------------
 
 
 def experiment(**options: Any) -> Any:
@@ -267,7 +297,9 @@ def test_topics_without_judgments_are_named_and_left_out() -> None:
     frame = experiment(perquery=True)
     unjudged = frame[frame["qid"] == "q1"].assign(qid="q2", value=np.nan)
     both = pd.concat([frame, unjudged], ignore_index=True)
-    with pytest.warns(ma.MultiAspectWarning, match=r"4 values.*topic q2 \(map of a, CAM.* of a") as caught:
+    with pytest.warns(
+        ma.MultiAspectWarning, match=r"4 values.*topic q2 \(map of a, CAM.* of a"
+    ) as caught:
         pd.testing.assert_frame_equal(ma.aggregate(both), ma.aggregate(frame))
     assert "dropna(subset=['value'])" in str(caught[0].message)
     with pytest.raises(MultiAspectError, match="expected at least one value, got NaN only"):

@@ -9,7 +9,17 @@ import ir_measures
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import CAM_10, FIRST, HEALTH, QRELS, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, Readable
+from door_world import (
+    CAM_10,
+    FIRST,
+    HEALTH,
+    QRELS,
+    SYSTEM_NAMES,
+    SYSTEMS,
+    TOMA_10,
+    TOPICS,
+    Readable,
+)
 from frame_world import evaluate_in_processes
 from ir_measures import nDCG
 
@@ -31,7 +41,9 @@ def test_an_alias_is_a_text_that_carries_its_measure() -> None:
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_an_alias_is_the_column_in_an_experiment(perquery) -> None:
     def tables(metrics: list[Any]) -> list[pd.DataFrame]:
-        result: Any = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, perquery=perquery)
+        result: Any = pt.Experiment(
+            SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, perquery=perquery
+        )
         return list(result) if perquery == "both" else [result]
 
     plain = tables([nDCG @ 10, CAM_10, TOMA_10, "map"])
@@ -41,13 +53,17 @@ def test_an_alias_is_the_column_in_an_experiment(perquery) -> None:
         if "measure" in wanted:
             wanted["measure"] = wanted["measure"].replace(str(CAM_10), "overall")
             keys = ["name", "qid", "measure"]
-            result, wanted = (frame.sort_values(keys, ignore_index=True) for frame in (result, wanted))
+            result, wanted = (
+                frame.sort_values(keys, ignore_index=True) for frame in (result, wanted)
+            )
         pd.testing.assert_frame_equal(result[wanted.columns.tolist()], wanted, check_dtype=False)
 
 
 def test_options_of_an_experiment_by_alias() -> None:
     metrics = [OVERALL, "nDCG@10"]
-    table = pt.Experiment(SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, baseline=0, round={"overall": 2})
+    table = pt.Experiment(
+        SYSTEMS, TOPICS, QRELS, metrics, names=SYSTEM_NAMES, baseline=0, round={"overall": 2}
+    )
     assert "overall p-value" in table
     assert (table["overall"] == table["overall"].round(2)).all()
 
@@ -63,14 +79,18 @@ def test_grid_searches(jobs) -> None:
     """Also in processes that run already when an alias and its scales are made."""
     pipeline, params = grid()
     pt.GridScan(pipeline, params, TOPICS, QRELS, ["map"], jobs=jobs)
-    scales = ma.Aspects({"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name=f"test-labels-{jobs}")
+    scales = ma.Aspects(
+        {"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name=f"test-labels-{jobs}"
+    )
     measure = ma.CAM(aspects=scales) @ 5
     late = ma.alias("late", measure)
     scan = pt.GridScan(pipeline, params, TOPICS, QRELS, [late, nDCG @ 10], jobs=jobs)
     expected = pt.GridScan(pipeline, params, TOPICS, QRELS, [measure, nDCG @ 10])
     assert scan["late"].tolist() == expected[str(measure)].tolist()
     result, wanted = (
-        pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric, jobs=jobs, return_type="best_setting")
+        pt.GridSearch(
+            pipeline, params, TOPICS, QRELS, metric=metric, jobs=jobs, return_type="best_setting"
+        )
         for metric in (late, measure)
     )
     assert str(result) == str(wanted)
@@ -94,7 +114,9 @@ def test_tables_and_reports_define_aliases_in_a_note() -> None:
     table = ma.systems_table(values)
     assert str(CAM_10) in "".join(str(table).split())
     assert "overall" in table.to_latex()
-    experiment = pt.Experiment(SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True)
+    experiment = pt.Experiment(
+        SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True
+    )
     assert str(CAM_10) in "".join(str(ma.systems_table(experiment)).split())
     report = ma.report(NAMED, QRELS, [OVERALL], aspects=HEALTH, topics=TOPICS, progress=False)
     assert "overall" in report.labels
@@ -107,11 +129,16 @@ def test_other_doors() -> None:
     assert ma.analysis.upper_bound(QRELS, OVERALL)["bound"].tolist() == (
         ma.analysis.upper_bound(QRELS, CAM_10)["bound"].tolist()
     )
-    assert ma.describe(QRELS, HEALTH, measures=[OVERALL]).measures["measure"].unique().tolist() == ["overall"]
+    assert ma.describe(QRELS, HEALTH, measures=[OVERALL]).measures["measure"].unique().tolist() == [
+        "overall"
+    ]
     labelled, plain = (evaluate_in_processes(run, QRELS, measure) for measure in (OVERALL, CAM_10))
     assert labelled["value"].tolist() == plain["value"].tolist()
     effort = ma.alias("effort", ma.ESL)
-    assert pt.Experiment(list(run.values()), TOPICS, QRELS, [effort]).columns.tolist() == ["name", "effort"]
+    assert pt.Experiment(list(run.values()), TOPICS, QRELS, [effort]).columns.tolist() == [
+        "name",
+        "effort",
+    ]
     pipeline, params = grid()
     with pytest.warns(ma.MultiAspectWarning, match="effort: lower is better"):
         pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=effort)
@@ -120,15 +147,25 @@ def test_other_doors() -> None:
 @pytest.mark.parametrize("name", ["overall", "readability", "scaled sum"])
 def test_targets(name) -> None:
     """Also with the name of an aspect, which is a target too."""
-    labels, expected = (ma.aggregate_labels(QRELS, target).values for target in (ma.alias(name, CAM_10), CAM_10))
+    labels, expected = (
+        ma.aggregate_labels(QRELS, target).values for target in (ma.alias(name, CAM_10), CAM_10)
+    )
     pd.testing.assert_frame_equal(labels, expected)
 
 
 @pytest.mark.parametrize(
     ("name", "measure", "message"),
     [
-        ("CAM@10", TOMA_10, r"'CAM@10' is the name of a measure .*; use another name, such as 'TOMA@10'"),
-        ("TOMA@5", TOMA_10, r"'TOMA@5' is the name of a measure .*; use another name, such as 'TOMA@10'"),
+        (
+            "CAM@10",
+            TOMA_10,
+            r"'CAM@10' is the name of a measure .*; use another name, such as 'TOMA@10'",
+        ),
+        (
+            "TOMA@5",
+            TOMA_10,
+            r"'TOMA@5' is the name of a measure .*; use another name, such as 'TOMA@10'",
+        ),
         ("TOMA(distance=1)", TOMA_10, "is the name of a measure"),
         ("AP(rel=2)", "AP", r"is the name of a measure .*, such as 'AP'"),
         ("AP", ma.On(base="AP", aspect="credibility"), "is the name of a measure"),
@@ -164,7 +201,10 @@ def test_wrong_aliases(name, measure, message) -> None:
 def test_an_alias_may_be_a_name_of_the_measure(name: str, measure: Any) -> None:
     named = ma.alias(name, measure)
     assert named == name
-    values = [ma.evaluate(NAMED, QRELS, [given], topics=TOPICS, progress=False) for given in (named, measure)]
+    values = [
+        ma.evaluate(NAMED, QRELS, [given], topics=TOPICS, progress=False)
+        for given in (named, measure)
+    ]
     assert values[0]["value"].tolist() == values[1]["value"].tolist()
     table = pt.Experiment(SYSTEMS, TOPICS, QRELS, [named], names=SYSTEM_NAMES)
     assert table[name].tolist() == pytest.approx(ma.aggregate(values[0])[name].tolist())
@@ -196,7 +236,9 @@ def test_one_alias_of_two_measures_in_pyterrier(door) -> None:
         getattr(pt, door)(*systems, TOPICS, QRELS, [OVERALL, ma.alias("overall", TOMA_10)])
 
 
-@pytest.mark.parametrize("metrics", [{"overall": CAM_10}, {"overall": "CAM@10"}, {"map": nDCG @ 10}])
+@pytest.mark.parametrize(
+    "metrics", [{"overall": CAM_10}, {"overall": "CAM@10"}, {"map": nDCG @ 10}]
+)
 def test_a_mapping_of_aliases_in_pyterrier_names_the_function(metrics: dict[str, Any]) -> None:
     """PyTerrier takes the keys for measures: "unknown measure 'overall'", or the values of map."""
     expected = rf"'{next(iter(metrics))}' is an alias here.*\[pt_multiaspect\.alias\('{next(iter(metrics))}', "

@@ -25,10 +25,24 @@ from strategies import examples, no_warnings
 from test_learning_page import cells
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, CG, GAM, MM, TOMA, WHAM, Aspect, Aspects, MultiAspectError, MultiAspectWarning, On
+from pt_multiaspect import (
+    CAM,
+    CG,
+    GAM,
+    MM,
+    TOMA,
+    WHAM,
+    Aspect,
+    Aspects,
+    MultiAspectError,
+    MultiAspectWarning,
+    On,
+)
 from pt_multiaspect.evaluation.plan import Plan
 
-SIX = [f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")]
+SIX = [
+    f"{strict}{kind}_score" for kind in ("vital", "weighted", "all") for strict in ("strict_", "")
+]
 IMPORTANCE = {"v": "vital", "o": "okay", "x": "failed"}
 ASSIGNMENT = {"s": "support", "p": "partial_support", "n": "not_support", "z": "protect"}
 
@@ -50,7 +64,9 @@ def scores_of(frame: pd.DataFrame, qid: str = "q1", name: str = "a") -> dict[str
     return dict(zip(rows["measure"], rows["value"], strict=True))
 
 
-def criteria(*rows: tuple[Any, ...], names: tuple[str, ...] = ("faithful", "complete")) -> pd.DataFrame:
+def criteria(
+    *rows: tuple[Any, ...], names: tuple[str, ...] = ("faithful", "complete")
+) -> pd.DataFrame:
     """A frame of criteria, from rows of a topic, a run and values."""
     return pd.DataFrame(rows, columns=["qid", "name", *names])
 
@@ -62,7 +78,10 @@ def reference_scores(judged: list[dict[str, str]]) -> dict[str, float]:
     """The six scores in exact arithmetic, nugget by nugget, as MEASURES.md states them."""
     result = {}
     for strict in (True, False):
-        support = {"support": Fraction(1), "partial_support": Fraction(0) if strict else Fraction(1, 2)}
+        support = {
+            "support": Fraction(1),
+            "partial_support": Fraction(0) if strict else Fraction(1, 2),
+        }
         for kind in ("vital", "weighted", "all"):
             total = count = Fraction(0)
             for nugget in judged:
@@ -74,7 +93,9 @@ def reference_scores(judged: list[dict[str, str]]) -> dict[str, float]:
                     weight = Fraction(0)
                 total += weight * support.get(nugget["assignment"], Fraction(0))
                 count += weight
-            result[f"{'strict_' if strict else ''}{kind}_score"] = float(total / count) if count else 0.0
+            result[f"{'strict_' if strict else ''}{kind}_score"] = (
+                float(total / count) if count else 0.0
+            )
     return result
 
 
@@ -86,7 +107,9 @@ def tracks() -> dict[str, Any]:
 def test_scores_of_the_trec_rag_track(tracks: dict[str, Any], tmp_path: Path) -> None:
     """Three systems on 301 topics, each from a file as nuggetizer writes it."""
     for system, content in tracks["systems"].items():
-        lines = [json.dumps(record(qid, system, text)) for qid, (text, _) in content["topics"].items()]
+        lines = [
+            json.dumps(record(qid, system, text)) for qid, (text, _) in content["topics"].items()
+        ]
         (tmp_path / f"{system}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     with pytest.warns(MultiAspectWarning, match=r"120 of 18428 .*3 topics \(2024-19025") as caught:
         perquery = ma.answers.nugget_scores(str(tmp_path / "*.jsonl"))
@@ -94,30 +117,45 @@ def test_scores_of_the_trec_rag_track(tracks: dict[str, Any], tmp_path: Path) ->
     assert sorted(set(perquery["measure"])) == sorted(tracks["scores"]) == sorted(SIX)
     assert len(perquery) == 3 * 301 * 6
     means = ma.aggregate(perquery).set_index("name")
-    wide = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[tracks["scores"]]
+    wide = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[
+        tracks["scores"]
+    ]
     for system, content in tracks["systems"].items():
         expected = np.array([values for _, values in content["topics"].values()])
-        assert np.abs(wide.loc[system].loc[list(content["topics"])] - expected).to_numpy().max() < 1e-9
-        assert means.loc[system, tracks["scores"]].tolist() == pytest.approx(content["mean"], abs=1e-9)
+        assert (
+            np.abs(wide.loc[system].loc[list(content["topics"])] - expected).to_numpy().max() < 1e-9
+        )
+        assert means.loc[system, tracks["scores"]].tolist() == pytest.approx(
+            content["mean"], abs=1e-9
+        )
 
 
 def test_scores_of_nuggetizer() -> None:
     for case in golden("nuggets.json")["cases"]:
         judged = [
-            {"importance": importance, "assignment": assignment} for importance, assignment in case["nuggets"]
+            {"importance": importance, "assignment": assignment}
+            for importance, assignment in case["nuggets"]
         ]
-        scores = scores_of(ma.answers.nugget_scores([{"qid": "q1", "name": "a", "nuggets": judged}]))
-        assert {name: scores[name] for name in case["values"]} == pytest.approx(case["values"], abs=1e-9)
+        scores = scores_of(
+            ma.answers.nugget_scores([{"qid": "q1", "name": "a", "nuggets": judged}])
+        )
+        assert {name: scores[name] for name in case["values"]} == pytest.approx(
+            case["values"], abs=1e-9
+        )
 
 
-WORDS = st.lists(st.tuples(st.sampled_from("vox"), st.sampled_from("spnz")).map("".join), max_size=9).map("".join)
+WORDS = st.lists(
+    st.tuples(st.sampled_from("vox"), st.sampled_from("spnz")).map("".join), max_size=9
+).map("".join)
 
 
 @given(texts=st.lists(WORDS, min_size=1, max_size=4))
 @examples(100)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
 def test_nugget_scores_equal_the_reference(texts: list[str]) -> None:
-    perquery = ma.answers.nugget_scores([record(f"q{i}", "a", text) for i, text in enumerate(texts)])
+    perquery = ma.answers.nugget_scores(
+        [record(f"q{i}", "a", text) for i, text in enumerate(texts)]
+    )
     for i, text in enumerate(texts):
         scores = scores_of(perquery, f"q{i}")
         assert scores == pytest.approx(reference_scores(nuggets(text)), abs=1e-12)
@@ -156,8 +194,10 @@ def test_every_form_of_assignments_gives_the_same_scores(tmp_path: Path) -> None
 def test_unknown_labels_are_told_in_each_call() -> None:
     records = [record("q1", "a", "vzvzvsxsxsosxn")]
     message = (
-        r"2 of 7 assignments are unknown labels \('protect'; expected support, .*\) and count as not_support; "
-        r"3 of 7 importances are unknown labels \('failed'; expected vital, okay\) and count in all_score"
+        r"2 of 7 assignments are unknown labels \('protect'; expected support, .*\) and count as "
+        r"not_support; "
+        r"3 of 7 importances are unknown labels \('failed'; expected vital, okay\) and count in "
+        r"all_score"
     )
     with pytest.warns(MultiAspectWarning, match=message) as caught:
         scores = scores_of(ma.answers.nugget_scores(records))
@@ -182,14 +222,20 @@ def test_runs_judged_by_different_nuggets() -> None:
 
 
 def test_topics_of_different_nuggets_are_listed_in_the_order_of_the_answers() -> None:
-    records = [record(qid, run, text) for qid in ("q2", "q1") for run, text in (("a", "vs"), ("b", "vsvs"))]
+    records = [
+        record(qid, run, text) for qid in ("q2", "q1") for run, text in (("a", "vs"), ("b", "vsvs"))
+    ]
     with pytest.warns(MultiAspectWarning, match=r"2 topics \(q2, q1\)"):
         ma.answers.nugget_scores(records)
 
 
 def answer_of(run: str, *nuggets: tuple[Any, str, str]) -> dict[str, Any]:
     keys = ("text", "importance", "assignment")
-    return {"qid": "q1", "run_id": run, "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets]}
+    return {
+        "qid": "q1",
+        "run_id": run,
+        "nuggets": [dict(zip(keys, nugget, strict=True)) for nugget in nuggets],
+    }
 
 
 FIRST, SECOND = ("a", "vital", "support"), ("b", "okay", "support")
@@ -214,18 +260,26 @@ def test_as_many_nuggets_may_be_different_ones(others: list[tuple[str, str, str]
 def test_the_same_nuggets_are_compared_whatever_their_order_and_assignment(missing: Any) -> None:
     same = [("b", "okay", "not_support"), ("a", "vital", "partial_support")]
     ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", *same)])
-    without = [(missing, importance, assignment) for _, importance, assignment in [FIRST, SECOND, FIRST]]
+    without = [
+        (missing, importance, assignment) for _, importance, assignment in [FIRST, SECOND, FIRST]
+    ]
     ma.answers.nugget_scores([answer_of("a", *without), answer_of("b", *without[::-1])])
     with pytest.warns(MultiAspectWarning, match="different nuggets"):
         ma.answers.nugget_scores([answer_of("a", *without), answer_of("b", *without[:2])])
 
 
 def test_repeated_nuggets_warn_and_contradictory_ones_are_refused() -> None:
-    with pytest.warns(MultiAspectWarning, match=r"1 nugget of 1 answer .* such as 'a' for b on topic q1") as caught:
-        scores = ma.answers.nugget_scores([answer_of("a", FIRST, SECOND), answer_of("b", FIRST, SECOND, FIRST)])
+    with pytest.warns(
+        MultiAspectWarning, match=r"1 nugget of 1 answer .* such as 'a' for b on topic q1"
+    ) as caught:
+        scores = ma.answers.nugget_scores(
+            [answer_of("a", FIRST, SECOND), answer_of("b", FIRST, SECOND, FIRST)]
+        )
     assert len(caught) == 1
     assert scores_of(scores, name="b")["vital_score"] == 1
-    with pytest.raises(MultiAspectError, match=r"one label of each nugget, got several of 'a' for b on topic q1"):
+    with pytest.raises(
+        MultiAspectError, match=r"one label of each nugget, got several of 'a' for b on topic q1"
+    ):
         ma.answers.nugget_scores(
             [answer_of("a", FIRST), answer_of("b", FIRST, SECOND, ("a", "vital", "not_support"))]
         )
@@ -253,7 +307,8 @@ NUGGETS: dict[str, tuple[Callable[[], object], str]] = {
     "no nuggets": (lambda: [{"qid": "q1", "name": "a"}], "expected one column nuggets, got"),
     "one without nuggets": (
         lambda: [record("q1", "a", "vs"), {"qid": "q2", "run_id": "a"}],
-        "topic q2, got nan; score answers with nuggets and answers with criteria from separate files",
+        ("topic q2, got nan; score answers with nuggets and answers with criteria from separate "
+        "files"),
     ),
     "no run": (lambda: [{"qid": "q1", "nuggets": []}], "expected one column name or run_id"),
     "two names": (lambda: [{"qid": "q1", "name": "a", "run_id": "b", "nuggets": []}], "got name and run_id"),
@@ -310,8 +365,9 @@ def test_bad_lines(content: str, message: str, tmp_path: Path) -> None:
 
 # --- reports ----------------------------------------------------------------------------------
 
-#: Per topic, the sentences that are supported, the sentences, the nuggets that are covered and the nuggets of the
-#: example report of ARGUE-Viz, the viewer of Auto-ARGUE (hltcoe/argue-viz, example-report.scores.tsv) ...
+#: Per topic, the sentences that are supported, the sentences, the nuggets that are covered and the
+#: nuggets of the example report of ARGUE-Viz, the viewer of Auto-ARGUE (hltcoe/argue-viz,
+#: example-report.scores.tsv) ...
 ARGUE = {
     "300": (14, 15, 9, 15), "303": (10, 10, 7, 10), "308": (9, 10, 6, 10), "309": (12, 12, 8, 12),
     "310": (10, 11, 6, 11), "334": (16, 18, 15, 19), "335": (10, 11, 10, 11), "343": (10, 10, 6, 10),
@@ -329,7 +385,9 @@ ARGUE_MEANS = (0.9549052363456795, 0.7159860218357855, 0.8108727761893327)
 ARGUE_NAMES = ["sentence_support", "nugget_coverage", "f1"]
 
 
-def argue_rows(qid: str, counts: tuple[float, ...], run: str = "a") -> list[tuple[str, str, str, float]]:
+def argue_rows(
+    qid: str, counts: tuple[float, ...], run: str = "a"
+) -> list[tuple[str, str, str, float]]:
     """Rows of Auto-ARGUE; without counts of their own, weighted nuggets count as the others."""
     names = ("correctly_cited_sentences", "sentences_with_citations_or_requiring_citations", "correct_nuggets",
              "nuggets", "correct_nuggets_weighted", "nuggets_weighted")  # fmt: skip
@@ -343,7 +401,11 @@ def argue_frame(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
 
 def test_published_scores_of_reports(tmp_path: Path) -> None:
     rows = [row for qid, counts in ARGUE.items() for row in argue_rows(qid, counts)]
-    overall = [("a", "all", "nuggets", 51.0), ("a", "all", "f1_macro", 0.5), ("a", "300", "sentences", 15.0)]
+    overall = [
+        ("a", "all", "nuggets", 51.0),
+        ("a", "all", "f1_macro", 0.5),
+        ("a", "300", "sentences", 15.0),
+    ]
     frame = argue_frame(*overall, *rows)
     path = tmp_path / "run.scores.tsv"
     frame.to_csv(path, sep="\t", index=False)
@@ -356,7 +418,12 @@ def test_published_scores_of_reports(tmp_path: Path) -> None:
     means = ma.aggregate(perquery)
     assert means[ARGUE_NAMES].iloc[0].tolist() == pytest.approx(ARGUE_MEANS, abs=1e-12)
     assert sorted(perquery["qid"].unique()) == sorted(ARGUE)
-    for form in (frame, [path], pl.DataFrame(frame), frame.rename(columns={"request_id": "qid", "run_id": "name"})):
+    for form in (
+        frame,
+        [path],
+        pl.DataFrame(frame),
+        frame.rename(columns={"request_id": "qid", "run_id": "name"}),
+    ):
         pd.testing.assert_frame_equal(ma.answers.argue_scores(form), perquery)
 
 
@@ -369,7 +436,9 @@ def test_runs_and_topics_called_as_missing_values(tmp_path: Path) -> None:
 def test_weighted_and_empty_reports() -> None:
     perquery = ma.answers.argue_scores(
         argue_frame(
-            *argue_rows("q1", (4, 5, 2, 4, 3, 8)), *argue_rows("q2", (0, 0, 2, 4)), *argue_rows("q3", (0, 3, 0, 0))
+            *argue_rows("q1", (4, 5, 2, 4, 3, 8)),
+            *argue_rows("q2", (0, 0, 2, 4)),
+            *argue_rows("q3", (0, 3, 0, 0)),
         )
     )
     weighted = scores_of(perquery, "q1")
@@ -423,19 +492,28 @@ QUESTIONS = ["qid", "name", "weight", "met"]
 
 
 @given(
-    questions=st.lists(st.tuples(st.integers(0, 5), st.sampled_from([0, 0.25, 1])), min_size=1, max_size=6).filter(
-        lambda questions: any(weight for weight, _ in questions)
-    )
+    questions=st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from([0, 0.25, 1])), min_size=1, max_size=6
+    ).filter(lambda questions: any(weight for weight, _ in questions))
 )
 @examples(100)
 def test_rubrics_are_weighted_means(questions: list[tuple[int, float]]) -> None:
     frame = pd.DataFrame([("q1", "a", *question) for question in questions], columns=QUESTIONS)
-    expected = sum(weight * met for weight, met in questions) / sum(weight for weight, _ in questions)
-    assert scores_of(ma.answers.rubric_scores(frame)) == {"rubric": pytest.approx(expected, abs=1e-12)}
+    expected = sum(weight * met for weight, met in questions) / sum(
+        weight for weight, _ in questions
+    )
+    assert scores_of(ma.answers.rubric_scores(frame)) == {
+        "rubric": pytest.approx(expected, abs=1e-12)
+    }
 
 
 def test_rubrics_of_truth_values_and_several_answers() -> None:
-    rows = [("q2", "b", 3, True), ("q1", "a", 1, True), ("q2", "b", 1, False), ("q1", "a", 1, False)]
+    rows = [
+        ("q2", "b", 3, True),
+        ("q1", "a", 1, True),
+        ("q2", "b", 1, False),
+        ("q1", "a", 1, False),
+    ]
     perquery = ma.answers.rubric_scores(pd.DataFrame(rows, columns=QUESTIONS))
     assert perquery.to_numpy().tolist() == [["b", "q2", "rubric", 0.75], ["a", "q1", "rubric", 0.5]]
 
@@ -457,14 +535,20 @@ def test_rubrics_of_different_questions() -> None:
 def test_rubrics_of_swapped_weights_or_other_questions(
     first: list[Any], second: list[Any], columns: list[str]
 ) -> None:
-    rows = [("q1", name, *question) for name, questions in [("a", first), ("b", second)] for question in questions]
+    rows = [
+        ("q1", name, *question)
+        for name, questions in [("a", first), ("b", second)]
+        for question in questions
+    ]
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
     with pytest.warns(MultiAspectWarning, match=r"1 topic.*different questions"):
         ma.answers.rubric_scores(frame[["qid", "name", *columns, "weight", "met"]])
 
 
 @pytest.mark.parametrize("columns", [["question"], []], ids=["named", "unnamed"])
-def test_weights_that_differ_by_rounding_are_those_of_the_same_questions(columns: list[str]) -> None:
+def test_weights_that_differ_by_rounding_are_those_of_the_same_questions(
+    columns: list[str],
+) -> None:
     # Weights normalised run by run, in different orders of the questions.
     rows = [
         ("q1", "a", "?", 0.3, 1),
@@ -479,13 +563,20 @@ def test_weights_that_differ_by_rounding_are_those_of_the_same_questions(columns
 
 
 def test_repeated_questions_warn_and_contradictory_ones_are_refused() -> None:
-    rows = [("q1", "a", "?", 3, 1), ("q1", "a", "!", 1, 0), ("q1", "b", "!", 1, 1), ("q1", "b", "?", 3, 0.5)]
+    rows = [
+        ("q1", "a", "?", 3, 1),
+        ("q1", "a", "!", 1, 0),
+        ("q1", "b", "!", 1, 1),
+        ("q1", "b", "?", 3, 0.5),
+    ]
     frame = pd.DataFrame(rows, columns=["qid", "name", "question", "weight", "met"])
     with no_warnings():
         ma.answers.rubric_scores(frame)
     with pytest.warns(MultiAspectWarning, match="1 question of 1 answer is repeated"):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1]]))
-    with pytest.raises(MultiAspectError, match=r"one label of each question, got several of '\?' for a on"):
+    with pytest.raises(
+        MultiAspectError, match=r"one label of each question, got several of '\?' for a on"
+    ):
         ma.answers.rubric_scores(pd.concat([frame, frame[:1].assign(met=0)]))
 
 
@@ -518,7 +609,9 @@ def test_bad_rubrics(row: tuple[Any, ...], message: str) -> None:
 
 
 def test_criteria_in_0_1() -> None:
-    frame = criteria(("q1", "a", 0.5, True), ("q2", "a", 1, False)).assign(answer="text", docno=["d1", "d2"])
+    frame = criteria(("q1", "a", 0.5, True), ("q2", "a", 1, False)).assign(
+        answer="text", docno=["d1", "d2"]
+    )
     perquery = ma.answers.from_criteria(frame)
     assert perquery.to_numpy().tolist() == [
         ["a", "q1", "faithful", 0.5], ["a", "q1", "complete", 1.0],
@@ -553,11 +646,17 @@ def test_criteria_on_declared_scales(aspect: object, label: float, expected: flo
 def test_judges_labels_become_criteria() -> None:
     """The road from judgments by criterion and judge."""
     judged = pd.DataFrame(
-        [("q1", "a", "faithful", "x", 4), ("q1", "a", "faithful", "y", 5), ("q1", "a", "faithful", "z", 5)],
+        [
+            ("q1", "a", "faithful", "x", 4),
+            ("q1", "a", "faithful", "y", 5),
+            ("q1", "a", "faithful", "z", 5),
+        ],
         columns=["qid", "docno", "criterion", "judge", "value"],
     )
     wide = ma.from_long(judged, aspects={"faithful": [1, 2, 3, 4, 5]})
-    perquery = ma.answers.from_criteria(wide.rename(columns={"docno": "name"}), aspects=wide.attrs["aspects"])
+    perquery = ma.answers.from_criteria(
+        wide.rename(columns={"docno": "name"}), aspects=wide.attrs["aspects"]
+    )
     assert scores_of(perquery) == {"faithful": 1.0}
 
 
@@ -569,12 +668,24 @@ CRITERIA: dict[str, tuple[tuple[Any, ...], object, str]] = {
     ),
     "above 1": ((1.01, 0.5), None, r"expected a number in \[0, 1\] in faithful"),
     "negative": ((0.5, -0.1), None, r"expected a number in \[0, 1\] in complete"),
-    "NaN": ((math.nan, 0.5), None, "expected labels of faithful, got none; leave the criterion out"),
+    "NaN": (
+        (math.nan, 0.5),
+        None,
+        "expected labels of faithful, got none; leave the criterion out",
+    ),
     "infinite": ((math.inf, 0.5), None, r"expected a number in \[0, 1\] in faithful"),
     "text": (("high", 1), ["faithful"], r"in faithful for a on topic q1, got 'high'"),
-    "no grade": ((3.5, 0.5), {"faithful": 5}, r"expected a grade of faithful \(0, 1, 2, 3, 4, 5, lowest first\)"),
+    "no grade": (
+        (3.5, 0.5),
+        {"faithful": 5},
+        r"expected a grade of faithful \(0, 1, 2, 3, 4, 5, lowest first\)",
+    ),
     "below the lowest grade": ((-1, 0), {"faithful": 5}, "expected a grade of faithful .* got -1"),
-    "not judged": ((-1, 0), {"faithful": {"grades": [0, 1], "unjudged": [-1]}}, "expected labels of faithful"),
+    "not judged": (
+        (-1, 0),
+        {"faithful": {"grades": [0, 1], "unjudged": [-1]}},
+        "expected labels of faithful",
+    ),
     "grade NaN": ((math.nan, 0), {"faithful": 5}, "expected labels of faithful, got none"),
     "unknown": ((0, 0), ["fluent"], "expected columns of criteria .* got fluent"),
 }
@@ -620,18 +731,24 @@ def judged_rows(*rows: tuple[Any, ...], more: tuple[str, ...] = ("judge",)) -> p
     return pd.DataFrame(rows, columns=["topic", "system", "criterion", "score", *more])
 
 
-def panel(n_topics: int = 3, n_systems: int = 3, judges: str = "abc", seed: int = 0) -> pd.DataFrame:
+def panel(
+    n_topics: int = 3, n_systems: int = 3, judges: str = "abc", seed: int = 0
+) -> pd.DataFrame:
     """Labels of all judges of all answers on two criteria."""
     generator = np.random.default_rng(seed)
     units = itertools.product(range(n_topics), range(n_systems), ONE_TO_FIVE, judges)
-    return judged_rows(*((f"q{t}", f"s{s}", c, int(generator.integers(1, 6)), j) for t, s, c, j in units))
+    return judged_rows(
+        *((f"q{t}", f"s{s}", c, int(generator.integers(1, 6)), j) for t, s, c, j in units)
+    )
 
 
 def combine_slowly(rows: pd.DataFrame, combine: str) -> dict[tuple[str, str, str], float | None]:
     """The values of labels from 1 to 5 in exact arithmetic, answer by answer; None for a tie of 'majority'."""
     labels: dict[tuple[str, str, str], list[int]] = {}
     for row in rows.itertuples():
-        labels.setdefault((str(row.system), str(row.topic), str(row.criterion)), []).append(int(str(row.score)))
+        labels.setdefault((str(row.system), str(row.topic), str(row.criterion)), []).append(
+            int(str(row.score))
+        )
     result: dict[tuple[str, str, str], float | None] = {}
     for answer, scores in labels.items():
         ordered = sorted(scores)
@@ -666,7 +783,8 @@ def test_labels_of_judges_are_combined_as_by_hand(combine: str, n_judges: int, s
     for form in (rows, rows[::-1], as_wide(rows)):
         if None in expected.values():
             with pytest.raises(
-                MultiAspectError, match=r"expected one most frequent label .*combine_judges='median'"
+                MultiAspectError,
+                match=r"expected one most frequent label .*combine_judges='median'",
             ):
                 ma.answers.from_criteria(form, aspects=ONE_TO_FIVE, combine_judges=combine)
         else:
@@ -676,13 +794,17 @@ def test_labels_of_judges_are_combined_as_by_hand(combine: str, n_judges: int, s
 
 def test_values_and_gains_of_several_judges() -> None:
     """Without a scale, the labels are the values; with gains, the values of the grades are combined."""
-    rows = judged_rows(("q", "s", "x", 0.1, "a"), ("q", "s", "x", 0.7, "b"), ("q", "s", "x", 0.1, "c"))
+    rows = judged_rows(
+        ("q", "s", "x", 0.1, "a"), ("q", "s", "x", 0.7, "b"), ("q", "s", "x", 0.1, "c")
+    )
     expected = {"mean": 0.3, "median": 0.1, "majority": 0.1}
     for combine, value in expected.items():
         assert ma.answers.from_criteria(rows, combine_judges=combine)["value"].tolist() == [value]
     graded = rows.assign(score=[0, 2, 1])
     gains = {"x": Aspect([0, 1, 2], gains=[0, 1, 4])}
-    assert ma.answers.from_criteria(graded, aspects=gains)["value"].tolist() == [pytest.approx(5 / 12)]
+    assert ma.answers.from_criteria(graded, aspects=gains)["value"].tolist() == [
+        pytest.approx(5 / 12)
+    ]
     reversed_scale = {"x": Aspect([0, 1, 2], greater_is_better=False)}
     lower = ma.answers.from_criteria(graded[:2], aspects=reversed_scale, combine_judges="median")
     assert lower["value"].tolist() == [0.0]  # the lower value, which is that of the larger label
@@ -699,8 +821,16 @@ def test_forms_of_what_judges_write(tmp_path: Path) -> None:
     wide.to_json(tmp_path / "wide.jsonl", orient="records", lines=True)
     for number, part in rows.groupby("judge"):
         part.to_csv(tmp_path / f"judge-{number}.csv", index=False)
-    names = {"topic": "query_id", "system": "run_id", "criterion": "aspect", "score": "label", "judge": "assessor"}
-    repeated = rows.assign(repetition=rows["judge"].map({"a": 1, "b": 2, "c": 3})).drop(columns="judge")
+    names = {
+        "topic": "query_id",
+        "system": "run_id",
+        "criterion": "aspect",
+        "score": "label",
+        "judge": "assessor",
+    }
+    repeated = rows.assign(repetition=rows["judge"].map({"a": 1, "b": 2, "c": 3})).drop(
+        columns="judge"
+    )
     forms: list[Any] = [
         *(tmp_path / name for name in ("long.csv", "long.tsv.gz", "long.jsonl.gz", "wide.csv", "wide.jsonl")),
         str(tmp_path / "judge-*.csv"), rows.rename(columns=names), pl.DataFrame(rows), rows.to_dict("records"),
@@ -715,30 +845,46 @@ def test_forms_of_what_judges_write(tmp_path: Path) -> None:
 def test_scores_in_an_object_and_queries_that_are_questions(tmp_path: Path) -> None:
     wide = as_wide(panel()).rename(columns={"topic": "question_id"})
     criteria = [name for name in wide.columns if name in ONE_TO_FIVE]
-    nested = wide.drop(columns=criteria).assign(scores=wide[criteria].to_dict("records"), reason="text")
+    nested = wide.drop(columns=criteria).assign(
+        scores=wide[criteria].to_dict("records"), reason="text"
+    )
     nested.to_json(tmp_path / "nested.jsonl", orient="records", lines=True)
     expected = values_of(ma.answers.from_criteria(panel(), aspects=ONE_TO_FIVE))
     for form in (nested, tmp_path / "nested.jsonl", wide):
         assert values_of(ma.answers.from_criteria(form, aspects=ONE_TO_FIVE)) == expected
-    alpha = ma.analysis.judge_agreement(wide.rename(columns={"question_id": "qid"}), aspects=ONE_TO_FIVE)
+    alpha = ma.analysis.judge_agreement(
+        wide.rename(columns={"question_id": "qid"}), aspects=ONE_TO_FIVE
+    )
     pd.testing.assert_frame_equal(ma.analysis.judge_agreement(nested, aspects=ONE_TO_FIVE), alpha)
-    assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(ma.describe(wide, aspects=ONE_TO_FIVE))
+    assert str(ma.describe(nested, aspects=ONE_TO_FIVE)) == str(
+        ma.describe(wide, aspects=ONE_TO_FIVE)
+    )
     # An answer without an object has no label, and no value, as elsewhere.
     missing = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "scores": [{"x": 1}, None]})
-    with pytest.warns(MultiAspectWarning, match=r"1 of 2 labels is missing \(s 1\) on 1 topic \(q2\)"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"1 of 2 labels is missing \(s 1\) on 1 topic \(q2\)"
+    ):
         assert ma.answers.from_criteria(missing)["qid"].tolist() == ["q1"]
     # In a rubric, the id is that of a question; in a frame with topics, too.
-    rubric = pd.DataFrame({"question_id": ["a", "b"], "name": "s", "weight": 1, "met": [True, False]})
+    rubric = pd.DataFrame(
+        {"question_id": ["a", "b"], "name": "s", "weight": 1, "met": [True, False]}
+    )
     with pytest.raises(MultiAspectError, match="qid or query_id or topic or topic_id, got"):
         ma.answers.rubric_scores(rubric)
     assert ma.answers.rubric_scores(rubric.assign(topic="q"))["value"].tolist() == [0.5]
 
 
-@pytest.mark.parametrize(("column", "warns"), [(["0", "1"], True), ([0, 1], False), (["Oslo", "1915"], False)])
+@pytest.mark.parametrize(
+    ("column", "warns"), [(["0", "1"], True), ([0, 1], False), (["Oslo", "1915"], False)]
+)
 def test_numbers_among_texts_of_answers(column: list[object], warns: bool, tmp_path: Path) -> None:
     """Short answers, such as "1", are taken for labels only with a warning."""
     rows = pd.DataFrame({"qid": ["q1", "q2"], "name": "s", "answer": column, "faithful": [1, 0.5]})
-    with pytest.warns(MultiAspectWarning, match=r"answer .* aspects=\['faithful'\]") if warns else no_warnings():
+    with (
+        pytest.warns(MultiAspectWarning, match=r"answer .* aspects=\['faithful'\]")
+        if warns
+        else no_warnings()
+    ):
         ma.answers.from_criteria(rows)
     with no_warnings():
         ma.answers.from_criteria(rows, aspects=["faithful"])
@@ -746,19 +892,28 @@ def test_numbers_among_texts_of_answers(column: list[object], warns: bool, tmp_p
 
 def test_a_failed_label_is_left_out_if_the_judge_gave_another() -> None:
     rows = judged_rows(
-        ("q", "s", "x", 2, 1), ("q", "s", "x", None, 2), ("q", "s", "x", -1, 3), more=("repetition",)
+        ("q", "s", "x", 2, 1),
+        ("q", "s", "x", None, 2),
+        ("q", "s", "x", -1, 3),
+        more=("repetition",),
     )
     aspects = {"x": Aspect([0, 1, 2], unjudged=[-1])}
-    with pytest.warns(MultiAspectWarning, match=r"2 of 3 labels are missing \(s 2\) on 1 topic \(q\)$"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"2 of 3 labels are missing \(s 2\) on 1 topic \(q\)$"
+    ):
         assert ma.answers.from_criteria(rows, aspects=aspects)["value"].tolist() == [1.0]
-    with pytest.raises(MultiAspectError, match=r"expected a grade of x .* for s on topic q, got -1"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected a grade of x .* for s on topic q, got -1"
+    ):
         ma.answers.from_criteria(rows, aspects={"x": 2})
 
 
 def test_different_judges_of_the_runs_of_a_topic_warn() -> None:
     rows = panel()
     fewer = rows[~((rows["judge"] == "c") & (rows["system"] == "s1") & (rows["topic"] == "q2"))]
-    with pytest.warns(MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different judges"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different judges"
+    ):
         ma.answers.from_criteria(fewer, aspects=ONE_TO_FIVE)
     by_topic = rows[(rows["judge"] == "a") == (rows["topic"] == "q0")]
     by_criterion = rows[(rows["judge"] == "a") == (rows["criterion"] == "faithful")]
@@ -780,11 +935,17 @@ JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "wide, twice": (
         lambda: pd.DataFrame({"qid": ["q", "q"], "name": ["s", "s"], "rated": [1, 1]}),
-        "a column judge or repetition; if each row is about one criterion, name the columns criterion and score",
+        (
+            "a column judge or repetition; if each row is about one criterion, name the columns "
+            "criterion and score"
+        ),
     ),
     "no score": (
         lambda: judged_rows(ROW).rename(columns={"score": "mark"}),
-        "expected a column score beside criterion, .* omit criterion if each criterion has its own column",
+        (
+            "expected a column score beside criterion, .* omit criterion if each criterion has its own "
+            "column"
+        ),
     ),
     "two scores": (
         lambda: judged_rows(ROW).assign(label=1),
@@ -792,7 +953,9 @@ JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "two judges": (lambda: judged_rows(ROW).assign(assessor="b"), "expected one column .* got"),
     "an object in an object": (
-        lambda: pd.DataFrame([{"qid": "q", "name": "s", "scores": {"x": {"score": 1, "reason": "text"}}}]),
+        lambda: pd.DataFrame(
+            [{"qid": "q", "name": "s", "scores": {"x": {"score": 1, "reason": "text"}}}]
+        ),
         r"expected numbers in the column scores, got .* as x \(row 1\); keep the number only",
     ),
     "a criterion twice": (
@@ -807,7 +970,10 @@ JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: judged_rows(ROW).drop(columns="topic"),
         "qid or query_id or topic or topic_id or question_id, got .* rename",
     ),
-    "no judge in a row": (lambda: judged_rows(ROW, ("q2", "s", "x", 1, None)), "expected a judge in every row"),
+    "no judge in a row": (
+        lambda: judged_rows(ROW, ("q2", "s", "x", 1, None)),
+        "expected a judge in every row",
+    ),
     "no criterion": (
         lambda: pd.DataFrame({"qid": ["q"], "name": ["s"], "text": ["t"]}),
         "one per criterion, or the columns criterion and score, .* rename them",
@@ -821,7 +987,9 @@ JUDGED_BAD: dict[str, tuple[Callable[[], Any], str]] = {
         "expected criteria with different names",
     ),
     "values of measures": (
-        lambda: pd.DataFrame({"name": ["s"], "qid": ["q"], "measure": ["x"], "value": [1], "judge": ["a"]}),
+        lambda: pd.DataFrame(
+            {"name": ["s"], "qid": ["q"], "measure": ["x"], "value": [1], "judge": ["a"]}
+        ),
         "rename measure to criterion",
     ),
 }
@@ -862,7 +1030,9 @@ UNIT = st.one_of(st.sampled_from([0.0, 1.0, 0.5, 1 / 3]), st.floats(0, 1, allow_
 def reference_means(values: list[float], weights: list[float]) -> dict[str, float]:
     """The means of MEASURES.md §3, one value at a time."""
     total = sum(weights)
-    counted = [(value, weight / total) for value, weight in zip(values, weights, strict=True) if weight]
+    counted = [
+        (value, weight / total) for value, weight in zip(values, weights, strict=True) if weight
+    ]
     is_zero = any(value == 0 for value, _ in counted)
     return {
         "CAM": sum(weight * value for value, weight in counted),
@@ -876,7 +1046,9 @@ def reference_means(values: list[float], weights: list[float]) -> dict[str, floa
     weights=st.tuples(*[st.integers(0, 3)] * 3),
 )
 @examples(150)
-def test_means_equal_the_reference(values: list[tuple[float, ...]], weights: tuple[int, ...]) -> None:
+def test_means_equal_the_reference(
+    values: list[tuple[float, ...]], weights: tuple[int, ...]
+) -> None:
     names = ("x", "y", "z")
     weights = weights if any(weights) else (1, 1, 1)
     given_weights = dict(zip(names, weights, strict=True))
@@ -910,7 +1082,9 @@ def test_closeness_equals_the_reference_and_the_order(distance: str) -> None:
     perquery = ma.answers.from_criteria(frame, aspects=scales)
     combined = ma.answers.combine(perquery, {"closeness": TOMA(distance=distance, aspects=scales)})
     values = combined["value"][combined["measure"] == "closeness"].tolist()
-    assert values == pytest.approx([reference_closeness(row, (3, 2, 5), distance) for row in tuples], abs=1e-12)
+    assert values == pytest.approx(
+        [reference_closeness(row, (3, 2, 5), distance) for row in tuples], abs=1e-12
+    )
     order = ma.DistanceOrder(scales, distance)
     assert values == order.closeness(np.array(tuples)).tolist()
     classes = order.classes(tuples).tolist()
@@ -920,7 +1094,8 @@ def test_closeness_equals_the_reference_and_the_order(distance: str) -> None:
 
 def test_closeness_with_gate_weights_gains_and_an_explicit_order() -> None:
     scales = Aspects(
-        {"x": Aspect([0, 1, 2], gains=[0, 1, 3]), "y": Aspect([1, 2, 3], greater_is_better=False)}, name="two"
+        {"x": Aspect([0, 1, 2], gains=[0, 1, 3]), "y": Aspect([1, 2, 3], greater_is_better=False)},
+        name="two",
     )
     rows = list(itertools.product((0, 1, 2), (1, 2, 3)))
     frame = criteria(*((f"q{i}", "a", *row) for i, row in enumerate(rows)), names=("x", "y"))
@@ -960,8 +1135,12 @@ def ranking_world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, Aspects]:
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("mean", [CAM, MM, WHAM, GAM], ids=str)
-@pytest.mark.parametrize("weights", [None, {"relevance": 3, "credibility": 1}, {"relevance": 1, "credibility": 0}])
-def test_combined_values_of_aspects_are_those_of_the_mean(mean: Any, weights: dict[str, float] | None) -> None:
+@pytest.mark.parametrize(
+    "weights", [None, {"relevance": 3, "credibility": 1}, {"relevance": 1, "credibility": 0}]
+)
+def test_combined_values_of_aspects_are_those_of_the_mean(
+    mean: Any, weights: dict[str, float] | None
+) -> None:
     """CAM of the values of nDCG on each aspect is CAM over nDCG, to the last bit."""
     runs, qrels, scales = ranking_world()
     alone = {name: On(aspect=name, base="nDCG@5", aspects=scales) for name in scales}
@@ -970,12 +1149,18 @@ def test_combined_values_of_aspects_are_those_of_the_mean(mean: Any, weights: di
     expected = ma.evaluate(
         runs, qrels, {"own": mean(base="nDCG@5", weights=weights, aspects=scales)}, progress=False
     )
-    pd.testing.assert_frame_equal(combined[combined["measure"] == "own"].reset_index(drop=True), expected)
+    pd.testing.assert_frame_equal(
+        combined[combined["measure"] == "own"].reset_index(drop=True), expected
+    )
 
 
 def answers_world(n_topics: int = 12) -> tuple[pd.DataFrame, Aspects]:
     rng = np.random.default_rng(3)
-    rows = [(f"q{q}", name, rng.integers(1, 6), rng.integers(0, 3)) for name in "abc" for q in range(n_topics)]
+    rows = [
+        (f"q{q}", name, rng.integers(1, 6), rng.integers(0, 3))
+        for name in "abc"
+        for q in range(n_topics)
+    ]
     scales = Aspects({"faithful": [1, 2, 3, 4, 5], "complete": 2}, name="rubric")
     return criteria(*rows), scales
 
@@ -1011,7 +1196,9 @@ def test_answers_at_rank_1_in_an_experiment() -> None:
     ):
         assert result[str(measure)].tolist() == pytest.approx(expected[label].tolist(), abs=1e-12)
     named = dict(zip("abc", runs, strict=True))
-    with pytest.warns(MultiAspectWarning, match="values of nDCG@10 faithful, nDCG@10 complete do not tell"):
+    with pytest.warns(
+        MultiAspectWarning, match="values of nDCG@10 faithful, nDCG@10 complete do not tell"
+    ):
         page = ma.report(named, qrels, label_measures[0], aspects=unit_scales, progress=False)
     assert page.systems.set_index("name")[str(label_measures[0])].tolist() == pytest.approx(
         expected["CAM"].tolist()
@@ -1025,10 +1212,13 @@ def test_combining_twice_leaves_out_what_was_combined() -> None:
     twice = ma.answers.combine(once, {"MM": MM, "again": CAM})
     pd.testing.assert_frame_equal(
         twice,
-        ma.answers.combine(perquery, {"a mean": CAM, "closeness": TOMA(aspects=scales), "MM": MM, "again": CAM}),
+        ma.answers.combine(
+            perquery, {"a mean": CAM, "closeness": TOMA(aspects=scales), "MM": MM, "again": CAM}
+        ),
     )
     assert (
-        twice["value"][twice["measure"] == "again"].tolist() == once["value"][once["measure"] == "a mean"].tolist()
+        twice["value"][twice["measure"] == "again"].tolist()
+        == once["value"][once["measure"] == "a mean"].tolist()
     )
     by_name = ma.answers.combine(once, {"of a mean": "MM(aspects='a mean,faithful')"})
     assert "of a mean" in set(by_name["measure"])
@@ -1072,7 +1262,10 @@ def test_seeds_tell_answers_apart() -> None:
     means = ma.aggregate(combined, over="seed")
     assert means["CAM"].tolist() == pytest.approx([0.5] * 3)
     # A missing seed, and seeds of a category that does not occur.
-    for seeds in (repeated["seed"].where(repeated["seed"] > 1), pd.Categorical(repeated["seed"], [0, 1, 2])):
+    for seeds in (
+        repeated["seed"].where(repeated["seed"] > 1),
+        pd.Categorical(repeated["seed"], [0, 1, 2]),
+    ):
         values = ma.answers.combine(repeated.assign(seed=seeds), "CAM")["value"]
         assert values.tolist() == combined["value"].tolist()
     table = ma.answers.combine(perquery, "CAM")
@@ -1139,7 +1332,9 @@ def test_wham_needs_two_criteria() -> None:
     perquery = ma.answers.from_criteria(criteria(("q1", "a", 1, 0.5, 0), names=("x", "y", "z")))
     with pytest.raises(MultiAspectError, match=r"expected.*two aspects, got 3"):
         ma.answers.combine(perquery, "WHAM")
-    assert scores_of(ma.answers.combine(perquery, {"w": WHAM(aspects="x,y")}))["w"] == pytest.approx(2 / 3)
+    assert scores_of(ma.answers.combine(perquery, {"w": WHAM(aspects="x,y")}))[
+        "w"
+    ] == pytest.approx(2 / 3)
 
 
 def damaged_frames() -> Iterator[tuple[pd.DataFrame, str]]:
@@ -1150,21 +1345,32 @@ def damaged_frames() -> Iterator[tuple[pd.DataFrame, str]]:
     yield good.assign(value=-good["value"]), r"got -0?\.?\d+"
     yield good.assign(value=good["value"].mask(good.index == 3)), "got none"
     yield good.assign(value=math.inf), "got inf"
-    yield pd.concat([good, good.iloc[:1]]), "expected one value of faithful for a on topic q0, got several"
+    yield (
+        pd.concat([good, good.iloc[:1]]),
+        "expected one value of faithful for a on topic q0, got several",
+    )
     yield good.assign(value="much"), "expected numbers in the column value"
     yield good.drop(columns="qid"), "qid is missing"
-    yield good.assign(measure=good["measure"].replace("complete", "ESL")), "where higher is better, got ESL"
+    yield (
+        good.assign(measure=good["measure"].replace("complete", "ESL")),
+        "where higher is better, got ESL",
+    )
 
 
 def test_rounding_is_no_error() -> None:
     perquery = ma.answers.from_criteria(criteria(("q1", "a", 0.1 + 0.2 + 0.7 + 2e-16, -1e-17)))
     assert scores_of(perquery) == {"faithful": 1.0, "complete": 0.0}
     perquery["value"] = [1 + 3e-16, 1.0]
-    assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {1.0, 1 + 3e-16}
+    assert set(scores_of(ma.answers.combine(perquery, ["CAM", "MM", "GAM"])).values()) == {
+        1.0,
+        1 + 3e-16,
+    }
 
 
 @pytest.mark.parametrize(("rounded", "expected"), [(1 + 5e-10, 1.0), (-5e-10, 0.0)])
-def test_values_outside_by_rounding_count_as_the_nearest_in_0_1(rounded: float, expected: float) -> None:
+def test_values_outside_by_rounding_count_as_the_nearest_in_0_1(
+    rounded: float, expected: float
+) -> None:
     converted = ma.answers.from_criteria(criteria(("q1", "a", rounded, rounded)))
     assert scores_of(converted) == {"faithful": expected, "complete": expected}
     combined = ma.answers.combine(converted.assign(value=rounded), ["CAM", "MM", "GAM"])
@@ -1193,7 +1399,9 @@ def test_columns_of_other_types() -> None:
             combined = ma.answers.combine(form, "CAM")
             assert combined.to_numpy().tolist() == expected.to_numpy().tolist()
     with pytest.warns(MultiAspectWarning, match=r"1 of 4 labels is missing \(b 1\)"):
-        perquery = ma.answers.from_criteria(plain.assign(faithful=pd.array([0.5, None], dtype="Float64")))
+        perquery = ma.answers.from_criteria(
+            plain.assign(faithful=pd.array([0.5, None], dtype="Float64"))
+        )
     assert perquery["measure"].tolist() == ["faithful", "complete", "complete"]
 
 
@@ -1218,7 +1426,9 @@ def test_truth_values_are_numbers() -> None:
 def combined_values() -> pd.DataFrame:
     frame, scales = answers_world()
     perquery = ma.answers.from_criteria(frame, aspects=scales)
-    return ma.answers.combine(perquery, {"CAM": "CAM", "MM": "MM", "closeness": TOMA(aspects=scales)})
+    return ma.answers.combine(
+        perquery, {"CAM": "CAM", "MM": "MM", "closeness": TOMA(aspects=scales)}
+    )
 
 
 LABELS = ["faithful", "complete", "CAM", "MM", "closeness"]
@@ -1230,7 +1440,9 @@ def test_aggregates_with_intervals(combined_values: pd.DataFrame) -> None:
     assert means[LABELS].to_numpy() == pytest.approx(by_hand[LABELS].to_numpy())
     assert (means["MM 95% low"] <= means["MM"]).all()
     weights = dict.fromkeys(combined_values["qid"].unique(), 1.0)
-    assert ma.aggregate(combined_values, weights=weights)["MM"].tolist() == pytest.approx(means["MM"].tolist())
+    assert ma.aggregate(combined_values, weights=weights)["MM"].tolist() == pytest.approx(
+        means["MM"].tolist()
+    )
 
 
 def test_comparisons_and_correlations(combined_values: pd.DataFrame) -> None:
@@ -1247,7 +1459,9 @@ def test_comparisons_and_correlations(combined_values: pd.DataFrame) -> None:
 
 
 def test_groups_of_topics_and_labels_of_a_model(combined_values: pd.DataFrame) -> None:
-    groups = {qid: "even" if int(qid[1:]) % 2 == 0 else "odd" for qid in combined_values["qid"].unique()}
+    groups = {
+        qid: "even" if int(qid[1:]) % 2 == 0 else "odd" for qid in combined_values["qid"].unique()
+    }
     by_group = ma.aggregate(combined_values, by=groups).set_index(["group", "name"])
     even = combined_values[combined_values["qid"].map(groups) == "even"]
     expected = even[even["measure"] == "MM"].groupby("name")["value"].mean()
@@ -1269,7 +1483,9 @@ def test_tables_plots_and_citations(combined_values: pd.DataFrame, tmp_path: Pat
     assert "palotti2018" in ma.cite(["MM"])
 
 
-def test_runs_with_different_topics_are_not_compared_silently(combined_values: pd.DataFrame) -> None:
+def test_runs_with_different_topics_are_not_compared_silently(
+    combined_values: pd.DataFrame,
+) -> None:
     fewer = combined_values[~((combined_values["name"] == "b") & (combined_values["qid"] == "q3"))]
     fewer.attrs = combined_values.attrs
     with pytest.warns(MultiAspectWarning, match=r"a and b.*different topics"):
@@ -1317,7 +1533,8 @@ def test_the_page_on_passages(run_page) -> None:
     assert means["nDCG@2"].tolist() == [1.0, 1.0]
     assert means["α-nDCG@2"]["diverse"] == 1.0
     assert means["α-nDCG@2"]["alike"] < means["α-nDCG@2"]["diverse"]
-    # By hand: d1 has the nuggets 1 and 2 (2 in part), d2 the nugget 1, d3 the nuggets 2 and 3; d4 is all of q2.
+    # By hand: d1 has the nuggets 1 and 2 (2 in part), d2 the nugget 1, d3 the nuggets 2 and 3; d4
+    # is all of q2.
     q1 = (2 + 0.5 / math.log2(3)) / (2 + 1.5 / math.log2(3))
     assert means["α-nDCG@2"]["alike"] == pytest.approx((q1 + 1) / 2)
 
@@ -1330,14 +1547,20 @@ def test_the_pages_on_answers_and_on_answers_in_experiments_agree(run_page) -> N
         list(page["systems"].values()), page["topics"],
         page["wide"][["qid", "docno", "vital_score", "faithful"]], [page["measure"]], names=list(page["systems"]),
     )  # fmt: skip
-    assert experiment[str(page["measure"])].tolist() == pytest.approx(combined[experiment["name"]].tolist())
+    assert experiment[str(page["measure"])].tolist() == pytest.approx(
+        combined[experiment["name"]].tolist()
+    )
 
 
-FIVE = pd.DataFrame([(f"q{i}", "a", 1 + i % 5) for i in range(40)], columns=["qid", "name", "faithful"])
+FIVE = pd.DataFrame(
+    [(f"q{i}", "a", 1 + i % 5) for i in range(40)], columns=["qid", "name", "faithful"]
+)
 
 
 def test_a_criterion_declared_by_its_top_grade_that_starts_at_1_warns() -> None:
-    with pytest.warns(MultiAspectWarning, match=r"no label of faithful is 0.*top grade alone.*\[1, 2, 3, 4, 5\]"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"no label of faithful is 0.*top grade alone.*\[1, 2, 3, 4, 5\]"
+    ):
         doubted = ma.answers.from_criteria(FIVE, aspects={"faithful": 5})
     assert doubted["value"].mean() == pytest.approx(0.6)
     meant = ma.answers.from_criteria(FIVE, aspects={"faithful": [0, 1, 2, 3, 4, 5]})
@@ -1361,22 +1584,35 @@ def test_criteria_declared_by_their_top_grade_are_silent(frame: pd.DataFrame) ->
     ma.answers.from_criteria(frame, aspects={"faithful": 5})
 
 
-@pytest.mark.parametrize("aspect", [Aspect([0, 1, 2], gains=[1, 1, 1]), Aspect([0, 1], gains=[0, 0]), [3]])
+@pytest.mark.parametrize(
+    "aspect", [Aspect([0, 1, 2], gains=[1, 1, 1]), Aspect([0, 1], gains=[0, 0]), [3]]
+)
 def test_criteria_of_equal_gains_are_refused(aspect: Any) -> None:
     frame = criteria(("q1", "a", 3 if aspect == [3] else 0), names=("faithful",))
-    with pytest.raises(MultiAspectError, match="expected different gains for the grades of faithful"):
+    with pytest.raises(
+        MultiAspectError, match="expected different gains for the grades of faithful"
+    ):
         ma.answers.from_criteria(frame, aspects={"faithful": aspect})
-    ma.answers.from_criteria(frame.assign(faithful=1), aspects={"faithful": Aspect([0, 1, 2], gains=[0, 1, 1])})
+    ma.answers.from_criteria(
+        frame.assign(faithful=1), aspects={"faithful": Aspect([0, 1, 2], gains=[0, 1, 1])}
+    )
 
 
 # --- answers as documents -------------------------------------------------------------------------
 
 SCALES = {"correct": 5, "fluent": 5}
-JUDGED_MEASURES = ["nDCG@10", CAM(aspects=SCALES) @ 10, MM(aspects=SCALES) @ 10, TOMA(aspects=SCALES) @ 10]
+JUDGED_MEASURES = [
+    "nDCG@10",
+    CAM(aspects=SCALES) @ 10,
+    MM(aspects=SCALES) @ 10,
+    TOMA(aspects=SCALES) @ 10,
+]
 
 
 def answers_as_documents(
-    n_systems: int = 3, n_topics: int = 6, label: Callable[[int, int], int] = lambda system, topic: 5
+    n_systems: int = 3,
+    n_topics: int = 6,
+    label: Callable[[int, int], int] = lambda system, topic: 5,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Runs that retrieve their own answer to each topic, and the judgments of all answers."""
     rows = [
@@ -1395,7 +1631,10 @@ def answers_as_documents(
 def test_answers_as_documents_warn_once_with_the_measures_that_compare_them() -> None:
     runs, qrels = answers_as_documents()
     free = {"own P@1": "P(rel=1)@1", "own DCG": ma.DCG @ 10, "own RR": "RR", "own CG": CG @ 1}
-    measures = {**{str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]}, **free}
+    measures = {
+        **{str(measure): measure for measure in [*JUDGED_MEASURES, "AP", "R@5", "Bpref"]},
+        **free,
+    }
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers") as caught:
         values = ma.evaluate(runs, qrels, measures, progress=False)
     (message,) = [str(warning.message) for warning in caught]
@@ -1424,7 +1663,9 @@ def test_no_run_is_evaluated_again_to_recognise_answers(monkeypatch: pytest.Monk
     sizes: list[int] = []
     values = Plan.values
     monkeypatch.setattr(
-        Plan, "values", lambda self, rankings: sizes.append(len(self.judgments)) or values(self, rankings)
+        Plan,
+        "values",
+        lambda self, rankings: sizes.append(len(self.judgments)) or values(self, rankings),
     )
     with pytest.warns(MultiAspectWarning, match=r"values of nDCG@10 do not tell"):
         ma.evaluate(runs, qrels, ["nDCG@10", "P@1"], progress=False)
@@ -1432,7 +1673,9 @@ def test_no_run_is_evaluated_again_to_recognise_answers(monkeypatch: pytest.Monk
 
 
 def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:
-    runs, qrels = answers_as_documents(n_topics=4, label=lambda system, topic: 0 if topic == system else 3)
+    runs, qrels = answers_as_documents(
+        n_topics=4, label=lambda system, topic: 0 if topic == system else 3
+    )
     del runs["s1"]["q3"]
     with pytest.warns(MultiAspectWarning, match=r"ma\.answers"):
         ma.evaluate(runs, qrels, "nDCG@10", progress=False)
@@ -1440,12 +1683,28 @@ def test_a_missing_or_worst_answer_does_not_hide_the_others() -> None:
 
 def silent_runs() -> Iterator[Any]:
     runs, qrels = answers_as_documents()
-    free = ["P@1", "P@10", "RR", "Success@1", CG @ 10, ma.DCG @ 10, CAM(base=CG @ 1, aspects=SCALES)]
+    free = [
+        "P@1",
+        "P@10",
+        "RR",
+        "Success@1",
+        CG @ 10,
+        ma.DCG @ 10,
+        CAM(base=CG @ 1, aspects=SCALES),
+    ]
     yield pytest.param(runs, qrels, free, id="measures that are not divided by an ideal")
     yield pytest.param({"s0": runs["s0"]}, qrels, JUDGED_MEASURES, id="a single run")
-    halves = {name: {qid: {f"{name}-{qid}": 1.0} for qid in qids} for name, qids in [("s0", "ab"), ("s1", "cd")]}
+    halves = {
+        name: {qid: {f"{name}-{qid}": 1.0} for qid in qids}
+        for name, qids in [("s0", "ab"), ("s1", "cd")]
+    }
     parts = pd.DataFrame(
-        [(qid, docno, 5, 5, 5) for run in halves.values() for qid, pairs in run.items() for docno in pairs],
+        [
+            (qid, docno, 5, 5, 5)
+            for run in halves.values()
+            for qid, pairs in run.items()
+            for docno in pairs
+        ],
         columns=qrels.columns,
     )
     yield pytest.param(halves, parts, JUDGED_MEASURES, id="no topic in two runs")
@@ -1454,14 +1713,23 @@ def silent_runs() -> Iterator[Any]:
     longer = {**runs, "s0": {**runs["s0"], "q0": {"s0-q0": 2.0, "s1-q0": 1.0}}}
     yield pytest.param(longer, qrels, JUDGED_MEASURES, id="two documents for a topic")
     padded = {
-        name: {qid: {**documents, **{f"{name}-{n}": -n for n in range(9)}} for qid, documents in run.items()}
+        name: {
+            qid: {**documents, **{f"{name}-{n}": -n for n in range(9)}}
+            for qid, documents in run.items()
+        }
         for name, run in runs.items()
     }
-    yield pytest.param(padded, qrels, JUDGED_MEASURES, id="one judged document, many retrieved: sparse judgments")
+    yield pytest.param(
+        padded, qrels, JUDGED_MEASURES, id="one judged document, many retrieved: sparse judgments"
+    )
     known = qrels[qrels["docno"] == "s0-" + qrels["qid"]]
     yield pytest.param(padded, known, JUDGED_MEASURES, id="one relevant document, many retrieved")
-    yield pytest.param(runs, known, JUDGED_MEASURES, id="known items, of which one document is retrieved")
-    graded = qrels.assign(**{name: qrels[name] * qrels.index.isin(known.index) for name in ("label", *SCALES)})
+    yield pytest.param(
+        runs, known, JUDGED_MEASURES, id="known items, of which one document is retrieved"
+    )
+    graded = qrels.assign(
+        **{name: qrels[name] * qrels.index.isin(known.index) for name in ("label", *SCALES)}
+    )
     yield pytest.param(runs, graded, JUDGED_MEASURES, id="known items among judged documents")
     alone, labels = answers_as_documents(n_topics=1)
     yield pytest.param(alone, labels, JUDGED_MEASURES, id="a single topic")
@@ -1469,7 +1737,9 @@ def silent_runs() -> Iterator[Any]:
 
 @pytest.mark.parametrize(("runs", "qrels", "measures"), list(silent_runs()))
 @no_warnings()
-def test_rankings_are_not_taken_for_answers(runs: Any, qrels: pd.DataFrame, measures: list[Any]) -> None:
+def test_rankings_are_not_taken_for_answers(
+    runs: Any, qrels: pd.DataFrame, measures: list[Any]
+) -> None:
     ma.evaluate(runs, qrels, measures, progress=False)
 
 
@@ -1481,7 +1751,9 @@ def test_intervals_of_scores_stay_in_their_range() -> None:
         ("q1", "b", 0.0, 0.1),
         ("q2", "b", 0, 0),
     ]
-    judged = pd.DataFrame([*rows, ("q3", "b", 0.4, 0.3)], columns=["qid", "name", "faithful", "complete"])
+    judged = pd.DataFrame(
+        [*rows, ("q3", "b", 0.4, 0.3)], columns=["qid", "name", "faithful", "complete"]
+    )
     scores = ma.answers.from_criteria(judged)
     combined = ma.answers.combine(scores, {"overall": CAM})
     frames = {

@@ -36,7 +36,9 @@ def test_a_file_holds_all_there_is(tmp_path: Path) -> None:
 
 
 @given(aspects=st.data())
-def test_any_scales_come_back(aspects: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_scales_come_back(
+    aspects: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     declared = aspects.draw(aspect_sets())
     path = tmp_path_factory.getbasetemp() / "any.json"
     declared.to_file(path)
@@ -62,16 +64,28 @@ def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ('{"aspects": {"relevance": 2}}', "got the key aspects"),
         ('{"relevance": "high"}', "aspect 'relevance'"),
         ('{"grades": 10, "threshold": 5}', 'as in {"relevance": {"grades": 10, "threshold": 5}}'),
-        ('{"version": 2, "aspects": {"relevance": 2}}', "expected version 1 of a file of aspects, got 2"),
+        (
+            '{"version": 2, "aspects": {"relevance": 2}}',
+            "expected version 1 of a file of aspects, got 2",
+        ),
         ('{"version": true, "aspects": {"relevance": 2}}', "got True"),
         ('{"version": "1", "aspects": {"relevance": 2}}', "got '1'"),
-        ('{"version": 1, "aspects": {"relevance": 2}, "names": "x"}', "got names. Did you mean name"),
-        ('{"version": 1, "aspects": {"relevance": {"treshold": 2}}}', "got treshold. Did you mean threshold"),
+        (
+            '{"version": 1, "aspects": {"relevance": 2}, "names": "x"}',
+            "got names. Did you mean name",
+        ),
+        (
+            '{"version": 1, "aspects": {"relevance": {"treshold": 2}}}',
+            "got treshold. Did you mean threshold",
+        ),
         (
             '{"version": 1, "aspects": {"relevance": {"grades": [0, 2, 1]}}}',
             "expected increasing grades",
         ),
-        ('{"version": 1, "aspects": {"relevance": {"gains": "identity"}}}', "use probabilities='identity'"),
+        (
+            '{"version": 1, "aspects": {"relevance": {"gains": "identity"}}}',
+            "use probabilities='identity'",
+        ),
         ('{"version": 1, "aspects": {"relevance": {"grades": [0, NaN]}}}', "finite"),
         ('{"version": 1, "aspects": {"relevance": "high"}}', "aspect 'relevance'"),
         ('{"version": 1, "aspects": {}}', "at least one"),
@@ -98,7 +112,9 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("content", "scales"), PLAIN)
-def test_files_and_strings_hold_the_same_json(tmp_path: Path, content: str, scales: dict[str, object]) -> None:
+def test_files_and_strings_hold_the_same_json(
+    tmp_path: Path, content: str, scales: dict[str, object]
+) -> None:
     path = tmp_path / "scales.json"
     path.write_text(content)
     declared = Aspects(scales)
@@ -109,19 +125,25 @@ def test_files_and_strings_hold_the_same_json(tmp_path: Path, content: str, scal
 
 def test_the_keys_of_one_scale_are_no_aspects() -> None:
     """They were aspects named grades and threshold, which the qrels had no columns for."""
-    with pytest.raises(MultiAspectError, match=r'as in {"relevance": {"grades": 10, "threshold": 5}}'):
+    with pytest.raises(
+        MultiAspectError, match=r'as in {"relevance": {"grades": 10, "threshold": 5}}'
+    ):
         Aspects({"grades": 10, "threshold": 5})
     assert list(Aspects({"grades": 10, "effort": 5})) == ["grades", "effort"]
     assert list(Aspects({"gains": 10})) == ["gains"]
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(MultiAspectError, match=r"absent\.json: no such file .*give a list of names"):
+    with pytest.raises(
+        MultiAspectError, match=r"absent\.json: no such file .*give a list of names"
+    ):
         ma.TOMA(aspects="absent.json")
     with pytest.raises(MultiAspectError, match="cannot be read") as caught:
         Aspects.from_file(tmp_path)
     assert isinstance(caught.value.__cause__, OSError)
-    (tmp_path / "latin.json").write_bytes('{"version": 1, "aspects": {"größe": 2}}'.encode("latin-1"))
+    (tmp_path / "latin.json").write_bytes(
+        '{"version": 1, "aspects": {"größe": 2}}'.encode("latin-1")
+    )
     with pytest.raises(MultiAspectError, match=r"latin\.json: .*UTF-8"):
         Aspects.from_file(tmp_path / "latin.json")
 
@@ -149,7 +171,9 @@ def test_a_measure_string_may_name_a_file(tmp_path: Path) -> None:
     assert order.aspects == Aspects({"relevance": 4, "credibility": 1})
 
 
-def test_names_come_before_files_and_lists_are_never_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_come_before_files_and_lists_are_never_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Aspects({"relevance": 7}).to_file("set.json")
     named = Aspects({"relevance": 2, "credibility": 1}, name="set.json")

@@ -65,7 +65,9 @@ class ByGroup(Recorder):
 
 
 class ByQid(Recorder):
-    def fit(self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None) -> Any:
+    def fit(
+        self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: Any = None
+    ) -> Any:
         return self._keep(X, y, group=group, qid=qid, sample_weight=sample_weight)
 
 
@@ -106,15 +108,22 @@ TARGETS: dict[str, tuple[Any, Any]] = {
     ),
     "gate": (MANHATTAN(gate="relevance"), np.where(Y["relevance"] > 0, TOTAL, 0)),
     "weights": (
-        EUCLIDEAN(weighting="normalized", distance="chebyshev", weights={"relevance": 3, "credibility": 1}),
+        EUCLIDEAN(
+            weighting="normalized", distance="chebyshev", weights={"relevance": 3, "credibility": 1}
+        ),
         1 - np.maximum(3 * (2 - Y["relevance"]), 3 - Y["credibility"]) / 6,
     ),
     "a cutoff does not matter": (MANHATTAN @ 1, TOTAL),
     "CAM": (CAM(aspects=ASPECTS), linear(1, 1)),
-    "CAM, weighted": (CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.25}), linear(1, 0.25)),
+    "CAM, weighted": (
+        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.25}),
+        linear(1, 0.25),
+    ),
     "CAM of declared values": (
         CAM(
-            aspects=ma.Aspects({"relevance": ma.Aspect([0, 1, 2], gains=[0, 10, 15]), "credibility": 3}),
+            aspects=ma.Aspects(
+                {"relevance": ma.Aspect([0, 1, 2], gains=[0, 10, 15]), "credibility": 3}
+            ),
             base="DCG",
         ),
         (np.array([0, 10, 15])[Y["relevance"]] + Y["credibility"]) / 2,
@@ -125,7 +134,10 @@ TARGETS: dict[str, tuple[Any, Any]] = {
     "On": (On(aspect="credibility", base=nDCG @ 5), Y["credibility"]),
     "Order": (ORDER, np.maximum([PREFERENCES[pair] for pair in Y.itertuples(index=False)], 0)),
     "DistanceOrder": (ma.DistanceOrder(ASPECTS, "manhattan", axes="gains"), TOTAL),
-    "string TOMA": ("TOMA(distance='manhattan',axes='gains',aspects={'relevance': 2, 'credibility': 3})@5", TOTAL),
+    "string TOMA": (
+        "TOMA(distance='manhattan',axes='gains',aspects={'relevance': 2, 'credibility': 3})@5",
+        TOTAL,
+    ),
     "string CAM": ("CAM(aspects={'relevance': 2, 'credibility': 3})", linear(1, 1)),
     "string On": ("On(aspect='credibility')", Y["credibility"]),
 }
@@ -138,7 +150,9 @@ def test_targets(case: str) -> None:
     ranker = AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
     assert ranker.estimator_.labels == pytest.approx(np.asarray(expected, dtype=float), abs=1e-12)
     # The same labels as for learning to rank elsewhere.
-    qrels = Y.rename(columns={"relevance": "label"}).assign(qid=QID, docno=[f"d{i}" for i in range(8)])
+    qrels = Y.rename(columns={"relevance": "label"}).assign(
+        qid=QID, docno=[f"d{i}" for i in range(8)]
+    )
     labels = qrels[["qid", "docno"]].merge(
         ma.aggregate_labels(qrels, target).values, on=["qid", "docno"], how="left"
     )
@@ -152,17 +166,24 @@ def test_targets(case: str) -> None:
 def test_arrays_are_named_by_aspects() -> None:
     swapped = Y[["credibility", "relevance"]]
     for target in (MANHATTAN, ORDER, CAM(aspects=ASPECTS), TOMA):
-        labels = AspectRanker(Plain(), target=target, aspects=ASPECTS).fit(X, Y, qid=QID).estimator_.labels
+        labels = (
+            AspectRanker(Plain(), target=target, aspects=ASPECTS)
+            .fit(X, Y, qid=QID)
+            .estimator_.labels
+        )
         for frame in (Y, swapped):
             for y in (frame.to_numpy(), frame.to_numpy().tolist(), frame):
                 # Scales may be declared with the names.
                 scales = {name: GRADES[name] for name in frame}
-                named = AspectRanker(Plain(), target=target, aspects=scales if target is TOMA else list(frame))
+                named = AspectRanker(
+                    Plain(), target=target, aspects=scales if target is TOMA else list(frame)
+                )
                 assert (named.fit(X, y, qid=QID).estimator_.labels == labels).all()
 
 
 def test_arrays_of_several_columns_need_aspects() -> None:
-    # Those of a frame in another order were named by the order in which the target declares its aspects.
+    # Those of a frame in another order were named by the order in which the target declares its
+    # aspects.
     ranker = AspectRanker(Plain(), target=MANHATTAN)
     with pytest.raises(MultiAspectError, match=r"y has 2 columns without names; pass aspects="):
         ranker.fit(X, Y.to_numpy(), qid=QID)
@@ -192,7 +213,9 @@ def test_missing_labels_are_refused_unless_asked_for() -> None:
         AspectRanker(Plain(), target="relevance").fit(X, labels, qid=QID)
     # Not of aspects that are not learnt.
     AspectRanker(Plain(), target="credibility").fit(X, labels, qid=QID)
-    with pytest.raises(MultiAspectError, match="missing: expected one of 'error', 'lowest', got 'zero'"):
+    with pytest.raises(
+        MultiAspectError, match="missing: expected one of 'error', 'lowest', got 'zero'"
+    ):
         AspectRanker(Plain(), target="credibility", missing="zero").fit(X, labels, qid=QID)
 
 
@@ -201,7 +224,9 @@ def test_undeclared_scales_warn() -> None:
         AspectRanker(Plain()).fit(X, Y, qid=QID)
 
 
-@pytest.mark.parametrize("target", [AP, ma.NLRE, nDCG @ 10, "nDCG@10", "NLRE", "P", 3, None], ids=str)
+@pytest.mark.parametrize(
+    "target", [AP, ma.NLRE, nDCG @ 10, "nDCG@10", "NLRE", "P", 3, None], ids=str
+)
 def test_targets_that_aggregate_no_labels(target: Any) -> None:
     with pytest.raises(MultiAspectError, match=r"gain per document.*got"):
         AspectRanker(Plain(), target=target).fit(X, Y, qid=QID)
@@ -219,14 +244,18 @@ def test_targets_that_aggregate_no_labels(target: Any) -> None:
     ],
     ids=["group", "qid", "group_id"],
 )
-def test_rankers_get_whole_queries_in_their_own_terms(estimator: Any, queries: dict[str, Any]) -> None:
+def test_rankers_get_whole_queries_in_their_own_terms(
+    estimator: Any, queries: dict[str, Any]
+) -> None:
     weight = np.arange(8.0)
     ranker = AspectRanker(estimator, target=MANHATTAN).fit(X, Y, qid=QID, sample_weight=weight)
     inner = ranker.estimator_
     assert np.array_equal(inner.rows, X[GROUPED])
     assert (inner.labels == TOTAL[GROUPED]).all()
     for name, expected in queries.items():
-        assert np.array_equal(inner.given[name], expected) if expected else inner.given[name] is None
+        assert (
+            np.array_equal(inner.given[name], expected) if expected else inner.given[name] is None
+        )
     assert (inner.given["sample_weight"] == weight[GROUPED]).all()
     assert (ranker.predict(X) == X[:, 0]).all()
     assert not hasattr(estimator, "rows")
@@ -254,7 +283,11 @@ def test_sparse_features_stay_sparse() -> None:
 
 def test_regressors_get_the_rows_as_they_are() -> None:
     weight = np.arange(8.0)
-    inner = AspectRanker(Weighted(), target=MANHATTAN).fit(X, Y, qid=QID, sample_weight=weight).estimator_
+    inner = (
+        AspectRanker(Weighted(), target=MANHATTAN)
+        .fit(X, Y, qid=QID, sample_weight=weight)
+        .estimator_
+    )
     assert (inner.rows == X).all()
     assert (inner.labels == TOTAL).all()
     assert (inner.given["sample_weight"] == weight).all()
@@ -274,7 +307,10 @@ def test_other_arguments_of_fit_are_passed_on() -> None:
         ({"qid": None}, "ByGroup is a ranker, so fit needs the query of every row"),
         ({"qid": QID[:5]}, "qid: expected one value for each of 8 rows, got shape (5,)"),
         ({"y": Y[:5]}, "y has 5 rows, but X has 8"),
-        ({"y": np.zeros((8, 3))}, "y has 3 columns, but there are 2 aspects: relevance, credibility"),
+        (
+            {"y": np.zeros((8, 3))},
+            "y has 3 columns, but there are 2 aspects: relevance, credibility",
+        ),
         ({"y": Y[["relevance"]]}, "no column for the aspect credibility"),
         (
             {"sample_weight": [1.0, 2.0]},
@@ -292,12 +328,17 @@ def test_what_does_not_fit_together(changes: dict[str, Any], message: str) -> No
 @pytest.mark.parametrize("target", ["scaled-sum", "scaled_sum"])
 def test_the_misspelt_scaled_sum_is_suggested(target: str) -> None:
     with pytest.raises(
-        MultiAspectError, match=f"target: expected a measure.*got '{target}'.*Did you mean scaled sum"
+        MultiAspectError,
+        match=f"target: expected a measure.*got '{target}'.*Did you mean scaled sum",
     ):
-        ma.aggregate_labels(pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "a": [1], "b": [1]}), target)
+        ma.aggregate_labels(
+            pd.DataFrame({"qid": ["q1"], "docno": ["d1"], "a": [1], "b": [1]}), target
+        )
 
 
-@pytest.mark.parametrize("aspects", [None, list(GRADES), GRADES], ids=["undeclared", "names", "scales"])
+@pytest.mark.parametrize(
+    "aspects", [None, list(GRADES), GRADES], ids=["undeclared", "names", "scales"]
+)
 def test_a_target_that_is_nearly_the_name_of_a_measure(aspects: Any) -> None:
     message = r"target: expected a measure or an aspect \(relevance, credibility\), got 'toma', .* names are TOMA,"
     with pytest.raises(MultiAspectError, match=message):
@@ -355,7 +396,14 @@ def data() -> Data:
 def lightgbm_ranker(**params: Any) -> Any:
     lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
     return lightgbm.LGBMRanker(
-        **{"n_estimators": 15, "min_child_samples": 3, "verbose": -1, "n_jobs": 1, "random_state": 0, **params}
+        **{
+            "n_estimators": 15,
+            "min_child_samples": 3,
+            "verbose": -1,
+            "n_jobs": 1,
+            "random_state": 0,
+            **params,
+        }
     )
 
 
@@ -366,7 +414,13 @@ def xgboost_ranker(**params: Any) -> Any:
 
 def catboost_ranker(**params: Any) -> Any:
     catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
-    fixed = {"iterations": 15, "verbose": 0, "thread_count": 1, "random_seed": 0, "allow_writing_files": False}
+    fixed = {
+        "iterations": 15,
+        "verbose": 0,
+        "thread_count": 1,
+        "random_seed": 0,
+        "allow_writing_files": False,
+    }
     return catboost.CatBoostRanker(loss_function="QueryRMSE", **fixed, **params)
 
 
@@ -376,7 +430,9 @@ RANKERS = [lightgbm_ranker, xgboost_ranker, catboost_ranker]
 @pytest.mark.every(3)
 @pytest.mark.parametrize("make", RANKERS)
 def test_the_model_is_the_one_the_ranker_learns_from_grouped_rows(make: Any, data: Data) -> None:
-    wrapped = AspectRanker(make(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=data.weight)
+    wrapped = AspectRanker(make(), target=EUCLIDEAN).fit(
+        data.X, data.Y, qid=data.qid, sample_weight=data.weight
+    )
     label = AspectRanker(Plain(), target=EUCLIDEAN).fit(data.X, data.Y).estimator_.labels
     gains = np.unique(np.append(label, 0)).tolist()
     label = np.searchsorted(gains, label) if make is lightgbm_ranker else label
@@ -412,7 +468,9 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
         MultiAspectError,
         match=r"sample_weight.*within queries.*varies in 1 rows",
     ):
-        AspectRanker(xgboost_ranker(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid, sample_weight=varying)
+        AspectRanker(xgboost_ranker(), target=EUCLIDEAN).fit(
+            data.X, data.Y, qid=data.qid, sample_weight=varying
+        )
 
 
 # -- label gains ----------------------------------------------------------------------------------
@@ -420,7 +478,9 @@ def test_xgboost_takes_a_weight_per_query(data: Data) -> None:
 
 def label_gain(target: Any, data: Data, check: float = 0.8, **params: Any) -> Any:
     """The gains LightGBM was given for `target`."""
-    ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(data.X, data.Y, qid=data.qid)
+    ranker = AspectRanker(lightgbm_ranker(**params), target=target).fit(
+        data.X, data.Y, qid=data.qid
+    )
     if check:
         assert ranker.score(data.X, data.Y, qid=data.qid) > check
     assert "label_gain" not in ranker.estimator.get_params() or params
@@ -435,7 +495,9 @@ def test_label_gain_is_set_where_lightgbm_has_none(data: Data) -> None:
     normalized = label_gain(MANHATTAN(weighting="normalized"), data)
     assert normalized == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1])
     weighted = label_gain(
-        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}, base="DCG"), data, check=0.8
+        CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.5}, base="DCG"),
+        data,
+        check=0.8,
     )
     assert weighted == pytest.approx(np.array([0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]) / 1.5)
 
@@ -474,9 +536,12 @@ def test_cams_label_needs_queries_even_for_regressors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "params"), [(lightgbm_ranker, {"label_gain": [0, 1, 2]}), (xgboost_ranker, {"ndcg_exp_gain": True})]
+    ("make", "params"),
+    [(lightgbm_ranker, {"label_gain": [0, 1, 2]}), (xgboost_ranker, {"ndcg_exp_gain": True})],
 )
-def test_other_gains_than_those_of_the_target_are_refused(make: Any, params: Any, data: Data) -> None:
+def test_other_gains_than_those_of_the_target_are_refused(
+    make: Any, params: Any, data: Data
+) -> None:
     with pytest.raises(MultiAspectError, match=r"target .*weighting='exponential'"):
         AspectRanker(make(**params), target=MANHATTAN).fit(data.X, data.Y, qid=data.qid)
 
@@ -508,7 +573,9 @@ def test_weights_too_large_for_a_number_are_refused() -> None:
 
 
 @pytest.mark.parametrize("on", [True, False], ids=["routing", "no routing"])
-@pytest.mark.parametrize("estimator", [ByGroup(), ByQid(), ByGroupId(), Weighted(), Plain()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [ByGroup(), ByQid(), ByGroupId(), Weighted(), Plain()], ids=repr
+)
 def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, on: bool) -> None:
     with sklearn.config_context(enable_metadata_routing=on):
         scale = StandardScaler()
@@ -533,7 +600,13 @@ def test_the_last_step_of_a_pipeline_gets_what_it_wants(estimator: Any, on: bool
 @pytest.mark.parametrize("on", [True, False], ids=["routing", "no routing"])
 def test_real_pipelines(on: bool, data: Data) -> None:
     with sklearn.config_context(enable_metadata_routing=on):
-        for last in (Ridge(), KNeighborsRegressor(), lightgbm_ranker(), xgboost_ranker(), catboost_ranker()):
+        for last in (
+            Ridge(),
+            KNeighborsRegressor(),
+            lightgbm_ranker(),
+            xgboost_ranker(),
+            catboost_ranker(),
+        ):
             ranker = AspectRanker(make_pipeline(StandardScaler(), last), target=EUCLIDEAN)
             ranker.fit(data.X, data.Y, qid=data.qid)
             assert ranker.score(data.X, data.Y, qid=data.qid) > 0.8
@@ -548,9 +621,15 @@ TWO, ONE = Y[:2], Y[:3].to_numpy()[:, 0]
     ("how", "message"),
     [
         ({"eval_set": [(X[:3], ONE, list("zzz"))]}, "y has 1 column, but there are 2"),
-        ({"eval_set": [(X[:3], Y[:3])]}, "eval_set[0]: LGBMRanker is a ranker, so fit needs the query"),
+        (
+            {"eval_set": [(X[:3], Y[:3])]},
+            "eval_set[0]: LGBMRanker is a ranker, so fit needs the query",
+        ),
         ({"eval_set": [(X[:3], TWO, list("zz"))]}, "eval_set[0]: y has 2 rows, but X has 3"),
-        ({"eval_set": [(X[:3], Y[:3], list("zz"))]}, "eval_set[0]: qid: expected one value for each of 3 rows"),
+        (
+            {"eval_set": [(X[:3], Y[:3], list("zz"))]},
+            "eval_set[0]: qid: expected one value for each of 3 rows",
+        ),
         ({"eval_set": [X[:3]]}, "eval_set: expected a list of (X, y) or (X, y, qid)"),
         ({"eval_X": [X[:3]]}, "expected eval_set=[(X, y, qid)] instead of eval_X"),
         ({"eval_metric": "CAM@10"}, "expected measure= of AspectRanker instead of eval_metric"),
@@ -558,7 +637,10 @@ TWO, ONE = Y[:2], Y[:3].to_numpy()[:, 0]
         ({"eval_fraction": 1.5}, "eval_fraction"),
         (
             {"eval_set": [(X[:3], Y[:3].assign(mood=1), list("zzz"))]},
-            "eval_set[0]: expected y with the columns of the training set (relevance, credibility), got relevance",
+            (
+                "eval_set[0]: expected y with the columns of the training set (relevance, "
+                "credibility), got relevance"
+            ),
         ),
     ],
     ids=str,
@@ -590,15 +672,22 @@ def test_a_column_that_tells_the_queries_apart_is_noticed(
     features = np.column_stack([rng.normal(size=len(qid)), (qid - shift) / 7, qid // 2])
     labels = pd.DataFrame(rng.integers(0, 2, (len(qid), 2)), columns=list(GRADES))
     rows = rng.permutation(len(qid))
-    for ranker in (AspectRanker(ByGroup(), target=MANHATTAN), AspectRanker(Plain(), target=MANHATTAN)):
+    for ranker in (
+        AspectRanker(ByGroup(), target=MANHATTAN),
+        AspectRanker(Plain(), target=MANHATTAN),
+    ):
         forget_warnings()
-        expected = ["column 1 of X looks like the query"] * noticed + ["fit: every query"] * (n_rows == 1)
+        expected = ["column 1 of X looks like the query"] * noticed + ["fit: every query"] * (
+            n_rows == 1
+        )
         with pytest.warns(ma.MultiAspectWarning) if expected else _nothing() as caught:
             ranker.fit(features[rows], labels.iloc[rows], qid=qid[rows])
         for text, warning in zip(expected, caught or (), strict=True):
             assert text in str(warning.message)
     # A feature of the query that two of them share is one.
-    with pytest.warns(ma.MultiAspectWarning, match="fit: every query") if n_rows == 1 else _nothing():
+    with (
+        pytest.warns(ma.MultiAspectWarning, match="fit: every query") if n_rows == 1 else _nothing()
+    ):
         AspectRanker(ByGroup(), target=MANHATTAN).fit(features[:, [0, 2]], labels, qid=qid)
 
 
@@ -606,14 +695,18 @@ def test_frames_of_polars_are_features(data: Data) -> None:
     polars = pytest.importorskip("polars")
     features = polars.DataFrame({f"f{i}": data.X[:, i] for i in range(4)})
     labels = polars.DataFrame(data.Y[["credibility", "relevance"]].to_dict("list"))
-    expected = AspectRanker(Ridge(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid).predict(data.X)
+    expected = (
+        AspectRanker(Ridge(), target=EUCLIDEAN).fit(data.X, data.Y, qid=data.qid).predict(data.X)
+    )
     ranker = AspectRanker(Ridge(), target=EUCLIDEAN).fit(features, labels, qid=data.qid)
     assert ranker.predict(features) == pytest.approx(expected)
     assert ranker.feature_names_in_.tolist() == ["f0", "f1", "f2", "f3"]
     with_qid = features.with_columns(polars.Series("qid", data.qid))
     grouped = AspectRanker(lightgbm_ranker(), target=EUCLIDEAN).fit(with_qid, labels)
     assert grouped.n_features_in_ == 4
-    assert grouped.score(with_qid, labels) == ma.ranking_scorer(EUCLIDEAN)(grouped, with_qid, labels)
+    assert grouped.score(with_qid, labels) == ma.ranking_scorer(EUCLIDEAN)(
+        grouped, with_qid, labels
+    )
     with pytest.raises(MultiAspectError, match="lazy"):
         AspectRanker(Ridge(), target=EUCLIDEAN).fit(features.lazy(), labels, qid=data.qid)
 
@@ -623,7 +716,9 @@ def test_as_the_last_step_of_a_pipeline(data: Data) -> None:
     alone.fit(StandardScaler().fit_transform(data.X), data.Y, qid=data.qid)
     expected = alone.predict(StandardScaler().fit_transform(data.X))
     pipeline = make_pipeline(StandardScaler(), AspectRanker(Ridge(), target=EUCLIDEAN))
-    assert pipeline.fit(data.X, data.Y, aspectranker__qid=data.qid).predict(data.X) == pytest.approx(expected)
+    assert pipeline.fit(data.X, data.Y, aspectranker__qid=data.qid).predict(
+        data.X
+    ) == pytest.approx(expected)
     with sklearn.config_context(enable_metadata_routing=True):
         weighted = {"qid": data.qid, "sample_weight": data.weight}
         pipeline[0].set_fit_request(sample_weight=False)
@@ -648,14 +743,18 @@ def test_parameters_of_the_target_are_parameters() -> None:
         "aspects",
         "missing",
     }
-    assert not any(name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params())
+    assert not any(
+        name.startswith("target__") for name in AspectRanker(Ridge(), "relevance").get_params()
+    )
 
 
 def test_setting_them_never_changes_a_shared_measure() -> None:
     ranker = AspectRanker(Ridge())
     other = AspectRanker(Ridge())
     assert ranker.target is TOMA
-    ranker.set_params(target__distance="chebyshev", target__weights={"relevance": 2}, estimator__alpha=5)
+    ranker.set_params(
+        target__distance="chebyshev", target__weights={"relevance": 2}, estimator__alpha=5
+    )
     assert ranker.target == TOMA(distance="chebyshev", weights={"relevance": 2})
     assert ranker.estimator.alpha == 5
     assert other.target is TOMA
@@ -666,7 +765,9 @@ def test_setting_them_never_changes_a_shared_measure() -> None:
 
 def test_a_target_and_its_parameters_can_be_set_together() -> None:
     ranker = AspectRanker(Ridge(), target="relevance")
-    ranker.set_params(target__gate="relevance", target=TOMA, estimator=LinearRegression(), missing="lowest")
+    ranker.set_params(
+        target__gate="relevance", target=TOMA, estimator=LinearRegression(), missing="lowest"
+    )
     assert ranker.target == TOMA(gate="relevance")
     assert isinstance(ranker.estimator, LinearRegression)
     assert ranker.missing == "lowest"
@@ -716,24 +817,32 @@ def test_values_are_stored_when_set_and_validated_when_fitted() -> None:
 def test_a_bad_candidate_fails_alone(data: Data) -> None:
     grid = {"target__distance": ["manhattan", "nix", "euclidean"]}
     scorer = ma.ranking_scorer(MANHATTAN, aspects=ASPECTS)
-    search = GridSearchCV(AspectRanker(Ridge(), target=MANHATTAN), grid, scoring=scorer, cv=GroupKFold(2))
+    search = GridSearchCV(
+        AspectRanker(Ridge(), target=MANHATTAN), grid, scoring=scorer, cv=GroupKFold(2)
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         search.fit(data.X, data.Y, qid=data.qid, groups=data.qid)
-    assert any("'nix'" in str(warning.message) for warning in caught if warning.category is FitFailedWarning)
+    assert any(
+        "'nix'" in str(warning.message)
+        for warning in caught
+        if warning.category is FitFailedWarning
+    )
     assert np.isnan(search.cv_results_["mean_test_score"]).tolist() == [False, True, False]
     assert search.best_params_["target__distance"] in ("manhattan", "euclidean")
 
 
 def test_strings_as_targets_have_parameters() -> None:
-    ranker = AspectRanker(Ridge(), target="TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 3})@5")
+    ranker = AspectRanker(
+        Ridge(), target="TOMA(distance='manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
+    )
     assert ranker.get_params()["target__distance"] == "manhattan"
     assert ranker.get_params()["target__cutoff"] == 5
     ranker.set_params(target__axes="gains")
     assert ranker.target == MANHATTAN @ 5
-    assert AspectRanker(Ridge(), target="CAM").set_params(target__weights={"relevance": 2}).target == CAM(
-        weights={"relevance": 2}
-    )
+    assert AspectRanker(Ridge(), target="CAM").set_params(
+        target__weights={"relevance": 2}
+    ).target == CAM(weights={"relevance": 2})
     # A string that names no measure has no parameters, and fails in fit.
     invalid = AspectRanker(Ridge(), target="TOMA(distance='nix')")
     assert not any(name.startswith("target__") for name in invalid.get_params())
@@ -741,7 +850,9 @@ def test_strings_as_targets_have_parameters() -> None:
         invalid.fit(X, Y, qid=QID)
 
 
-@pytest.mark.parametrize("target", [TOMA, MANHATTAN @ 5, "relevance", ORDER, CAM(aspects=ASPECTS)], ids=str)
+@pytest.mark.parametrize(
+    "target", [TOMA, MANHATTAN @ 5, "relevance", ORDER, CAM(aspects=ASPECTS)], ids=str
+)
 def test_clones_and_pickles(target: Any) -> None:
     ranker = AspectRanker(Ridge(alpha=3), target=target)
     copied = clone(ranker)
@@ -819,7 +930,9 @@ def test_grid_search_over_the_target_and_the_estimator(data: Data) -> None:
 
 @pytest.mark.usefixtures("routing")
 def test_grid_search_over_whole_targets_by_the_rankers_own_score(data: Data) -> None:
-    grid = [{"target": [MANHATTAN, CAM(aspects=ASPECTS), On(aspect="credibility", aspects=ASPECTS)]}]
+    grid = [
+        {"target": [MANHATTAN, CAM(aspects=ASPECTS), On(aspect="credibility", aspects=ASPECTS)]}
+    ]
     ranker = AspectRanker(Ridge(), measure=CAM(aspects=ASPECTS))
     search = GridSearchCV(ranker, grid, cv=GroupKFold(2), error_score="raise")
     search.fit(data.X, data.Y, qid=data.qid, groups=data.qid)
@@ -835,7 +948,8 @@ CANNOT_HOLD = dict.fromkeys(
 
 @pytest.mark.every(2)
 @parametrize_with_checks(
-    [AspectRanker(Ridge(), target="relevance")], expected_failed_checks=lambda estimator: CANNOT_HOLD
+    [AspectRanker(Ridge(), target="relevance")],
+    expected_failed_checks=lambda estimator: CANNOT_HOLD,
 )
 def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
@@ -851,9 +965,14 @@ def conflicting(seed: int, n_queries: int = 90, n_rows: int = 20) -> tuple[Any, 
     relevant = rng.normal(size=n)
     credible = -0.7 * relevant + 0.7 * rng.normal(size=n)
     noise = rng.normal(scale=0.4, size=(n, 4))
-    features = np.column_stack([relevant, credible, relevant + credible, rng.normal(size=n)]) + noise
+    features = (
+        np.column_stack([relevant, credible, relevant + credible, rng.normal(size=n)]) + noise
+    )
     labels = pd.DataFrame(
-        {"relevance": np.digitize(relevant, [0, 1]), "credibility": np.digitize(credible, [-1, 0, 1])}
+        {
+            "relevance": np.digitize(relevant, [0, 1]),
+            "credibility": np.digitize(credible, [-1, 0, 1]),
+        }
     )
     return features, labels, np.repeat(np.arange(n_queries), n_rows)
 
@@ -878,7 +997,9 @@ def test_training_on_toma_gives_a_higher_toma_where_the_aspects_conflict() -> No
             measure.iter_calc(qrels.rename(columns={"qid": "query_id", "docno": "doc_id"}), run)
         )
         values[name] = by_query.set_index("query_id")["value"]
-        scored = ma.ranking_scorer(measure)(ranker, features[~train], labels[~train], qid=qid[~train])
+        scored = ma.ranking_scorer(measure)(
+            ranker, features[~train], labels[~train], qid=qid[~train]
+        )
         assert scored == pytest.approx(values[name].mean(), abs=1e-12)
     gain = values["toma"] - values["relevance"]
     print(f"TOMA-nDCG@10 {values['toma'].mean():.4f} and {values['relevance'].mean():.4f}")

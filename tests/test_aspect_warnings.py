@@ -30,7 +30,9 @@ def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[s
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         (value,) = measure.evaluate(Rankings(run, Judgments(qrels)))
-    return float(value), [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
+    return float(value), [
+        str(warning.message) for warning in caught if issubclass(warning.category, Warned)
+    ]
 
 
 BOTH = one_topic(label=LABELS, trust=TRUST)
@@ -44,7 +46,9 @@ def test_a_label_of_relevance_far_above_the_others_warns() -> None:
     assert "Aspect(unjudged=[99])" in "".join(messages)
     assert value_and_warnings(TOMA(base=nDCG, aspects={"relevance": 99}), coded)[1] == []
     assert (
-        value_and_warnings(TOMA(base=nDCG, aspects={"relevance": Aspect([0, 1, 2, 3], unjudged=[99])}), coded)[1]
+        value_and_warnings(
+            TOMA(base=nDCG, aspects={"relevance": Aspect([0, 1, 2, 3], unjudged=[99])}), coded
+        )[1]
         == []
     )
 
@@ -63,7 +67,9 @@ def test_a_rel_above_the_top_grade_of_an_aspect_warns() -> None:
     per_aspect = {"relevance": "AP(rel=3)", "trust": "AP(rel=2)"}
     assert value_and_warnings(CAM(base=per_aspect, aspects=SCALES), BOTH)[1] == []
     assert (
-        value_and_warnings(CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH)[1]
+        value_and_warnings(
+            CAM(base="AP(rel=3)", weights={"relevance": 1, "trust": 0}, aspects=SCALES), BOTH
+        )[1]
         == []
     )
     fractional = {**SCALES, "trust": [0, 1, 2.5]}
@@ -106,7 +112,8 @@ def test_a_rel_above_the_classes_of_toma_warns() -> None:
     assert "rel=6 of the base is above 5, the highest class index" in message
     assert value_and_warnings(measure(base="AP(rel=5)"), BOTH)[1] == []
     assert any(
-        "rel=99 of the base is above" in text for text in value_and_warnings(TOMA(base="AP(rel=99)"), BOTH)[1]
+        "rel=99 of the base is above" in text
+        for text in value_and_warnings(TOMA(base="AP(rel=99)"), BOTH)[1]
     )
 
 
@@ -138,12 +145,15 @@ def test_queries_without_a_label_of_an_aspect_are_ordinary() -> None:
 def test_a_multi_aspect_measure_of_a_single_column_warns(measure: Any) -> None:
     value, messages = value_and_warnings(measure, BOTH[["qid", "docno", "label"]])
     assert any(
-        f"{measure.NAME} combines several aspects, but the qrels have one" in message for message in messages
+        f"{measure.NAME} combines several aspects, but the qrels have one" in message
+        for message in messages
     )
     selected = measure(aspects="relevance")
     assert f"as in {selected}" in "".join(messages)
     assert value_and_warnings(selected, BOTH)[0] == value
-    assert not any("several aspects" in message for message in value_and_warnings(selected, BOTH)[1])
+    assert not any(
+        "several aspects" in message for message in value_and_warnings(selected, BOTH)[1]
+    )
 
 
 def test_single_aspect_measures_of_a_single_column_are_ordinary() -> None:
@@ -159,7 +169,10 @@ def test_fractions_between_the_codes_of_junk_warn(code: float) -> None:
     """Only -1 and -2 are codes; these were the lowest grade without a sign."""
     qrels = one_topic(label=[code, 2, 0, -1, -2, 1])
     (message,) = value_and_warnings(On(aspects={"relevance": 2}), qrels)[1]
-    assert f"relevance has labels below its lowest grade 0, which are evaluated as that grade: {code}." in message
+    assert (
+        f"relevance has labels below its lowest grade 0, which are evaluated as that grade: {code}."
+        in message
+    )
     assert f"Aspect(unjudged=[{code}])" in message
 
 
@@ -186,10 +199,15 @@ def test_averaging_bases_on_different_scales_warns(base: Any) -> None:
     assert value_and_warnings(balanced, BOTH) == (value, [])
 
 
-@pytest.mark.parametrize("base", ["DCG", {"relevance": "DCG@5", "trust": "DCG@10"}, "NumRelRet", "nCRP"])
+@pytest.mark.parametrize(
+    "base", ["DCG", {"relevance": "DCG@5", "trust": "DCG@10"}, "NumRelRet", "nCRP"]
+)
 def test_averaging_one_base_without_a_maximum_is_ordinary(base: Any) -> None:
     assert value_and_warnings(CAM(base=base, aspects=SCALES), BOTH)[1] == []
-    assert value_and_warnings(CAM(base={"relevance": "nDCG", "trust": "P@5"}, aspects=SCALES), BOTH)[1] == []
+    assert (
+        value_and_warnings(CAM(base={"relevance": "nDCG", "trust": "P@5"}, aspects=SCALES), BOTH)[1]
+        == []
+    )
 
 
 def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() -> None:
@@ -205,7 +223,9 @@ def test_gains_of_a_base_come_before_declared_gains_and_those_before_labels() ->
     assert plain == pytest.approx(nDCG(gains={3: 10}).calc_aggregate(theirs, run))
     turned = {"relevance": Aspect([0, 1, 2, 3], gains=[7, 3, 1, 0], greater_is_better=False)}
     assert (
-        value_and_warnings(On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"]))[0]
+        value_and_warnings(
+            On(base="nDCG(gains={0: 10})", aspects=turned), BOTH.assign(label=3 - BOTH["label"])
+        )[0]
         == value
     )
 
@@ -297,12 +317,18 @@ def test_a_column_of_text_that_may_be_labels_warns(kind: str) -> None:
     ],
 )
 def test_ordinary_columns_of_text_do_not_warn(column: str, texts: list[Any]) -> None:
-    assert value_and_warnings(CAM, one_topic(label=LABELS, trust=TRUST).assign(**{column: texts}))[1] == []
+    assert (
+        value_and_warnings(CAM, one_topic(label=LABELS, trust=TRUST).assign(**{column: texts}))[1]
+        == []
+    )
 
 
 @no_warnings()
 def test_text_about_queries_does_not_warn() -> None:
-    both = [one_topic(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid) for qid in ("q1", "q2")]
+    both = [
+        one_topic(label=LABELS, trust=TRUST).assign(qid=qid, topic=qid, stance=qid)
+        for qid in ("q1", "q2")
+    ]
     qrels = pd.concat(both)
     assert CAM.calc_aggregate(qrels, qrels[["qid", "docno"]].assign(score=range(24))) > 0
 
@@ -321,14 +347,23 @@ def test_describe_with_runs_in_place_of_aspects(runs: Any) -> None:
 
 
 def test_aspects_are_not_taken_for_runs() -> None:
-    for aspects in (SCALES, {"relevance": {"threshold": 1}, "trust": None}, {"relevance": [0, 1, 2, 3]}, ["trust"]):
+    for aspects in (
+        SCALES,
+        {"relevance": {"threshold": 1}, "trust": None},
+        {"relevance": [0, 1, 2, 3]},
+        ["trust"],
+    ):
         ma.describe(BOTH, aspects)
 
 
 @pytest.mark.parametrize("run", [RUN, RUN.assign(rank=range(12), query="text"), {"mine": RUN}])
 def test_runs_in_place_of_qrels(run: Any) -> None:
     """The scores were labels."""
-    for use in (ma.describe, Judgments, lambda frame: ma.evaluate(BOTH, frame, CAM, progress=False)):
+    for use in (
+        ma.describe,
+        Judgments,
+        lambda frame: ma.evaluate(BOTH, frame, CAM, progress=False),
+    ):
         with pytest.raises(MultiAspectError, match="Are the qrels and the runs swapped"):
             use(run)
 

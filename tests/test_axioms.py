@@ -44,7 +44,9 @@ import axioms  # noqa: E402
 TWO = ma.Aspects({"relevance": 2, "credibility": 2})
 #: Harm is negative, and (1, 1) weighs less than (1, 0).
 HARMFUL = Order(
-    {(0, 0): 0, (0, 1): -1, (1, 0): 2, (1, 1): 1}, {"relevance": 1, "credibility": 1}, allow_violations=True
+    {(0, 0): 0, (0, 1): -1, (1, 0): 2, (1, 1): 1},
+    {"relevance": 1, "credibility": 1},
+    allow_violations=True,
 )
 
 KNOWN = {
@@ -105,8 +107,12 @@ HelpfulMinusHarmful: fails fails n/a
 """
 
 
-def check(*measures: ma.Measure, names: Any = axioms.NAMES, aspects: ma.Aspects = TWO) -> pd.DataFrame:
-    found = axioms.check({str(measure): measure(aspects=aspects) for measure in measures}, aspects, names)
+def check(
+    *measures: ma.Measure, names: Any = axioms.NAMES, aspects: ma.Aspects = TWO
+) -> pd.DataFrame:
+    found = axioms.check(
+        {str(measure): measure(aspects=aspects) for measure in measures}, aspects, names
+    )
     return found.set_index(["measure", "property"])
 
 
@@ -131,18 +137,23 @@ def test_all_are_defined_and_keep_the_partial_order(found: pd.DataFrame) -> None
 
 
 def test_orders_with_harm() -> None:
-    measures = {kind.NAME: kind(order=HARMFUL) for kind in (TOMA, HarmfulCompat, HelpfulMinusHarmful)}
+    measures = {
+        kind.NAME: kind(order=HARMFUL) for kind in (TOMA, HarmfulCompat, HelpfulMinusHarmful)
+    }
     names = ["Eq. 1", "Eq. 4", "1 attainable", "swap"]
     table = axioms.check(measures, HARMFUL.aspects, names).set_index(["measure", "property"])
     assert table.loc["TOMA", "verdict"].tolist() == ["fails", "holds", "holds", "fails"]
     assert table.loc[("HelpfulMinusHarmful", "1 attainable"), "verdict"] == "n/a"
-    # Lower is better: a harmful document at rank 2 lacks the first term of Σ_k p^(k-1) / k = -ln(1 - p) / p.
+    # Lower is better: a harmful document at rank 2 lacks the first term of Σ_k p^(k-1) / k = -ln(1
+    # - p) / p.
     before, after = table.loc[("HarmfulCompat", "swap"), "example"].values()
     assert (1 - before, 1 - after) == (1, pytest.approx(1 + 0.95 / np.log(1 - 0.95)))
 
 
 @pytest.mark.slow
-def test_documents_that_are_better_alone_are_worse_in_rankings_of_four(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_that_are_better_alone_are_worse_in_rankings_of_four(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert check(CAM(base="AP"), names=["Eq. 4"])["verdict"].tolist() == ["holds"]
     monkeypatch.setattr(axioms, "MOST_RANKED", 4)
     monkeypatch.setattr(axioms, "MOST_IN_CHAIN", 4)
@@ -156,13 +167,17 @@ def test_the_page_shows_these_verdicts() -> None:
     names: dict[str, Any] = {}
     exec(code, names)
     rows = names["compared"].set_index("measure")[list(names["PROPERTIES"])]
-    shown = [f"{re.sub('<.*?>', '', name)}: {' '.join(verdicts)}" for name, *verdicts in rows.itertuples(name=None)]
+    shown = [
+        f"{re.sub('<.*?>', '', name)}: {' '.join(verdicts)}"
+        for name, *verdicts in rows.itertuples(name=None)
+    ]
     assert shown == COMPARED.strip().splitlines()
 
 
 # -- counterexamples, recomputed ------------------------------------------------------------------
 
-#: What the scores must be, of the rankings of a counterexample in their order: positive if the property holds.
+#: What the scores must be, of the rankings of a counterexample in their order: positive if the
+#: property holds.
 MARGINS = {
     "D1": lambda s: s[0] - s[1],
     "D2": lambda s: s[0] - s[1],
@@ -182,8 +197,12 @@ def reference_score(measure: ma.Measure, ranking: Any) -> float:
     factor = 2 if ranking.doubled == "labels" else 1
     scale = [factor * grade for grade in range(3)]
     aspects = {name: ref.RefAspect(scale, scale, [0, 0.5, 1], factor, True) for name in TWO}
-    documents = [[factor * grade for grade in grades] for grades in ranking.ranked + ranking.unranked]
-    judgments = {f"d{at}": dict(zip(TWO, labels, strict=True)) for at, labels in enumerate(documents)}
+    documents = [
+        [factor * grade for grade in grades] for grades in ranking.ranked + ranking.unranked
+    ]
+    judgments = {
+        f"d{at}": dict(zip(TWO, labels, strict=True)) for at, labels in enumerate(documents)
+    }
     run = {f"d{at}": -float(at) for at in range(len(ranking.ranked))}
     doubled = ranking.doubled in TWO
     weights = {name: 2 if name == ranking.doubled else 1 for name in TWO} if doubled else None
@@ -193,7 +212,9 @@ def reference_score(measure: ma.Measure, ranking: Any) -> float:
         params = dict(base.params)
         if name == "TOMA":
             distance, axes = measure["distance"], measure["axes"]
-            return ref.toma(run, judgments, aspects, base.NAME, params, distance, weights, axes=axes)
+            return ref.toma(
+                run, judgments, aspects, base.NAME, params, distance, weights, axes=axes
+            )
         return getattr(ref, name.lower())(run, judgments, aspects, base.NAME, params, weights)
     if name in ("NLRE", "NGRE"):
         mu = {name: 1.0 if name == ranking.doubled else 0.5 for name in TWO}
@@ -244,7 +265,9 @@ def test_holds_is_what_trying_everything_says(name: str) -> None:
     measures = [CAM, TOMA(distance="manhattan"), MM(base="AP"), NLRE, uRBP, NWCS]
     found = check(*measures, names=[name])
     documents = list(itertools.product(range(3), repeat=2))
-    worlds = [world for n in (1, 2) for world in itertools.combinations_with_replacement(documents, n)]
+    worlds = [
+        world for n in (1, 2) for world in itertools.combinations_with_replacement(documents, n)
+    ]
     for measure in measures:
         verdict, example = found.loc[(str(measure), name)]
         broken = [len(world) for world in worlds if breaks(name, measure, world)]
@@ -315,11 +338,19 @@ def test_collections_and_rankings_are_all_tried() -> None:
     assert len(trials["D6"]) == len(rankings) == 4 + 16 + 64
     assert len(trials["1 attainable"]) == 4 + 10 + 20
     assert len(trials["D5"]) == 4 * 5
-    pairs = [(ranked, i, j) for ranked in rankings for i, j in itertools.combinations(range(len(ranked)), 2)]
+    pairs = [
+        (ranked, i, j)
+        for ranked in rankings
+        for i, j in itertools.combinations(range(len(ranked)), 2)
+    ]
     assert len(trials["Eq. 4"]) == len(pairs)
     better = [(ranked, i, j) for ranked, i, j in pairs if is_better(ranked[i], ranked[j])]
     assert len(trials["swap"]) == len(trials["Eq. 1"]) == len(better)
-    alike = [ranked for ranked, *_ in better if any(len({document[a] for document in ranked}) == 1 for a in (0, 1))]
+    alike = [
+        ranked
+        for ranked, *_ in better
+        if any(len({document[a] for document in ranked}) == 1 for a in (0, 1))
+    ]
     assert len(trials["D7"]) == len(alike)
     larger = [
         chain
@@ -345,12 +376,20 @@ def test_errors_of_neighbours_are_those_of_the_definitions() -> None:
     assert [ranking.ranked for ranking in trials["D4"]] == [chain, chain[::-1], lower, lower[::-1]]
     chain, other = ((1, 1), (1, 0)), ((2, 0), (1, 0))
     trials = dict(axioms.trials_of_neighbours(chain, 0, {other}, ["relevance", "credibility"]))
-    assert [ranking.ranked for ranking in trials["D8"]] == 2 * [chain, chain[::-1], other, other[::-1]]
+    assert [ranking.ranked for ranking in trials["D8"]] == 2 * [
+        chain,
+        chain[::-1],
+        other,
+        other[::-1],
+    ]
     assert [ranking.doubled for ranking in trials["D8"]] == [""] * 4 + ["credibility"] * 4
 
 
 def test_errors_at_higher_ranks_are_tried_from_three_documents() -> None:
     """Of the chains of three documents of one aspect, only in 2 1 0 are the neighbours equally far apart."""
     trials = dict(axioms.trials_of_chain(((2, 0), (1, 0), (0, 0))))
-    assert [ranking.ranked for ranking in trials["D2"]] == [((2, 0), (0, 0), (1, 0)), ((1, 0), (2, 0), (0, 0))]
+    assert [ranking.ranked for ranking in trials["D2"]] == [
+        ((2, 0), (0, 0), (1, 0)),
+        ((1, 0), (2, 0), (0, 0)),
+    ]
     assert "D2" not in dict(axioms.trials_of_chain(((2, 0), (2, 0), (0, 0))))

@@ -57,7 +57,9 @@ QRELS = pd.DataFrame(
         "credibility": [1, 0, 2, 1],
     }
 )
-RUN = pd.DataFrame({"qid": ["q1", "q1", "q2"], "docno": ["d2", "d1", "d1"], "score": [2.0, 1.0, 1.0]})
+RUN = pd.DataFrame(
+    {"qid": ["q1", "q1", "q2"], "docno": ["d2", "d1", "d1"], "score": [2.0, 1.0, 1.0]}
+)
 BOTH = {"relevance": 2, "credibility": 2}
 
 
@@ -78,7 +80,9 @@ def refusal(call: Callable[[], object], *parts: str, clean: bool = True) -> str:
     for part in parts:
         assert part in message, message
     if clean:  # nothing of the machine's inside shows
-        assert not re.search(r"object at 0x|np\.(float|int|str)\w*\(|<function|dtype|Traceback", message), message
+        assert not re.search(
+            r"object at 0x|np\.(float|int|str)\w*\(|<function|dtype|Traceback", message
+        ), message
     return message
 
 
@@ -109,7 +113,11 @@ def cases(*table: Case) -> pytest.MarkDecorator:
 
 # --- qrels ------------------------------------------------------------------------------------
 
-MISSING = ["no column for the aspect readability", "expected aspects among relevance, credibility", "docno"]
+MISSING = [
+    "no column for the aspect readability",
+    "expected aspects among relevance, credibility",
+    "docno",
+]
 
 
 @cases(
@@ -138,10 +146,18 @@ def test_missing_aspect(call: Callable[[], object], parts: list[str]) -> None:
 
 def test_a_missing_aspect_tells_the_names_that_were_declared() -> None:
     Aspects(BOTH, name="bad-input-declared")
-    refusal(lambda: evaluate(TOMA(aspects="bad-input-decared")), "bad-input-decared", "bad-input-declared")
+    refusal(
+        lambda: evaluate(TOMA(aspects="bad-input-decared")),
+        "bad-input-decared",
+        "bad-input-declared",
+    )
 
 
-NO_NUMBER = ["document d2, query q1", "expected a finite number", "expected a finite number, or NaN if unjudged"]
+NO_NUMBER = [
+    "document d2, query q1",
+    "expected a finite number",
+    "expected a finite number, or NaN if unjudged",
+]
 
 
 @cases(
@@ -183,7 +199,10 @@ def test_a_dict_of_aspects_is_read(relevance: str) -> None:
 
 def test_aspects_without_relevance_are_not_taken_for_queries() -> None:
     """The remedy for a dict of aspects would mislead."""
-    judged = {"q1": {"d1": {"trust": 1}, "d2": {"trust": 0}}, "q2": {"d3": {"trust": 1}, "d4": {"trust": 0}}}
+    judged = {
+        "q1": {"d1": {"trust": 1}, "d2": {"trust": 0}},
+        "q2": {"d3": {"trust": 1}, "d4": {"trust": 0}},
+    }
     with pytest.raises(MultiAspectError, match="aspect relevance") as error:
         ma.evaluate({"run": RUN}, judged, "map", progress=False)
     assert "first level" not in str(error.value)
@@ -212,7 +231,9 @@ def test_a_query_may_be_named_relevance() -> None:
     ("other aspects, a measure of relevance", lambda: ma.evaluate({"run": RUN}, {"a": BY_ASPECT["relevance"], "b": BY_ASPECT["credibility"]}, "map", progress=False), ["aspect relevance", "Expected {qid: {docno: {aspect: label}}}"]),
     ("other aspects, none named", lambda: ma.evaluate({"run": RUN}, {"a": BY_ASPECT["relevance"]}, CAM, progress=False), ["no query in common", "Expected {qid: {docno: {aspect: label}}}"]),
 )  # fmt: skip
-def test_a_dict_of_aspects_that_cannot_be_read(call: Callable[[], object], parts: list[str]) -> None:
+def test_a_dict_of_aspects_that_cannot_be_read(
+    call: Callable[[], object], parts: list[str]
+) -> None:
     refusal(call, *parts)
 
 
@@ -223,7 +244,12 @@ def test_missing_labels_are_no_error() -> None:
 
 
 ABOVE = ["document d1, query q1", "relevance label 2", "above the top grade", "lowest first, 0, 1 "]
-BETWEEN = ["document d1, query q1", "credibility label 1", "between two grades", "lowest first, 0, 2 "]
+BETWEEN = [
+    "document d1, query q1",
+    "credibility label 1",
+    "between two grades",
+    "lowest first, 0, 2 ",
+]
 
 
 @cases(
@@ -264,10 +290,17 @@ def test_conflicts_in_other_aspects_do_not_matter() -> None:
 
 
 def test_equal_judgments_are_merged() -> None:
-    for measure in (TOMA(aspects=BOTH), CAM(base=AP, aspects=BOTH), NWCS(aspects=BOTH), URBPgr(aspects=BOTH)):
+    for measure in (
+        TOMA(aspects=BOTH),
+        CAM(base=AP, aspects=BOTH),
+        NWCS(aspects=BOTH),
+        URBPgr(aspects=BOTH),
+    ):
         assert values(measure, pd.concat([QRELS, QRELS, QRELS[:2]])) == values(measure)
     missing = with_label("credibility", None)
-    assert values(CAM(aspects=BOTH), pd.concat([missing, missing])) == values(CAM(aspects=BOTH), missing)
+    assert values(CAM(aspects=BOTH), pd.concat([missing, missing])) == values(
+        CAM(aspects=BOTH), missing
+    )
     assert len(Judgments(pd.concat([QRELS, QRELS]))) == len(QRELS)
 
 
@@ -371,7 +404,11 @@ def test_no_query_in_common_warns_with_one_text() -> None:
     measures = (TOMA(aspects=BOTH), CAM(aspects=BOTH), TOMA(aspects=BOTH) @ 10)
     results, message = catch_warning(lambda: [values(measure, run=run) for measure in measures])
     assert results == [{"q1": 0.0, "q2": 0.0}] * 3
-    for part in ("the run and the qrels have no query in common", "empty ranking", "the same query ids"):
+    for part in (
+        "the run and the qrels have no query in common",
+        "empty ranking",
+        "the same query ids",
+    ):
         assert part in message
 
 
@@ -379,7 +416,11 @@ def test_no_query_in_common_warns_with_one_text() -> None:
 def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
     empty = [RUN[:0], {}, [], pd.DataFrame([], columns=["query_id", "doc_id", "score"]), {"q1": {}}]
     for run in empty:
-        for measure in (TOMA(aspects=BOTH), CAM(base="Bpref", aspects=BOTH), NLRE(aspects=BOTH) @ 3):
+        for measure in (
+            TOMA(aspects=BOTH),
+            CAM(base="Bpref", aspects=BOTH),
+            NLRE(aspects=BOTH) @ 3,
+        ):
             assert values(measure, run=run) == {"q1": 0.0, "q2": 0.0}
     assert values(TOMA(aspects=BOTH), run=RUN[RUN["qid"] == "q1"])["q2"] == 0
     assert values(TOMA(aspects=BOTH), run=RUN.assign(qid=["q1", "q1", "q9"]))["q2"] == 0
@@ -388,7 +429,9 @@ def test_an_empty_run_or_a_missing_query_does_not_warn() -> None:
 def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> None:
     last = RUN.assign(score=[0.0, 5.0, 1.0])
     measures = (CAM(base=AP, aspects=BOTH), TOMA(aspects=BOTH))
-    results, message = catch_warning(lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures])
+    results, message = catch_warning(
+        lambda: [values(measure, run=pd.concat([RUN, last])) for measure in measures]
+    )
     assert results == [values(measure, run=last) for measure in measures]
     assert results != [values(measure) for measure in measures]
     for part in ("3 surplus rows", "repeated documents", "last score"):
@@ -397,7 +440,11 @@ def test_repeated_documents_warn_with_their_number_and_the_last_score_wins() -> 
 
 def test_a_warning_of_an_inferred_scale_says_what_and_how_to_declare_it() -> None:
     inferred, message = catch_warning(lambda: values(TOMA))
-    for part in ("relevance 0, 1, 2", "credibility 0, 1, 2", "TOMA(aspects={'relevance': 2, 'credibility': 2})"):
+    for part in (
+        "relevance 0, 1, 2",
+        "credibility 0, 1, 2",
+        "TOMA(aspects={'relevance': 2, 'credibility': 2})",
+    ):
         assert part in message
     assert values(TOMA(aspects={"relevance": 2, "credibility": 2})) == inferred
 
@@ -508,16 +555,33 @@ WEIGHTED = [
 
 @pytest.mark.parametrize(("measure", "name"), WEIGHTED)
 def test_weights(measure: Any, name: str) -> None:
-    refusal(lambda: measure(weights={"relevance": 1, "credibility": -1}), name, "negative", "'credibility': -1")
-    refusal(lambda: measure(weights={"relevance": 0, "credibility": 0}), name, "positive", "'relevance': 0")
-    refusal(lambda: measure(weights={"relevance": math.nan}), name, "relevance", "finite number", "nan")
+    refusal(
+        lambda: measure(weights={"relevance": 1, "credibility": -1}),
+        name,
+        "negative",
+        "'credibility': -1",
+    )
+    refusal(
+        lambda: measure(weights={"relevance": 0, "credibility": 0}),
+        name,
+        "positive",
+        "'relevance': 0",
+    )
+    refusal(
+        lambda: measure(weights={"relevance": math.nan}), name, "relevance", "finite number", "nan"
+    )
     refusal(lambda: measure(weights={"relevance": "1"}), name, "relevance", "number", "'1'")
     refusal(lambda: measure(weights=[1, 2]), name, "mapping of aspect names to numbers", "[1, 2]")
     refusal(lambda: measure(weights={}), name, "mapping of aspect names to numbers", "{}")
-    refusal(lambda: measure(weights={"label": 1, "relevance": 1}), name, "twice", "label, relevance")
+    refusal(
+        lambda: measure(weights={"label": 1, "relevance": 1}), name, "twice", "label, relevance"
+    )
     misspelt = measure(weights={"relevance": 1, "credibilty": 1})
     refusal(
-        lambda: evaluate(misspelt), name, "unknown aspect: credibilty", "evaluated aspect (relevance, credibility)"
+        lambda: evaluate(misspelt),
+        name,
+        "unknown aspect: credibilty",
+        "evaluated aspect (relevance, credibility)",
     )
     refusal(
         lambda: misspelt(aspects=BOTH),
@@ -590,7 +654,11 @@ def test_wrong_aspects(call: Callable[[], object], parts: list[str]) -> None:
 def test_wham_is_of_two_aspects() -> None:
     shown = ["WHAM", "exactly two aspects", "MM", "WHAM(aspects='relevance,credibility')"]
     refusal(lambda: evaluate(WHAM(aspects="relevance")), *shown, "got 1: relevance")
-    refusal(lambda: evaluate(WHAM, QRELS.assign(trust=1)), *shown, "got 3: relevance, credibility, trust")
+    refusal(
+        lambda: evaluate(WHAM, QRELS.assign(trust=1)),
+        *shown,
+        "got 3: relevance, credibility, trust",
+    )
     weights = {"relevance": 1, "credibility": 1, "trust": 0}
     refusal(lambda: evaluate(WHAM(weights=weights), QRELS.assign(trust=1)), *shown, "got 3")
 
@@ -632,7 +700,11 @@ def test_parameters_are_refused_before_retrieval(measure: str) -> None:
     assert system.calls == 0
 
 
-KERNELS = ["expected integer gains", "AP, ERR, Judged, nDCG, NumQ, NumRel, P", "weighting='classes'"]
+KERNELS = [
+    "expected integer gains",
+    "AP, ERR, Judged, nDCG, NumQ, NumRel, P",
+    "weighting='classes'",
+]
 
 
 @cases(
@@ -709,7 +781,10 @@ def test_a_base_with_a_parameter_out_of_range(base: Any) -> None:
 def wide(n: int, m: int) -> Aspects:
     """Scales whose Manhattan distances are all different: n·m classes."""
     return Aspects(
-        {"relevance": Aspect(range(n)), "credibility": Aspect(range(m), gains=[n * i for i in range(m)])}
+        {
+            "relevance": Aspect(range(n)),
+            "credibility": Aspect(range(m), gains=[n * i for i in range(m)]),
+        }
     )
 
 
@@ -721,7 +796,9 @@ def test_a_million_classes_are_the_most() -> None:
     refusal(lambda: DistanceOrder(too_many, "manhattan", axes="gains").n_classes, *shown)
     refusal(lambda: evaluate(TOMA(distance="manhattan", axes="gains", aspects=too_many)), *shown)
     for base in ("nDCG", "AP"):
-        normalized = TOMA(base=base, distance="manhattan", axes="gains", weighting="normalized", aspects=too_many)
+        normalized = TOMA(
+            base=base, distance="manhattan", axes="gains", weighting="normalized", aspects=too_many
+        )
         assert all(0 <= value <= 1 for value in values(normalized).values())
         if base == "AP":  # nDCG does not ask what is positive, so it needs no classes
             refusal(lambda measure=normalized: evaluate(measure(positives="top-half")), *shown)
@@ -745,7 +822,11 @@ def test_too_many_classes_are_found_out_in_little_memory() -> None:
             print(error)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
     )
     assert "weighting='normalized'" in done.stdout, done.stderr
 
@@ -821,23 +902,30 @@ def test_every_refusal_is_a_value_error() -> None:
     assert issubclass(MultiAspectWarning, UserWarning)
 
 
-# -- long input in messages ----------------------------------------------------------------------------------
+# -- long input in messages
+# ----------------------------------------------------------------------------------
 
 _LONG = {
-    "frame": pd.DataFrame({"qid": ["q1"] * 200, "docno": [f"d{at}" for at in range(200)], "score": range(200)}),
+    "frame": pd.DataFrame(
+        {"qid": ["q1"] * 200, "docno": [f"d{at}" for at in range(200)], "score": range(200)}
+    ),
     "series": pd.Series(range(200)),
     "array": np.arange(200.0).reshape(2, 100),
     "dict": {"q1": {f"d{at}": float(at) for at in range(200)}},
     "list": [f"d{at}" for at in range(200)],
 }
 _ONE_RUN = {"q1": {"d1": 1.0, "d2": 0.5}}
-_ONE_TOPIC = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+_ONE_TOPIC = {
+    "q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}
+}
 _PERQUERY = ma.evaluate({"a": _ONE_RUN, "b": _ONE_RUN}, _ONE_TOPIC, "AP", progress=False)
 _TAKE_LONG = {
     "explain": lambda value: ma.explain(value, _ONE_RUN, _ONE_TOPIC, "q1"),
     "topic": lambda value: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, value),
     "depth": lambda value: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, "q1", depth=value),
-    "average_over": lambda value: ma.evaluate(_ONE_RUN, _ONE_TOPIC, "AP", average_over=value, progress=False),
+    "average_over": lambda value: ma.evaluate(
+        _ONE_RUN, _ONE_TOPIC, "AP", average_over=value, progress=False
+    ),
     "measure": lambda value: ma.analysis.upper_bound(_ONE_TOPIC, value),
     "base": lambda value: ma.CAM(base=value),
     "weights": lambda value: ma.CAM(weights={"relevance": value}),
@@ -877,7 +965,8 @@ def test_swapped_arguments_of_explain_are_named() -> None:
         "as in explain(measure, run, qrels, qid)",
     )
     refusal(
-        lambda: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, frame), "got a DataFrame with the columns qid, docno, score"
+        lambda: ma.explain("AP", _ONE_RUN, _ONE_TOPIC, frame),
+        "got a DataFrame with the columns qid, docno, score",
     )
 
 
@@ -894,7 +983,8 @@ def test_of_many_choices_some_are_listed() -> None:
     )
 
 
-# -- other objects than expected, at every door ----------------------------------------------------------------
+# -- other objects than expected, at every door
+# ----------------------------------------------------------------
 
 _TABLE = pd.DataFrame([[1, 0.5, 0.1], [2, 0.4, 0.3]], columns=["alpha", "relevance", "trust"])
 _TOPICS = pd.DataFrame([["q1", "q1"]], columns=["qid", "qid"])

@@ -21,7 +21,9 @@ def perquery() -> pd.DataFrame:
 
 
 def per_topic(perquery: pd.DataFrame, measure: str) -> pd.DataFrame:
-    return perquery[perquery["measure"] == measure].pivot(index="qid", columns="name", values="value")
+    return perquery[perquery["measure"] == measure].pivot(
+        index="qid", columns="name", values="value"
+    )
 
 
 def test_equals_scipy_and_statsmodels(perquery):
@@ -30,9 +32,14 @@ def test_equals_scipy_and_statsmodels(perquery):
     assert len(comparison) == 2 * 2 * 4
     for measure, rows in comparison.groupby("measure"):
         table = per_topic(perquery, measure)
-        asl = [ttest_rel(table[row.name], table[row.baseline]).pvalue for row in rows.itertuples(index=False)]
+        asl = [
+            ttest_rel(table[row.name], table[row.baseline]).pvalue
+            for row in rows.itertuples(index=False)
+        ]
         assert rows["asl"].tolist() == pytest.approx(asl)
-        means = [(table[row.name] - table[row.baseline]).mean() for row in rows.itertuples(index=False)]
+        means = [
+            (table[row.name] - table[row.baseline]).mean() for row in rows.itertuples(index=False)
+        ]
         assert rows["difference"].tolist() == pytest.approx(means)
         for row in rows.itertuples(index=False):
             # The two baselines are compared once: seven tests, not eight.
@@ -49,7 +56,10 @@ def test_equals_scipy_and_statsmodels(perquery):
 
 def test_intervals_have_the_level_of_the_test_and_no_width_for_equal_differences(perquery):
     first, second, *_ = perquery["name"].unique().tolist()
-    narrow, wide = (compare_with_baseline(perquery, first, alpha=alpha, correction=None) for alpha in (0.2, 0.01))
+    narrow, wide = (
+        compare_with_baseline(perquery, first, alpha=alpha, correction=None)
+        for alpha in (0.2, 0.01)
+    )
     assert ((wide["high"] - wide["low"]) > (narrow["high"] - narrow["low"])).all()
     for found in (narrow, wide):
         assert (found["significant"] == ((found["low"] > 0) | (found["high"] < 0))).all()
@@ -66,7 +76,10 @@ def test_levels_are_those_of_discriminative_power(perquery, test):
     table = compare_with_baseline(perquery, baseline, test, alpha=0.05, n_resamples=300, seed=4)
     pairs = discriminative_power(perquery, test, n_resamples=300, alpha=0.05, seed=4).pairs
     levels = {(row.measure, frozenset((row.a, row.b))): row.asl for row in pairs.itertuples()}
-    expected = [levels[row.measure, frozenset((row.baseline, row.name))] for row in table.itertuples(index=False)]
+    expected = [
+        levels[row.measure, frozenset((row.baseline, row.name))]
+        for row in table.itertuples(index=False)
+    ]
     assert table["asl"].tolist() == expected
     if test == "tukey":
         assert table["p"].tolist() == expected
@@ -76,7 +89,9 @@ def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
     keys = ["measure", "baseline", "name"]
     baseline = perquery["name"].iloc[0]
     first, second = (
-        compare_with_baseline(rows, baseline, "permutation", n_resamples=100).sort_values(keys, ignore_index=True)
+        compare_with_baseline(rows, baseline, "permutation", n_resamples=100).sort_values(
+            keys, ignore_index=True
+        )
         for rows in (perquery, perquery.sample(frac=1, random_state=1))
     )
     pd.testing.assert_frame_equal(first, second)
@@ -91,13 +106,19 @@ def test_the_result_does_not_depend_on_the_order_of_rows(perquery):
         ("FIRST", {"test": "z"}, "test: expected one of"),
         ("FIRST", {"alpha": 5}, "alpha"),
         ("FIRST", {"correction": "none"}, "correction"),
-        ("FIRST", {"test": "tukey", "correction": "fdr_bh"}, "corrects for the number of pairs itself"),
+        (
+            "FIRST",
+            {"test": "tukey", "correction": "fdr_bh"},
+            "corrects for the number of pairs itself",
+        ),
         ("FIRST", {"test": "permutation", "n_resamples": 3}, "at least 20"),
     ],
 )
 def test_bad_input(perquery, baseline, options, message):
     first = perquery["name"].iloc[0]
-    names = first if baseline == "FIRST" else [first if name == "FIRST" else name for name in baseline]
+    names = (
+        first if baseline == "FIRST" else [first if name == "FIRST" else name for name in baseline]
+    )
     with pytest.raises(MultiAspectError, match=message):
         compare_with_baseline(perquery, baseline if baseline == "nobody" else names, **options)
 
@@ -138,7 +159,9 @@ def test_the_pair_of_an_experiment_is_read_as_its_values(perquery):
     pair = (perquery.groupby(["name", "measure"])["value"].mean().unstack().reset_index(), perquery)
     assert [is_long_frame(values) for values in (pair, perquery, pair[0])] == [True, True, False]
     name = perquery["name"].iloc[0]
-    pd.testing.assert_frame_equal(compare_with_baseline(pair, name), compare_with_baseline(perquery, name))
+    pd.testing.assert_frame_equal(
+        compare_with_baseline(pair, name), compare_with_baseline(perquery, name)
+    )
     pd.testing.assert_frame_equal(correlation(pair), correlation(perquery))
 
 
@@ -176,16 +199,24 @@ def test_a_difference_whose_interval_excludes_zero_is_significant(correction, by
     assert not (excludes_zero & ~found["significant"]).any()
     if correction != "holm":
         assert not (found["significant"] & ~excludes_zero).any()
-    for _, family in found.dropna(subset=["p"]).groupby(["measure", found["group"] == "all"] if by else "measure"):
+    for _, family in found.dropna(subset=["p"]).groupby(
+        ["measure", found["group"] == "all"] if by else "measure"
+    ):
         once = family[
-            ~family[["baseline", "name", *(["group"] if by else [])]].apply(frozenset, axis=1).duplicated()
+            ~family[["baseline", "name", *(["group"] if by else [])]]
+            .apply(frozenset, axis=1)
+            .duplicated()
         ]
         m = 1 if correction is None else len(once)
         n_rejected = max(1, once["significant"].sum()) if correction == "fdr_bh" else 1
         for row in family.itertuples():
-            of_group = frame if by is None or row.group == "all" else frame[frame["length"] == row.group]
+            of_group = (
+                frame if by is None or row.group == "all" else frame[frame["length"] == row.group]
+            )
             table = per_topic(of_group, row.measure)
-            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(1 - n_rejected * 0.05 / m)
+            ends = ttest_rel(table[row.name], table[row.baseline]).confidence_interval(
+                1 - n_rejected * 0.05 / m
+            )
             assert (row.low, row.high) == pytest.approx(tuple(ends))
 
 
@@ -206,7 +237,9 @@ def test_tukeys_intervals_are_those_of_the_studentised_range(perquery):
         assert (row.low, row.high) == pytest.approx((z.mean() - half, z.mean() + half))
     pair = perquery[perquery["name"].isin(names[:2])]
     expected = compare_with_baseline(pair, names[0], correction=None)[["low", "high"]]
-    pd.testing.assert_frame_equal(compare_with_baseline(pair, names[0], "tukey")[["low", "high"]], expected)
+    pd.testing.assert_frame_equal(
+        compare_with_baseline(pair, names[0], "tukey")[["low", "high"]], expected
+    )
 
 
 @pytest.mark.slow

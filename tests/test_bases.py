@@ -16,7 +16,19 @@ from comparison import by_force
 from ir_measures import AP, RBP, SDCG, Accuracy, Bpref, define_byquery, infAP, nDCG
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, CG, MM, NGRE, NLRE, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On
+from pt_multiaspect import (
+    CAM,
+    CG,
+    MM,
+    NGRE,
+    NLRE,
+    TOMA,
+    Aspect,
+    Aspects,
+    Judgments,
+    MultiAspectError,
+    On,
+)
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.bases import as_base, parse_base
 from pt_multiaspect.bases.delegated import Delegated
@@ -112,7 +124,8 @@ def test_bases_are_bases_and_others_say_why_not() -> None:
             parse_base(measure)
 
 
-# -- gains and grades of measures that ir-measures computes --------------------------------------------
+# -- gains and grades of measures that ir-measures computes
+# --------------------------------------------
 
 GAINS = Aspects({"relevance": Aspect([0, 1, 2], gains=[0, 1, 10])})
 
@@ -123,11 +136,18 @@ def test_measures_without_a_kernel_get_the_declared_gains() -> None:
     assert same == pytest.approx(plain, abs=1e-9)
     assert plain == pytest.approx(0.564, abs=1e-3)
     with pytest.raises(MultiAspectError, match=r"expected integer gains, got 0\.5"):
-        value(On(base=nDCG(judged_only=True), aspects={"relevance": Aspect([0, 1, 2], gains=[0, 0.5, 1])}))
+        value(
+            On(
+                base=nDCG(judged_only=True),
+                aspects={"relevance": Aspect([0, 1, 2], gains=[0, 0.5, 1])},
+            )
+        )
 
 
 def test_means_condense_a_ranking_by_aspect_and_toma_condenses_it_once() -> None:
-    qrels = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "relevance": [None, 1], "credibility": [0, 1]})
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": ["a", "b"], "relevance": [None, 1], "credibility": [0, 1]}
+    )
     params = {"base": nDCG(judged_only=True), "aspects": {"relevance": 1, "credibility": 1}}
     run = {"q": {"a": 2.0, "b": 1.0}}
     at_second = 1 / np.log2(3)  # document b, with a before it
@@ -153,12 +173,18 @@ def test_sdcg_gets_the_declared_gains_up_to_its_maximum() -> None:
 def test_the_maximum_gain_is_that_of_the_scale(base: ir_measures.Measure) -> None:
     pytest.importorskip("cwl")
     declared = {"relevance": Aspect([0, 1, 2, 3], gains=[0, 1, 10, 20]), "credibility": 4}
-    qrels = {"q": {docno: {"relevance": label, "credibility": label} for docno, label in QRELS["q"].items()}}
+    qrels = {
+        "q": {
+            docno: {"relevance": label, "credibility": label} for docno, label in QRELS["q"].items()
+        }
+    }
     bases = {"relevance": base(max_rel=20), "credibility": base(max_rel=4)}
     expected = value(CAM(base=bases, aspects=declared), qrels)
     assert value(CAM(base=base, aspects=declared), qrels) == pytest.approx(expected, abs=1e-12)
     assert value(CAM(base=str(base), aspects=declared), qrels) == pytest.approx(expected, abs=1e-12)
-    assert value(CAM(base=base(max_rel=100), aspects=declared), qrels) != pytest.approx(expected, abs=1e-3)
+    assert value(CAM(base=base(max_rel=100), aspects=declared), qrels) != pytest.approx(
+        expected, abs=1e-3
+    )
     assert 0 <= value(TOMA(base=base, aspects=declared, weighting="classes"), qrels) <= 1
     with pytest.raises(MultiAspectError, match=r"expected integer gains, got 2\.5"):
         value(On(base=base, aspects={"relevance": Aspect([0, 1, 2, 3], gains=[0, 1, 2, 2.5])}))
@@ -167,7 +193,9 @@ def test_the_maximum_gain_is_that_of_the_scale(base: ir_measures.Measure) -> Non
 def test_the_maximum_gain_of_an_inferred_scale_is_reported() -> None:
     pytest.importorskip("cwl")
     with pytest.warns(ma.MultiAspectWarning, match="inferred from these qrels"):
-        assert value(On(base=SDCG @ 4)) == value(On(base=SDCG(max_rel=2) @ 4, aspects={"relevance": 2}))
+        assert value(On(base=SDCG @ 4)) == value(
+            On(base=SDCG(max_rel=2) @ 4, aspects={"relevance": 2})
+        )
     zeros = {"q": {"a": 0, "b": 0}}
     assert value(On(base=SDCG @ 4, aspects={"relevance": 2}), zeros) == 0
     with pytest.raises(MultiAspectError, match="the base SDCG is incomplete: it requires cutoff"):
@@ -184,20 +212,27 @@ def test_binary_measures_without_a_kernel_take_fractional_grades(base: ir_measur
     assert value(On(base=base, aspects=aspects), qrels) == pytest.approx(wanted)
 
 
-# -- numbers too large, and parameters checked when a measure is made --------------------------------
+# -- numbers too large, and parameters checked when a measure is made
+# --------------------------------
 
 
 def test_gains_too_large_are_errors_and_not_infinite_values() -> None:
     long = {"q": {"a": 1500, "b": 0}}
     measure = TOMA(base="CG", weighting="exponential", aspects={"relevance": 1500})
-    with pytest.raises(MultiAspectError, match=r"TOMA: the gain 2\^1500 - 1 is too large for the base CG"):
+    with pytest.raises(
+        MultiAspectError, match=r"TOMA: the gain 2\^1500 - 1 is too large for the base CG"
+    ):
         value(measure, long)
-    with pytest.raises(MultiAspectError, match=r"TOMA: the gain 2\^1500 - 1 is too large for the base DCG; use "):
+    with pytest.raises(
+        MultiAspectError, match=r"TOMA: the gain 2\^1500 - 1 is too large for the base DCG; use "
+    ):
         value(measure(base="DCG"), long)
     assert value(measure(base="nDCG"), long) == 1
     assert value(measure(base="CRP"), long) == 0
     huge = {"relevance": Aspect([0, 1, 2], gains=[0, 1e308, 1.7e308])}
-    with pytest.raises(MultiAspectError, match="nDCG: expected a finite number, got nan for query q"):
+    with pytest.raises(
+        MultiAspectError, match="nDCG: expected a finite number, got nan for query q"
+    ):
         value(On(base="nDCG", aspects=huge), {"q": {"a": 2, "b": 2, "c": 2}})
     with pytest.raises(MultiAspectError, match=r"DCG.*inf for query q"):
         value(On(base="DCG(dcg='exp-log2')", aspects={"relevance": 1500}), long)
@@ -209,7 +244,9 @@ def test_rank_errors_of_large_and_small_constants_do_not_cancel() -> None:
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     aspects = {"relevance": 2, "credibility": 2}
     large = value(NLRE(mu=1e20, nu=1e20, aspects=aspects), qrels, run)
-    assert large == pytest.approx(value(NLRE(mu=1e8, nu=1e8, aspects=aspects), qrels, run), abs=1e-6)
+    assert large == pytest.approx(
+        value(NLRE(mu=1e8, nu=1e8, aspects=aspects), qrels, run), abs=1e-6
+    )
     assert large < 0.9
     small = value(NGRE(mu=1e-20, nu=0, aspects=aspects), qrels, run)
     assert small == pytest.approx(value(NGRE(mu=1e-6, nu=0, aspects=aspects), qrels, run), abs=1e-5)
@@ -258,7 +295,8 @@ def test_what_ir_measures_cannot_compute_is_an_error_that_names_the_base() -> No
     assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)  # tracebacks show where
 
 
-# -- user-defined measures --------------------------------------------------------------------------
+# -- user-defined measures
+# --------------------------------------------------------------------------
 
 
 class _Wrong(DirectMeasure):
@@ -293,7 +331,9 @@ class _WrongBase(_Halves):
         (np.array([np.inf, 0]), "inf for query q1"),
     ],
 )
-def test_a_wrong_number_of_values_or_nan_is_an_error_at_every_door(monkeypatch, returned, message: str) -> None:
+def test_a_wrong_number_of_values_or_nan_is_an_error_at_every_door(
+    monkeypatch, returned, message: str
+) -> None:
     qrels = {"q1": {"a": 1}, "q2": {"a": 1}}
     run = {"q1": {"a": 1.0}, "q2": {"a": 1.0}}
     monkeypatch.setattr(_Wrong, "RETURNED", returned)
@@ -333,7 +373,8 @@ def test_a_rising_discount_has_no_bound() -> None:
         value(CAM(base=_Rising(), normalized=True, aspects=two), {"q": {"a": (1, 0), "b": (2, 1)}})
 
 
-# -- normalisation and bounds against all permutations ------------------------------------------------
+# -- normalisation and bounds against all permutations
+# ------------------------------------------------
 
 
 def test_normalized_cam_is_the_same_whatever_empty_says() -> None:
@@ -343,18 +384,24 @@ def test_normalized_cam_is_the_same_whatever_empty_says() -> None:
     zero = CAM(normalized=True, empty="zero", aspects=aspects)
     drop = zero(empty="drop")
     assert value(zero, qrels) == value(drop, qrels) == pytest.approx(0.86, abs=0.01)
-    assert value(CAM(empty="drop", aspects=aspects), qrels) == pytest.approx(2 * value(CAM(aspects=aspects), qrels))
+    assert value(CAM(empty="drop", aspects=aspects), qrels) == pytest.approx(
+        2 * value(CAM(aspects=aspects), qrels)
+    )
     best = {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
     assert value(drop, qrels, best) == value(zero, qrels, best) == 1
 
 
 def test_normalized_cam_of_bases_with_different_cutoffs() -> None:
     """Gains sort a, b to the top, 1 each, of which the second does not count below rank 1: .5; a, c reach .75."""
-    measure = CAM(base={"relevance": "P@1", "credibility": "P@2"}, aspects={"relevance": 1, "credibility": 1})
+    measure = CAM(
+        base={"relevance": "P@1", "credibility": "P@2"}, aspects={"relevance": 1, "credibility": 1}
+    )
     qrels = {"q": {"a": (1, 0), "b": (1, 0), "c": (0, 1)}}
     assert value(measure, qrels, {"q": {"a": 3.0, "b": 2.0}}) == 0.5
     assert value(measure, qrels, {"q": {"a": 3.0, "c": 2.0}}) == 0.75
-    assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "b": 2.0}}) == pytest.approx(0.5 / 0.75)
+    assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "b": 2.0}}) == pytest.approx(
+        0.5 / 0.75
+    )
     assert value(measure(normalized=True), qrels, {"q": {"a": 3.0, "c": 2.0}}) == 1
 
 
@@ -366,14 +413,18 @@ def test_a_target_with_other_gains_has_none_for_unjudged_documents() -> None:
 
 def test_normalized_cam_of_a_base_with_a_depth_per_topic() -> None:
     """Rprec reads one rank in q1 and three in q2, P@2 two in both."""
-    measure = CAM(base={"relevance": "Rprec", "credibility": "P@2"}, aspects={"relevance": 1, "credibility": 1})
+    measure = CAM(
+        base={"relevance": "Rprec", "credibility": "P@2"},
+        aspects={"relevance": 1, "credibility": 1},
+    )
     qrels = {
         "q1": {"a": (1, 0), "b": (0, 1), "c": (0, 1), "d": (0, 0)},
         "q2": {"a": (1, 0), "b": (1, 0), "c": (1, 1), "d": (0, 1)},
     }
     labels = {
         qid: {
-            docno: dict(zip(("relevance", "credibility"), pair, strict=True)) for docno, pair in documents.items()
+            docno: dict(zip(("relevance", "credibility"), pair, strict=True))
+            for docno, pair in documents.items()
         }
         for qid, documents in qrels.items()
     }
@@ -381,14 +432,27 @@ def test_normalized_cam_of_a_base_with_a_depth_per_topic() -> None:
     assert best == pytest.approx({"q1": 0.75, "q2": 5 / 6})
     judgments = Judgments(labels)
     for order in itertools.permutations("abcd"):
-        rankings = Rankings({qid: {docno: -float(n) for n, docno in enumerate(order)} for qid in labels}, judgments)
+        rankings = Rankings(
+            {qid: {docno: -float(n) for n, docno in enumerate(order)} for qid in labels}, judgments
+        )
         expected = measure.evaluate(rankings) / list(best.values())
-        np.testing.assert_allclose(measure(normalized=True).evaluate(rankings), expected, atol=1e-12)
+        np.testing.assert_allclose(
+            measure(normalized=True).evaluate(rankings), expected, atol=1e-12
+        )
 
 
 BASES = ("nDCG", "nDCG@2", "DCG", "DCG(dcg='jarvelin')@2", "DCG(dcg='exp-log2')", "CG@2", "CG@1", "RBP(p=0.5)",
          "P@2", "Rprec", "CRP", "CRP@2", "nCRP", "AP", "ERR", "RelativeRecall(expected=2)@2")  # fmt: skip
-NORMALIZED = ("nDCG", "nDCG@2", "DCG", "DCG(dcg='jarvelin')@2", "CG@2", "RBP(p=0.5)", "P@2", "Rprec")
+NORMALIZED = (
+    "nDCG",
+    "nDCG@2",
+    "DCG",
+    "DCG(dcg='jarvelin')@2",
+    "CG@2",
+    "RBP(p=0.5)",
+    "P@2",
+    "Rprec",
+)
 ADDITIVE = (*NORMALIZED, "CRP", "CRP@2")
 NAMES = ("relevance", "credibility", "understandability")
 SCALE = Aspect([0, 1, 2], threshold=1)
@@ -429,7 +493,10 @@ def test_bounds_are_the_best_of_all_permutations(part: int) -> None:
         table = upper_bound({"q": judged}, measure)
         best = by_force(measure, judged).max()
         assert table["strategy"][0] == "exact", measure
-        assert table["value"][0] == table["bound"][0] == pytest.approx(best, abs=1e-9), (seed, measure)
+        assert table["value"][0] == table["bound"][0] == pytest.approx(best, abs=1e-9), (
+            seed,
+            measure,
+        )
 
 
 @pytest.mark.slow
@@ -442,11 +509,15 @@ def test_normalisation_is_that_by_the_best_of_all_permutations() -> None:
         base = {name: rng.choice(NORMALIZED) for name in names}
         if rng.random() < 0.5:
             base = rng.choice(NORMALIZED)
-        plain = CAM(base=base, empty=rng.choice(("zero", "drop")), aspects=dict.fromkeys(names, SCALE))
+        plain = CAM(
+            base=base, empty=rng.choice(("zero", "drop")), aspects=dict.fromkeys(names, SCALE)
+        )
         values, normalized = by_force(plain, judged), by_force(plain(normalized=True), judged)
         best = values.max()
         np.testing.assert_allclose(normalized, values / best if best else 0 * values, atol=1e-9)
-        assert normalized.max() == (1 if best else 0) or normalized.max() == pytest.approx(1, abs=1e-15)
+        assert normalized.max() == (1 if best else 0) or normalized.max() == pytest.approx(
+            1, abs=1e-15
+        )
 
 
 def test_bounds_of_single_aspect_measures_by_name() -> None:

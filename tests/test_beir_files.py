@@ -20,8 +20,12 @@ from pt_multiaspect.description.scales import read_judged
 HEADER = "query-id\tcorpus-id\tscore\n"
 TSV = f"{HEADER}001\td1\t2\n001\tNA\t0\nmean\td1\t1\n"
 JSON = '{"001": {"d1": 2, "NA": 0}, "mean": {"d1": 1}}'
-FRAME = pd.DataFrame({"query-id": ["001", "001", "mean"], "corpus-id": ["d1", "NA", "d1"], "score": [2, 0, 1]})
-EXPECTED = pd.DataFrame({"qid": ["001", "001", "mean"], "docno": ["d1", "NA", "d1"], "label": [2, 0, 1]})
+FRAME = pd.DataFrame(
+    {"query-id": ["001", "001", "mean"], "corpus-id": ["d1", "NA", "d1"], "score": [2, 0, 1]}
+)
+EXPECTED = pd.DataFrame(
+    {"qid": ["001", "001", "mean"], "docno": ["d1", "NA", "d1"], "label": [2, 0, 1]}
+)
 QUESTION = r"Are the qrels and the runs swapped\?$"
 RUN = {"001": {"d1": 0.2, "NA": 0.4}, "mean": {"d2": 1.0, "d1": 0.5}}
 
@@ -80,18 +84,45 @@ def test_ids_are_those_of_beir() -> None:
 
 
 BAD_FILES = {
-    "a run": (f"{HEADER}q1\td1\t0.5\n", [r"expected whole numbers as labels, got '0\.5' \(query q1, ", QUESTION]),
-    "a run in JSON": ('{"q1": {"d1": 1, "d2": 0.25}}', [r"got 0\.25 \(query q1, document d2\)", QUESTION]),
-    "a column of runs": ("query_id\tdoc_id\tscore\nq1\td1\t1\n", ["this looks like a run, not qrels"]),
+    "a run": (
+        f"{HEADER}q1\td1\t0.5\n",
+        [r"expected whole numbers as labels, got '0\.5' \(query q1, ", QUESTION],
+    ),
+    "a run in JSON": (
+        '{"q1": {"d1": 1, "d2": 0.25}}',
+        [r"got 0\.25 \(query q1, document d2\)", QUESTION],
+    ),
+    "a column of runs": (
+        "query_id\tdoc_id\tscore\nq1\td1\t1\n",
+        ["this looks like a run, not qrels"],
+    ),
     "text": (f"{HEADER}q1\td1\tyes\n", ["expected whole numbers as labels, got 'yes'"]),
     "no label": (f"{HEADER}q1\td1\t\n", ["expected whole numbers as labels, got ''"]),
     "infinite": (f"{HEADER}q1\td1\tinf\n", ["relevance: expected a finite number"]),
-    "no document": (f"{HEADER}q1\t\t1\n", [r"expected a corpus-id in every line, got none in 'q1\\t\\t1'"]),
-    "cut": (f"{HEADER}q1\td1\t1\nq1\td2", [":3: expected 3 fields, as in the header, got 2 fields: 'q1"]),
-    "a field more": (f"{HEADER}q1\td1\t1\t1\n", [":2: expected 3 fields, as in the header, got 4 fields"]),
-    "quotes within": (f'{HEADER}q1\t"d"1\t1\n', [":2: ", "quotes that do not surround a whole field"]),
-    "open quotes": (f'{HEADER}q1\t"d\t1\nq1\td"\t1\n', [":3: ", "a field in quotes that spans several lines"]),
-    "conflict": (f"{HEADER}q1\td1\t1\nq1\td1\t2\n", ["query q1, document d1, got different labels"]),
+    "no document": (
+        f"{HEADER}q1\t\t1\n",
+        [r"expected a corpus-id in every line, got none in 'q1\\t\\t1'"],
+    ),
+    "cut": (
+        f"{HEADER}q1\td1\t1\nq1\td2",
+        [":3: expected 3 fields, as in the header, got 2 fields: 'q1"],
+    ),
+    "a field more": (
+        f"{HEADER}q1\td1\t1\t1\n",
+        [":2: expected 3 fields, as in the header, got 4 fields"],
+    ),
+    "quotes within": (
+        f'{HEADER}q1\t"d"1\t1\n',
+        [":2: ", "quotes that do not surround a whole field"],
+    ),
+    "open quotes": (
+        f'{HEADER}q1\t"d\t1\nq1\td"\t1\n',
+        [":3: ", "a field in quotes that spans several lines"],
+    ),
+    "conflict": (
+        f"{HEADER}q1\td1\t1\nq1\td1\t2\n",
+        ["query q1, document d1, got different labels"],
+    ),
     "header only": (HEADER, ["the file is empty"]),
     "a column without a name": (
         "query-id\tcorpus-id\t\tscore\nq1\td1\t0\t1\n",
@@ -99,10 +130,19 @@ BAD_FILES = {
     ),
     "blanks in the header": (TSV.replace("query-id", " query-id"), [":1: expected 4 fields"]),
     "a line of a run": (f"{TSV}q\td\t0.5\n", [r"got '0\.5' \(query q, document d\)", QUESTION]),
-    "repeated column": ("query-id\tcorpus-id\tscore\tscore\nq\td\t1\t2\n", ["expected distinct column names"]),
+    "repeated column": (
+        "query-id\tcorpus-id\tscore\tscore\nq\td\t1\t2\n",
+        ["expected distinct column names"],
+    ),
     "repeated document": ('{"q1": {"d1": 1, "d1": 0}}', ["document d1 several times for query q1"]),
-    "aspects": ('{"q1": {"d1": {"relevance": 1}}}', ["expected a finite number as label, got {'relevance': 1}"]),
-    "NaN": ('{"q1": {"d1": NaN}}', [r"expected a finite number as label, got nan \(query q1, document d1\)"]),
+    "aspects": (
+        '{"q1": {"d1": {"relevance": 1}}}',
+        ["expected a finite number as label, got {'relevance': 1}"],
+    ),
+    "NaN": (
+        '{"q1": {"d1": NaN}}',
+        [r"expected a finite number as label, got nan \(query q1, document d1\)"],
+    ),
     "an array": ('[{"query-id": "q1"}]', ["expected {qid: {docno: label}}"]),
     "cut JSON": ('{"q1": {"d1": 1', ["not valid JSON"]),
 }
@@ -123,9 +163,13 @@ def test_frames_are_judgments(names: tuple[str, str]) -> None:
     frame = FRAME.set_axis([*names, "score"], axis=1)
     expected = ma.evaluate({"a": RUN}, EXPECTED, ["AP", "nDCG@10"], progress=False)
     for qrels in (frame, pl.from_pandas(frame), frame.astype({"score": float}), frame.astype(str)):
-        pd.testing.assert_frame_equal(ma.evaluate({"a": RUN}, qrels, ["AP", "nDCG@10"], progress=False), expected)
+        pd.testing.assert_frame_equal(
+            ma.evaluate({"a": RUN}, qrels, ["AP", "nDCG@10"], progress=False), expected
+        )
     assert list(frame.columns) == [*names, "score"]
-    labels = ma.aggregate_labels(frame.assign(trust=1), ma.TOMA(aspects={"relevance": 2, "trust": 1})).values
+    labels = ma.aggregate_labels(
+        frame.assign(trust=1), ma.TOMA(aspects={"relevance": 2, "trust": 1})
+    ).values
     assert labels[["qid", "docno"]].equals(EXPECTED[["qid", "docno"]])
     # Findings have remedies to paste, with the columns that the user's frame has.
     columns = read_judged(frame, None).columns
@@ -164,7 +208,8 @@ def test_judgments_are_not_a_run() -> None:
         ma.evaluate({"a": FRAME}, FRAME, "AP", progress=False)
 
 
-# -- files that the libraries themselves write ------------------------------------------------------------
+# -- files that the libraries themselves write
+# ------------------------------------------------------------
 
 
 def test_a_file_that_beir_has_written(tmp_path: Path) -> None:
@@ -177,10 +222,14 @@ def test_a_file_that_beir_has_written(tmp_path: Path) -> None:
     path = tmp_path / "qrels" / "test.tsv"
     beir.write_to_tsv(str(path), qrels)
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "title": "", "text": ""}\n')
-    (tmp_path / "queries.jsonl").write_text("".join(json.dumps({"_id": qid, "text": ""}) + "\n" for qid in ids))
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"_id": qid, "text": ""}) + "\n" for qid in ids)
+    )
     *_, loaded = GenericDataLoader(str(tmp_path)).load("test")
     result = ma.read_qrels(path)
-    expected = [(qid, docno, label) for qid, labels in loaded.items() for docno, label in labels.items()]
+    expected = [
+        (qid, docno, label) for qid, labels in loaded.items() for docno, label in labels.items()
+    ]
     assert [*result.itertuples(index=False, name=None)] == expected
 
 
@@ -201,17 +250,26 @@ def test_a_table_of_ranx_is_that_of_a_run(tmp_path: Path) -> None:
 
 
 def test_json_lines_of_judgments() -> None:
-    lines = ['{"query-id": "q1", "corpus-id": "d1", "score": 0}', '{"query-id": 2, "corpus-id": "d2", "score": 1}']
+    lines = [
+        '{"query-id": "q1", "corpus-id": "d1", "score": 0}',
+        '{"query-id": 2, "corpus-id": "d2", "score": 1}',
+    ]
     qrels = ma.read_qrels(StringIO("\n".join(lines)))
     assert qrels.values.tolist() == [["q1", "d1", 0], ["2", "d2", 1]]
     assert ma.read_qrels(StringIO(lines[0])).values.tolist() == [["q1", "d1", 0]]
 
 
 @pytest.mark.parametrize(
-    "line", ["[1]", '{"query-id": "q1", "score": 1}', '{"query-id": "a", "corpus-id": "b", "score": 1, "score": 2}']
+    "line",
+    [
+        "[1]",
+        '{"query-id": "q1", "score": 1}',
+        '{"query-id": "a", "corpus-id": "b", "score": 1, "score": 2}',
+    ],
 )
 def test_json_lines_that_are_no_judgments(line: str) -> None:
     with pytest.raises(
-        MultiAspectError, match=":2: expected an object with each of query-id, corpus-id, score once"
+        MultiAspectError,
+        match=":2: expected an object with each of query-id, corpus-id, score once",
     ):
         ma.read_qrels(StringIO('{"query-id": "q1", "corpus-id": "d1", "score": 0}\n' + line))

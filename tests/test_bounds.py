@@ -22,7 +22,20 @@ from reference import ref_aspect
 from strategies import examples
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, ESL, GAM, MM, NLRE, TOMA, WHAM, Aspect, Aspects, Judgments, MultiAspectError, On
+from pt_multiaspect import (
+    CAM,
+    ESL,
+    GAM,
+    MM,
+    NLRE,
+    TOMA,
+    WHAM,
+    Aspect,
+    Aspects,
+    Judgments,
+    MultiAspectError,
+    On,
+)
 from pt_multiaspect.analysis import attainable, ideal_values, upper_bound
 from pt_multiaspect.bases import as_base
 from pt_multiaspect.kernels import best_ranking
@@ -59,7 +72,8 @@ def pools(max_aspects: int = 3, max_documents: int = 5) -> st.SearchStrategy[Jud
         documents = st.lists(st.tuples(*[label] * n_aspects), min_size=1, max_size=max_documents)
         return documents.map(
             lambda rows: {
-                docno: dict(zip(names, labels, strict=True)) for docno, labels in zip(DOCNOS, rows, strict=False)
+                docno: dict(zip(names, labels, strict=True))
+                for docno, labels in zip(DOCNOS, rows, strict=False)
             }
         )
 
@@ -104,7 +118,8 @@ def test_narrow_searches_leave_small_gaps() -> None:
     rng = np.random.default_rng(1)
     qrels = {
         f"q{topic}": {
-            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True)) for number in range(12)
+            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True))
+            for number in range(12)
         }
         for topic in range(3)
     }
@@ -116,7 +131,8 @@ def test_tangents_approach_the_maximum() -> None:
     rng = np.random.default_rng(3)
     qrels = {
         f"q{topic}": {
-            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True)) for number in range(30)
+            f"d{number}": dict(zip("abc", rng.integers(0, 3, 3).tolist(), strict=True))
+            for number in range(30)
         }
         for topic in range(3)
     }
@@ -137,7 +153,9 @@ def progress_of(base: str, labels: list[int]) -> tuple[Progress, tuple[int, ...]
     return progression.begin(types, totals.astype(np.int32), 0), tuple(totals.tolist())
 
 
-def ways(progress: Progress, counts: tuple[int, ...], totals: tuple[int, ...]) -> Iterator[list[float]]:
+def ways(
+    progress: Progress, counts: tuple[int, ...], totals: tuple[int, ...]
+) -> Iterator[list[float]]:
     """The gains at each further rank, for every order of the documents that are left."""
     if counts == totals:
         yield []
@@ -164,7 +182,9 @@ def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> 
     progress, totals = progress_of(base, labels)
     judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, labels, strict=False)}
     best = best_by_force(On(base=base, aspects={"relevance": GRADES}), judged)
-    assert max(map(sum, ways(progress, (0,) * len(totals), totals))) == pytest.approx(best, abs=1e-12)
+    assert max(map(sum, ways(progress, (0,) * len(totals), totals))) == pytest.approx(
+        best, abs=1e-12
+    )
     assert progress.depth == depth
     for counts in itertools.product(*(range(total + 1) for total in totals)):
         rank = sum(counts)
@@ -184,15 +204,22 @@ def test_the_rest_of_a_single_positive_document_is_1(base: str) -> None:
     assert progress.rest(0, np.zeros((1, len(totals)), dtype=np.int32)).tolist() == [1]
 
 
-@pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "P@3", "Rprec", "RBP(p=0.6)", "AP", "AP@2", "AP@3"])
+@pytest.mark.parametrize(
+    "base", ["nDCG", "nDCG@2", "P@3", "Rprec", "RBP(p=0.6)", "AP", "AP@2", "AP@3"]
+)
 def test_convex_measures_are_sums_of_levels(base: str) -> None:
     """Σ level(documents up to a rank) · (factor of the rank - factor of the next rank) is the value."""
     progress, totals = progress_of(base, [2, 2, 1, 0])
     assert isinstance(progress, ConvexProgress)
     types = range(len(totals))
     for order in set(itertools.permutations(np.repeat(types, totals).tolist())):
-        before = np.array([[order[:rank].count(kind) for kind in types] for rank in range(5)], dtype=np.int32)
-        steps = [float(progress.step(rank + 1, before[rank : rank + 1])[0, order[rank]]) for rank in range(4)]
+        before = np.array(
+            [[order[:rank].count(kind) for kind in types] for rank in range(5)], dtype=np.int32
+        )
+        steps = [
+            float(progress.step(rank + 1, before[rank : rank + 1])[0, order[rank]])
+            for rank in range(4)
+        ]
         levels = progress.level(before[1:]) * -np.diff(progress.factor)
         assert levels.sum() == pytest.approx(sum(steps), abs=1e-12)
 
@@ -245,10 +272,17 @@ def test_mixed_linear_bases(judged: Judged, data: st.DataObject) -> None:
 @examples(50)
 def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObject) -> None:
     """Nothing is dropped, so the search is exact, whatever is combined, and how."""
-    base = {name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects_of(judged)}
+    base = {
+        name: data.draw(st.sampled_from((*LINEAR, *OTHERS, GAINED))) for name in aspects_of(judged)
+    }
     family = data.draw(st.sampled_from([CAM, MM, GAM]))
     empty = data.draw(st.sampled_from(["zero", "drop"]))
-    measure = family(base=base, weights=data.draw(weights_of(list(base))), empty=empty, aspects=aspects_of(judged))
+    measure = family(
+        base=base,
+        weights=data.draw(weights_of(list(base))),
+        empty=empty,
+        aspects=aspects_of(judged),
+    )
     wanted = best_by_force(measure, judged)
     row = bound_of(judged, measure, "search", rounds=3)
     check_proven(row, wanted)
@@ -261,9 +295,14 @@ def test_search_finds_the_best_of_few_documents(judged: Judged, data: st.DataObj
     ("family", "labels"),
     [(CAM, [(0, 2), (2, 0), (0, 2), (1, 1), (0, 0)]), (MM, [(2, 0), (1, 1), (0, 1), (0, 0)])],
 )
-def test_worthless_documents_follow_the_best_ranking(family: ma.Measure, labels: list[tuple[float, float]]) -> None:
+def test_worthless_documents_follow_the_best_ranking(
+    family: ma.Measure, labels: list[tuple[float, float]]
+) -> None:
     """No strategy of the paper finds these rankings, which the search continues with the last document."""
-    judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip(DOCNOS, labels, strict=False)}
+    judged = {
+        docno: dict(zip(NAMES, pair, strict=False))
+        for docno, pair in zip(DOCNOS, labels, strict=False)
+    }
     measure = family(base="AP", aspects=aspects_of(judged))
     row = bound_of(judged, measure, "search")
     assert row["value"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
@@ -300,7 +339,9 @@ def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
         judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, labels, strict=False)}
         row = bound_of(judged, measure)
         assert row["strategy"] == "exact"
-        assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-12)
+        assert (
+            row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-12)
+        )
 
 
 @given(judged=pools(2, 4), share=st.sampled_from([0.01, 0.2, 1]))
@@ -309,9 +350,13 @@ def test_crp_beside_a_linear_base_is_assigned(judged: Judged, share: float) -> N
     """Sorting by the gains of the linear base alone would ignore CRP."""
     aspects = aspects_of(judged)
     base = dict(zip(aspects, ("CRP", "nDCG"), strict=False))
-    row = bound_of(judged, CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects))
+    row = bound_of(
+        judged,
+        CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects),
+    )
     wanted = best_by_force(
-        CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects), judged
+        CAM(base=base, weights=dict(zip(aspects, (share, 1), strict=False)), aspects=aspects),
+        judged,
     )
     assert row["value"] == row["bound"] == pytest.approx(wanted, abs=1e-9)
 
@@ -345,7 +390,10 @@ class _OneMinus(_Later):
         return ma.forms.Linear(target, target.top - target.gain, ma.forms.Log2())
 
 
-INCREASES, NEGATIVE = "a non-negative discount that does not increase with the rank", "expected non-negative gains"
+INCREASES, NEGATIVE = (
+    "a non-negative discount that does not increase with the rank",
+    "expected non-negative gains",
+)
 
 
 @pytest.mark.every(3)
@@ -362,7 +410,9 @@ def test_sorting_is_not_best_where_discounts_increase(
     """On and TOMA gave the minimum as an exact bound, and the search pruned the best rankings."""
     judged = {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
     with pytest.raises(MultiAspectError, match=message):
-        upper_bound({"q": judged}, kind(base=base, aspects={"relevance": 2, "credibility": 1}), strategy)
+        upper_bound(
+            {"q": judged}, kind(base=base, aspects={"relevance": 2, "credibility": 1}), strategy
+        )
 
 
 @pytest.mark.parametrize("kind", [On, TOMA, CAM], ids=lambda kind: kind.NAME)
@@ -379,15 +429,21 @@ def test_discounts_that_increase_beyond_the_cutoff_make_no_difference() -> None:
         RANGE = (0.0, np.inf)
 
         def linear(self, target):
-            return ma.forms.Linear(target, target.gain, lambda rank: np.where(rank <= 2, 1.0, rank), depth=2)
+            return ma.forms.Linear(
+                target, target.gain, lambda rank: np.where(rank <= 2, 1.0, rank), depth=2
+            )
 
-    judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)}
+    judged = {
+        docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)
+    }
     assert bound_of(judged, On(base=Cut()))["value"] == 3
 
 
 def test_documents_are_sorted_by_the_gain_of_the_sum() -> None:
     """They were sorted by the labels."""
-    judged = {docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)}
+    judged = {
+        docno: {"relevance": label} for docno, label in zip(DOCNOS, (0, 1, 2, 1), strict=False)
+    }
     measure = On(base=_OneMinus())
     row = bound_of(judged, measure)
     assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-12)
@@ -399,7 +455,10 @@ def test_unjudged_documents_that_gain(cutoff: int | None) -> None:
     scale = Aspect(2, probabilities=[0.1, 0.5, 1])
     measure = ma.uRBPgr(p=0.9, aspects={"relevance": scale, "understandability": scale})
     measure = measure if cutoff is None else measure @ cutoff
-    judged = {"a": {"relevance": 0, "understandability": 0}, "b": {"relevance": 2, "understandability": 0}}
+    judged = {
+        "a": {"relevance": 0, "understandability": 0},
+        "b": {"relevance": 2, "understandability": 0},
+    }
     row = bound_of(judged, measure)
     run = {"q": {"b": 3.0, "a": 2.0, **{f"new {n}": -float(n) for n in range(1000)}}}
     assert measure.calc_aggregate({"q": judged}, run) == pytest.approx(row["bound"], abs=1e-12)
@@ -417,7 +476,9 @@ def test_each_topic_has_its_own_bound(measure: ma.Measure) -> None:
         "q3": {"a": {"relevance": 0, "credibility": 0}},
     }
     measure = measure(aspects={"relevance": 2, "credibility": 2})
-    alone = pd.concat([upper_bound({qid: judged}, measure) for qid, judged in qrels.items()], ignore_index=True)
+    alone = pd.concat(
+        [upper_bound({qid: judged}, measure) for qid, judged in qrels.items()], ignore_index=True
+    )
     assert alone["value"].nunique() > 1
     for strategy in ("exact", "search"):
         together = upper_bound(qrels, measure, strategy)
@@ -462,14 +523,22 @@ def test_normalized_cam_reaches_1_and_what_is_empty_reaches_0() -> None:
 TABLE_3 = {"d1": (5, 10), "d2": (15, 5), "d3": (15, 0)}
 QRELS_3 = {"t": {docno: {"relevance": r, "correctness": c} for docno, (r, c) in TABLE_3.items()}}
 ASPECTS_3 = Aspects(
-    {"relevance": Aspect([0, 5, 10, 15], threshold=10), "correctness": Aspect([0, 5, 10], threshold=10)}
+    {
+        "relevance": Aspect([0, 5, 10, 15], threshold=10),
+        "correctness": Aspect([0, 5, 10], threshold=10),
+    }
 )
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("measure", "best"),
-    [(CAM(base="AP"), 0.7917), (CAM(base="nDCG"), 0.9073), (MM(base="AP"), 0.7368), (WHAM(base="nDCG"), 0.9033)],
+    [
+        (CAM(base="AP"), 0.7917),
+        (CAM(base="nDCG"), 0.9073),
+        (MM(base="AP"), 0.7368),
+        (WHAM(base="nDCG"), 0.9033),
+    ],
 )
 def test_the_bold_values_of_table_3(measure: ma.Measure, best: float) -> None:
     """The best CAM printed in the paper; of MM, whose cells are misprinted, twice what is printed."""
@@ -481,7 +550,8 @@ def test_the_bold_values_of_table_3(measure: ma.Measure, best: float) -> None:
 def test_the_strategies_of_the_paper_on_its_example() -> None:
     table = ideal_values(QRELS_3, CAM(base="nDCG", aspects=ASPECTS_3))
     values = {row["strategy"]: round(row["value"], 4) for row in table.to_dict("records")}
-    # By Table 3: d2 d3 d1; d1 d2 d3; the sums 15, 20, 15 and the greatest 10, 15, 15 tie, and so on.
+    # By Table 3: d2 d3 d1; d1 d2 d3; the sums 15, 20, 15 and the greatest 10, 15, 15 tie, and so
+    # on.
     assert values == {
         "relevance > correctness": 0.8801,
         "correctness > relevance": 0.9073,
@@ -494,9 +564,14 @@ def test_the_strategies_of_the_paper_on_its_example() -> None:
 def test_sorting_is_not_always_best_for_ap() -> None:
     """Labels (0, 1), (1, 0), (1, 0): sorting by weight takes the second first, the best is the first."""
     labels = [(0, 1), (1, 0), (1, 0)]
-    judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip("abc", labels, strict=True)}
+    judged = {
+        docno: dict(zip(NAMES, pair, strict=False))
+        for docno, pair in zip("abc", labels, strict=True)
+    }
     measure = CAM(
-        base="AP", weights={"relevance": 0.66, "credibility": 0.34}, aspects={"relevance": 1, "credibility": 1}
+        base="AP",
+        weights={"relevance": 0.66, "credibility": 0.34},
+        aspects={"relevance": 1, "credibility": 1},
     )
     row = bound_of(judged, measure)
     assert row["gap"] == 0
@@ -509,20 +584,27 @@ def test_sorting_is_not_always_best_for_ap() -> None:
 def test_err_on_long_scales(family: ma.Measure, top: int) -> None:
     """The best document stops the user for certain, as far as floating point tells."""
     labels = [(0, top), (top, 1), (top, 0), (1, top - 1)]
-    judged = {docno: dict(zip(NAMES, pair, strict=False)) for docno, pair in zip("abcd", labels, strict=True)}
+    judged = {
+        docno: dict(zip(NAMES, pair, strict=False))
+        for docno, pair in zip("abcd", labels, strict=True)
+    }
     measure = family(base="ERR", aspects=dict.fromkeys(NAMES[:2], top))
     row = bound_of(judged, measure)
     assert row["value"] == row["bound"] == pytest.approx(best_by_force(measure, judged), abs=1e-9)
 
 
 def test_labels_that_contradict_each_other_are_found() -> None:
-    frame = pd.DataFrame({"qid": "q", "docno": ["d", "d", "e"], "relevance": 1, "credibility": [0, 1, 1]})
+    frame = pd.DataFrame(
+        {"qid": "q", "docno": ["d", "d", "e"], "relevance": 1, "credibility": [0, 1, 1]}
+    )
     for rows in (frame, frame[::-1]):
         for call in (upper_bound, ideal_values, attainable):
             with pytest.raises(MultiAspectError, match="expected one label in column"):
                 call(rows, MM(base="AP", aspects={"relevance": 1, "credibility": 1}))
     once = frame.assign(credibility=1)
-    assert upper_bound(once, MM(base="AP", aspects={"relevance": 1, "credibility": 1}))["value"].tolist() == [1]
+    assert upper_bound(once, MM(base="AP", aspects={"relevance": 1, "credibility": 1}))[
+        "value"
+    ].tolist() == [1]
 
 
 # -- larger pools -------------------------------------------------------------------------------
@@ -540,10 +622,18 @@ def large(n_documents: int = 200, seed: int = 0) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "base",
-    ["AP", "AP@30", "RR", "ERR@20", {"relevance": "nDCG", "credibility": "AP@50", "understandability": "P@10"}],
+    [
+        "AP",
+        "AP@30",
+        "RR",
+        "ERR@20",
+        {"relevance": "nDCG", "credibility": "AP@50", "understandability": "P@10"},
+    ],
 )
 @pytest.mark.parametrize("family", [CAM, MM])
-def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(family: ma.Measure, base: object) -> None:
+def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(
+    family: ma.Measure, base: object
+) -> None:
     qrels, measure = large(), family(base=base, aspects=dict.fromkeys(NAMES, GRADES))
     narrow = upper_bound(qrels, measure, width=5, rounds=10)
     wide = upper_bound(qrels, measure, width=100, rounds=10)
@@ -552,7 +642,10 @@ def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(family: ma.Mea
     assert wide["gap"].mean() <= narrow["gap"].mean() + 1e-9
     assert wide["gap"].max() < 0.03
     hundred = np.random.default_rng(1).random((100, len(qrels)))
-    runs = {f"run {index}": qrels[["qid", "docno"]].assign(score=score) for index, score in enumerate(hundred)}
+    runs = {
+        f"run {index}": qrels[["qid", "docno"]].assign(score=score)
+        for index, score in enumerate(hundred)
+    }
     reached = ma.evaluate(runs, qrels, measure, progress=False).groupby("qid")["value"].max()
     assert (reached.to_numpy() <= wide["bound"].to_numpy()).all()
     assert (reached.to_numpy() <= wide["value"].to_numpy()).all()
@@ -561,8 +654,14 @@ def test_bounds_hold_on_large_pools_and_wider_searches_leave_less(family: ma.Mea
 @pytest.mark.slow
 def test_nothing_depends_on_the_order_of_rows_or_the_hash_seed() -> None:
     qrels = large(40)
-    measures = [CAM(base="AP"), MM(base="nDCG"), CAM(base={**dict.fromkeys(NAMES, "AP"), "relevance": "nDCG@5"})]
-    for measure in (measure_class(aspects=dict.fromkeys(NAMES, GRADES)) for measure_class in measures):
+    measures = [
+        CAM(base="AP"),
+        MM(base="nDCG"),
+        CAM(base={**dict.fromkeys(NAMES, "AP"), "relevance": "nDCG@5"}),
+    ]
+    for measure in (
+        measure_class(aspects=dict.fromkeys(NAMES, GRADES)) for measure_class in measures
+    ):
         table = upper_bound(qrels, measure, width=3, rounds=3)
         shuffled = upper_bound(qrels.sample(frac=1, random_state=1), measure, width=3, rounds=3)
         pd.testing.assert_frame_equal(table, shuffled, rtol=0, atol=1e-12)
@@ -589,10 +688,17 @@ def test_attainable_counts_topics() -> None:
     both, either, neither = (1, 1), [(1, 0), (0, 1)], (0, 0)
     labels = {"q1": [both], "q2": either, "q3": [neither], "q4": [both, *either]}
     qrels = {
-        qid: {f"d{index}": dict(zip(aspects, pair, strict=True)) for index, pair in enumerate(pairs)}
+        qid: {
+            f"d{index}": dict(zip(aspects, pair, strict=True)) for index, pair in enumerate(pairs)
+        }
         for qid, pairs in labels.items()
     }
-    measures = [CAM(base="AP", aspects=aspects), CAM(base="RR", aspects=aspects), TOMA(aspects=aspects), "AP"]
+    measures = [
+        CAM(base="AP", aspects=aspects),
+        CAM(base="RR", aspects=aspects),
+        TOMA(aspects=aspects),
+        "AP",
+    ]
     table = attainable(qrels, measures).set_index("measure")
     # On q3 nothing can score; on q4 AP cannot have all, but RR can.
     assert table["attainable"].tolist() == [0.25, 0.5, 0.75, 0.75]
@@ -605,11 +711,13 @@ def test_attainable_counts_topics() -> None:
 
 
 def test_attainable_says_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["pt_multiaspect.analysis.upper_bounds.upper_bound"]
+    module = sys.modules["pt_multiaspect.analysis.upper_bounds.attainable_values"]
     table = pd.DataFrame({"value": [1.0, 0.5, 0.5], "bound": [1.0, 1.0, 0.75]})
     monkeypatch.setattr(module, "upper_bound", lambda *_, **__: table)
     (row,) = attainable({"q": {"d": 1}}, "nDCG").to_dict("records")
-    assert (row["attainable"], row["unattainable"], row["undecided"]) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert (row["attainable"], row["unattainable"], row["undecided"]) == pytest.approx(
+        (1 / 3, 1 / 3, 1 / 3)
+    )
 
 
 # -- bad input ----------------------------------------------------------------------------------
@@ -664,7 +772,9 @@ def test_bad_input(call: object, message: str) -> None:
     ],
     ids=str,
 )
-def test_the_error_states_a_condition_and_excludes_no_measure_with_a_bound(measure: ma.Measure) -> None:
+def test_the_error_states_a_condition_and_excludes_no_measure_with_a_bound(
+    measure: ma.Measure,
+) -> None:
     judged = {
         "q": {
             "a": {"relevance": 1, "credibility": 0},
@@ -688,7 +798,12 @@ def test_measures_of_ir_measures_and_names_are_taken() -> None:
 
 def test_an_empty_collection_gives_an_empty_table() -> None:
     empty = pd.DataFrame({"qid": [], "docno": [], "relevance": [], "credibility": []})
-    for measure in (CAM(aspects=TWO), CAM(base="AP", aspects=TWO), MM(aspects=TWO), TOMA(aspects=TWO)):
+    for measure in (
+        CAM(aspects=TWO),
+        CAM(base="AP", aspects=TWO),
+        MM(aspects=TWO),
+        TOMA(aspects=TWO),
+    ):
         assert upper_bound(empty, measure).empty
         assert ideal_values(empty, measure).empty
 
@@ -707,7 +822,11 @@ def graded(n_documents: int, n_queries: int = 1) -> pd.DataFrame:
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "base",
-    [CUTOFFS, {"relevance": "nDCG@3", "credibility": "RBP@40"}, {"relevance": "nDCG@2", "credibility": "nDCG"}],
+    [
+        CUTOFFS,
+        {"relevance": "nDCG@3", "credibility": "RBP@40"},
+        {"relevance": "nDCG@2", "credibility": "nDCG"},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("normalized", [False, True])
@@ -718,7 +837,9 @@ def test_equal_documents_and_ranks_below_the_cutoffs_do_not_matter(
     qrels = graded(60, n_queries=4)
     reduced = upper_bound(qrels, measure)
     monkeypatch.setattr(
-        best_ranking, "_required_documents", lambda linear, gains, index, documents, ranks: (documents, ranks)
+        best_ranking,
+        "_required_documents",
+        lambda linear, gains, index, documents, ranks: (documents, ranks),
     )
     whole = upper_bound(qrels, measure)
     assert reduced["value"].tolist() == pytest.approx(whole["value"].tolist(), rel=1e-13)
@@ -736,7 +857,9 @@ def test_many_judged_documents() -> None:
     assert table["gap"].tolist() == [0.0]
 
 
-def test_rankings_that_would_take_too_much_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rankings_that_would_take_too_much_memory_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(best_ranking, "_MOST_CELLS", 30 * 30)
     base = {"relevance": "nDCG", "credibility": "RBP"}
     upper_bound(graded(30), CAM(base=base, aspects=TWO))
@@ -748,7 +871,9 @@ def test_classes_above_the_highest_one_are_named() -> None:
     """Two aspects of one grade have the classes 0 to 2."""
     qrels = {"q": {"a": {"relevance": 1, "credibility": 0}}}
     aspects = {"relevance": 1, "credibility": 1}
-    with pytest.warns(ma.MultiAspectWarning, match="rel=3 of the base is above 2, the highest class index"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="rel=3 of the base is above 2, the highest class index"
+    ):
         ma.TOMA(base="P(rel=3)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
     ma.TOMA(base="P(rel=2)@1", aspects=aspects).calc_aggregate(qrels, {"q": {"a": 1.0}})
 

@@ -37,7 +37,9 @@ def test_every_measure_has_a_source_that_its_citation_names(measure):
 
 
 #: Other tests may have registered measures of users.
-REGISTERED = [name for name, measure in registry.items() if not type(measure).__module__.startswith("test_")]
+REGISTERED = [
+    name for name, measure in registry.items() if not type(measure).__module__.startswith("test_")
+]
 
 
 @pytest.mark.parametrize("name", sorted(REGISTERED))
@@ -45,10 +47,14 @@ def test_every_measure_of_ir_measures_has_a_source(name):
     measure = registry[name]
     if isinstance(measure, ma.Measure):
         return
-    required = {parameter: 1 for parameter, param in measure.SUPPORTED_PARAMS.items() if param.required}
+    required = {
+        parameter: 1 for parameter, param in measure.SUPPORTED_PARAMS.items() if param.required
+    }
     cited = keys(ma.cite(measure(**required)))
     assert cited[-2:] == ["macavaney2022", "ptmultiaspect"]
-    assert cited[:-2] == ([SOURCES_OF_IR_MEASURES[measure.NAME]] if measure.NAME in SOURCES_OF_IR_MEASURES else [])
+    assert cited[:-2] == (
+        [SOURCES_OF_IR_MEASURES[measure.NAME]] if measure.NAME in SOURCES_OF_IR_MEASURES else []
+    )
 
 
 def test_entries_are_complete():
@@ -68,7 +74,9 @@ def test_entries_are_complete():
 
 def test_entries_agree_with_the_citation_file():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    entry_by_doi = {doi: entry for entry in references().values() for doi in re.findall(r"doi += {(.*)}", entry)}
+    entry_by_doi = {
+        doi: entry for entry in references().values() for doi in re.findall(r"doi += {(.*)}", entry)
+    }
     for reference in text.split("  - type: ")[1:]:
         title = re.search(r'title: "(.*)"', reference)[1]
         year = re.search(r"year: (\d+)", reference)[1]
@@ -83,14 +91,25 @@ def test_entries_agree_with_the_citation_file():
 
 
 def test_bases_are_cited_and_nothing_twice():
-    measure = ma.CAM(base={"relevance": "ERR@10", "credibility": ma.DCG}, aspects=["relevance", "credibility"])
+    measure = ma.CAM(
+        base={"relevance": "ERR@10", "credibility": ma.DCG}, aspects=["relevance", "credibility"]
+    )
     cited = keys(ma.cite([measure, "CAM", ma.TOMA(base="nDCG")]))
-    assert cited == ["lioma2017", "maistro2021", "jarvelin2002", "chapelle2009", "macavaney2022", "ptmultiaspect"]
+    assert cited == [
+        "lioma2017",
+        "maistro2021",
+        "jarvelin2002",
+        "chapelle2009",
+        "macavaney2022",
+        "ptmultiaspect",
+    ]
 
 
 def test_a_frame_cites_what_was_evaluated():
     qrels, run = {"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}
-    perquery = ma.evaluate(run, qrels, {"ours": ma.MM(base="AP", aspects="label"), "RR": "RR@10"}, progress=False)
+    perquery = ma.evaluate(
+        run, qrels, {"ours": ma.MM(base="AP", aspects="label"), "RR": "RR@10"}, progress=False
+    )
     assert ma.cite(perquery) == ma.cite([ma.MM(base="AP"), "RR@10"])
 
 
@@ -110,7 +129,8 @@ def test_own_measures_state_their_own_entries():
 
 
 @pytest.mark.parametrize(
-    "unknown", [ir_measures.define_byquery(lambda qrels, run: 0.5, name="AP"), "a frame with a label only"]
+    "unknown",
+    [ir_measures.define_byquery(lambda qrels, run: 0.5, name="AP"), "a frame with a label only"],
 )
 def test_a_measure_without_a_source_is_reported(unknown):
     if isinstance(unknown, str):

@@ -71,7 +71,9 @@ def document_names(*numbers: int) -> list[str]:
 
 SLIDES_RUN = {
     "q1": ranking(*document_names(123, 84, 56, 6, 8, 9, 511, 129, 187, 25, 38, 48, 250, 113, 3)),
-    "q2": ranking(*document_names(425, 87, 56, 32, 124, 615, 512, 129, 4, 130, 193, 715, 810, 5, 3)),
+    "q2": ranking(
+        *document_names(425, 87, 56, 32, 124, 615, 512, 129, 4, 130, 193, 715, 810, 5, 3)
+    ),
 }
 SLIDES_QRELS = {
     "q1": dict.fromkeys(document_names(3, 5, 9, 25, 39, 44, 56, 71, 89, 123), 1),
@@ -86,8 +88,12 @@ def test_precision_recall_tables_and_mrr():
     assert recall == pytest.approx({1: 0.1, 3: 0.2, 6: 0.3, 10: 0.4, 15: 0.5})
     assert perquery(P @ 8, SLIDES_QRELS, SLIDES_RUN)["q2"] == 0.25
     # The slides print .28, a sum of truncated terms.
-    assert perquery(AP, SLIDES_QRELS, SLIDES_RUN)["q1"] == pytest.approx((1 + 2 / 3 + 0.5 + 0.4 + 1 / 3) / 10)
-    assert perquery(AP, SLIDES_QRELS, SLIDES_RUN)["q2"] == pytest.approx((1 / 3 + 2 / 8 + 3 / 15) / 3)
+    assert perquery(AP, SLIDES_QRELS, SLIDES_RUN)["q1"] == pytest.approx(
+        (1 + 2 / 3 + 0.5 + 0.4 + 1 / 3) / 10
+    )
+    assert perquery(AP, SLIDES_QRELS, SLIDES_RUN)["q2"] == pytest.approx(
+        (1 / 3 + 2 / 8 + 3 / 15) / 3
+    )
     assert round((On(base=RR) @ 3).calc_aggregate(SLIDES_QRELS, SLIDES_RUN), 2) == 0.67
 
 
@@ -95,7 +101,11 @@ def test_spearman_s_exercise():
     first, second = range(1, 11), [2, 3, 1, 5, 4, 7, 8, 10, 6, 9]
     squares = sum((a - b) ** 2 for a, b in zip(first, second, strict=True))
     assert squares == 24
-    assert round(1 - 6 * squares / (10 * 99), 4) == round(spearmanr(first, second).statistic, 4) == 0.8545
+    assert (
+        round(1 - 6 * squares / (10 * 99), 4)
+        == round(spearmanr(first, second).statistic, 4)
+        == 0.8545
+    )
 
 
 def test_dcg_s_exercise():
@@ -105,7 +115,9 @@ def test_dcg_s_exercise():
     exponential = DCG(dcg="exp-log2")
     assert exponential.calc_aggregate(qrels, run) == pytest.approx(13.848264, abs=5e-7)
     assert exponential.calc_aggregate(qrels, ideal) == pytest.approx(14.595391, abs=5e-7)
-    assert On(base=nDCG(dcg="exp-log2")).calc_aggregate(qrels, run) == pytest.approx(0.948811, abs=5e-7)
+    assert On(base=nDCG(dcg="exp-log2")).calc_aggregate(qrels, run) == pytest.approx(
+        0.948811, abs=5e-7
+    )
     assert CG.calc_aggregate(qrels, run) == 11
     assert DCG(dcg="jarvelin").calc_aggregate(qrels, run) == pytest.approx(
         3 + 2 / 1 + 3 / math.log2(3) + 1 / math.log2(5) + 2 / math.log2(6)
@@ -117,7 +129,9 @@ def test_dcg_s_exercise():
 
 labels = st.dictionaries(
     st.sampled_from("abcdefgh"),
-    st.fixed_dictionaries({"relevance": st.integers(-1, 2), "known": st.sampled_from([0, 1, None])}),
+    st.fixed_dictionaries(
+        {"relevance": st.integers(-1, 2), "known": st.sampled_from([0, 1, None])}
+    ),
     min_size=1,
 )
 runs = st.dictionaries(st.sampled_from("abcdefghijk"), st.sampled_from([1.0, 2.0, 3.0]))
@@ -182,9 +196,16 @@ def test_esl_is_the_expectation_over_orders_of_tied_documents(judged, scores, wa
 def test_documents_of_different_topics_are_not_tied():
     """The last score of each topic is the first one of the next."""
     qrels = {"q1": {"a": 0, "b": 1, "c": 1}, "q2": {"a": 0, "b": 1, "c": 0}, "q3": {"a": 1, "b": 0}}
-    run = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 1.0, "b": 1.0, "c": 0.5}, "q3": {"b": 0.5, "a": 0.25}}
+    run = {
+        "q1": {"a": 3.0, "b": 2.0, "c": 1.0},
+        "q2": {"a": 1.0, "b": 1.0, "c": 0.5},
+        "q3": {"b": 0.5, "a": 0.25},
+    }
     for wanted in (1, 2):
-        alone = {qid: perquery(ESL(wanted=wanted), {qid: qrels[qid]}, {qid: run[qid]})[qid] for qid in qrels}
+        alone = {
+            qid: perquery(ESL(wanted=wanted), {qid: qrels[qid]}, {qid: run[qid]})[qid]
+            for qid in qrels
+        }
         assert perquery(ESL(wanted=wanted), qrels, run) == alone
     assert perquery(ESL(wanted=2), qrels, run)["q1"] == 1
 
@@ -206,7 +227,9 @@ def test_compatibility_is_rank_biased_overlap(weights, run, p):
     qrels = {"q": weights}
     assert perquery(HelpfulCompat(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful, abs=1e-12)
     assert perquery(HarmfulCompat(p=p), qrels, {"q": run})["q"] == pytest.approx(harmful, abs=1e-12)
-    assert perquery(HelpfulMinusHarmful(p=p), qrels, {"q": run})["q"] == pytest.approx(helpful - harmful, abs=1e-12)
+    assert perquery(HelpfulMinusHarmful(p=p), qrels, {"q": run})["q"] == pytest.approx(
+        helpful - harmful, abs=1e-12
+    )
 
 
 @pytest.mark.every(2)
@@ -225,7 +248,9 @@ def test_compatibility_ends_at_rank_1000():
     above = [f"x{number}" for number in range(1000)]
     assert perquery(HelpfulCompat, qrels, {"q": ranking(*above, "good")})["q"] == 0
     last = perquery(HelpfulCompat(p=0.999), qrels, {"q": ranking(*above[:999], "good")})["q"]
-    assert last == pytest.approx(ref.compatibility(ranking(*above[:999], "good"), qrels["q"], 0.999), rel=1e-9)
+    assert last == pytest.approx(
+        ref.compatibility(ranking(*above[:999], "good"), qrels["q"], 0.999), rel=1e-9
+    )
     many = {f"d{number:04d}": 1 for number in range(1200)}
     assert perquery(HelpfulCompat, {"q": many}, {"q": ranking(*many)})["q"] == 1
 
@@ -233,11 +258,15 @@ def test_compatibility_ends_at_rank_1000():
 @given(st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 4), min_size=1), rankings)
 def test_the_base_compat_keeps_the_value_of_ir_measures(weights, run):
     if run:
-        theirs = perquery(ir_measures.Compat, {"q": weights}, {"q": run})["q"] if any(weights.values()) else 0.0
-        aspects = Aspects({"relevance": 4})
-        assert perquery(On(base="Compat", aspects=aspects), {"q": weights}, {"q": run})["q"] == pytest.approx(
-            theirs
+        theirs = (
+            perquery(ir_measures.Compat, {"q": weights}, {"q": run})["q"]
+            if any(weights.values())
+            else 0.0
         )
+        aspects = Aspects({"relevance": 4})
+        assert perquery(On(base="Compat", aspects=aspects), {"q": weights}, {"q": run})[
+            "q"
+        ] == pytest.approx(theirs)
 
 
 def test_orders_say_what_is_harmful():
@@ -270,14 +299,20 @@ def test_ranges(judged, scores):
 
 
 def test_on_other_aspects_as_bases_and_in_strings():
-    qrels = {"q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}}
+    qrels = {
+        "q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    }
     run = {"q": ranking("a", "b")}
     aspects = Aspects({"relevance": 1, "credibility": 1})
     assert On(aspect="credibility", base=ESL).calc_aggregate(qrels, run) == 1
     assert CAM(base="Satisfaction", aspects=aspects).calc_aggregate(qrels, run) == 0.5
     assert MM(base=CG, aspects=aspects).calc_aggregate(qrels, run) == 1
-    assert TOMA(base=DCG @ 2, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(1 + 1 / math.log2(3))
-    assert TOMA(base="RelativeRecall(expected=4)", aspects=aspects).calc_aggregate(qrels, run) == 0.5
+    assert TOMA(base=DCG @ 2, aspects=aspects).calc_aggregate(qrels, run) == pytest.approx(
+        1 + 1 / math.log2(3)
+    )
+    assert (
+        TOMA(base="RelativeRecall(expected=4)", aspects=aspects).calc_aggregate(qrels, run) == 0.5
+    )
     assert str(CAM(base=DCG(dcg="jarvelin") @ 5)) == "CAM(base=\"DCG(dcg='jarvelin')\")@5"
     table = ma.evaluate(run, qrels, ["ESL(wanted=2)", "CAM(base='CG')@1"], progress=False)
     assert table["value"].tolist() == [0.0, 0.5]
@@ -298,22 +333,37 @@ QRELS = {"q": {"a": 1}}
     ("make", "parts"),
     [
         (lambda: RelativeRecall(expected=0), ["RelativeRecall", "expected", "at least 1", "0"]),
-        (lambda: RelativeRecall(expected=2**53 + 1), ["expected", f"from 1 to {2**53}", f"{2**53 + 1}"]),
+        (
+            lambda: RelativeRecall(expected=2**53 + 1),
+            ["expected", f"from 1 to {2**53}", f"{2**53 + 1}"],
+        ),
         (lambda: RecallEffort(expected=-1), ["RecallEffort", "expected", "-1"]),
         (lambda: RecallEffort(expected=1.5), ["expected", "1.5"]),
-        (lambda: RelativeRecall.calc_aggregate(QRELS, QRELS), ["RelativeRecall requires expected", "expected=..."]),
-        (lambda: CAM(base=RelativeRecall).calc_aggregate(QRELS, QRELS), ["CAM", "RelativeRecall", "expected"]),
+        (
+            lambda: RelativeRecall.calc_aggregate(QRELS, QRELS),
+            ["RelativeRecall requires expected", "expected=..."],
+        ),
+        (
+            lambda: CAM(base=RelativeRecall).calc_aggregate(QRELS, QRELS),
+            ["CAM", "RelativeRecall", "expected"],
+        ),
         (lambda: ESL(wanted=2**53 + 1), ["wanted", f"at most {2**53}", f"{2**53 + 1}"]),
         (lambda: Satisfaction(rel=2**53 + 1), ["rel", f"from 0 to {2**53}", f"{2**53 + 1}"]),
         (lambda: ESL(wanted=0), ["ESL", "wanted", "0"]),
-        (lambda: CoverageRatio.calc_aggregate(QRELS, QRELS), ["CoverageRatio", "column known", "relevance"]),
+        (
+            lambda: CoverageRatio.calc_aggregate(QRELS, QRELS),
+            ["CoverageRatio", "column known", "relevance"],
+        ),
         (
             lambda: CAM(base=NoveltyRatio, aspects="label").calc_aggregate(QRELS, QRELS),
             ["CAM", "NoveltyRatio", "known"],
         ),
         (lambda: CAM(base=HelpfulCompat), ["CAM", "multi-aspect", "HelpfulCompat"]),
         (lambda: DCG(dcg="log10"), ["DCG", "log10", "jarvelin"]),
-        (lambda: TOMA(base=DCG(dcg="exp-log2"), weighting="exponential"), ["TOMA", "exponentiates", "classes"]),
+        (
+            lambda: TOMA(base=DCG(dcg="exp-log2"), weighting="exponential"),
+            ["TOMA", "exponentiates", "classes"],
+        ),
         (lambda: CAM(base=Satisfaction, normalized=True), ["CAM", "normalized", "Satisfaction"]),
         (lambda: HelpfulCompat(order="euclidean"), ["HelpfulCompat", "Order", "euclidean"]),
         (lambda: HelpfulCompat(p=1), ["HelpfulCompat", "p", "below 1"]),
@@ -331,11 +381,20 @@ def test_bad_input(make, parts):
 def test_documents_without_a_label_are_not_judged():
     """A row whose label is missing is not a judged document, which the last level of ESL would count."""
     qrels = {"q1": {"z": {"relevance": None}, "a": {"relevance": 1}}}
-    assert ESL.calc_aggregate(qrels, {"q1": {"x": 1.0}}) == ESL.calc_aggregate({"q1": {"a": 1}}, {"q1": {"x": 1.0}})
-    nothing = {"q1": {"z": {"relevance": None, "credibility": None}, "a": {"relevance": 0, "credibility": 0}}}
+    assert ESL.calc_aggregate(qrels, {"q1": {"x": 1.0}}) == ESL.calc_aggregate(
+        {"q1": {"a": 1}}, {"q1": {"x": 1.0}}
+    )
+    nothing = {
+        "q1": {
+            "z": {"relevance": None, "credibility": None},
+            "a": {"relevance": 0, "credibility": 0},
+        }
+    }
     assert ESL.calc_aggregate(nothing, {"q1": {"x": 1.0}}) == 2.0  # x and a
     order = Order(
-        {(0, 0): -2, (1, 0): 0, (0, 1): 0, (1, 1): 1}, ["relevance", "credibility"], allow_violations=True
+        {(0, 0): -2, (1, 0): 0, (0, 1): 0, (1, 1): 1},
+        ["relevance", "credibility"],
+        allow_violations=True,
     )
     assert HarmfulCompat(order=order).calc_aggregate(nothing, {"q1": {"z": 1.0}}) == 0
     assert HarmfulCompat(order=order).calc_aggregate(nothing, {"q1": {"a": 1.0}}) == 1
@@ -343,7 +402,9 @@ def test_documents_without_a_label_are_not_judged():
 
 def test_further_aspects_have_constants_of_their_own():
     """A constant of 0 for one aspect leaves those of the others, .5."""
-    qrels = {"q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}}
+    qrels = {
+        "q1": {"a": {"relevance": 0, "credibility": 0}, "b": {"relevance": 0, "credibility": 1}}
+    }
     run = {"q1": {"a": 2.0, "b": 1.0}}
     aspects = {"relevance": 1, "credibility": 1}
     for measure in (NLRE, NGRE):
@@ -356,6 +417,14 @@ def test_further_aspects_have_constants_of_their_own():
 
 def test_help_minus_harm_counts_topics_with_both() -> None:
     qrels = {"both": {"a": 2, "b": -1}, "help": {"a": 1}, "harm": {"a": -1}}
-    judgments = ma.Judgments({q: {d: {"relevance": n} for d, n in docs.items()} for q, docs in qrels.items()})
-    counted = counted_topics({"difference": ma.HelpfulMinusHarmful}, judgments, "positive")["difference"]
-    assert dict(zip(judgments.qids, counted, strict=True)) == {"both": True, "help": False, "harm": False}
+    judgments = ma.Judgments(
+        {q: {d: {"relevance": n} for d, n in docs.items()} for q, docs in qrels.items()}
+    )
+    counted = counted_topics({"difference": ma.HelpfulMinusHarmful}, judgments, "positive")[
+        "difference"
+    ]
+    assert dict(zip(judgments.qids, counted, strict=True)) == {
+        "both": True,
+        "help": False,
+        "harm": False,
+    }

@@ -26,7 +26,8 @@ from pt_multiaspect.views import fixed_point
 
 
 @pytest.mark.parametrize(
-    ("name", "left_out"), [("official", "without gm_map, which"), ("all_trec", "11pt_avg, G, Rndcg")]
+    ("name", "left_out"),
+    [("official", "without gm_map, which"), ("all_trec", "11pt_avg, G, Rndcg")],
 )
 def test_only_the_result_is_printed_for_sets_of_trec_eval(cli, name, left_out):
     code, out, err = cli("evaluate", "-m", name, "--format", "json", "runs")
@@ -52,12 +53,26 @@ def _arguments(files, *more, runs=("a.run", "b.run")):
     qrels = [f"relevance={files / 'qrels.txt'}", f"understandability={files / 'qread.txt.gz'}"]
     toma = "TOMA(aspects={'relevance': 2, 'understandability': 3})@10"
     names = [str(files / run) for run in runs]
-    return ["evaluate", "--qrels", *qrels, "--measure", toma, "--measure", "nDCG@10", *more, *names], toma
+    return [
+        "evaluate",
+        "--qrels",
+        *qrels,
+        "--measure",
+        toma,
+        "--measure",
+        "nDCG@10",
+        *more,
+        *names,
+    ], toma
 
 
 def _expected(files, toma):
-    qrels = read_qrels({"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"})
-    return evaluate({"a": files / "a.run", "b": files / "b.run"}, qrels, [toma, "nDCG@10"], progress=False)
+    qrels = read_qrels(
+        {"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"}
+    )
+    return evaluate(
+        {"a": files / "a.run", "b": files / "b.run"}, qrels, [toma, "nDCG@10"], progress=False
+    )
 
 
 def test_evaluate_prints_means(files, capsys):
@@ -97,7 +112,19 @@ def test_evaluate_prints_a_table(files, capsys):
 
 
 def test_one_file_judges_the_relevance(files, capsys):
-    assert main(["evaluate", "--qrels", str(files / "qrels.txt"), "--measure", "map", str(files / "a.run")]) == 0
+    assert (
+        main(
+            [
+                "evaluate",
+                "--qrels",
+                str(files / "qrels.txt"),
+                "--measure",
+                "map",
+                str(files / "a.run"),
+            ]
+        )
+        == 0
+    )
     assert "0.8333" not in capsys.readouterr().err
 
 
@@ -114,8 +141,15 @@ def test_one_file_judges_the_relevance(files, capsys):
 def test_bad_input_is_one_line_and_exit_code_2(files, capsys, change, parts):
     (files / "bad.run").write_text(change.get("run", "1 Q0 d1 1 9.5 a\n"))
     relevance = change.get("relevance", files / "qrels.txt")
-    arguments = ["evaluate", "--qrels", f"relevance={relevance}", f"understandability={files / 'qread.txt.gz'}"]
-    assert main([*arguments, "--measure", change.get("measure", "map"), str(files / "bad.run")]) == 2
+    arguments = [
+        "evaluate",
+        "--qrels",
+        f"relevance={relevance}",
+        f"understandability={files / 'qread.txt.gz'}",
+    ]
+    assert (
+        main([*arguments, "--measure", change.get("measure", "map"), str(files / "bad.run")]) == 2
+    )
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("pt-multiaspect: error: ")
@@ -142,7 +176,19 @@ def test_bad_qrels_option(files, capsys, qrels, part):
 def test_label_columns_without_names(files, capsys, prefix):
     """The remedy is an option, not the parameter of read_qrels."""
     (files / "multi.txt").write_text("1 0 d1 2 0\n1 0 d2 0 3\n")
-    assert main(["evaluate", "--qrels", f"{prefix}{files / 'multi.txt'}", "-m", "map", str(files / "a.run")]) == 2
+    assert (
+        main(
+            [
+                "evaluate",
+                "--qrels",
+                f"{prefix}{files / 'multi.txt'}",
+                "-m",
+                "map",
+                str(files / "a.run"),
+            ]
+        )
+        == 2
+    )
     message = capsys.readouterr().err
     assert "expected 4 fields (qid iteration docno label), got 5" in message
     assert "name the label columns of one file, as in --qrels relevance,credibility=FILE" in message
@@ -150,11 +196,22 @@ def test_label_columns_without_names(files, capsys, prefix):
 
 
 def test_a_run_after_the_qrels_is_no_aspect_in_silence(files, capsys):
-    arguments = ["evaluate", "-m", "AP", "--qrels", f"relevance={files / 'qrels.txt'}", f"new={files / 'a.run'}"]
+    arguments = [
+        "evaluate",
+        "-m",
+        "AP",
+        "--qrels",
+        f"relevance={files / 'qrels.txt'}",
+        f"new={files / 'a.run'}",
+    ]
     assert main([*arguments, str(files / "b.run")]) == 2
     assert "this looks like a run, not qrels" in capsys.readouterr().err
     assert main([*arguments[:-1], str(files / "b.run"), f"new={files / 'a.run'}"]) == 0
-    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == ["name", "b.run", "new"]
+    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "name",
+        "b.run",
+        "new",
+    ]
 
 
 def test_one_file_with_several_label_columns(files, capsys):
@@ -187,10 +244,15 @@ def test_measures_lists_every_measure_with_its_parameters(capsys):
 @pytest.mark.slow
 def test_runs_as_a_module():
     done = subprocess.run(
-        [sys.executable, "-m", "pt_multiaspect", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "pt_multiaspect", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout.startswith("pt-multiaspect ")
-    failed = subprocess.run([sys.executable, "-m", "pt_multiaspect"], capture_output=True, text=True, check=False)
+    failed = subprocess.run(
+        [sys.executable, "-m", "pt_multiaspect"], capture_output=True, text=True, check=False
+    )
     assert failed.returncode == 2
     assert failed.stderr.startswith("pt-multiaspect: error: missing command")
     assert "pt-multiaspect --help" in failed.stderr
@@ -200,7 +262,9 @@ def test_evaluate_knows_the_tracks_names(files, capsys):
     arguments, _ = _arguments(files, "--format", "csv", "--measure", "nlre", "--measure", "cam_map")
     assert main(arguments) == 0
     table = read_table(capsys.readouterr().out).set_index("name")
-    qrels = read_qrels({"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"})
+    qrels = read_qrels(
+        {"relevance": files / "qrels.txt", "understandability": files / "qread.txt.gz"}
+    )
     expected = evaluate([files / "a.run"], qrels, ["NLRE", "CAM(base='AP')"], progress=False)
     means = expected.groupby("measure")["value"].mean()
     assert table.loc["a", "nlre"] == pytest.approx(means["NLRE"])
@@ -223,9 +287,21 @@ def test_json_is_not_rounded(files, capsys, perquery):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_a_console_that_lacks_a_character_shows_a_question_mark_or_a_hyphen_for_minus(files, encoding):
+def test_a_console_that_lacks_a_character_shows_a_question_mark_or_a_hyphen_for_minus(
+    files, encoding
+):
     run = (files / "a.run").rename(files / "τ.run")
-    command = [sys.executable, "-m", "pt_multiaspect", "evaluate", "-m", "CRP", "--format", "table", "--qrels"]
+    command = [
+        sys.executable,
+        "-m",
+        "pt_multiaspect",
+        "evaluate",
+        "-m",
+        "CRP",
+        "--format",
+        "table",
+        "--qrels",
+    ]
     environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0", "COLUMNS": "100"}
     done = subprocess.run(
         [*command, f"relevance={files / 'qrels.txt'}", "--", str(run)],
@@ -237,7 +313,8 @@ def test_a_console_that_lacks_a_character_shows_a_question_mark_or_a_hyphen_for_
     assert re.fullmatch(r"-\d\.\d{4}\*?", value), value
 
 
-# -- measures in strings ------------------------------------------------------------------------------------
+# -- measures in strings
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -259,15 +336,25 @@ def test_measures_are_split_outside_of_quotes_and_brackets(text, parts):
     assert split_measures(text) == parts
 
 
-@pytest.mark.parametrize("text", ["AP(rel=2 nDCG", "AP)", "AP(rel=2] nDCG", "TOMA(distance='x) AP", "{AP"])
+@pytest.mark.parametrize(
+    "text", ["AP(rel=2 nDCG", "AP)", "AP(rel=2] nDCG", "TOMA(distance='x) AP", "{AP"]
+)
 def test_unbalanced_brackets_and_quotes(text):
     with pytest.raises(MultiAspectError, match="cannot read the measures"):
         split_measures(text)
 
 
 def test_measures_without_quotes_mean_what_they_mean_with_quotes():
-    without = ["CAM(base=AP)@10", "CAM(base={relevance: nDCG@5, effort: AP})", "TOMA(distance=euclidean,gate=none)"]
-    quoted = ["CAM(base='AP')@10", "CAM(base={'relevance': 'nDCG@5', 'effort': 'AP'})", "TOMA(gate=None)"]
+    without = [
+        "CAM(base=AP)@10",
+        "CAM(base={relevance: nDCG@5, effort: AP})",
+        "TOMA(distance=euclidean,gate=none)",
+    ]
+    quoted = [
+        "CAM(base='AP')@10",
+        "CAM(base={'relevance': 'nDCG@5', 'effort': 'AP'})",
+        "TOMA(gate=None)",
+    ]
     assert list(parse_list(without).values()) == list(parse_list(quoted).values())
     assert list(parse_list(without)) == [str(measure) for measure in parse_list(quoted).values()]
     Aspects({"relevance": 2}, name="my-scales")
@@ -298,7 +385,8 @@ def test_labels_of_measures():
         (["AP@10=5"], "5"),
         (
             ["MM=CAM@10"],
-            "'MM' is the name of a measure (MM), which CAM@10 is not; use another name, such as 'CAM@10'",
+            "'MM' is the name of a measure (MM), which CAM@10 is not; use another name, such as "
+            "'CAM@10'",
         ),
         (["RR=AP"], "'RR' is the name of a measure"),
     ],
@@ -308,16 +396,22 @@ def test_bad_measures(texts, part):
         parse_list(texts)
 
 
-# -- evaluate -----------------------------------------------------------------------------------------------
+# -- evaluate
+# -----------------------------------------------------------------------------------------------
 
 
 def _values(trec_files, measures):
-    qrels = read_qrels({aspect: trec_files / f"{aspect}.txt" for aspect in ("relevance", "credibility")})
+    qrels = read_qrels(
+        {aspect: trec_files / f"{aspect}.txt" for aspect in ("relevance", "credibility")}
+    )
     runs = {path.stem: path for path in sorted((trec_files / "runs").iterdir())}
     return evaluate(runs, qrels, measures, progress=False)
 
 
-RELEVANCE, CREDIBILITY = "{'grades': [0, 1, 2], 'threshold': 2}", "{'grades': [0, 1, 2, 3], 'threshold': 1}"
+RELEVANCE, CREDIBILITY = (
+    "{'grades': [0, 1, 2], 'threshold': 2}",
+    "{'grades': [0, 1, 2, 3], 'threshold': 1}",
+)
 SCALES = f"{{'relevance': {RELEVANCE}, 'credibility': {CREDIBILITY}}}"
 
 
@@ -371,7 +465,9 @@ def test_an_aspect_that_is_not_declared_is_named(cli):
     code, _, err = cli("evaluate", "--aspects", '{"relevance": 2}', "-m", "TOMA", "runs")
     assert code == 0
     assert "does not declare credibility, which measures therefore ignore" in err
-    code, _, err = cli("evaluate", "--aspects", '{"relevance": 2}', "-m", "TOMA(aspects=[credibility])", "runs")
+    code, _, err = cli(
+        "evaluate", "--aspects", '{"relevance": 2}', "-m", "TOMA(aspects=[credibility])", "runs"
+    )
     assert code == 2
     assert "does not declare credibility" in err
 
@@ -397,14 +493,20 @@ def test_runs_by_pattern_directory_name_and_standard_input(cli, trec_files, monk
         (["runs/alpha.run", "runs/../runs/alpha.run"], "runs/alpha.run is given twice; omit one"),
         (["runs", "runs/alpha.run"], "runs/alpha.run is given twice"),
         (["a=runs/alpha.run", "b=runs/alpha.run"], "is given twice"),
-        (["runs/alpha.run", "empty/../more/alpha.run"], "as in more-alpha.run=empty/../more/alpha.run"),
+        (
+            ["runs/alpha.run", "empty/../more/alpha.run"],
+            "as in more-alpha.run=empty/../more/alpha.run",
+        ),
         (["a=runs/alpha.run", "a=runs/beta.run"], "two runs have the name a"),
         (["a=runs"], "expected one run for the name a, but runs contains 4"),
         (["-", "-"], "given twice"),
         (["=runs/alpha.run"], "NAME=RUN"),
         (["runs/nothing.run"], "runs/nothing.run"),
         (["TAMO@10", "runs"], "TAMO"),
-        (["relevance.txt"], "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect"),
+        (
+            ["relevance.txt"],
+            "this looks like qrels, not a run: write --qrels ASPECT=FILE for each aspect",
+        ),
     ],
 )
 def test_bad_runs(cli, trec_files, runs, part):
@@ -419,20 +521,25 @@ def test_bad_runs(cli, trec_files, runs, part):
 
 def test_several_measures_follow_one_option(cli, trec_files):
     run = "runs/beta.run"
-    expected = cli("evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", run)[:2]
+    expected = cli(
+        "evaluate", "-m", "nDCG@10 best=AP CAM(base=AP)@5", "--aspects", "scales.json", run
+    )[:2]
     assert expected[0] == 0
     for option in (["-m"], ["--measure"]):
         arguments = [*option, "nDCG@10", "best=AP", "CAM(base=AP)@5"]
         assert cli("evaluate", *arguments, "--aspects", "scales.json", run)[:2] == expected
         assert cli("evaluate", "--aspects", "scales.json", *arguments, run)[:2] == expected
         assert cli("evaluate", "--aspects", "scales.json", run, *arguments)[:2] == expected
-    assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[1].splitlines()[0] == (
-        "name\tnDCG@10\tAP"
-    )
+    assert cli("evaluate", "--measure=nDCG@10", "AP", "runs/beta.run", "new=runs/alpha.run")[
+        1
+    ].splitlines()[0] == ("name\tnDCG@10\tAP")
     # What exists is a run, whatever its name.
     (trec_files / "AP").write_bytes((trec_files / "runs" / "beta.run").read_bytes())
     code, out, _ = cli("evaluate", "-m", "nDCG@10", "AP", "runs/alpha.run")
-    assert (code, [line.split("\t")[0] for line in out.splitlines()]) == (0, ["name", "AP", "alpha.run"])
+    assert (code, [line.split("\t")[0] for line in out.splitlines()]) == (
+        0,
+        ["name", "AP", "alpha.run"],
+    )
 
 
 @pytest.mark.parametrize("command", ["evaluate", "correlate", "compare", "describe"])
@@ -449,16 +556,28 @@ def test_the_first_argument_may_be_the_qrels(cli, command):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["evaluate", "-m", "AP", "runs/alpha.run"], "missing --qrels: give ASPECT=FILE for each aspect"),
+        (
+            ["evaluate", "-m", "AP", "runs/alpha.run"],
+            "missing --qrels: give ASPECT=FILE for each aspect",
+        ),
         (["evaluate", "-m", "AP"], "missing"),
-        (["evaluate", "relevance.txt", "AP"], "missing RUN: give run files"),  # was: missing --qrels
+        (
+            ["evaluate", "relevance.txt", "AP"],
+            "missing RUN: give run files",
+        ),  # was: missing --qrels
         (["evaluate", "relevance.txt", "AP", "nDCG@10"], "missing RUN: give run files"),
         (["correlate", "-m", "AP", "nDCG", "relevance.txt"], "missing RUN: give run files"),
         (["evaluate", "runs/alpha.run", "AP"], "missing --qrels: give ASPECT=FILE for each aspect"),
         (["evaluate", "runs", "AP"], "missing --qrels: give ASPECT=FILE for each aspect"),
-        (["evaluate", "-m", "AP", "runs/alpha.run", "runs/beta.run"], "this looks like a run, not qrels"),
+        (
+            ["evaluate", "-m", "AP", "runs/alpha.run", "runs/beta.run"],
+            "this looks like a run, not qrels",
+        ),
         (["evaluate", "-m", "AP", "none.txt", "runs/beta.run"], "no such file: none.txt"),
-        (["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"], "relevance.txt is read by this"),
+        (
+            ["evaluate", "-m", "AP", "-o", "relevance.txt", "relevance.txt", "runs"],
+            "relevance.txt is read by this",
+        ),
         (["explain", "-m", "AP", "--query", "q0", "runs/alpha.run"], "missing --qrels"),
         (["describe"], "missing --qrels"),
     ],
@@ -470,7 +589,9 @@ def test_qrels_are_not_taken_from_runs(cli, arguments, part):
 
 
 def test_perquery_has_one_row_per_value(cli, trec_files):
-    code, out, _ = cli("evaluate", "-m", "AP NumRet", "-q", "runs", "--format", "csv", "--sort", "AP")
+    code, out, _ = cli(
+        "evaluate", "-m", "AP NumRet", "-q", "runs", "--format", "csv", "--sort", "AP"
+    )
     assert code == 0
     table = read_table(out)
     values = _values(trec_files, ["AP", "NumRet"])
@@ -482,7 +603,9 @@ def test_perquery_has_one_row_per_value(cli, trec_files):
 
 
 def test_perquery_for_people_has_one_column_per_measure(cli, trec_files):
-    code, out, _ = cli("evaluate", "-m", "AP", "x=NumRet", "-q", "runs", "--format", "md", "--sort", "AP")
+    code, out, _ = cli(
+        "evaluate", "-m", "AP", "x=NumRet", "-q", "runs", "--format", "md", "--sort", "AP"
+    )
     assert code == 0
     rows = [line.strip("|").split("|") for line in out.splitlines()]
     assert [cell.strip() for cell in rows[0]] == ["name", "qid", "AP", "x"]
@@ -503,7 +626,12 @@ def test_sort_follows_the_direction_of_the_measure(cli):
 
 
 @pytest.mark.parametrize(
-    "test", ["t", "tukey", *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap"))]
+    "test",
+    [
+        "t",
+        "tukey",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("permutation", "bootstrap")),
+    ],
 )
 def test_the_tests_are_those_of_python(cli, trec_files, test):
     options = ["-m", "CAM@3", "--baseline", "beta", "--test", test, "runs"]
@@ -542,7 +670,9 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correct
     for row in expected.itertuples():
         fields, at = rows[row.name], measures.index(row.measure)
         sign = -1 if row.measure.startswith("ESL") else 1
-        wide = values[values["measure"] == row.measure].pivot(index="qid", columns="name", values="value")
+        wide = values[values["measure"] == row.measure].pivot(
+            index="qid", columns="name", values="value"
+        )
         gains = sign * (wide[row.name] - wide["beta"])
         assert fields[f"{row.measure} +"] == (gains > 0).sum()
         assert fields[f"{row.measure} -"] == (gains < 0).sum()
@@ -567,7 +697,9 @@ def test_baseline_marks_what_the_test_says(cli, trec_files, monkeypatch, correct
 
 
 def test_differences_of_aggregates_that_are_no_means_have_no_interval(cli, trec_files):
-    code, out, _ = cli("evaluate", "-m", "AP", "NumRet", "--baseline", "beta", "runs", "--format", "json")
+    code, out, _ = cli(
+        "evaluate", "-m", "AP", "NumRet", "--baseline", "beta", "runs", "--format", "json"
+    )
     assert code == 0
     fields = [key for key in json.loads(out)[0] if "difference" in key]
     assert fields == ["AP difference", "AP difference low", "AP difference high"]
@@ -588,21 +720,32 @@ def test_intervals_are_students(cli, trec_files):
     table = read_table(out).set_index("name")
     for name, values in _values(trec_files, "CAM@3").groupby("name")["value"]:
         ends = np.clip(stats.t.interval(0.95, 5, loc=values.mean(), scale=stats.sem(values)), 0, 1)
-        assert table.loc[name, ["CAM@3 95% low", "CAM@3 95% high"]].tolist() == pytest.approx(ends, abs=1e-12)
-    shown = cli("evaluate", "-m", "CAM@3", "--interval", "mean", "runs", "--format", "table")[1].splitlines()[1]
+        assert table.loc[name, ["CAM@3 95% low", "CAM@3 95% high"]].tolist() == pytest.approx(
+            ends, abs=1e-12
+        )
+    shown = cli("evaluate", "-m", "CAM@3", "--interval", "mean", "runs", "--format", "table")[
+        1
+    ].splitlines()[1]
     low, high = table.loc["alpha", ["CAM@3 95% low", "CAM@3 95% high"]]
     assert shown.endswith(f"[{low:.4f}, {high:.4f}]")
 
 
 def test_judged_fractions_per_aspect(cli, trec_files):
     lines = (trec_files / "credibility.txt").read_text().splitlines()
-    (trec_files / "credibility.txt").write_text("\n".join(line for line in lines if not line.endswith("0")))
+    (trec_files / "credibility.txt").write_text(
+        "\n".join(line for line in lines if not line.endswith("0"))
+    )
     code, out, err = cli("evaluate", "-m", "AP", "--judged", "runs", "--format", "csv")
     assert code == 0, err
     table = read_table(out).set_index("name")
-    judged = {tuple(line.split()[::2][:2]) for line in (trec_files / "credibility.txt").read_text().splitlines()}
+    judged = {
+        tuple(line.split()[::2][:2])
+        for line in (trec_files / "credibility.txt").read_text().splitlines()
+    }
     for name, row in table.iterrows():
-        run = [line.split() for line in (trec_files / "runs" / f"{name}.run").read_text().splitlines()]
+        run = [
+            line.split() for line in (trec_files / "runs" / f"{name}.run").read_text().splitlines()
+        ]
         by_query = pd.Series([(qid, docno) in judged for qid, _, docno, *_ in run]).groupby(
             [line[0] for line in run]
         )
@@ -624,7 +767,10 @@ def test_a_faulty_run_is_an_error(cli, trec_files):
     ("options", "part"),
     [
         (["--test", "permutation"], "--test requires --baseline"),
-        (["--baseline", "beta", "--test", "ttest"], "--test: expected one of bootstrap, permutation, t, tukey"),
+        (
+            ["--baseline", "beta", "--test", "ttest"],
+            "--test: expected one of bootstrap, permutation, t, tukey",
+        ),
         (
             ["--baseline", "beta", "--test", "tukey", "--correction", "fdr_bh"],
             "--test tukey corrects for the number of pairs itself: omit --correction fdr_bh",
@@ -647,17 +793,24 @@ def test_bad_options(cli, options, part):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "baseline"),
-    [*(("evaluate", name) for name in ("beta", "runs/beta", "beta", "delta.v2")), ("report", "delta.v2")],
+    [
+        *(("evaluate", name) for name in ("beta", "runs/beta", "beta", "delta.v2")),
+        ("report", "delta.v2"),
+    ],
 )
 def test_the_baseline_is_found_without_its_extension(cli, trec_files, command, baseline):
     pytest.importorskip("vl_convert")
     (trec_files / "runs" / "delta.run").rename(trec_files / "runs" / "delta.v2.run.gz")
     name = "delta.v2.run.gz" if "delta" in baseline else "beta.run"  # they have no common extension
     options = ["-m", "AP", "--baseline", baseline]
-    code, _, err = cli(command, *options, *(["-o", "page.html"] if command == "report" else []), "runs")
+    code, _, err = cli(
+        command, *options, *(["-o", "page.html"] if command == "report" else []), "runs"
+    )
     assert (code, "error" in err) == (0, False)
     if command == "evaluate":
-        assert f"† differs from {name} (" in cli("evaluate", *options, "--format", "table", "runs")[1]
+        assert (
+            f"† differs from {name} (" in cli("evaluate", *options, "--format", "table", "runs")[1]
+        )
     else:
         page = (trec_files / "page.html").read_text(encoding="utf-8")
         assert re.search(rf'<option value="\d" selected>{name}</option>', page)
@@ -684,7 +837,10 @@ def test_the_hint_is_not_behind_a_long_list_of_names(cli, trec_files):
     run = (trec_files / "runs" / "beta.run").read_bytes()
     for number in range(40):
         (trec_files / "runs" / f"a_system_with_a_long_name_{number:03}.run").write_bytes(run)
-    misspelt = [("gama", "(44 in total), got 'gama'. Did you mean gamma?\n"), ("x", "; add it to the runs\n")]
+    misspelt = [
+        ("gama", "(44 in total), got 'gama'. Did you mean gamma?\n"),
+        ("x", "; add it to the runs\n"),
+    ]
     for text, part in misspelt:
         code, _, error = cli("evaluate", "-m", "AP", "--baseline", text, "runs")
         assert (code, error.endswith(part), len(error) < 350) == (2, True, True), error
@@ -705,7 +861,9 @@ def test_memory_that_is_lacking_is_one_line(cli, monkeypatch):
     for command in (["evaluate", "-m", "AP", "runs"], ["correlate", "-m", "AP", "nDCG", "runs"]):
         code, out, error = cli(*command)
         assert (code, out) == (1, "")
-        assert error.startswith("pt-multiaspect: error: out of memory: evaluate fewer runs or measures at a time")
+        assert error.startswith(
+            "pt-multiaspect: error: out of memory: evaluate fewer runs or measures at a time"
+        )
         assert error.count("\n") == 1
 
 
@@ -763,19 +921,34 @@ def test_latex_is_one_kind_of_table(cli, trec_files):
     (trec_files / "relevance.txt").write_text(
         "\n".join(f"{line[:-1]}0" if line.startswith("q0 ") else line for line in lines)
     )
-    measures = ["-m", "AP On(aspect=credibility,base=AP)", "--baseline", "beta", "--aspects", "scales.json"]
-    code, out, err = cli("evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs")
+    measures = [
+        "-m",
+        "AP On(aspect=credibility,base=AP)",
+        "--baseline",
+        "beta",
+        "--aspects",
+        "scales.json",
+    ]
+    code, out, err = cli(
+        "evaluate", *measures, "--average-over", "positive", "--format", "tex", "runs"
+    )
     assert code == 0, err
-    assert re.search(r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out)
+    assert re.search(
+        r"\nMeans over the topics with a positive document, of 6 judged: AP 5, .* 6\.\n", out
+    )
     assert r"\textbf{" in out
     assert out.count(r"\dagger") >= 5
     suite = ("--suite", "multi-aspect", "--aspects", "scales.json")
     out = cli("evaluate", *suite, "--format", "tex", "runs")[1]
-    assert out.splitlines()[1].startswith("% How official values can differ: pt-multiaspect measures --suites")
+    assert out.splitlines()[1].startswith(
+        "% How official values can differ: pt-multiaspect measures --suites"
+    )
     others = [
         cli("evaluate", "-m", "AP", "-q", "--format", "tex", "runs"),
     ]
-    assert cli("compare", "-m", "AP", "-o", "compared.tex", "runs/alpha.run", "runs/delta.run")[0] == 0
+    assert (
+        cli("compare", "-m", "AP", "-o", "compared.tex", "runs/alpha.run", "runs/delta.run")[0] == 0
+    )
     compared = (trec_files / "compared.tex").read_text(encoding="utf-8")
     for code, out, err in [(0, plain, ""), (0, compared, ""), *others]:
         assert code == 0, err
@@ -794,7 +967,14 @@ def _rows(latex):
 @pytest.mark.parametrize(
     "line",
     [
-        ["evaluate", "-m", "AP nDCG@3", "--baseline", "beta", "runs"],  # missing integers, and booleans
+        [
+            "evaluate",
+            "-m",
+            "AP nDCG@3",
+            "--baseline",
+            "beta",
+            "runs",
+        ],  # missing integers, and booleans
         ["evaluate", "-m", "AP", "-q", "runs"],
         ["compare", "-m", "AP", "runs/alpha.run", "runs/beta.run"],
         ["correlate", "-m", "AP nDCG@3", "runs"],
@@ -829,7 +1009,8 @@ def test_a_file_that_cannot_be_written(cli):
     assert err.count("\n") == 1
 
 
-# -- tables -------------------------------------------------------------------------------------------------
+# -- tables
+# -------------------------------------------------------------------------------------------------
 
 
 class _Terminal(io.StringIO):
@@ -849,7 +1030,13 @@ def test_a_table_fits_the_terminal_with_every_digit(trec_files, monkeypatch, wid
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     measures = "nDCG@5 CAM(base=nDCG,aspects={relevance:2,credibility:3})@5 AP P@1 P@2 P@3 R@5 RR Rprec P@4"
-    arguments = ["--qrels", "relevance=relevance.txt", "credibility=credibility.txt", "-m", measures]
+    arguments = [
+        "--qrels",
+        "relevance=relevance.txt",
+        "credibility=credibility.txt",
+        "-m",
+        measures,
+    ]
     assert main(["evaluate", *arguments, "runs"]) == 0
     plain = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())
     assert plain != terminal.getvalue()  # the best values are bold

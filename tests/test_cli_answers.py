@@ -41,7 +41,9 @@ def folder(tmp_path, monkeypatch):
         for row in rows
         for nugget in row["nuggets"]
     ]
-    pd.DataFrame(questions, columns=["qid", "name", "question", "weight", "met"]).to_csv("rubric.csv", index=False)
+    pd.DataFrame(questions, columns=["qid", "name", "question", "weight", "met"]).to_csv(
+        "rubric.csv", index=False
+    )
     return tmp_path
 
 
@@ -71,12 +73,16 @@ def test_questions(run, folder) -> None:
     code, out, err = run("rubric.csv")
     assert (code, err) == (0, "")
     rows = pd.DataFrame(judged())
-    met = rows["nuggets"].map(lambda nuggets: sum(n["assignment"] == "support" for n in nuggets) / 3)
+    met = rows["nuggets"].map(
+        lambda nuggets: sum(n["assignment"] == "support" for n in nuggets) / 3
+    )
     expected = met.groupby(rows["run_id"], sort=False).mean()
     assert read(out)["rubric"].tolist() == pytest.approx(expected.tolist())
 
 
-@pytest.mark.parametrize(("yes", "no"), [("TRUE", "FALSE"), ("true", "false"), ("True", "False"), ("1", "0")])
+@pytest.mark.parametrize(
+    ("yes", "no"), [("TRUE", "FALSE"), ("true", "false"), ("True", "False"), ("1", "0")]
+)
 def test_truth_values_of_spreadsheets_are_read(run, folder, yes, no) -> None:
     (folder / "met.csv").write_text(f"qid,name,weight,met\nq1,a,3,{yes}\nq1,a,1,{no}\n")
     code, out, err = run("met.csv")
@@ -87,12 +93,18 @@ def test_truth_values_of_spreadsheets_are_read(run, folder, yes, no) -> None:
 def test_combined_criteria_in_a_report(run, folder) -> None:
     pytest.importorskip("vl_convert")
     measure = "C=CAM(aspects='vital_score,faithful')"
-    code, out, err = run("judged.jsonl", "--aspects", SCALES, "-m", measure, "--baseline", "plain", "-o", "r.html")
+    code, out, err = run(
+        "judged.jsonl", "--aspects", SCALES, "-m", measure, "--baseline", "plain", "-o", "r.html"
+    )
     assert (code, out, err) == (0, "", "")
     page = Page((folder / "r.html").read_text(encoding="utf-8"))
     scores = ma.answers.nugget_scores("judged.jsonl")
-    faithful = ma.answers.from_criteria(pd.DataFrame(judged()), aspects={"faithful": [1, 2, 3, 4, 5]})
-    values = ma.answers.combine(pd.concat([scores, faithful]), {"C": ma.CAM(aspects="vital_score,faithful")})
+    faithful = ma.answers.from_criteria(
+        pd.DataFrame(judged()), aspects={"faithful": [1, 2, 3, 4, 5]}
+    )
+    values = ma.answers.combine(
+        pd.concat([scores, faithful]), {"C": ma.CAM(aspects="vital_score,faithful")}
+    )
     labels = [measure["label"] for measure in page.data["measures"]]
     means = ma.aggregate(values)
     assert page.data["means"] == [means[label].tolist() for label in labels]
@@ -106,7 +118,9 @@ def test_tests_groups_and_estimates(run, folder) -> None:
     code, _, _ = run("judged.jsonl", "--by", "groups.txt", "--baseline", "plain", "-o", "table.md")
     assert code == 0
     assert "Topics: a 4, b 4." in (folder / "table.md").read_text()
-    (folder / "few.jsonl").write_text("\n".join(json.dumps(row) for row in judged(1) if row["qid"] < "t5"))
+    (folder / "few.jsonl").write_text(
+        "\n".join(json.dumps(row) for row in judged(1) if row["qid"] < "t5")
+    )
     code, out, _ = run("judged.jsonl", "--human", "few.jsonl")
     assert code == 0
     scores = [ma.answers.nugget_scores(file) for file in ("few.jsonl", "judged.jsonl")]
@@ -121,21 +135,42 @@ def test_tests_groups_and_estimates(run, folder) -> None:
         (["none.csv"], "none.csv: no such file; check the path and the current directory"),
         (["empty.csv"], "answers: empty.csv: the file is empty"),
         (["some.run"], "expected answers, as one JSON object per line or as columns with a header"),
-        (["some.run"], "got the line 'q1 Q0 d1 1 2.0 x'. If it is a run or qrels, pass it to evaluate"),
-        (["tabs.run"], "got the columns q1, Q0, d1, 1, 2.0, x; rename one. If it is a run or qrels, pass it to"),
-        (["run.json"], "got the columns q1; rename one. If it is a run or qrels, pass it to evaluate"),
+        (
+            ["some.run"],
+            "got the line 'q1 Q0 d1 1 2.0 x'. If it is a run or qrels, pass it to evaluate",
+        ),
+        (
+            ["tabs.run"],
+            (
+                "got the columns q1, Q0, d1, 1, 2.0, x; rename one. If it is a run or qrels, pass it "
+                "to"
+            ),
+        ),
+        (
+            ["run.json"],
+            "got the columns q1; rename one. If it is a run or qrels, pass it to evaluate",
+        ),
         (["whole.json"], "whole.json:1: expected valid JSON"),
         (["whole.json"], "object per line: write them so, as by jq -c '.[]' whole.json"),
-        (["cut.jsonl"], "answers are read from one JSON object per line: correct the line or remove it"),
+        (
+            ["cut.jsonl"],
+            "answers are read from one JSON object per line: correct the line or remove it",
+        ),
         (
             ["long.csv"],
             "long.csv: cannot be read: error tokenizing data. C error: expected 3 fields in line 3",
         ),
         (["twice.csv"], "answers: twice.csv: expected distinct column names, got several x"),
         (["judged.jsonl", "--baseline", "x"], "--baseline: expected one of the runs"),
-        (["judged.jsonl", "-q", "--interval", "mean"], "--interval mean applies to means: omit it, or -q"),
+        (
+            ["judged.jsonl", "-q", "--interval", "mean"],
+            "--interval mean applies to means: omit it, or -q",
+        ),
         (["judged.jsonl", "-q", "-o", "x.html"], "-q applies to tables"),
-        (["judged.jsonl", "--human", "judged.jsonl", "--interval", "mean"], "omit --interval mean, or --human"),
+        (
+            ["judged.jsonl", "--human", "judged.jsonl", "--interval", "mean"],
+            "omit --interval mean, or --human",
+        ),
         (["judged.jsonl", "-o", "judged.jsonl"], "is read by this command"),
         (["judged.jsonl", "-o", "x.pdf"], "expected a file that ends in .csv, .tsv"),
         ([], "missing JUDGED... (see"),
@@ -146,7 +181,9 @@ def test_errors(run, folder, arguments, message) -> None:
     (folder / "some.run").write_text("q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 1.0 x\n")
     (folder / "tabs.run").write_text("q1\tQ0\td1\t1\t2.0\tx\nq1\tQ0\td2\t2\t1.0\tx\n")
     (folder / "run.json").write_text('{"q1": {"d1": 2.0, "d2": 1.0}}')
-    (folder / "cut.jsonl").write_text('{"qid": "q1", "name": "a", "faithful": 1}\n{"qid": "q1", "name":')
+    (folder / "cut.jsonl").write_text(
+        '{"qid": "q1", "name": "a", "faithful": 1}\n{"qid": "q1", "name":'
+    )
     (folder / "whole.json").write_text('[\n{"qid": "q1", "name": "a", "faithful": 1}\n]\n')
     (folder / "long.csv").write_text("qid,name,x\n1,a,1\n1,b,0.5,3\n")
     (folder / "twice.csv").write_text("qid,name,x,x\n1,a,1,0\n")
@@ -167,7 +204,9 @@ def test_answers_of_judges_are_described_and_scored(run, folder, capsys) -> None
     long = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "score"])
     long.to_csv("long.csv", index=False)
     assert main(["describe", "--answers", "long.csv", "--write-aspects", "scales.json"]) == 0
-    assert "4 judged answers, 8 judgments by 2 judges, 2 topics, 1 aspect" in capsys.readouterr().out
+    assert (
+        "4 judged answers, 8 judgments by 2 judges, 2 topics, 1 aspect" in capsys.readouterr().out
+    )
     code, out, err = run("long.csv", "--aspects", "scales.json")
     assert (code, err) == (0, "")
     assert read(out)["fluent"].tolist() == [0.1875, 0.875]

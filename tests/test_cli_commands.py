@@ -61,7 +61,8 @@ def perquery(runs) -> pd.DataFrame:
     return evaluate(paths, read_qrels(QRELS), measures, progress=False)
 
 
-# -- describe -----------------------------------------------------------------------------------------------
+# -- describe
+# -----------------------------------------------------------------------------------------------
 
 
 def test_describe_prints_the_report(cli, trec_files):
@@ -72,9 +73,14 @@ def test_describe_prints_the_report(cli, trec_files):
     with messages_for_shell({}):
         assert out == f"{expected}\n"
     assert max(map(len, out.splitlines())) <= 80
-    code, out, _ = cli("describe", "--aspects", "scales.json", "--contingency", "relevance", "credibility")
+    code, out, _ = cli(
+        "describe", "--aspects", "scales.json", "--contingency", "relevance", "credibility"
+    )
     assert code == 0
-    assert [line.split() for line in out.splitlines()[:2]] == [["credibility"], ["relevance", *"0123"]]
+    assert [line.split() for line in out.splitlines()[:2]] == [
+        ["credibility"],
+        ["relevance", *"0123"],
+    ]
     counts = [int(count) for line in out.splitlines()[2:] for count in line.split()[1:]]
     assert sum(counts) == 48
 
@@ -92,7 +98,9 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     code, _, err = cli("describe", "--write-aspects", "inferred.json")
     assert code == 0
     assert "wrote the scales to inferred.json; check them" in err
-    assert Aspects.from_file("inferred.json") == Aspects(describe(read_qrels(QRELS)).proposed, name="inferred")
+    assert Aspects.from_file("inferred.json") == Aspects(
+        describe(read_qrels(QRELS)).proposed, name="inferred"
+    )
     code, out, err = cli("evaluate", "-m", "TOMA@5", "--aspects", "inferred.json", "runs")
     assert (code, err) == (0, "")
     code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
@@ -110,7 +118,10 @@ def test_values_are_read_without_the_name_of_their_scales(cli, trec_files, monke
     for path in ("values.csv", "values.parquet"):
         recorded = ma.read_values(path).attrs["measures"]
         assert not any("unseen" in str(measure) for measure in recorded.values())
-        assert {label: ma.integration.parsing.parse(str(text))[0].NAME for label, text in recorded.items()} == {
+        assert {
+            label: ma.integration.parsing.parse(str(text))[0].NAME
+            for label, text in recorded.items()
+        } == {
             "ESL": "On",
             "CAM@3": "CAM",
         }
@@ -120,8 +131,10 @@ def test_values_are_read_without_the_name_of_their_scales(cli, trec_files, monke
             assert "ESL ↓" in str(ma.systems_table(ma.read_values(path)))
         return
     code = (
-        "import warnings; import pt_multiaspect as ma; warnings.simplefilter('error', ma.MultiAspectWarning)\n"
-        "for path in ('values.csv', 'values.parquet'): print(ma.systems_table(ma.read_values(path)))"
+        "import warnings; import pt_multiaspect as ma; warnings.simplefilter('error', "
+        "ma.MultiAspectWarning)\n"
+        "for path in ('values.csv', 'values.parquet'): "
+        "print(ma.systems_table(ma.read_values(path)))"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False,
@@ -185,8 +198,12 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     """It wrote the scales as they were inferred, and each remedy undid the others."""
     text = (trec_files / "relevance.txt").read_text()
     (trec_files / "coded.txt").write_text(text.replace(" 2\n", " 99\n", 1).replace(" 0 ", " 0 ", 1))
-    credibility = [line.rsplit(" ", 1) for line in (trec_files / "credibility.txt").read_text().splitlines()]
-    (trec_files / "above.txt").write_text("\n".join(f"{pair} {int(label) + 1}" for pair, label in credibility))
+    credibility = [
+        line.rsplit(" ", 1) for line in (trec_files / "credibility.txt").read_text().splitlines()
+    ]
+    (trec_files / "above.txt").write_text(
+        "\n".join(f"{pair} {int(label) + 1}" for pair, label in credibility)
+    )
     (trec_files / "same.txt").write_text("\n".join(f"{pair} 1" for pair, label in credibility))
     qrels = ("relevance=coded.txt", "credibility=above.txt", "it's=same.txt")
     code, out, err = cli("describe", "--write-aspects", "proposed.json", qrels=qrels)
@@ -194,7 +211,9 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
     assert "wrote the scales to proposed.json without it's; check them" in err
     assert "99, may be a code" in out
     assert "no label of credibility is 0" in " ".join(out.split())
-    assert out.count("declare the scales as below") == 4  # a scale of 100 grades has no threshold either
+    assert (
+        out.count("declare the scales as below") == 4
+    )  # a scale of 100 grades has no threshold either
     option = out[out.index("--aspects '") :].partition("\n\n")[0]
     (declaration,) = shlex.split(option.removeprefix("--aspects "))
     assert Aspects(json.loads(declaration), name="proposed") == Aspects.from_file("proposed.json")
@@ -261,24 +280,39 @@ def test_describe_fails_for_a_measure_that_cannot_be_computed(cli, measure, reas
     assert cli("describe", "-m", "other=AP")[::2] == (0, "")
 
 
-# -- compare ------------------------------------------------------------------------------------------------
+# -- compare
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("command", ["compare", "evaluate"])
-def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkeypatch, capsys, command):
+def test_rounding_errors_are_ties_and_small_differences_are_not(
+    tmp_path, monkeypatch, capsys, command
+):
     """The fractions .1, .2 and .3 of three aspects have another sum in another order."""
     monkeypatch.chdir(tmp_path)
     n_positive = {"first": (1, 2, 3), "second": (3, 2, 1)}
     for aspect, name in enumerate("abc"):
-        rows = [f"1 0 {run}{at} {int(at < n[aspect])}\n" for run, n in n_positive.items() for at in range(10)]
-        (tmp_path / name).write_text("".join([*rows, *(f"2 0 d{at} {int(at == 0)}\n" for at in range(30))]))
+        rows = [
+            f"1 0 {run}{at} {int(at < n[aspect])}\n"
+            for run, n in n_positive.items()
+            for at in range(10)
+        ]
+        (tmp_path / name).write_text(
+            "".join([*rows, *(f"2 0 d{at} {int(at == 0)}\n" for at in range(30))])
+        )
     for run, rank in (("first", 28), ("second", 29)):
         ranked = [f"1 Q0 {run}{at} {at} {-at} x\n" for at in range(10)]
         docnos = [("d0" if at == rank else f"new{at}") for at in range(30)]
-        (tmp_path / run).write_text("".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(docnos))]))
+        (tmp_path / run).write_text(
+            "".join([*ranked, *(f"2 Q0 {d} 1 {-at} x\n" for at, d in enumerate(docnos))])
+        )
     measures = ["mean=CAM(base=P@10)", "deep=On(base=RBP(p=0.5),aspect=a)"]
-    options = ["--aspects", '{"a": 1, "b": 1, "c": 1}', *(part for text in measures for part in ("-m", text))]
+    options = [
+        "--aspects",
+        '{"a": 1, "b": 1, "c": 1}',
+        *(part for text in measures for part in ("-m", text)),
+    ]
     compared = ["--baseline", "first"] if command == "evaluate" else []
     qrels = ["--qrels", "a=a", "b=b", "c=c"]
     code = main([command, *qrels, *options, *compared, "-o", "table.json", "first", "second"])
@@ -294,7 +328,10 @@ def test_rounding_errors_are_ties_and_small_differences_are_not(tmp_path, monkey
         counts = {row["measure"]: (row["wins"], row["losses"], row["ties"]) for row in rows}
         assert counts == {"mean": (0, 0, 2), "deep": (1, 1, 0)}
     else:
-        assert [(rows[1][f"{label} +"], rows[1][f"{label} -"]) for label in ("mean", "deep")] == [(0, 0), (1, 1)]
+        assert [(rows[1][f"{label} +"], rows[1][f"{label} -"]) for label in ("mean", "deep")] == [
+            (0, 0),
+            (1, 1),
+        ]
 
 
 def test_compare_shows_both_runs(cli, monkeypatch):
@@ -304,7 +341,9 @@ def test_compare_shows_both_runs(cli, monkeypatch):
     table = read(out).set_index("measure")
     values = perquery(["beta", "delta"])
     means = aggregate(values).set_index("name")
-    tests = analysis.compare_with_baseline(values, "beta", correction=None, alpha=0.2).set_index("measure")
+    tests = analysis.compare_with_baseline(values, "beta", correction=None, alpha=0.2).set_index(
+        "measure"
+    )
     for measure, row in table.iterrows():
         test, sign = tests.loc[measure], -1 if measure.startswith("ESL") else 1
         assert row["beta"] == means.loc["beta", measure]
@@ -312,9 +351,15 @@ def test_compare_shows_both_runs(cli, monkeypatch):
         assert row["difference"] == pytest.approx(test["difference"], abs=1e-12)
         assert row["p-value"] == test["p"]
         assert row["verdict"] == (
-            "" if not test["significant"] else "better" if sign * test["difference"] > 0 else "worse"
+            ""
+            if not test["significant"]
+            else "better"
+            if sign * test["difference"] > 0
+            else "worse"
         )
-        wide = values[values["measure"] == measure].pivot(index="qid", columns="name", values="value")
+        wide = values[values["measure"] == measure].pivot(
+            index="qid", columns="name", values="value"
+        )
         gains = sign * (wide["delta"] - wide["beta"])
         assert row[["wins", "losses", "ties"]].tolist() == [
             (gains > 0).sum(),
@@ -349,8 +394,12 @@ def test_compare_puts_the_largest_differences_first(cli):
         for row in rows.to_dict("records"):
             assert row["beta.run"] == values[measure, row["qid"], "beta.run"]
             assert row["difference"] == row["new"] - row["beta.run"]
-    top = read(cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1])
-    pd.testing.assert_frame_equal(top, table.groupby("measure", sort=False).head(2).reset_index(drop=True))
+    top = read(
+        cli("compare", *SCALED, "-q", "--top", "2", "runs/beta.run", "new=runs/delta.run")[1]
+    )
+    pd.testing.assert_frame_equal(
+        top, table.groupby("measure", sort=False).head(2).reset_index(drop=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -374,7 +423,8 @@ def test_compare_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
-# -- correlate ----------------------------------------------------------------------------------------------
+# -- correlate
+# ----------------------------------------------------------------------------------------------
 
 
 def test_correlate(cli):
@@ -391,7 +441,9 @@ def test_correlate(cli):
     for method in ("tau_gap", "tau_ap_b", "pearson"):
         code, out, _ = cli("correlate", *SCALED, "--method", method, "--top", "3", "runs")
         assert code == 0
-        assert np.array_equal(read(out).set_index("measure"), analysis.correlation(values, method, top=3))
+        assert np.array_equal(
+            read(out).set_index("measure"), analysis.correlation(values, method, top=3)
+        )
     code, _, err = cli("correlate", *SCALED, "--top", "3", "--rank-by", "query", "runs")
     assert code == 2
     assert "--top applies to means" in err
@@ -405,16 +457,28 @@ def test_correlate(cli):
 
 def test_weightings(cli, trec_files):
     scales = Aspects.from_file("scales.json")
-    qrels, runs = read_qrels(QRELS), {name.partition(".")[0]: f"runs/{name}" for name in sorted(os.listdir("runs"))}
+    qrels, runs = (
+        read_qrels(QRELS),
+        {name.partition(".")[0]: f"runs/{name}" for name in sorted(os.listdir("runs"))},
+    )
     on = [On(aspect=aspect, base="nDCG@5", aspects=scales) for aspect in scales]
     values = evaluate(runs, qrels, on, progress=False)
     arguments = ["-m", "CAM@5", "--aspects", "scales.json", "--at-least", "relevance=0.25", "runs"]
     code, out, err = cli("weightings", *arguments)
     assert (code, err) == (0, "")
-    expected = analysis.weightings(values, CAM(aspects=scales) @ 5, at_least={"relevance": 0.25}).pairs
+    expected = analysis.weightings(
+        values, CAM(aspects=scales) @ 5, at_least={"relevance": 0.25}
+    ).pairs
     pd.testing.assert_frame_equal(read(out), expected, check_dtype=False)
     code, out, err = cli(
-        "weightings", "-m", "CAM(gate=relevance)@5", "--aspects", "scales.json", "--baseline", "beta", "runs"
+        "weightings",
+        "-m",
+        "CAM(gate=relevance)@5",
+        "--aspects",
+        "scales.json",
+        "--baseline",
+        "beta",
+        "runs",
     )
     assert (code, err) == (0, "")
     gated = CAM(gate="relevance", aspects=scales) @ 5
@@ -423,20 +487,42 @@ def test_weightings(cli, trec_files):
     assert set(read(out)["b"]) == {"beta"}
     assert cli("weightings", *arguments, "-o", "out.md")[0] == 0
     table = Path("out.md").read_text(encoding="utf-8")
-    assert table.splitlines()[0] == "| a | b | difference | p | a higher | significant | moved | reversed by |"
+    assert (
+        table.splitlines()[0]
+        == "| a | b | difference | p | a higher | significant | moved | reversed by |"
+    )
     assert table.count("alpha | beta") == 1
     assert "p < 0.05 (not corrected)" in table
     # Several measures are weighted themselves; a file of them gives the same.
     code, _, err = cli("weightings", "-m", "AP", "RR", "-o", "several.csv", "runs")
     assert (code, err) == (0, "")
-    assert cli("evaluate", "-m", "AP", "RR", "-q", "--format", "tot", "-o", "values.txt", "runs")[0] == 0
+    assert (
+        cli("evaluate", "-m", "AP", "RR", "-q", "--format", "tot", "-o", "values.txt", "runs")[0]
+        == 0
+    )
     code, out, err = cli(
-        "weightings", "--values", "tot=values.txt", "-m", "AP", "-m", "RR", "-o", "out.csv", qrels=()
+        "weightings",
+        "--values",
+        "tot=values.txt",
+        "-m",
+        "AP",
+        "-m",
+        "RR",
+        "-o",
+        "out.csv",
+        qrels=(),
     )
     assert (code, err, out) == (0, "", "")
     assert Path("out.csv").read_text() == Path("several.csv").read_text()
-    assert cli("evaluate", "-m", "AP", "RR", "-q", "--format", "ranking", "-o", "values.txt", "runs")[0] == 0
-    code, _, err = cli("weightings", "--values", "ranking=values.txt", "-m", "AP", "RR", "-o", "out.txt", qrels=())
+    assert (
+        cli("evaluate", "-m", "AP", "RR", "-q", "--format", "ranking", "-o", "values.txt", "runs")[
+            0
+        ]
+        == 0
+    )
+    code, _, err = cli(
+        "weightings", "--values", "ranking=values.txt", "-m", "AP", "RR", "-o", "out.txt", qrels=()
+    )
     assert (code, err) == (0, "")
     assert "of 6 pairs change" in Path("out.txt").read_text()
 
@@ -448,8 +534,14 @@ def test_weightings(cli, trec_files):
         (["-m", "CAM"], "missing values: give --qrels, -m and runs, or --values FILE"),
         (["runs"], "missing measures: give -m MEASURE, or --values FILE"),
         (["-m", "CAM", "--values", "tot=values.txt"], "omit qrels and runs"),
-        (["-m", "CAM", "--at-least", "relevance", "runs"], "--at-least: expected ASPECT=WEIGHT, got 'relevance'"),
-        (["-m", "CAM", "--at-least", "trust=0.5", "runs"], "--at-least: expected aspects (relevance, credibility)"),
+        (
+            ["-m", "CAM", "--at-least", "relevance", "runs"],
+            "--at-least: expected ASPECT=WEIGHT, got 'relevance'",
+        ),
+        (
+            ["-m", "CAM", "--at-least", "trust=0.5", "runs"],
+            "--at-least: expected aspects (relevance, credibility)",
+        ),
         (
             ["-m", "CAM", "--at-least", "relevance=1.5", "runs"],
             "--at-least: expected weights that sum to at most 1",
@@ -465,12 +557,16 @@ def test_weightings_says_what_is_wrong(cli, options, part):
     assert "measures=" not in err
 
 
-# -- robustness ----------------------------------------------------------------------------------------------
+# -- robustness
+# ----------------------------------------------------------------------------------------------
 
 
 def test_robustness(cli, trec_files):
     scales = Aspects.from_file("scales.json")
-    qrels, runs = read_qrels(QRELS), {name: f"runs/{name}.run" for name in ("alpha", "beta", "gamma")}
+    qrels, runs = (
+        read_qrels(QRELS),
+        {name: f"runs/{name}.run" for name in ("alpha", "beta", "gamma")},
+    )
     options = ["--aspects", "scales.json", "--baseline", "beta"]
     arguments = [*options, "-m", "CAM@5", "--variants", "MM@5 CAM@3"]
     code, out, err = cli("robustness", *arguments, *runs.values())
@@ -488,7 +584,9 @@ def test_robustness(cli, trec_files):
     assert written["txt"].strip() == str(expected)
     assert written["tex"] == expected.to_latex()
     assert "| question | verdict | evidence |" in written["md"]
-    assert [row["evidence"] for row in json.loads(written["json"])] == expected.table["evidence"].tolist()
+    assert [row["evidence"] for row in json.loads(written["json"])] == expected.table[
+        "evidence"
+    ].tolist()
 
 
 def test_robustness_of_the_first_measure_of_a_report_and_of_values(cli, trec_files):
@@ -497,7 +595,9 @@ def test_robustness_of_the_first_measure_of_a_report_and_of_values(cli, trec_fil
     assert read(out).equals(read(cli("robustness", "--aspects", "scales.json", *named)[1]))
     assert cli("evaluate", "-m", "AP", "RR", "-q", "-o", "values.csv", "runs")[0] == 0
     values = ma.read_values("values.csv")
-    code, out, err = cli("robustness", "--values", "values.csv", "-m", "RR", "--variants", "AP", qrels=())
+    code, out, err = cli(
+        "robustness", "--values", "values.csv", "-m", "RR", "--variants", "AP", qrels=()
+    )
     assert (code, err) == (0, "")
     expected = ma.robustness(values, None, "RR", variants=["AP"])
     pd.testing.assert_frame_equal(read(out), expected.table, check_dtype=False)
@@ -528,11 +628,17 @@ def test_robustness_with_judges(cli, trec_files):
     [
         (["-m", "CAM@5"], "missing values: give --qrels, -m and runs, or --values FILE"),
         (["-m", "CAM@5", "AP", "runs"], "-m: expected one measure, got CAM@5, AP"),
-        (["-m", "CAM@5", "--values", "values.csv"], "--values contains the values: omit qrels and runs"),
+        (
+            ["-m", "CAM@5", "--values", "values.csv"],
+            "--values contains the values: omit qrels and runs",
+        ),
         (["-m", "CAM@5", "--baseline", "none", "runs"], "--baseline: expected one of the runs"),
         (["-m", "CAM@5", "runs/beta.run"], "expected at least two runs, got only beta.run"),
         (["-m", "CAM@5", "--judges", "none.csv", "runs"], "none.csv: no such file"),
-        (["-m", "CAM@5", "--judges", "scored.csv", "-o", "scored.csv", "runs"], "is read by this command"),
+        (
+            ["-m", "CAM@5", "--judges", "scored.csv", "-o", "scored.csv", "runs"],
+            "is read by this command",
+        ),
     ],
 )
 def test_robustness_says_what_is_wrong(cli, options, part):
@@ -542,13 +648,18 @@ def test_robustness_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
-# -- plot ---------------------------------------------------------------------------------------------------
+# -- plot
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def values_file(trec_files):
     rng = np.random.default_rng(1)
-    rows = [(f"run {run}.txt", f"q{topic}", *rng.random(3).round(3)) for run in range(4) for topic in range(6)]
+    rows = [
+        (f"run {run}.txt", f"q{topic}", *rng.random(3).round(3))
+        for run in range(4)
+        for topic in range(6)
+    ]
     wide = pd.DataFrame(rows, columns=["name", "qid", "AP", "RR", "cost"])
     wide.melt(["name", "qid"], var_name="measure").to_csv("values.csv", index=False)
     return "values.csv"
@@ -574,8 +685,14 @@ def drawn(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "texts"),
     [
-        (["values", "-m", "RR", "AP", "--baseline", "run 2"], {"run 2.txt", "RR", "AP", "baseline"}),
-        (["systems", "-m", "RR", "AP", "--baseline", "run 2"], {"RR\nmean over topics", "baseline"}),
+        (
+            ["values", "-m", "RR", "AP", "--baseline", "run 2"],
+            {"run 2.txt", "RR", "AP", "baseline"},
+        ),
+        (
+            ["systems", "-m", "RR", "AP", "--baseline", "run 2"],
+            {"RR\nmean over topics", "baseline"},
+        ),
         (["values", "cost=lower"], {"run 3.txt", "cost\n(lower is better)"}),
         (["values", "-m", "AP", "cost=lower"], {"AP", "cost\n(lower is better)"}),
         (["values", "-m", "cost=ESL"], {"cost\n(lower is better)"}),
@@ -590,7 +707,9 @@ def drawn(monkeypatch):
     ],
 )
 def test_plot(cli, values_file, drawn, arguments, texts):
-    code, out, err = cli("plot", arguments[0], values_file, *arguments[1:], "-o", "figure.svg", qrels=())
+    code, out, err = cli(
+        "plot", arguments[0], values_file, *arguments[1:], "-o", "figure.svg", qrels=()
+    )
     assert (code, out, err) == (0, "", "pt-multiaspect: wrote figure.svg\n")
     (figure,) = drawn
     assert texts <= figure
@@ -600,13 +719,18 @@ def test_plot(cli, values_file, drawn, arguments, texts):
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize(("suffix", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")])
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG"), ("svg", b"<?xml")]
+)
 def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, start):
     pytest.importorskip("matplotlib")
     written = []
     for epoch in ("0", "999999999"):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
-        assert cli("plot", "values", values_file, "-m", "AP", "-o", f"figure.{suffix}", qrels=())[0] == 0
+        assert (
+            cli("plot", "values", values_file, "-m", "AP", "-o", f"figure.{suffix}", qrels=())[0]
+            == 0
+        )
         written.append(Path(f"figure.{suffix}").read_bytes())
     assert written[0] == written[1]
     assert written[0].startswith(start)
@@ -624,14 +748,35 @@ def test_figures_are_the_same_each_time(cli, values_file, monkeypatch, suffix, s
             "expected a file that ends in .pdf, .png, .svg, got x.jpg; write x.pdf\n",
         ),
         ("values values.csv -o values.csv", "values.csv is read by this command"),
-        ("systems values.csv -o x.pdf", "systems: expected two measures, got AP, RR, cost; choose two by -m"),
+        (
+            "systems values.csv -o x.pdf",
+            "systems: expected two measures, got AP, RR, cost; choose two by -m",
+        ),
         ("systems values.csv -m AP -o x.pdf", "systems: expected two measures, got AP"),
-        ("correlation_heatmap values.csv AP -o x.pdf", "expected at least two measures, got only AP"),
-        ("values values.csv -m NDCG -o x.pdf", "expected measures of the frame (AP, RR, cost), got NDCG"),
-        ("values values.csv -m cost AP=lower -o x.pdf", "cost names no known measure; write cost=higher or"),
-        ("values values.csv --baseline bm25 -o x.pdf", "--baseline: expected one of the runs (run 0.txt"),
-        ("asl_curves values.csv --baseline bm25 -o x.pdf", "--baseline: asl_curves has none; omit it"),
-        ("values one.csv -o x.pdf", "expected at least two topics, got only q0; evaluate more topics"),
+        (
+            "correlation_heatmap values.csv AP -o x.pdf",
+            "expected at least two measures, got only AP",
+        ),
+        (
+            "values values.csv -m NDCG -o x.pdf",
+            "expected measures of the frame (AP, RR, cost), got NDCG",
+        ),
+        (
+            "values values.csv -m cost AP=lower -o x.pdf",
+            "cost names no known measure; write cost=higher or",
+        ),
+        (
+            "values values.csv --baseline bm25 -o x.pdf",
+            "--baseline: expected one of the runs (run 0.txt",
+        ),
+        (
+            "asl_curves values.csv --baseline bm25 -o x.pdf",
+            "--baseline: asl_curves has none; omit it",
+        ),
+        (
+            "values one.csv -o x.pdf",
+            "expected at least two topics, got only q0; evaluate more topics",
+        ),
     ],
 )
 def test_plot_says_what_is_wrong(cli, values_file, arguments, part):
@@ -645,7 +790,10 @@ def test_plot_says_what_is_wrong(cli, values_file, arguments, part):
 def test_labels_without_direction_are_doubted_in_the_words_of_the_shell(cli, values_file):
     code, _, err = cli("plot", "values", values_file, "-m", "cost", "-o", "x.pdf", qrels=())
     assert code == 0
-    assert "higher is assumed to be better; say so by -m ALIAS=higher, ALIAS=lower or ALIAS=MEASURE" in err
+    assert (
+        "higher is assumed to be better; say so by -m ALIAS=higher, ALIAS=lower or ALIAS=MEASURE"
+        in err
+    )
 
 
 def test_plot_without_matplotlib(cli, values_file, monkeypatch):
@@ -670,7 +818,9 @@ def test_weightings_do_not_overwrite_their_values_and_take_directions(cli, value
 
 @pytest.mark.parametrize("rank_by", ["mean", "query"])
 def test_correlations_of_two_runs_are_doubted(cli, rank_by):
-    code, out, err = cli("correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run")
+    code, out, err = cli(
+        "correlate", "-m", "AP RR P@3", "--rank-by", rank_by, "runs/beta.run", "runs/delta.run"
+    )
     assert code == 0
     table = np.abs(read(out).set_index("measure").to_numpy())
     assert (table == 1).all() or rank_by == "query"
@@ -689,7 +839,16 @@ def test_the_remedy_for_undefined_correlations_is_an_option(cli):
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "name",
-    ["compare", "correlate", "describe", "evaluate", "explain", "report", "robustness", "weightings"],
+    [
+        "compare",
+        "correlate",
+        "describe",
+        "evaluate",
+        "explain",
+        "report",
+        "robustness",
+        "weightings",
+    ],
 )
 def test_qrels_are_the_first_argument_where_the_help_says_so(cli, name):
     says_so = "first argument is a qrels file" in " ".join(cli(name, "--help")[1].split())
@@ -781,7 +940,9 @@ def test_published_collections_are_listed_described_and_written(cli, monkeypatch
         assert (code, err) == (0, "")
 
 
-def test_a_collection_that_cannot_be_downloaded_is_an_error_of_one_sentence(cli, tmp_path, monkeypatch):
+def test_a_collection_that_cannot_be_downloaded_is_an_error_of_one_sentence(
+    cli, tmp_path, monkeypatch
+):
     monkeypatch.setenv("PT_MULTIASPECT_DATA", str(tmp_path / "none"))
     code, out, err = cli("datasets", "a66", "-o", "new", qrels=())
     assert (code, out) == (2, "")
@@ -804,7 +965,8 @@ def test_demo(cli):
     assert "GridSearch" in out
 
 
-# -- all commands -------------------------------------------------------------------------------------------
+# -- all commands
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [None, *program.commands])
@@ -817,7 +979,9 @@ def test_help_has_examples_and_fits_80_columns(cli, name):
 
 def test_the_options_in_the_examples_exist():
     for name, command in program.commands.items():
-        known = {option for param in command.params for option in [*param.opts, *param.secondary_opts]}
+        known = {
+            option for param in command.params for option in [*param.opts, *param.secondary_opts]
+        }
         text = re.sub(r"\\\n\s*", "", command.epilog or "")
         lines = [line for line in text.splitlines() if f"pt-multiaspect {name}" in line]
         assert lines, name
@@ -845,12 +1009,15 @@ def test_commands_return_exit_codes(cli, monkeypatch):
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_error(trec_files):
     command = f"{sys.executable} -m pt_multiaspect measures | head -1"
-    done = subprocess.run(["sh", "-c", command], cwd=trec_files, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=trec_files, capture_output=True, text=True, check=False
+    )
     assert done.stdout.startswith("TOMA")
     assert done.stderr == ""
 
 
-# -- explain ------------------------------------------------------------------------------------------------
+# -- explain
+# ------------------------------------------------------------------------------------------------
 
 
 def explanation(measure: str, qid: str):
@@ -871,9 +1038,13 @@ def test_explain_prints_what_python_prints(cli, trec_files, measure):
     assert max(map(len, out.splitlines())) <= 80
     assert cli("explain", *options, "-o", "ranks.json")[0] == 0
     rows = json.loads((trec_files / "ranks.json").read_text())
-    assert [row["docno"] for row in rows if row["rank"] is not None] == expected.ranks["docno"].dropna().tolist()
+    assert [row["docno"] for row in rows if row["rank"] is not None] == expected.ranks[
+        "docno"
+    ].dropna().tolist()
     total = sum(row["contribution"] for row in rows) + expected.offset
-    values = evaluate({"beta": "runs/beta.run"}, read_qrels(QRELS), [expected.measure], progress=False)
+    values = evaluate(
+        {"beta": "runs/beta.run"}, read_qrels(QRELS), [expected.measure], progress=False
+    )
     assert total == pytest.approx(values.set_index("qid")["value"]["q2"], abs=1e-12)
 
 
@@ -888,7 +1059,10 @@ def test_explain_writes_a_file(cli, trec_files, suffix):
     if suffix == "csv":
         assert list(read_table(text)["contribution"]) == expected.ranks["contribution"].tolist()
     else:
-        assert text.rstrip() == {"txt": str, "html": lambda shown: shown.to_html()}[suffix](expected).rstrip()
+        assert (
+            text.rstrip()
+            == {"txt": str, "html": lambda shown: shown.to_html()}[suffix](expected).rstrip()
+        )
 
 
 @pytest.mark.parametrize(
@@ -896,7 +1070,10 @@ def test_explain_writes_a_file(cli, trec_files, suffix):
     [
         (["-m", "TOMA", "--query", "q99", "runs/beta.run"], "q99"),
         (["-m", "TOMA", "--query", "q1", "runs"], "expected one run, got 4"),
-        (["-m", "TOMA AP", "--query", "q1", "runs/beta.run"], "expected one measure, got 2: TOMA, AP"),
+        (
+            ["-m", "TOMA AP", "--query", "q1", "runs/beta.run"],
+            "expected one measure, got 2: TOMA, AP",
+        ),
         (["-m", "TOMA", "runs/beta.run"], "--query"),
         (["-m", "TOMA", "--query", "q1", "-o", "q1.pdf", "runs/beta.run"], "ends in .txt, .html"),
     ],
@@ -907,7 +1084,8 @@ def test_explain_says_what_is_wrong(cli, options, part):
     assert part in err
 
 
-# -- control characters -------------------------------------------------------------------------------------
+# -- control characters
+# -------------------------------------------------------------------------------------
 
 #: Clears the screen, rings, clears by a single character, reverses the direction of the text.
 CONTROL = "\x1b[2J\x07\x9b2J\u202e"

@@ -39,7 +39,8 @@ FILES = {
 
 EVALUATE = ("evaluate", "-m", "AP")
 
-#: Command lines and what the message says; the qrels of `cli` are given unless the line has --qrels.
+#: Command lines and what the message says; the qrels of `cli` are given unless the line has
+#: --qrels.
 MISTAKES = [
     # qrels
     ("evaluate -m AP --qrels a,b runs", "no such file: a,b; write ASPECT=FILE for each aspect"),
@@ -49,19 +50,37 @@ MISTAKES = [
         "separate several ASPECT=FILE by blanks, not by commas",
     ),
     ("evaluate -m AP --qrels relevance=nothing.txt runs", "--qrels: no such file: nothing.txt"),
-    ("evaluate -m AP --qrels relevance=swapped.txt runs", "looks like a run, not qrels: give runs after the"),
+    (
+        "evaluate -m AP --qrels relevance=swapped.txt runs",
+        "looks like a run, not qrels: give runs after the",
+    ),
     (
         "evaluate -m AP --qrels three.txt runs",
-        "got 6: 'q0 0 d00 2 2 1'; name the label columns of one file, as in --qrels relevance,credibility=FILE",
+        (
+            "got 6: 'q0 0 d00 2 2 1'; name the label columns of one file, as in --qrels "
+            "relevance,credibility=FILE"
+        ),
     ),
-    ("evaluate -m AP --qrels relevance.txt credibility.txt", "looks like qrels, not a run: write --qrels ASPECT"),
-    ("evaluate -m AP --qrels headed.qrels runs", "if this is a header, delete the line: TREC files have none"),
+    (
+        "evaluate -m AP --qrels relevance.txt credibility.txt",
+        "looks like qrels, not a run: write --qrels ASPECT",
+    ),
+    (
+        "evaluate -m AP --qrels headed.qrels runs",
+        "if this is a header, delete the line: TREC files have none",
+    ),
     ("evaluate -m AP --qrels comma.qrels runs", "got '1,5'"),
-    ("evaluate -m AP --qrels documents.jsonl runs", "These are documents: qrels have one row per judged document"),
+    (
+        "evaluate -m AP --qrels documents.jsonl runs",
+        "These are documents: qrels have one row per judged document",
+    ),
     ("evaluate -m AP --qrels comma.qrels runs", "write decimals with a point, not with a comma"),
     ("evaluate --qrels relevance.txt --suite touche-2021 runs", "or a further --qrels ASPECT=FILE"),
     # runs
-    ("evaluate -m AP mixed", "If mixed also contains other files, give a pattern in quotes, such as 'mixed/*.run'"),
+    (
+        "evaluate -m AP mixed",
+        "If mixed also contains other files, give a pattern in quotes, such as 'mixed/*.run'",
+    ),
     (
         "evaluate -m AP header.csv",
         "commas between the fields, the first line is a header, such as qid,docno,score",
@@ -84,11 +103,17 @@ MISTAKES = [
     # measures
     ("evaluate -m nDGC@10 runs", "unknown measure 'nDGC'; the nearest names are NDCG, nDCG"),
     ("evaluate -m 'TOMA(aspect=[relevance])' runs", "Did you mean aspects?"),
-    ("evaluate -m AP \"MM(base='nDCG@10')@5\" runs", "MM@5 has the cutoff 5, but its base is nDCG@10"),
+    (
+        "evaluate -m AP \"MM(base='nDCG@10')@5\" runs",
+        "MM@5 has the cutoff 5, but its base is nDCG@10",
+    ),
     ("evaluate -m AP \"mine=CAM(base='nothing')\" runs", "CAM: unknown base 'nothing'"),
     ("evaluate -m 'AP(rle=2)' runs", "AP: expected parameters (cutoff, rel, judged_only), got rle"),
     ("evaluate -m 'TOMA(aspects=[relevence])' runs", "Did you mean relevance?"),
-    ("evaluate -m 'On(aspect=effort)' runs", "among relevance, credibility, or a further --qrels ASPECT=FILE"),
+    (
+        "evaluate -m 'On(aspect=effort)' runs",
+        "among relevance, credibility, or a further --qrels ASPECT=FILE",
+    ),
     ("evaluate runs", "missing measures: give -m MEASURE or --suite NAME"),
     (
         "evaluate --suite multi-aspect runs",
@@ -98,7 +123,10 @@ MISTAKES = [
     ("evaluate --suite touche2021 runs", "Did you mean touche-2021?"),
     (
         "evaluate --suite multi-aspect --aspects scales.json --judged runs",
-        "--judged: 'judged@10 relevance' is the name of a measure; omit --judged, or give it an alias",
+        (
+            "--judged: 'judged@10 relevance' is the name of a measure; omit --judged, or give it an "
+            "alias"
+        ),
     ),
     ("plot values relevance.txt -o x.pdf", "; read lines with their format, as in tot=FILE"),
     ("plot values nowhere.csv -o x.pdf", "nowhere.csv: no such file"),
@@ -108,23 +136,38 @@ MISTAKES = [
     ("evaluate -measure AP runs", "no such option -measure. Did you mean --measure?"),
     ("evaluate -m suite:touche-2021 runs", "got 'suite:touche-2021'; write --suite touche-2021"),
     ("evaluate suite:touche-2021 runs", "got 'suite:touche-2021'; write --suite touche-2021"),
-    ("evaluate -m 'TOMA(distance=cosine)' runs", "or a number p > 0 (Minkowski), as in 'TOMA(distance=manhattan)'"),
+    (
+        "evaluate -m 'TOMA(distance=cosine)' runs",
+        "or a number p > 0 (Minkowski), as in 'TOMA(distance=manhattan)'",
+    ),
     # scales
     ("evaluate -m TOMA --aspects broken.json runs", "expected valid JSON, got '{relevance: 2}'"),
     ("evaluate -m TOMA --aspects relevance=2 runs", 'or JSON such as \'{"relevance": 2'),
-    ('evaluate -m TOMA --aspects \'{"relevance": {"grads": 2}, "credibility": 3}\' runs', "mean grades?"),
+    (
+        'evaluate -m TOMA --aspects \'{"relevance": {"grads": 2}, "credibility": 3}\' runs',
+        "mean grades?",
+    ),
     (
         'evaluate -m TOMA --aspects \'{"relevance": 1, "credibility": 3}\' runs',
-        "and that 1 is its top grade: 2 may belong to the grades. Declare them as codes that mean 'not judged'",
+        (
+            "and that 1 is its top grade: 2 may belong to the grades. Declare them as codes that mean "
+            "'not judged'"
+        ),
     ),
     # options
     ("evaluate -m AP --ouput x.csv runs", "no such option --ouput. Did you mean --output?"),
-    ("compare -m AP -q --top two runs/alpha.run runs/beta.run", "--top: expected a whole number, got 'two'"),
+    (
+        "compare -m AP -q --top two runs/alpha.run runs/beta.run",
+        "--top: expected a whole number, got 'two'",
+    ),
     (
         "evaluate -m AP --baseline beta.run --correction holms runs",
         "--correction: expected one of holm, bonferroni, fdr_bh, none",
     ),
-    ("evaluate -m AP --baseline beta.run --correction holms runs", "got 'holms'. Did you mean holm?"),
+    (
+        "evaluate -m AP --baseline beta.run --correction holms runs",
+        "got 'holms'. Did you mean holm?",
+    ),
     ("evaluate -m AP --average-over positve runs", "Did you mean positive?"),
     ("evaluate -m NLRE --average-over positive runs", "use --average-over judged"),
     ("describe --contingency relevance", "(see 'pt-multiaspect describe --help')"),
@@ -133,22 +176,52 @@ MISTAKES = [
     # output
     ("evaluate -m AP -o x.pdf runs", "got x.pdf; write x.csv"),
     ("report -o x.pdf runs", "got x.pdf; write x.html, which browsers print as PDF"),
-    ("evaluate -m AP -o nowhere/x.csv runs", "--output: there is no directory nowhere; create it first"),
+    (
+        "evaluate -m AP -o nowhere/x.csv runs",
+        "--output: there is no directory nowhere; create it first",
+    ),
     ("evaluate -m AP -o runs runs", "--output: expected a file, got the directory runs"),
     ("evaluate -m AP -o - --format csv runs", "omit the option to print"),
-    ("evaluate -m AP -o runs/beta.run --format csv runs/beta.run", "runs/beta.run is read by this command"),
-    ("evaluate -m AP -o runs/../runs/beta.run --format csv 'runs/*.run'", "is read by this command"),
+    (
+        "evaluate -m AP -o runs/beta.run --format csv runs/beta.run",
+        "runs/beta.run is read by this command",
+    ),
+    (
+        "evaluate -m AP -o runs/../runs/beta.run --format csv 'runs/*.run'",
+        "is read by this command",
+    ),
     ("evaluate -m AP -o runs/beta.run --format csv new=runs/beta.run", "is read by this command"),
     ("evaluate -m AP -o relevance.txt --format csv runs", "relevance.txt is read by this command"),
     ("evaluate -m TOMA -o scales.json --aspects scales.json runs", "scales.json is read by"),
-    ("evaluate -m AP -o runs/x.csv runs", "runs/x.csv would be read as a run of runs the next time"),
-    ("evaluate -m AP -o runs/x.csv 'runs/*'", "runs/x.csv would be read as a run of runs/* the next time"),
-    ("evaluate -m AP -o linked/x.csv 'r?ns/*'", "linked/x.csv would be read as a run of r?ns/* the next time"),
-    ("evaluate -m AP -o runs/x.csv 'linked/*'", "runs/x.csv would be read as a run of linked/* the next time"),
+    (
+        "evaluate -m AP -o runs/x.csv runs",
+        "runs/x.csv would be read as a run of runs the next time",
+    ),
+    (
+        "evaluate -m AP -o runs/x.csv 'runs/*'",
+        "runs/x.csv would be read as a run of runs/* the next time",
+    ),
+    (
+        "evaluate -m AP -o linked/x.csv 'r?ns/*'",
+        "linked/x.csv would be read as a run of r?ns/* the next time",
+    ),
+    (
+        "evaluate -m AP -o runs/x.csv 'linked/*'",
+        "runs/x.csv would be read as a run of linked/* the next time",
+    ),
     ("evaluate -m AP -o ./x.csv '**/*'", "./x.csv would be read as a run of **/* the next time"),
-    ("evaluate -m AP -o ~/runs/x.csv 'runs/[!.]*'", "would be read as a run of runs/[!.]* the next time"),
-    ("describe --write-aspects relevance.txt", "--write-aspects: relevance.txt is read by this command"),
-    ("describe --write-aspects nowhere/scales.json", "--write-aspects: there is no directory nowhere"),
+    (
+        "evaluate -m AP -o ~/runs/x.csv 'runs/[!.]*'",
+        "would be read as a run of runs/[!.]* the next time",
+    ),
+    (
+        "describe --write-aspects relevance.txt",
+        "--write-aspects: relevance.txt is read by this command",
+    ),
+    (
+        "describe --write-aspects nowhere/scales.json",
+        "--write-aspects: there is no directory nowhere",
+    ),
     ("describe -o nowhere/x.html", "--output: there is no directory nowhere"),
     ("report -o nowhere/x.html runs", "--output: there is no directory nowhere"),
     ("explain -m AP --query q0 -o nowhere/x.html runs/beta.run", "there is no directory nowhere"),
@@ -267,7 +340,10 @@ def test_names_with_blanks_and_other_alphabets(cli, trec_files):
 
 def test_warnings_name_options(cli):
     _, _, err = cli("evaluate", "-m", "TOMA", "runs")
-    assert "Declare them with --aspects FILE ('pt-multiaspect describe --write-aspects FILE' writes them)" in err
+    assert (
+        "Declare them with --aspects FILE ('pt-multiaspect describe --write-aspects FILE' writes "
+        "them)" in err
+    )
 
 
 #: Command lines whose messages name options, and what they say.
@@ -281,12 +357,21 @@ NAMED = [
         "the suite trec-misinfo-2021 declares its own label scales: omit --aspects",
     ),
     (
-        "evaluate --suite multi-aspect --aspects '{\"relevance\": 2}' --qrels relevance=relevance.txt runs",
+        (
+            "evaluate --suite multi-aspect --aspects '{\"relevance\": 2}' --qrels "
+            "relevance=relevance.txt runs"
+        ),
         "the suite multi-aspect: expected relevance and at least one other aspect",
     ),
-    ("evaluate -m 'On(aspect=effort)' runs", "expected aspects among relevance, credibility, or a further --qrels"),
     (
-        "evaluate -m TOMA --aspects scales.json --qrels relevance=below.txt credibility=credibility.txt runs",
+        "evaluate -m 'On(aspect=effort)' runs",
+        "expected aspects among relevance, credibility, or a further --qrels",
+    ),
+    (
+        (
+            "evaluate -m TOMA --aspects scales.json --qrels relevance=below.txt "
+            "credibility=credibility.txt runs"
+        ),
         'declare "unjudged": [-3] in --aspects FILE',
     ),
     (
@@ -305,23 +390,38 @@ NAMED = [
         "answers judged.jsonl",
         "declare grades, as in --aspects '{\"clear\": [1, 2, 3, 4, 5]}', or select the criteria",
     ),
-    ("describe --qrels judged.jsonl", "are read by the functions of answers, and by 'pt-multiaspect answers'"),
+    (
+        "describe --qrels judged.jsonl",
+        "are read by the functions of answers, and by 'pt-multiaspect answers'",
+    ),
     ("answers g.csv", "error: judged: expected one column name or run_id or system"),
-    ("evaluate -m AP(rel=9) --average-over positive runs", "--average-over positive: no topic has a positive"),
+    (
+        "evaluate -m AP(rel=9) --average-over positive runs",
+        "--average-over positive: no topic has a positive",
+    ),
     ("correlate -m NumQ AP --rank-by query runs", "use --method rbo"),
     ("explain -m AP --query q77 runs/beta.run", "--query: expected a topic of the qrels"),
     (
         "evaluate -m AP --qrels relevance,relevance=two.txt runs",
         "error: --qrels: aspects: expected distinct aspects, got 'relevance'",
     ),
-    ("weightings -m CAM --aspects scales.json --at-least trust=1 runs", "--at-least: expected aspects (relevance"),
+    (
+        "weightings -m CAM --aspects scales.json --at-least trust=1 runs",
+        "--at-least: expected aspects (relevance",
+    ),
     ("weightings -m AP runs", "-m: expected a mean over aspects"),
     ("evaluate -m AP --by two.txt runs", "--by: expected a group for each topic"),
     ("weightings --values values.csv", "name those of the aspects by -m"),
-    ("answers texts.csv", "if it does, declare the scales of the criteria only, with --aspects FILE\n"),
+    (
+        "answers texts.csv",
+        "if it does, declare the scales of the criteria only, with --aspects FILE\n",
+    ),
     (
         "robustness -m CAM --aspects scales.json --judges judges.csv runs",
-        "expected a column value, got the columns qid, docno, judge, criterion, score; rename one\n",
+        (
+            "expected a column value, got the columns qid, docno, judge, criterion, score; rename "
+            "one\n"
+        ),
     ),
 ]
 
@@ -336,7 +436,9 @@ def test_messages_of_the_package_name_options(cli, trec_files, line, expected):
     (trec_files / "g.csv").write_text("docno,group\nd00,a\n")
     (trec_files / "values.csv").write_text("name,qid,measure,value\na,q0,AP,1\na,q0,RR,1\n")
     (trec_files / "texts.csv").write_text("topic,system,clear,answer\nq0,mine,0.5,12\n")
-    (trec_files / "judges.csv").write_text("qid,docno,judge,criterion,score\nq0,d00,x,relevance,1\n")
+    (trec_files / "judges.csv").write_text(
+        "qid,docno,judge,criterion,score\nq0,d00,x,relevance,1\n"
+    )
     row = '{"topic": "%s", "system": "mine", "criterion": "clear", "score": 4}\n'
     (trec_files / "judged.jsonl").write_text(row % "q0" + row % "q1")
     (trec_files / "foreign").mkdir()
@@ -378,7 +480,10 @@ def test_usage_errors_are_worded_alike_by_all_versions_of_click(capsys):
     param = click.Option(["-c", "--colour"], type=click.Choice(["red", "blue"]))
     bad = click.BadParameter("'rde' is not one of 'red', 'blue'.", param=param)
     assert usage_message(bad) == "--colour: expected one of red, blue, got 'rde'"
-    assert usage_message(click.UsageError("Got unexpected extra arguments (a b)")) == "unexpected argument a b"
+    assert (
+        usage_message(click.UsageError("Got unexpected extra arguments (a b)"))
+        == "unexpected argument a b"
+    )
     assert usage_message(click.UsageError("Missing command.")) == "missing command"
     assert main(["evaluate", "--qrels"]) == 2
     assert "requires an argument (see 'pt-multiaspect evaluate --help')" in capsys.readouterr().err
@@ -410,7 +515,14 @@ def odd_name(trec_files):
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "options",
-    [("-o", "t.csv"), ("-o", "t.json"), ("-o", "t.md"), ("-o", "t.tex"), ("-q", "-o", "t.csv"), ("--judged",)],
+    [
+        ("-o", "t.csv"),
+        ("-o", "t.json"),
+        ("-o", "t.md"),
+        ("-o", "t.tex"),
+        ("-q", "-o", "t.csv"),
+        ("--judged",),
+    ],
 )
 def test_names_of_runs_that_are_not_utf_8(cli, odd_name, trec_files, options):
     code, out, err = cli(*EVALUATE, *options, "runs")
@@ -421,7 +533,9 @@ def test_names_of_runs_that_are_not_utf_8(cli, odd_name, trec_files, options):
     (trec_files / "runs" / odd_name).write_text("q1 Q0 d1")
     code, out, err = cli(*EVALUATE, *options, "runs")
     assert code == 2
-    assert r"runs/od\udcff.run:1: expected 6 fields" in err.replace("\\\\", "\\").replace(os.sep, "/")
+    assert r"runs/od\udcff.run:1: expected 6 fields" in err.replace("\\\\", "\\").replace(
+        os.sep, "/"
+    )
     assert len(err.splitlines()) == 1
 
 
@@ -434,7 +548,9 @@ def pipe(trec_files):
     def start(source):
         os.mkfifo(trec_files / "pipe")
         content = (trec_files / source).read_bytes()
-        threading.Thread(target=(trec_files / "pipe").write_bytes, args=(content,), daemon=True).start()
+        threading.Thread(
+            target=(trec_files / "pipe").write_bytes, args=(content,), daemon=True
+        ).start()
         faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
 
     yield start
@@ -459,7 +575,9 @@ def test_a_report_on_a_named_pipe(cli, pipe, trec_files):
 def test_qrels_from_a_named_pipe(cli, pipe):
     expected = cli(*EVALUATE, "--judged", "runs")
     pipe("relevance.txt")
-    result = cli(*EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt"))
+    result = cli(
+        *EVALUATE, "--judged", "runs", qrels=("relevance=pipe", "credibility=credibility.txt")
+    )
     assert result == expected
 
 
@@ -467,7 +585,9 @@ def test_qrels_from_a_named_pipe(cli, pipe):
 def test_no_input_is_opened_twice(cli, trec_files, monkeypatch, command):
     opened = []
     read = file_contents._read_bytes
-    monkeypatch.setattr(file_contents, "_read_bytes", lambda source: opened.append(source) or read(source))
+    monkeypatch.setattr(
+        file_contents, "_read_bytes", lambda source: opened.append(source) or read(source)
+    )
     assert cli(command, "-m", "nDCG@10", "-o", "x.csv", "runs/alpha.run", "runs/beta.run")[0] == 0
     assert len(opened) == len({*map(str, opened)}) == 4
 
@@ -507,7 +627,10 @@ def test_parameters_are_named_as_in_python_or_as_options():
     assert in_python == ("ci=", "average_over='judged'", "aspects={'relevance': [1, 2]}")
     with messages_for_shell({"check": "--no-check"}):
         assert in_shell()
-        assert (parameter("ci"), parameter("average_over", "judged")) == ("--ci", "--average-over judged")
+        assert (parameter("ci"), parameter("average_over", "judged")) == (
+            "--ci",
+            "--average-over judged",
+        )
         assert parameter("aspects", scales) == """--aspects '{"relevance": [1, 2]}'"""
         assert parameter("check", False) == "--no-check"
     assert not in_shell()

@@ -19,7 +19,9 @@ EVALUATE = ["evaluate", "--qrels", "relevance=relevance.txt", "-m", "AP"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and streams of POSIX")
 
 
-def start(*arguments: str, paths: tuple[object, ...] = (ROOT,), **options: object) -> subprocess.Popen[str]:
+def start(
+    *arguments: str, paths: tuple[object, ...] = (ROOT,), **options: object
+) -> subprocess.Popen[str]:
     """Start the program as its script does, in a process group of its own, where Ctrl-C is not ignored."""
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
@@ -34,7 +36,9 @@ def start(*arguments: str, paths: tuple[object, ...] = (ROOT,), **options: objec
 
 
 @pytest.mark.parametrize("stream", ["stdin", "stderr"])
-def test_nothing_but_the_result_is_printed_without_another_stream(trec_files, monkeypatch, capsys, stream):
+def test_nothing_but_the_result_is_printed_without_another_stream(
+    trec_files, monkeypatch, capsys, stream
+):
     monkeypatch.chdir(trec_files)
     monkeypatch.setattr(sys, stream, None)
     assert main([*EVALUATE, "--format", "json", "runs"]) == 0
@@ -81,7 +85,9 @@ def test_closed_and_full_streams(trec_files, command, redirection, code, error):
 def test_ctrl_c_during_imports_is_no_traceback(tmp_path):
     slow = tmp_path / "pt_multiaspect"
     slow.mkdir()
-    (slow / "__init__.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    (slow / "__init__.py").write_text(
+        "import time\nprint('importing', flush=True)\ntime.sleep(60)\n"
+    )
     process = start("evaluate", paths=(tmp_path, ROOT), cwd=tmp_path)
     assert process.stdout.readline() == "importing\n"
     process.send_signal(signal.SIGINT)
@@ -94,7 +100,8 @@ def test_an_ignored_ctrl_c_stays_ignored(tmp_path):
     package = tmp_path / "pt_multiaspect"
     package.mkdir()
     (package / "__init__.py").write_text(
-        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint(signal.getsignal(signal.SIGINT).name)\n"
+        "import os, signal\nos.kill(os.getpid(), "
+        "signal.SIGINT)\nprint(signal.getsignal(signal.SIGINT).name)\n"
     )
     (package / "cli.py").write_text("def main():\n    return 3\n")
     code = (
@@ -103,7 +110,11 @@ def test_an_ignored_ctrl_c_stays_ignored(tmp_path):
     )
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     ended = subprocess.run(
-        [sys.executable, "-c", code, "evaluate"], capture_output=True, text=True, env=environment, cwd=tmp_path
+        [sys.executable, "-c", code, "evaluate"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=tmp_path,
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "SIG_IGN\n", "")
 
@@ -131,8 +142,14 @@ def test_labels_that_are_not_utf_8_or_not_of_the_locale(cli, trec_files):
         assert (code, out, err.count("\n"), "Traceback" in err) == (2, "", 1, False)
     code, out, err = cli("evaluate", "-m", f"{odd}=AP", "runs")
     assert "--measure: expected UTF-8, got 'caf\\udce9=AP'" in err
-    code, out, err = cli("evaluate", "-m", "AP", "runs", qrels=(f"{odd}=relevance.txt", "b=credibility.txt"))
-    assert (code, out, err) == (2, "", "pt-multiaspect: error: --qrels: expected UTF-8, got 'caf\\udce9'\n")
+    code, out, err = cli(
+        "evaluate", "-m", "AP", "runs", qrels=(f"{odd}=relevance.txt", "b=credibility.txt")
+    )
+    assert (code, out, err) == (
+        2,
+        "",
+        "pt-multiaspect: error: --qrels: expected UTF-8, got 'caf\\udce9'\n",
+    )
     code, out, err = cli("evaluate", "-m", f"{tau}=AP", "runs", "--sort", tau)
     assert (code, out.splitlines()[0], err) == (0, "name\tτ", "")
 
@@ -140,7 +157,10 @@ def test_labels_that_are_not_utf_8_or_not_of_the_locale(cli, trec_files):
 @pytest.mark.slow
 def test_labels_in_a_locale_without_utf_8(trec_files):
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    for label, code, out, err in (("τ".encode(), 0, b"name\t?\n", b""), (b"caf\xe9", 2, b"", b"expected UTF-8")):
+    for label, code, out, err in (
+        ("τ".encode(), 0, b"name\t?\n", b""),
+        (b"caf\xe9", 2, b"", b"expected UTF-8"),
+    ):
         ended = subprocess.run(
             [sys.executable, "-m", "pt_multiaspect", *EVALUATE[:3], "-m", label + b"=AP", "runs"],
             capture_output=True, cwd=trec_files, env=os.environ | plain | {"PYTHONPATH": str(ROOT)},

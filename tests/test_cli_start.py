@@ -54,7 +54,10 @@ def test_closed_streams_are_left_to_the_full_program(monkeypatch, stream):
 
 def test_a_missing_command(capsys):
     assert main([]) == 2
-    assert capsys.readouterr().err == "pt-multiaspect: error: missing command (see 'pt-multiaspect --help')\n"
+    assert (
+        capsys.readouterr().err
+        == "pt-multiaspect: error: missing command (see 'pt-multiaspect --help')\n"
+    )
 
 
 def test_the_version(capsys):
@@ -64,7 +67,10 @@ def test_the_version(capsys):
 
 def test_every_command_is_listed_and_has_a_module_with_its_name():
     folder = ROOT / "pt_multiaspect" / "cli"
-    modules = {path.stem: import_module(f"pt_multiaspect.cli.{path.stem}") for path in folder.glob("[!_]*.py")}
+    modules = {
+        path.stem: import_module(f"pt_multiaspect.cli.{path.stem}")
+        for path in folder.glob("[!_]*.py")
+    }
     defined = {
         (module, value.name)
         for module, content in modules.items()
@@ -78,7 +84,9 @@ def test_every_command_is_listed_and_has_a_module_with_its_name():
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_scripts_for_completion(shell):
     if shell == "bash":
-        version = subprocess.run(["bash", "--version"], capture_output=True, text=True, check=False).stdout
+        version = subprocess.run(
+            ["bash", "--version"], capture_output=True, text=True, check=False
+        ).stdout
         if not re.search(r"version [5-9]|version 4\.[4-9]", version):
             pytest.skip("Click requires bash 4.4")
     script, _ = run_program(_PT_MULTIASPECT_COMPLETE=f"{shell}_source")

@@ -29,10 +29,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with judgments and runs, which is the current one."""
     monkeypatch.chdir(tmp_path)
     for index, aspect in enumerate(("relevance", "correctness")):
-        lines = [f"{qid} 0 {d} {both[index]}\n" for qid, judged in LABELS.items() for d, both in judged.items()]
+        lines = [
+            f"{qid} 0 {d} {both[index]}\n"
+            for qid, judged in LABELS.items()
+            for d, both in judged.items()
+        ]
         Path(f"{aspect}.qrels").write_text("".join(lines))
     for name, run in RUNS.items():
-        lines = [f"{q} Q0 {d} {at} {-at} x\n" for q, docnos in run.items() for at, d in enumerate(docnos, 1)]
+        lines = [
+            f"{q} Q0 {d} {at} {-at} x\n"
+            for q, docnos in run.items()
+            for at, d in enumerate(docnos, 1)
+        ]
         Path(name).write_text("".join(lines))
     return tmp_path
 
@@ -48,7 +56,9 @@ def table(capsys: pytest.CaptureFixture[str], *arguments: str) -> pd.DataFrame:
 
 def values(suite: object, **kwargs: object) -> pd.DataFrame:
     qrels = ma.read_qrels({aspect: f"{aspect}.qrels" for aspect in ("relevance", "correctness")})
-    return ma.evaluate({Path(run).stem: run for run in RUNS}, qrels, suite, progress=False, **kwargs)
+    return ma.evaluate(
+        {Path(run).stem: run for run in RUNS}, qrels, suite, progress=False, **kwargs
+    )
 
 
 def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,22 +66,35 @@ def test_evaluate_a_suite(files: Path, capsys: pytest.CaptureFixture[str]) -> No
     means = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS)
     pd.testing.assert_frame_equal(means, ma.aggregate(values(suite)))
     everywhere = table(
-        capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--average-over", "judged", *RUNS
+        capsys,
+        "evaluate",
+        *QRELS,
+        "--suite",
+        "trec-misinfo-2022",
+        "--average-over",
+        "judged",
+        *RUNS,
     )
     pd.testing.assert_frame_equal(everywhere, ma.aggregate(values(suite, average_over="judged")))
     assert (everywhere["nDCG useful"] < means["nDCG useful"]).all()
     # Baselines, per-query values and LaTeX, where the measures have different topics.
-    tested = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--baseline", "one.run", *RUNS)
+    tested = table(
+        capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "--baseline", "one.run", *RUNS
+    )
     assert tested["harmful compatibility +"].tolist()[1] == 2
     by_query = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-q", *RUNS)
-    topics = by_query[by_query["measure"] == "P@10 useful and incorrect"].groupby("name")["qid"].unique()
+    topics = (
+        by_query[by_query["measure"] == "P@10 useful and incorrect"].groupby("name")["qid"].unique()
+    )
     assert [sorted(of_run) for of_run in topics] == [["q1", "q4"], ["q1", "q4"]]
     assert main(["evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS, "-o", "table.tex"]) == 0
     assert "of 4 judged: nDCG useful 3" in Path("table.tex").read_text()
     # For people: how many topics each mean is over, and where to read about differences.
     main(["evaluate", *QRELS, "--suite", "trec-misinfo-2022", *RUNS, "--format", "md"])
     text = capsys.readouterr().out
-    assert "of 4 judged: nDCG useful 3, P@10 useful and correct 3, P@10 useful and incorrect 2" in text
+    assert (
+        "of 4 judged: nDCG useful 3, P@10 useful and correct 3, P@10 useful and incorrect 2" in text
+    )
     assert "pt-multiaspect measures --suites trec-misinfo-2022" in text
 
 
@@ -80,10 +103,14 @@ def test_measures_beside_a_suite_and_of_it(files: Path, capsys: pytest.CaptureFi
     means = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-m", "AP", *RUNS)
     assert list(means.columns) == ["name", *suite, "AP"]
     label = "P@10 useful and incorrect"
-    some = table(capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-m", label, "-m", "AP", *RUNS)
+    some = table(
+        capsys, "evaluate", *QRELS, "--suite", "trec-misinfo-2022", "-m", label, "-m", "AP", *RUNS
+    )
     assert list(some.columns) == ["name", label, "AP"]
     assert some[label].tolist() == means[label].tolist() == [0.1, 0.05]  # of q1 and q4
-    main(["explain", *QRELS, "--suite", "trec-misinfo-2022", "-m", label, "--query", "q1", "one.run"])
+    main(
+        ["explain", *QRELS, "--suite", "trec-misinfo-2022", "-m", label, "--query", "q1", "one.run"]
+    )
     assert "P@10 useful and incorrect" in capsys.readouterr().out
 
 
@@ -97,13 +124,17 @@ def test_other_commands_take_suites(files: Path, capsys: pytest.CaptureFixture[s
     assert harmful["difference"] < 0
     assert main(["correlate", *QRELS, "--suite", name, *RUNS]) == 2
     assert "measures have different sets of topics" in capsys.readouterr().err
-    correlated = table(capsys, "correlate", *QRELS, "--suite", name, "-m", "nDCG useful", "-m", "AP", *RUNS)
+    correlated = table(
+        capsys, "correlate", *QRELS, "--suite", name, "-m", "nDCG useful", "-m", "AP", *RUNS
+    )
     assert correlated["measure"].tolist() == ["nDCG useful", "AP"]
     assert main(["describe", *QRELS, "--suite", name]) == 0
     assert "P@10 useful and incorrect" in capsys.readouterr().out
 
 
-def test_the_recommended_suite_takes_the_scales(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_recommended_suite_takes_the_scales(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     scales = '{"relevance": 2, "correctness": {"grades": [-1, 0, 1, 2]}}'
     means = table(capsys, "evaluate", *QRELS, "--suite", "multi-aspect", "--aspects", scales, *RUNS)
     suite = ma.suite("multi-aspect", aspects=json.loads(scales))
@@ -115,43 +146,68 @@ JUDGED_2021 = {  # usefulness, supportiveness, credibility
     "102": {"d1": (1, 0, 0), "d2": (1, 2, 1), "d3": (0, -2, -2)},
 }
 OFFICIAL = "qrels.2021"
-AS_2021 = ["--qrels", f"relevance,supportiveness,credibility={OFFICIAL}", "--suite", "trec-misinfo-2021"]
+AS_2021 = [
+    "--qrels",
+    f"relevance,supportiveness,credibility={OFFICIAL}",
+    "--suite",
+    "trec-misinfo-2021",
+]
 
 
 @pytest.fixture
 def misinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The qrels of the track of 2021 as they are published, with the stances of the topics and a run."""
     monkeypatch.chdir(tmp_path)
-    rows = [(qid, docno, *labels) for qid, judged in JUDGED_2021.items() for docno, labels in judged.items()]
-    Path(OFFICIAL).write_text("".join(f"{qid} 0 {docno} {u} {s} {c}\n" for qid, docno, u, s, c in rows))
+    rows = [
+        (qid, docno, *labels)
+        for qid, judged in JUDGED_2021.items()
+        for docno, labels in judged.items()
+    ]
+    Path(OFFICIAL).write_text(
+        "".join(f"{qid} 0 {docno} {u} {s} {c}\n" for qid, docno, u, s, c in rows)
+    )
     Path("stances.txt").write_text("101 helpful\n102\tUnhelpful\n103 helpful\n")
-    Path("x.run").write_text("".join(f"{qid} Q0 {docno} 1 {docno[1]} x\n" for qid, docno, *_ in rows))
+    Path("x.run").write_text(
+        "".join(f"{qid} Q0 {docno} 1 {docno[1]} x\n" for qid, docno, *_ in rows)
+    )
     return tmp_path
 
 
-def test_stances_make_correctness_of_supportiveness(misinfo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stances_make_correctness_of_supportiveness(
+    misinfo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     qrels = ma.read_qrels(OFFICIAL, aspects=["relevance", "supportiveness", "credibility"])
-    qrels["correctness"] = ma.orders.correctness(qrels, {"101": "helpful", "102": "unhelpful"}, 2021)
+    qrels["correctness"] = ma.orders.correctness(
+        qrels, {"101": "helpful", "102": "unhelpful"}, 2021
+    )
     wanted = ma.evaluate(["x.run"], qrels, ma.suite("trec-misinfo-2021"), progress=False)
     means = table(capsys, "evaluate", *AS_2021, "--stances", "stances.txt", "x.run")
     pd.testing.assert_frame_equal(means, ma.aggregate(wanted))
     trusted = ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:]]
     assert not table(capsys, "evaluate", *trusted, "x.run").equals(means)
-    plain = table(capsys, "evaluate", *AS_2021[:2], "--stances", "stances.txt", "-m", "NumRet", "x.run")
+    plain = table(
+        capsys, "evaluate", *AS_2021[:2], "--stances", "stances.txt", "-m", "NumRet", "x.run"
+    )
     assert plain["NumRet"].tolist() == [6]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (AS_2021, "the qrels have supportiveness, whose meaning depends on the topic: add --stances FILE"),
+        (
+            AS_2021,
+            "the qrels have supportiveness, whose meaning depends on the topic: add --stances FILE",
+        ),
         (
             [*AS_2021, "--stances", "two.txt"],
             "error: --stances: expected one stance of topic 101, got helpful and unhelpful",
         ),
         (
             [*AS_2021, "--stances", "short.txt"],
-            "error: --stances: expected an answer for every topic of the qrels, got none for 102 (1 topic);",
+            (
+                "error: --stances: expected an answer for every topic of the qrels, got none for 102 "
+                "(1 topic);"
+            ),
         ),
         (
             [*AS_2021, "--stances", "lone.txt"],
@@ -160,16 +216,31 @@ def test_stances_make_correctness_of_supportiveness(misinfo: Path, capsys: pytes
         ([*AS_2021, "--stances", "answers.txt"], "expected answers (helpful, unhelpful), got yes"),
         ([*AS_2021, "--stances", "missing.txt"], "error: --stances: missing.txt: no such file"),
         (
-            ["--qrels", f"relevance,correctness,credibility={OFFICIAL}", *AS_2021[2:], "--stances", "stances.txt"],
+            [
+                "--qrels",
+                f"relevance,correctness,credibility={OFFICIAL}",
+                *AS_2021[2:],
+                "--stances",
+                "stances.txt",
+            ],
             "--stances has no effect: the qrels have correctness already",
         ),
         (
-            ["--qrels", f"relevance,credibility,x={OFFICIAL}", "-m", "AP", "--stances", "stances.txt"],
+            [
+                "--qrels",
+                f"relevance,credibility,x={OFFICIAL}",
+                "-m",
+                "AP",
+                "--stances",
+                "stances.txt",
+            ],
             "expected a column 'supportiveness'",
         ),
     ],
 )
-def test_bad_stances(misinfo: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+def test_bad_stances(
+    misinfo: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
     Path("two.txt").write_text("101 helpful\n102 helpful\n101 unhelpful\n")
     Path("short.txt").write_text("101 helpful\n")
     Path("lone.txt").write_text("101\n")
@@ -190,11 +261,16 @@ def test_bad_stances(misinfo: Path, capsys: pytest.CaptureFixture[str], argument
             ["--suite", "trec-misinfo-2022", "--aspects", '{"relevance": 2, "correctness": 2}'],
             "declares its own label scales: omit --aspects",
         ),
-        (["--suite", "trec-misinfo-2022", "-m", "'nDCG useful'=AP"], "is the name of a measure of the suite"),
+        (
+            ["--suite", "trec-misinfo-2022", "-m", "'nDCG useful'=AP"],
+            "is the name of a measure of the suite",
+        ),
         (["-m", "NLRE", "--average-over", "positive"], "use --average-over judged"),
     ],
 )
-def test_errors(files: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str) -> None:
+def test_errors(
+    files: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
     assert main(["evaluate", *QRELS, *options, "one.run"]) == 2
     assert message in capsys.readouterr().err
 

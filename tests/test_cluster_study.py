@@ -32,14 +32,21 @@ def test_errors_are_within_the_limits(study: Any) -> None:
     assert (independent[~correlates] < study.HIGHEST).all(axis=None)
 
 
-@pytest.mark.parametrize(("n_clusters", "sizes", "correlation"), [(6, "equal", 0.4), (12, "heavy-tailed", 0)])
-def test_the_study_repeats_its_results(study: Any, n_clusters: int, sizes: str, correlation: float) -> None:
+@pytest.mark.parametrize(
+    ("n_clusters", "sizes", "correlation"), [(6, "equal", 0.4), (12, "heavy-tailed", 0)]
+)
+def test_the_study_repeats_its_results(
+    study: Any, n_clusters: int, sizes: str, correlation: float
+) -> None:
     clusters = study.clusters_of_sizes(n_clusters, sizes)
     again = pd.Series(study.errors_of_setting(clusters, correlation, n_draws=2000, seed=0))
     recorded = study.table(study.load(study.RESULTS)).loc[
         f"{n_clusters} clusters, {sizes} sizes, correlation {correlation:g}"
     ]
-    assert (recorded["topics"], recorded["freedom"]) == (clusters.n_topics, round(clusters.freedom, 2))
+    assert (recorded["topics"], recorded["freedom"]) == (
+        clusters.n_topics,
+        round(clusters.freedom, 2),
+    )
     np.testing.assert_allclose(again, recorded[again.index], atol=0.03)
 
 
@@ -59,7 +66,10 @@ def test_functions_have_the_errors_of_the_study(study: Any, sizes: str) -> None:
     """Each draw is a measure of one frame."""
     clusters = study.clusters_of_sizes(6, sizes)
     values = study.draw_values(clusters, 0.4, n_draws=40, seed=0)
-    frame, cluster_of_topic = long(values), {f"q{topic}": number for topic, number in enumerate(clusters.cluster)}
+    frame, cluster_of_topic = (
+        long(values),
+        {f"q{topic}": number for topic, number in enumerate(clusters.cluster)},
+    )
     with errors.silence_warnings():
         tests = compare_with_baseline(frame, "run 1", correction=None, cluster=cluster_of_topic)
         means = ma.aggregate(frame, ci=1 - study.ALPHA, cluster=cluster_of_topic).set_index("name")
@@ -69,7 +79,9 @@ def test_functions_have_the_errors_of_the_study(study: Any, sizes: str) -> None:
     is_significant = levels < study.ALPHA
     assert 0 < is_significant.sum() < len(levels)
     assert tests["significant"].tolist() == is_significant.tolist()
-    lows, highs = (means.filter(regex=f"95% {end}").loc["run 0"].to_numpy() for end in ("low", "high"))
+    lows, highs = (
+        means.filter(regex=f"95% {end}").loc["run 0"].to_numpy() for end in ("low", "high")
+    )
     misses = (lows > study.TRUE_MEAN) | (highs < study.TRUE_MEAN)
     assert 0 < misses.sum() < len(misses)
     assert misses.tolist() == study.misses_of_means(values[0], clusters).tolist()
@@ -81,7 +93,9 @@ def test_ranks_have_the_errors_of_the_study(study: Any, sizes: str) -> None:
     values = study.draw_values(clusters, 0.4, n_draws=60, seed=0)
     cluster_of_topic = {f"q{topic}": number for topic, number in enumerate(clusters.cluster)}
     with errors.silence_warnings():
-        table = ranks(long(values), alpha=study.ALPHA, n_resamples=10, cluster=cluster_of_topic).table
+        table = ranks(
+            long(values), alpha=study.ALPHA, n_resamples=10, cluster=cluster_of_topic
+        ).table
     n_ranks = (table["high"] - table["low"] + 1).to_numpy().reshape(values.shape[1::-1]).T
     misses = study.misses_of_ranks(values, clusters)
     assert 0 < misses.sum() < misses.size
@@ -102,7 +116,9 @@ def test_labels_of_the_study_overrate_further_topics_of_the_same_sizes(study: An
     assert labels.mean() > study.TRUE_MEAN + 0.1
     independent = Clusters.independent(labelled.n_topics)
     misses = study.misses_of_estimates(human, labels, labelled)
-    assert misses.mean() < study.LOWEST < study.misses_of_estimates(human, labels, independent).mean()
+    assert (
+        misses.mean() < study.LOWEST < study.misses_of_estimates(human, labels, independent).mean()
+    )
 
 
 def long(values: np.ndarray) -> pd.DataFrame:

@@ -16,10 +16,25 @@ from shared_data import golden
 
 import pt_multiaspect as ma
 from pt_multiaspect import errors
-from pt_multiaspect.analysis import compare_with_baseline, detectable_difference, discriminative_power
+from pt_multiaspect.analysis import (
+    compare_with_baseline,
+    detectable_difference,
+    discriminative_power,
+)
 from pt_multiaspect.evaluation.topic_clusters import read_clusters
-from pt_multiaspect.kernels.intervals import detectable_effect, half_width, topics_needed, upper_deviation
-from pt_multiaspect.kernels.mean_errors import Clusters, design_effect, standard_error, t_levels, variance
+from pt_multiaspect.kernels.intervals import (
+    detectable_effect,
+    half_width,
+    topics_needed,
+    upper_deviation,
+)
+from pt_multiaspect.kernels.mean_errors import (
+    Clusters,
+    design_effect,
+    standard_error,
+    t_levels,
+    variance,
+)
 from pt_multiaspect.kernels.rounding import remove_rounding_errors
 
 PACKAGE = Path(__file__).resolve().parent.parent / "pt_multiaspect"
@@ -84,7 +99,9 @@ def test_one_topic_per_cluster_is_students_t_test(seed: int) -> None:
     assert (standard_error(values, alone) == error).all()
     assert (half_width(values, 0.9, alone) == half_width(values, 0.9)).all()
     expected = ttest_1samp(values, 0, axis=1)
-    assert t_levels(values.mean(axis=1), error, alone.freedom) == pytest.approx(expected.pvalue, rel=1e-10)
+    assert t_levels(values.mean(axis=1), error, alone.freedom) == pytest.approx(
+        expected.pvalue, rel=1e-10
+    )
 
 
 def regression_on_a_constant(values: np.ndarray, cluster: np.ndarray) -> tuple[float, float]:
@@ -136,18 +153,28 @@ def test_values_of_several_runs_are_those_of_each(seed: int) -> None:
         sums = [own[clusters.cluster == cluster].sum() for cluster in range(len(clusters))]
         assert clusters.sums(own) == pytest.approx(sums)
         assert standard_error(own, clusters) == pytest.approx(errors[run, measure], rel=1e-12)
-        assert standard_error(own[order], clusters.take(order)) == pytest.approx(errors[run, measure], rel=1e-12)
+        assert standard_error(own[order], clusters.take(order)) == pytest.approx(
+            errors[run, measure], rel=1e-12
+        )
 
 
 def test_variances_of_values_are_computed_in_one_place() -> None:
     pattern = re.compile(r"\bddof\b")
-    files = {path.name for path in PACKAGE.rglob("*.py") if pattern.search(path.read_text(encoding="utf-8"))}
+    files = {
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        if pattern.search(path.read_text(encoding="utf-8"))
+    }
     assert files == {"mean_errors.py"}
 
 
 def long(runs: Mapping[str, Sequence[float]], label: str = "AP") -> pd.DataFrame:
     """Return the long frame of values by run, one per topic."""
-    rows = [(name, f"q{topic:02d}", label, value) for name in runs for topic, value in enumerate(runs[name])]
+    rows = [
+        (name, f"q{topic:02d}", label, value)
+        for name in runs
+        for topic, value in enumerate(runs[name])
+    ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
@@ -155,7 +182,9 @@ def by_qid(names: Sequence[str]) -> dict[str, str]:
     return {f"q{topic:02d}": name for topic, name in enumerate(names)}
 
 
-def random_world(seed: int, n_clusters: int = 14, n_runs: int = 4) -> tuple[pd.DataFrame, dict[str, str]]:
+def random_world(
+    seed: int, n_clusters: int = 14, n_runs: int = 4
+) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return values of runs by two measures, and the cluster of each topic, of which topics have much in common."""
     rng = np.random.default_rng(seed)
     clusters = np.sort(rng.integers(n_clusters, size=4 * n_clusters))
@@ -190,7 +219,9 @@ def test_groups_of_the_golden_case() -> None:
     options = {"by": groups, "cluster": clusters}
     with errors.silence_warnings():
         found = compare_with_baseline(frame, "base", correction=None, **options).set_index("group")
-        means = ma.aggregate(frame[frame["name"] == "new"], ci=0.95, measures={"AP": "CRP"}, **options)
+        means = ma.aggregate(
+            frame[frame["name"] == "new"], ci=0.95, measures={"AP": "CRP"}, **options
+        )
     means = means.set_index("group").set_axis(["name", "mean", "low", "high"], axis=1)
     assert found.index.tolist() == list(expected)
     for group, row in expected.items():
@@ -215,7 +246,9 @@ def test_aggregates_of_the_golden_cases() -> None:
         with pytest.warns(ma.MultiAspectWarning, match="degrees of freedom"):
             table = ma.aggregate(frame, ci=0.95, cluster=by_qid(given["clusters"]), **options)
         names = ["value", "low", "high"]
-        assert table.iloc[0, 1:].tolist() == pytest.approx([expected[name] for name in names], rel=1e-10)
+        assert table.iloc[0, 1:].tolist() == pytest.approx(
+            [expected[name] for name in names], rel=1e-10
+        )
 
 
 def test_planned_clusters_of_the_golden_cases() -> None:
@@ -223,7 +256,11 @@ def test_planned_clusters_of_the_golden_cases() -> None:
     given = needed["given"]
     assert detectable["given"]["differences"] == given["differences"]
     frame = long({"base": [0.0] * len(given["differences"]), "new": given["differences"]})
-    options = {"cluster": by_qid(given["clusters"]), "correction": None, "difference": given["difference"]}
+    options = {
+        "cluster": by_qid(given["clusters"]),
+        "correction": None,
+        "difference": given["difference"],
+    }
     found = detectable_difference(frame, power=given["power"], alpha=given["alpha"], **options)
     (pair,) = found.pairs.to_dict("records")
     assert pair["detectable"] == pytest.approx(detectable["expected"]["detectable"], rel=1e-8)
@@ -237,7 +274,8 @@ def test_planned_clusters_of_the_golden_cases() -> None:
     assert more.table["median"].item() <= given["difference"]
     for wrong in (62, 4):
         with pytest.raises(
-            ma.MultiAspectError, match="n_topics=: expected a multiple of the size of the clusters, 4"
+            ma.MultiAspectError,
+            match="n_topics=: expected a multiple of the size of the clusters, 4",
         ):
             detectable_difference(frame, n_topics=wrong, **options)
     uneven = options | {"cluster": by_qid(["a", *given["clusters"][1:]])}
@@ -261,8 +299,12 @@ def test_levels_of_sign_changes_of_the_golden_cases() -> None:
 
 def test_patterns_of_the_golden_case() -> None:
     (case,) = golden_cases("pattern")
-    for (pattern, qids), clusters in zip(case["given"]["patterns"], case["expected"]["clusters"], strict=True):
-        assert read_clusters(pattern, pd.DataFrame({"qid": qids})) == dict(zip(qids, clusters, strict=True))
+    for (pattern, qids), clusters in zip(
+        case["given"]["patterns"], case["expected"]["clusters"], strict=True
+    ):
+        assert read_clusters(pattern, pd.DataFrame({"qid": qids})) == dict(
+            zip(qids, clusters, strict=True)
+        )
     for pattern, qids in case["expected"]["errors"]:
         with pytest.raises(ma.MultiAspectError, match="cluster: expected"):
             read_clusters(pattern, pd.DataFrame({"qid": qids}))
@@ -289,8 +331,13 @@ def test_one_topic_per_cluster_is_as_without_clusters(seed: int, test: str) -> N
         assert str(power) == str(expected)
         for method in ("t", "bootstrap"):
             found = ma.aggregate(frame, ci=0.9, ci_method=method, cluster=cluster)
-            pd.testing.assert_frame_equal(found, ma.aggregate(frame, ci=0.9, ci_method=method), check_exact=True)
-        planned, plan = (detectable_difference(frame, difference=0.1, **own) for own in ({"cluster": cluster}, {}))
+            pd.testing.assert_frame_equal(
+                found, ma.aggregate(frame, ci=0.9, ci_method=method), check_exact=True
+            )
+        planned, plan = (
+            detectable_difference(frame, difference=0.1, **own)
+            for own in ({"cluster": cluster}, {})
+        )
         pd.testing.assert_frame_equal(planned.pairs, plan.pairs, check_exact=True)
         assert str(planned) == str(plan)
 
@@ -313,7 +360,11 @@ def test_one_topic_per_cluster_is_as_without_clusters_in_tables(seed: int, inter
 @pytest.mark.parametrize("seed", range(5))
 def test_resampling_tests_are_those_of_the_sums_over_clusters(seed: int) -> None:
     frame, clusters = random_world(seed)
-    sums = frame.assign(qid=frame["qid"].map(clusters)).groupby(["name", "qid", "measure"], as_index=False).sum()
+    sums = (
+        frame.assign(qid=frame["qid"].map(clusters))
+        .groupby(["name", "qid", "measure"], as_index=False)
+        .sum()
+    )
     mean_size = len(clusters) / len(set(clusters.values()))
     for test in ("bootstrap", "permutation", "tukey"):
         found = discriminative_power(frame, test, n_resamples=200, cluster=clusters)
@@ -322,14 +373,20 @@ def test_resampling_tests_are_those_of_the_sums_over_clusters(seed: int) -> None
         required = expected.table["required_difference"] / mean_size
         assert found.table["required_difference"].tolist() == pytest.approx(required.tolist())
         plain = discriminative_power(frame, test, n_resamples=200)
-        assert found.pairs["difference"].tolist() == pytest.approx(plain.pairs["difference"].tolist())
+        assert found.pairs["difference"].tolist() == pytest.approx(
+            plain.pairs["difference"].tolist()
+        )
         assert ", 56 topics in 14 clusters." in " ".join(str(found).split())
 
 
-def test_clusters_are_given_by_a_mapping_a_series_a_column_a_file_or_a_pattern(tmp_path: Path) -> None:
+def test_clusters_are_given_by_a_mapping_a_series_a_column_a_file_or_a_pattern(
+    tmp_path: Path,
+) -> None:
     frame, clusters = random_world(0)
     file = tmp_path / "clusters.txt"
-    file.write_text("".join(f"{qid} {cluster}\n" for qid, cluster in clusters.items()), encoding="utf-8")
+    file.write_text(
+        "".join(f"{qid} {cluster}\n" for qid, cluster in clusters.items()), encoding="utf-8"
+    )
     renamed = frame.assign(qid=frame["qid"].map(clusters) + "_" + frame["qid"])
     with_column = frame.assign(topic=frame["qid"].map(clusters))
     expected = compare_with_baseline(frame, "run 0", cluster=clusters)
@@ -354,18 +411,39 @@ FEW, CLUSTERS = random_world(1)
 @pytest.mark.parametrize(
     ("cluster", "message"),
     [
-        ("topic", r"cluster: expected 'qid' .*, a column .*, a file .*, a regular expression .*, got 'topic'"),
+        (
+            "topic",
+            (
+                r"cluster: expected 'qid' .*, a column .*, a file .*, a regular expression .*, got "
+                r"'topic'"
+            ),
+        ),
         ("value", r"cluster: expected 'qid' .*, got 'value'"),
         (3, r"cluster: expected 'qid' .*, got 3"),
-        (r"(q)(\d+)", r"cluster: expected a regular expression with one group in parentheses, got 2"),
+        (
+            r"(q)(\d+)",
+            r"cluster: expected a regular expression with one group in parentheses, got 2",
+        ),
         (r"\(q", r"cluster: expected a regular expression with one group in parentheses, got 0"),
         (r"(q", r"cluster: '\(q' is no regular expression"),
-        (r"(q\d)", r"cluster: expected a pattern that matches each whole query id, .* no cluster for q00"),
+        (
+            r"(q\d)",
+            r"cluster: expected a pattern that matches each whole query id, .* no cluster for q00",
+        ),
         (r"(x)?q\d\d", r"no cluster for q00"),
-        ({**CLUSTERS, "q00": None}, r"cluster: expected a cluster for each topic, got none for q00"),
-        (dict.fromkeys(list(CLUSTERS)[1:], 1), r"cluster: expected a cluster for each topic, got none for q00"),
+        (
+            {**CLUSTERS, "q00": None},
+            r"cluster: expected a cluster for each topic, got none for q00",
+        ),
+        (
+            dict.fromkeys(list(CLUSTERS)[1:], 1),
+            r"cluster: expected a cluster for each topic, got none for q00",
+        ),
         ({**CLUSTERS, "other": "c0"}, r"cluster: expected topics that have values .*, got other"),
-        (dict.fromkeys(CLUSTERS, "all"), r"cluster=: expected at least two clusters, got one of all 56 topics"),
+        (
+            dict.fromkeys(CLUSTERS, "all"),
+            r"cluster=: expected at least two clusters, got one of all 56 topics",
+        ),
     ],
 )
 def test_wrong_clusters_are_errors(cluster: Any, message: str) -> None:
@@ -395,9 +473,13 @@ def test_a_topic_in_two_clusters_is_an_error() -> None:
 
 
 def test_clusters_where_nothing_depends_on_them_are_refused() -> None:
-    with pytest.raises(ma.MultiAspectError, match="cluster=: clusters affect intervals only: give ci="):
+    with pytest.raises(
+        ma.MultiAspectError, match="cluster=: clusters affect intervals only: give ci="
+    ):
         ma.aggregate(FEW, cluster=CLUSTERS)
-    with pytest.raises(ma.MultiAspectError, match="ci_method='bootstrap' is not defined for clusters"):
+    with pytest.raises(
+        ma.MultiAspectError, match="ci_method='bootstrap' is not defined for clusters"
+    ):
         ma.aggregate(FEW, ci=0.95, ci_method="bootstrap", cluster=CLUSTERS)
 
 
@@ -410,7 +492,8 @@ def test_few_degrees_of_freedom_are_a_warning() -> None:
         lambda: discriminative_power(FEW, "t", cluster=clusters),
     ):
         with pytest.warns(
-            ma.MultiAspectWarning, match=r"^56 topics in 5 clusters leave [34](\.\d)? degrees of freedom"
+            ma.MultiAspectWarning,
+            match=r"^56 topics in 5 clusters leave [34](\.\d)? degrees of freedom",
         ):
             compute()
 
@@ -437,6 +520,8 @@ def test_intervals_and_marks_agree_with_clusters(correction: str | None) -> None
         frame, clusters = random_world(seed)
         frame["half"] = np.where(frame["qid"] < "q28", "first", "second")
         with errors.silence_warnings():
-            found = compare_with_baseline(frame, ["run 0", "run 1"], correction=correction, by=by, cluster=clusters)
+            found = compare_with_baseline(
+                frame, ["run 0", "run 1"], correction=correction, by=by, cluster=clusters
+            )
         excludes_zero = (found["low"] > 0) | (found["high"] < 0)
         assert not (excludes_zero & ~found["significant"]).any()

@@ -18,7 +18,8 @@ from pt_multiaspect import MultiAspectError, MultiAspectWarning
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\n"
 RUN = "q1 Q0 d1 1 2.5 x\nq1 Q0 d2 2 1.5 x\nq2 Q0 d3 1 1 x\n"
 
-#: Comments, among them with the number of fields of qrels or runs, and a number where they have one.
+#: Comments, among them with the number of fields of qrels or runs, and a number where they have
+#: one.
 COMMENTS = (
     "# web judgments 2026",
     "# bm25 run of 2026 final",
@@ -55,7 +56,9 @@ def values(qrels: Any, run: Any) -> list[float]:
 @pytest.mark.parametrize("position", ["first", "last", "before each line"])
 def test_comments_are_skipped(comment: str, position: str, tmp_path: Path) -> None:
     qrels, run = (with_comment(text, comment, position) for text in (QRELS, RUN))
-    pd.testing.assert_frame_equal(ma.read_qrels(io.StringIO(qrels)), ma.read_qrels(io.StringIO(QRELS)))
+    pd.testing.assert_frame_equal(
+        ma.read_qrels(io.StringIO(qrels)), ma.read_qrels(io.StringIO(QRELS))
+    )
     pd.testing.assert_frame_equal(ma.read_run(io.StringIO(run)), ma.read_run(io.StringIO(RUN)))
     path = write_file(tmp_path / "a.run", run)
     for source in (path, io.BytesIO(gzip.compress(run.replace("\n", "\r\n").encode()))):
@@ -63,7 +66,9 @@ def test_comments_are_skipped(comment: str, position: str, tmp_path: Path) -> No
 
 
 def test_comments_of_several_aspects_and_subtopics() -> None:
-    two = ma.read_qrels(io.StringIO("# two labels\nq1 0 d1 1 2\n# 1 2 3 4\nq1 0 d2 0 1\n"), ["relevance", "trust"])
+    two = ma.read_qrels(
+        io.StringIO("# two labels\nq1 0 d1 1 2\n# 1 2 3 4\nq1 0 d2 0 1\n"), ["relevance", "trust"]
+    )
     assert two[["label", "trust"]].to_numpy().tolist() == [[1, 2], [0, 1]]
     subtopics = ma.read_qrels(io.StringIO("# by subtopic\nq1 1 d1 1\n# 2\nq1 2 d1 0\n"))
     assert subtopics["iteration"].tolist() == ["1", "2"]
@@ -88,10 +93,14 @@ def test_comments_before_a_table() -> None:
 
 def test_lines_in_errors_are_those_of_the_file() -> None:
     for text in ("# a\n# b\nq1 0 d1 1\nq1 0 d2 x\n", "# a\nq1 0 d1 1\n# b\nq1 0 d2 x\n"):
-        with pytest.raises(MultiAspectError, match="<StringIO>:4: relevance: expected a finite number"):
+        with pytest.raises(
+            MultiAspectError, match="<StringIO>:4: relevance: expected a finite number"
+        ):
             ma.read_qrels(io.StringIO(text))
     conflict = "# a\nq1 0 d1 1\n# b\n\nq1 0 d1 2\n"
-    with pytest.raises(MultiAspectError, match=r"<StringIO>:5: relevance .* is 2 here and 1 on line 2"):
+    with pytest.raises(
+        MultiAspectError, match=r"<StringIO>:5: relevance .* is 2 here and 1 on line 2"
+    ):
         ma.read_qrels(io.StringIO(conflict))
 
 
@@ -108,7 +117,9 @@ DATA = {
 def test_comments_that_may_be_data_are_skipped_with_a_warning(case: str) -> None:
     """As a topic #q3 would lower all means, and a topic that is lost would raise them."""
     read, text, line, number = DATA[case]
-    message = f"<StringIO>:{number}: .* begins with #, .*{re.escape(repr(line))}.* skipped as a comment"
+    message = (
+        f"<StringIO>:{number}: .* begins with #, .*{re.escape(repr(line))}.* skipped as a comment"
+    )
     with pytest.warns(MultiAspectWarning, match=message):
         frame = read(io.StringIO(text))
     without = "".join(row for row in text.splitlines(keepends=True) if not row.startswith("#"))
@@ -116,7 +127,9 @@ def test_comments_that_may_be_data_are_skipped_with_a_warning(case: str) -> None
 
 
 def test_several_such_lines_are_counted() -> None:
-    with pytest.warns(MultiAspectWarning, match=r"<StringIO>:1: .*skipped as a comment \(3 such lines in all\)"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"<StringIO>:1: .*skipped as a comment \(3 such lines in all\)"
+    ):
         ma.read_qrels(io.StringIO("#1 0 d1 1\n#1 0 d2 1\n# 0 d2 1\n#2 0 d2 1\n" + QRELS))
 
 
@@ -155,19 +168,35 @@ METADATA = "# ir_metadata.start\n# tag: bm25\n# ir_metadata.end\n"
 
 
 def test_comments_around_a_header_of_ir_metadata() -> None:
-    for text in (METADATA + RUN, f"# ours\n{METADATA}{RUN}", f"{METADATA}# ours\n{RUN}", f"{METADATA}{RUN}# end\n"):
+    for text in (
+        METADATA + RUN,
+        f"# ours\n{METADATA}{RUN}",
+        f"{METADATA}# ours\n{RUN}",
+        f"{METADATA}{RUN}# end\n",
+    ):
         run = ma.read_run(io.StringIO(text))
         assert run.attrs == {"ir_metadata": "tag: bm25\n"}
         assert len(run) == 3
 
 
 def test_a_header_of_ir_metadata_among_the_rows_is_an_error() -> None:
-    with pytest.raises(MultiAspectError, match=r"<StringIO>:4: expected the header of ir_metadata before the rows"):
+    with pytest.raises(
+        MultiAspectError, match=r"<StringIO>:4: expected the header of ir_metadata before the rows"
+    ):
         ma.read_run(io.StringIO(RUN + METADATA + RUN.replace("q", "p")))
 
 
 def test_the_command_line_skips_comments(cli: Any, trec_files: Path) -> None:
-    arguments = ("evaluate", "-m", "CAM@3", "--aspects", "scales.json", "--format", "csv", "runs/alpha.run")
+    arguments = (
+        "evaluate",
+        "-m",
+        "CAM@3",
+        "--aspects",
+        "scales.json",
+        "--format",
+        "csv",
+        "runs/alpha.run",
+    )
     expected = cli(*arguments)
     for name in ("relevance.txt", "credibility.txt", "runs/alpha.run"):
         path = trec_files / name

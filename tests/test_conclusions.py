@@ -42,19 +42,25 @@ def qrels_of(case: dict[str, Any], key: str = "qrels") -> pd.DataFrame:
 
 def runs_of(case: dict[str, Any]) -> dict[str, pd.DataFrame]:
     runs = case["input"]["runs"]
-    return {name: pd.DataFrame(rows, columns=["qid", "docno", "score"]) for name, rows in runs.items()}
+    return {
+        name: pd.DataFrame(rows, columns=["qid", "docno", "score"]) for name, rows in runs.items()
+    }
 
 
 def check_missing_labels(case: dict[str, Any]) -> None:
     options = {"n_samples": case["input"].get("n_samples", 0)}
     if options["n_samples"]:
         options["seed"] = case["input"].get("seed", 0)
-    found = analysis.missing_labels(runs_of(case), qrels_of(case), case["input"]["measure"], **options)
+    found = analysis.missing_labels(
+        runs_of(case), qrels_of(case), case["input"]["measure"], **options
+    )
     runs = found.runs.set_index("name")
     for expected in case["expected"].get("runs", []):
         row = runs.loc[expected["name"]]
         for column in {"low", "high", "expected"} & set(expected):
-            assert row[column] == pytest.approx(number(expected[column]), abs=case["tolerance"]), column
+            assert row[column] == pytest.approx(number(expected[column]), abs=case["tolerance"]), (
+                column
+            )
         if "low" in expected:
             assert row["exact"] or not case["id"].startswith("labels-large")
     pairs = found.pairs.set_index(["a", "b"])
@@ -65,7 +71,9 @@ def check_missing_labels(case: dict[str, Any]) -> None:
             assert row["high"] >= number(expected["high"]) - case["tolerance"]
             continue
         for column in ("low", "high"):
-            assert row[column] == pytest.approx(number(expected[column]), abs=case["tolerance"]), column
+            assert row[column] == pytest.approx(number(expected[column]), abs=case["tolerance"]), (
+                column
+            )
         assert row["certain"] == expected.get("certain", row["certain"])
 
 
@@ -82,30 +90,39 @@ def check_robustness(case: dict[str, Any]) -> None:
         found = ma.robustness(runs_of(case), qrels_of(case), given["measure"], **options)
     table = found.table.set_index("question")
     expected = case["expected"]
-    assert {question: table.loc[question, "verdict"] for question in expected.get("verdicts", {})} == expected.get(
-        "verdicts", {}
-    )
+    assert {
+        question: table.loc[question, "verdict"] for question in expected.get("verdicts", {})
+    } == expected.get("verdicts", {})
     if "difference" in expected:
         assert table.loc["topics", "difference"] == number(expected["difference"])
     for column, value in expected.get("labels", {}).items():
         if column in ("a", "b", "verdict"):
             assert table.loc["labels", column] == value
         else:
-            assert table.loc["labels", column] == pytest.approx(number(value), abs=case["tolerance"])
+            assert table.loc["labels", column] == pytest.approx(
+                number(value), abs=case["tolerance"]
+            )
     assert expected.get("summary_contains", "") in found.summary
     if "not_reversed_by" in expected:
-        assert expected["not_reversed_by"] not in table.loc["variants", "evidence"].partition("reversed by")[2]
+        assert (
+            expected["not_reversed_by"]
+            not in table.loc["variants", "evidence"].partition("reversed by")[2]
+        )
         assert table.loc["variants", "verdict"] == "holds"
 
 
 def check_weightings(case: dict[str, Any]) -> None:
     given, expected = case["input"], case["expected"]
     at_least = {aspect: number(weight) for aspect, weight in given["at_least"].items()}
-    found = analysis.weightings(frame_of(case), measures=given["measures"], at_least=at_least, n_resamples=10)
+    found = analysis.weightings(
+        frame_of(case), measures=given["measures"], at_least=at_least, n_resamples=10
+    )
     (row,) = found.pairs.to_dict("records")
     for column in ("fraction", "fraction_lower"):
         exact = number(expected[column]) in (0.0, 1.0)
-        assert row[column] == pytest.approx(number(expected[column]), abs=0 if exact else case["tolerance"])
+        assert row[column] == pytest.approx(
+            number(expected[column]), abs=0 if exact else case["tolerance"]
+        )
     assert row["difference"] == pytest.approx(number(expected["difference"]), abs=case["tolerance"])
     assert bool(row["reversal"]) == (not np.isnan(row["distance"])) == expected["reversible"]
 
@@ -130,7 +147,9 @@ def check_ranks(case: dict[str, Any]) -> None:
     consensus = found.consensus.set_index("name")
     for method in ("borda", "copeland"):
         for name, value in case["expected"][method].items():
-            assert consensus.loc[name, method] == pytest.approx(number(value), abs=case["tolerance"])
+            assert consensus.loc[name, method] == pytest.approx(
+                number(value), abs=case["tolerance"]
+            )
 
 
 CHECKS = {
@@ -152,13 +171,18 @@ def test_the_golden_file_has_all_kinds() -> None:
     assert {case["function"] for case in golden("conclusions.json")["cases"]} == set(CHECKS)
 
 
-# -- zero is decided once: by pair, within 1e-12 of the largest absolute value of the two runs -----------------
+# -- zero is decided once: by pair, within 1e-12 of the largest absolute value of the two runs
+# -----------------
 
 
 def equal_means() -> pd.DataFrame:
     """Return values of a and b whose means are equal, though floating-point sums differ, beside a run c of 1e6."""
     values = {"a": [0.2, 0.4, 0.0], "b": [0.0, 0.0, 0.6], "c": [1e6, 1e6, 1e6]}
-    rows = [(name, f"q{topic}", "M", value) for name in values for topic, value in enumerate(values[name])]
+    rows = [
+        (name, f"q{topic}", "M", value)
+        for name in values
+        for topic, value in enumerate(values[name])
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -221,8 +245,13 @@ def test_kind_zero_decided_once_at_the_least_weights() -> None:
     frame = pd.DataFrame(rows, columns=COLUMNS)
     directions = {"x": "higher", "y": "higher"}
     for baseline, fraction in (("a", 1.0), ("b", 0.0)):
-        found = analysis.weightings(frame, measures=directions, at_least={"x": 0.2}, baseline=baseline)
-        assert found.pairs[["fraction", "fraction_lower"]].iloc[0].tolist() == [fraction, 1 - fraction]
+        found = analysis.weightings(
+            frame, measures=directions, at_least={"x": 0.2}, baseline=baseline
+        )
+        assert found.pairs[["fraction", "fraction_lower"]].iloc[0].tolist() == [
+            fraction,
+            1 - fraction,
+        ]
         assert np.isnan(found.pairs["distance"].item())
         assert found.pairs["reversal"].item() == ""
         assert found.aspects["reverses_at"].isna().all()
@@ -239,7 +268,9 @@ def test_silent_weightings_that_reverse_the_order() -> None:
         for topic, value in enumerate(topics)
     ]
     found = analysis.weightings(
-        pd.DataFrame(rows, columns=COLUMNS), measures={"x": "higher", "y": "higher"}, at_least={"y": 0.1}
+        pd.DataFrame(rows, columns=COLUMNS),
+        measures={"x": "higher", "y": "higher"},
+        at_least={"y": 0.1},
     )
     assert found.pairs["reversal"].item() == "y 0.67 instead of 0.55, x 0.33"
     assert found.aspects["reverses_at"].tolist() == pytest.approx([1 / 3, 2 / 3])
@@ -254,16 +285,21 @@ def test_kind_sampled_weightings_look_at_the_corners() -> None:
         rows += [("a", f"q{topic}", "x", x + 0.3), ("a", f"q{topic}", "y", y + 0.8 - 0.001)]
         rows += [("b", f"q{topic}", "x", x), ("b", f"q{topic}", "y", y + 0.8)]
     found = analysis.weightings(
-        pd.DataFrame(rows, columns=COLUMNS), "MM", measures={"x": "higher", "y": "higher"}, n_resamples=10
+        pd.DataFrame(rows, columns=COLUMNS),
+        "MM",
+        measures={"x": "higher", "y": "higher"},
+        n_resamples=10,
     )
     assert found.pairs["fraction"].item() == 1
     assert found.summary.startswith(
-        "1 of 1 pair changes its order under some weighting (of 256 sampled, and those that give one aspect all "
+        "1 of 1 pair changes its order under some weighting (of 256 sampled, and those that give "
+        "one aspect all "
         "weight), 0 for between "
     )
 
 
-# -- missing labels -------------------------------------------------------------------------------------------
+# -- missing labels
+# -------------------------------------------------------------------------------------------
 
 
 def labels_world(columns: list[str], qrels: list[list[Any]], run: list[str]) -> tuple[Any, Any]:
@@ -289,7 +325,9 @@ def test_kind_documents_without_donors_leave_the_interval() -> None:
 def test_silent_expected_values_with_donors_and_without_draws() -> None:
     """Documents with donors, or n_samples=0, say nothing about expected values."""
     runs, qrels = labels_world(
-        ["relevance", "credibility"], [["q1", "d1", 1, 1], ["q1", "d2", 0, 0], ["q1", "d3", 0, None]], ["d3", "d1"]
+        ["relevance", "credibility"],
+        [["q1", "d1", 1, 1], ["q1", "d2", 0, 0], ["q1", "d3", 0, None]],
+        ["d3", "d1"],
     )
     measure = {"CAM": ma.CAM(base="P@2", aspects={"relevance": 1, "credibility": 1})}
     for n_samples in (100, 0):
@@ -305,7 +343,9 @@ def test_silent_expected_values_with_donors_and_without_draws() -> None:
         ({"relevance": "P@1", "credibility": "SetP"}, None, 4),
     ],
 )
-def test_kind_cutoffs_of_bases_by_aspect(base: dict[str, str], cutoff: int | None, n_documents: int) -> None:
+def test_kind_cutoffs_of_bases_by_aspect(
+    base: dict[str, str], cutoff: int | None, n_documents: int
+) -> None:
     """Kind: the universe ends at the deepest cutoff of all bases, and has no end if one base has none."""
     qrels = [["q1", "d1", 1, 1], ["q1", "d2", 0, 0]]
     runs, frame = labels_world(["relevance", "credibility"], qrels, ["new", "d1", "d2", "low"])
@@ -336,7 +376,9 @@ def test_kind_orders_without_weights_of_possible_labels() -> None:
     runs, frame = labels_world(["relevance", "credibility"], qrels, ["d1", "new"])
     weights = {(0, 0): 0.0, (1, 1): 3.0}
     measure = {"TOMA": ma.TOMA(base="P@2", order=ma.Order(weights, ["relevance", "credibility"]))}
-    with pytest.raises(ma.MultiAspectError, match=r"^TOMA: .* none for \(0.0, 1.0\) .*; add them to"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"^TOMA: .* none for \(0.0, 1.0\) .*; add them to"
+    ):
         analysis.missing_labels(runs, frame, measure)
     judged, _ = labels_world(["relevance", "credibility"], qrels, ["d1", "d2"])
     assert analysis.missing_labels(judged, frame, measure).runs["exact"].all()
@@ -351,23 +393,35 @@ def test_kind_sentences_about_unknown_intervals() -> None:
     qrels = [["q1", "d0", 1], ["q1", "d1", 0]]
     frame = pd.DataFrame(qrels, columns=["qid", "docno", "relevance"])
     rankings = {"a": documents, "b": ["d0", "d1"], "c": ["d1", "d0"]}
-    runs = {name: labels_world(["relevance"], qrels, ranking)[0]["r"] for name, ranking in rankings.items()}
-    found = analysis.missing_labels(runs, frame, ma.On(base="Bpref", aspects={"relevance": 1}), n_samples=0)
+    runs = {
+        name: labels_world(["relevance"], qrels, ranking)[0]["r"]
+        for name, ranking in rankings.items()
+    }
+    found = analysis.missing_labels(
+        runs, frame, ma.On(base="Bpref", aspects={"relevance": 1}), n_samples=0
+    )
     assert found.runs["low"].isna().all()
     assert any("has no interval" in note for note in found.notes)
     assert not any("rather than" in note for note in found.notes)
 
 
-# -- sizes, empty frames and intervals ---------------------------------------------------------------------------
+# -- sizes, empty frames and intervals
+# ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("difference", [1e-3, 1e-8, 1e-15])
 def test_kind_tiny_differences_to_detect(difference: float) -> None:
     """Kind: the topics that a tiny difference needs are told at once."""
     values = {"a": [0.5, 0.7, 0.1, 0.9], "b": [0.4, 0.4, 0.2, 0.4]}
-    rows = [(name, f"q{topic}", "M", value) for name in values for topic, value in enumerate(values[name])]
+    rows = [
+        (name, f"q{topic}", "M", value)
+        for name in values
+        for topic, value in enumerate(values[name])
+    ]
     start = time.process_time()
-    found = analysis.detectable_difference(pd.DataFrame(rows, columns=COLUMNS), difference=difference)
+    found = analysis.detectable_difference(
+        pd.DataFrame(rows, columns=COLUMNS), difference=difference
+    )
     assert time.process_time() - start < 5
     row = found.pairs.iloc[0]
     assert row["n_needed"] == pytest.approx((2.8015852 * row["sd"] / difference) ** 2, rel=1e-4)
@@ -378,9 +432,13 @@ def test_kind_tiny_differences_to_detect(difference: float) -> None:
 def test_kind_values_that_are_empty_or_nan(measure: Any) -> None:
     """Kind: values that are empty, or all NaN, are refused with what was expected."""
     frame = equal_means().assign(measure="AP")
-    with pytest.raises(ma.MultiAspectError, match="expected at least one row in the frame of values"):
+    with pytest.raises(
+        ma.MultiAspectError, match="expected at least one row in the frame of values"
+    ):
         ma.robustness(frame.head(0), measure=measure)
-    with pytest.raises(ma.MultiAspectError, match="expected finite values, got nan for AP of system a on topic q0"):
+    with pytest.raises(
+        ma.MultiAspectError, match="expected finite values, got nan for AP of system a on topic q0"
+    ):
         ma.robustness(frame.assign(value=np.nan), measure=measure)
 
 
@@ -397,7 +455,9 @@ def test_kind_confidence_intervals_contain_their_estimates(measure: str, seed: i
     ]
     frame = pd.DataFrame(rows, columns=COLUMNS)
     found = [
-        analysis.weightings(frame, measure).pairs.set_index(["a", "b"]).rename(columns={"fraction": "estimate"}),
+        analysis.weightings(frame, measure)
+        .pairs.set_index(["a", "b"])
+        .rename(columns={"fraction": "estimate"}),
         analysis.compare_with_baseline(frame, "a").rename(columns={"difference": "estimate"}),
         analysis.ranks(frame, n_resamples=200).table.rename(columns={"rank": "estimate"}),
     ]
@@ -430,7 +490,10 @@ def test_kind_intervals_of_one_resample() -> None:
     found = ma.robustness(runs, qrels, measure, baseline="a", variants=[measure]).weightings
     assert found is not None
     of_aspects = ma.evaluate(
-        runs, qrels, [ma.On(aspect=name, base="nDCG@3", aspects=aspects) for name in aspects], progress=False
+        runs,
+        qrels,
+        [ma.On(aspect=name, base="nDCG@3", aspects=aspects) for name in aspects],
+        progress=False,
     )
     expected = analysis.weightings(of_aspects, measure, baseline="a")
     columns = ["fraction", "low", "high"]
@@ -440,7 +503,8 @@ def test_kind_intervals_of_one_resample() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "total", "verb"), [(1, 1, "has"), (0, 1, "has"), (1, 2, "has"), (0, 2, "have"), (2, 2, "have")]
+    ("number", "total", "verb"),
+    [(1, 1, "has"), (0, 1, "has"), (1, 2, "has"), (0, 2, "have"), (2, 2, "have")],
 )
 def test_verbs_agree_with_the_number_of_pairs(number: int, total: int, verb: str) -> None:
     assert agree(number, total, "has", "have") == verb

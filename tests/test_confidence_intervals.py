@@ -1,6 +1,7 @@
 """Confidence intervals contain their estimates: of equal, tied, skewed and extreme values, and of two topics.
 
-Exact intervals of missing labels are no confidence intervals: the value as evaluated may be outside.
+Exact intervals of missing labels are no confidence intervals: the value as evaluated may be
+outside.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ VALUES: dict[str, Callable[[Rng, tuple[int, ...]], Any]] = {
     "equal": lambda rng, shape: np.full(shape, 0.3),
     "tied": lambda rng, shape: rng.integers(0, 3, shape) / 2,
     "at the limits": lambda rng, shape: rng.integers(0, 2, shape).astype(float),
-    "all at the upper limit but one": lambda rng, shape: 1.0 - (np.arange(np.prod(shape)).reshape(shape) == 1),
+    "all at the upper limit but one": lambda rng, shape: (
+        1.0 - (np.arange(np.prod(shape)).reshape(shape) == 1)
+    ),
     "skewed": lambda rng, shape: rng.random(shape) ** 8,
     "nearly equal": lambda rng, shape: 0.3 + 1e-12 * rng.random(shape),
 }
@@ -42,8 +45,11 @@ VALUES: dict[str, Callable[[Rng, tuple[int, ...]], Any]] = {
 SIZES = [(3, 2, 0), (3, 2, 1), (3, 3, 2), (3, 12, 3), (12, 12, 1)]
 WORLDS = [(kind, *size) for kind in VALUES for size in SIZES]
 
-#: One world of each kind, of all sizes together, and that in which percentiles of resamples exclude τ_AP.
-FEW = [(kind, *SIZES[number % len(SIZES)]) for number, kind in enumerate(VALUES)] + [("uniform", *SIZES[-1])]
+#: One world of each kind, of all sizes together, and that in which percentiles of resamples exclude
+#: τ_AP.
+FEW = [(kind, *SIZES[number % len(SIZES)]) for number, kind in enumerate(VALUES)] + [
+    ("uniform", *SIZES[-1])
+]
 
 
 def make_values(kind: str, n_runs: int, n_topics: int, seed: int) -> pd.DataFrame:
@@ -51,26 +57,40 @@ def make_values(kind: str, n_runs: int, n_topics: int, seed: int) -> pd.DataFram
     drawn = VALUES[kind](np.random.default_rng(seed), (n_runs, n_topics, 2))
     rows = []
     for run, topic in np.ndindex(n_runs, n_topics):
-        by_measure = dict(zip(ASPECTS, drawn[run, topic], strict=True), CAM=drawn[run, topic].mean())
-        rows += [(f"run{run}", f"q{topic:02}", measure, value) for measure, value in by_measure.items()]
+        by_measure = dict(
+            zip(ASPECTS, drawn[run, topic], strict=True), CAM=drawn[run, topic].mean()
+        )
+        rows += [
+            (f"run{run}", f"q{topic:02}", measure, value) for measure, value in by_measure.items()
+        ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
-def make_labels(kind: str, n_runs: int, n_topics: int, seed: int) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+def make_labels(
+    kind: str, n_runs: int, n_topics: int, seed: int
+) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Return runs and qrels; values of labels are 0 and 1."""
     rng = np.random.default_rng(seed)
     labels = np.round(VALUES[kind](rng, (n_topics, 6, 2))).astype(int)
-    rows = [(f"q{topic:02}", f"d{doc}", *labels[topic, doc]) for topic in range(n_topics) for doc in range(6)]
+    rows = [
+        (f"q{topic:02}", f"d{doc}", *labels[topic, doc])
+        for topic in range(n_topics)
+        for doc in range(6)
+    ]
     qrels = pd.DataFrame(rows, columns=["qid", "docno", *ASPECTS])
     ids = qrels[["qid", "docno"]]
     names = [f"run{run}" for run in range(n_runs)]
-    return {name: ids.assign(score=rng.permutation(len(ids)).astype(float)) for name in names}, qrels
+    return {
+        name: ids.assign(score=rng.permutation(len(ids)).astype(float)) for name in names
+    }, qrels
 
 
 Interval = tuple[str, float, float, float]
 
 
-def read_rows(frame: pd.DataFrame, estimate: str, low: str = "low", high: str = "high") -> Iterator[Interval]:
+def read_rows(
+    frame: pd.DataFrame, estimate: str, low: str = "low", high: str = "high"
+) -> Iterator[Interval]:
     for row in frame.to_dict("records"):
         yield str(row), row[estimate], row[low], row[high]
 
@@ -82,7 +102,9 @@ def of_aggregate(world: World, **options: Any) -> Iterator[Interval]:
 
 
 def of_groups(world: World) -> Iterator[Interval]:
-    groups = {qid: "ab"[number % 2] for number, qid in enumerate(make_values(*world)["qid"].unique())}
+    groups = {
+        qid: "ab"[number % 2] for number, qid in enumerate(make_values(*world)["qid"].unique())
+    }
     return of_aggregate(world, by=groups)
 
 
@@ -106,7 +128,9 @@ def of_ranks(world: World) -> Iterator[Interval]:
 
 
 def of_correlations(world: World, method: str) -> Iterator[Interval]:
-    found = analysis.correlation(make_values(*world), method, ci=0.95, n_resamples=200, measures=MEASURES)
+    found = analysis.correlation(
+        make_values(*world), method, ci=0.95, n_resamples=200, measures=MEASURES
+    )
     return read_rows(found, "correlation")
 
 
@@ -179,7 +203,9 @@ INTERVALS: dict[str, Callable[[World], Iterator[Interval]]] = {
 }
 
 
-@pytest.mark.parametrize("worlds", [FEW, pytest.param(WORLDS, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.mark.parametrize(
+    "worlds", [FEW, pytest.param(WORLDS, marks=pytest.mark.slow)], ids=["few", "all"]
+)
 @pytest.mark.parametrize("intervals", INTERVALS.values(), ids=INTERVALS)
 def test_intervals_contain_their_estimates(
     intervals: Callable[[Any], Iterator[Interval]], worlds: list[World]

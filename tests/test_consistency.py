@@ -35,9 +35,12 @@ from pt_multiaspect import CAM, GAM, MM, TOMA, Aspects, Measure, On
 
 #: A run of other queries only is one of the things drawn.
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings(
-        "ignore:(the threshold of|no label of|every judged document):pt_multiaspect.MultiAspectWarning"
+        "ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"
+    ),
+    pytest.mark.filterwarnings(
+        "ignore:(the threshold of|no label of|every judged "
+        "document):pt_multiaspect.MultiAspectWarning"
     ),
     pytest.mark.filterwarnings("ignore:.* has labels below:pt_multiaspect.MultiAspectWarning"),
     pytest.mark.filterwarnings("ignore:most scores of:pt_multiaspect.MultiAspectWarning"),
@@ -50,7 +53,8 @@ PYTREC_EVAL = (
     SetF(beta=2.0), SetF(rel=2), SetP, SetP(rel=2), SetP(relative=True), SetR, SetR(rel=2), SetAP, SetAP(rel=2),
     Bpref, Bpref(rel=2), infAP, infAP(rel=2), IPrec @ 0.1,
 )  # fmt: skip
-#: What distinguishes junk from documents that are not relevant; only single aspects know junk exactly.
+#: What distinguishes junk from documents that are not relevant; only single aspects know junk
+#: exactly.
 KNOWS_JUNK = {"Bpref", "infAP"}
 #: These are computed from another order of ties than trec_eval's.
 RESCORED = (RR @ 1, RR @ 3, RR(rel=2) @ 5, Compat, Compat(p=0.8), Compat(p=0.5, normalize=False))
@@ -107,13 +111,19 @@ def check(
     seen = set()
     for metric in ir_measures.iter_calc(list(base_of), collection.qrels, collection.run):
         wanted = values[base_of[metric.measure]][metric.query_id]
-        assert metric.value == pytest.approx(wanted, abs=tolerance, rel=0), (metric.measure, metric.query_id)
+        assert metric.value == pytest.approx(wanted, abs=tolerance, rel=0), (
+            metric.measure,
+            metric.query_id,
+        )
         seen.add((metric.measure, metric.query_id))
     assert seen == {(measure, qid) for measure in base_of for qid in collection.labels}
 
 
 def cases_of(
-    bases: Iterable[ir_measures.Measure], aspects: Aspects | str | None, *, several_distances: bool = True
+    bases: Iterable[ir_measures.Measure],
+    aspects: Aspects | str | None,
+    *,
+    several_distances: bool = True,
 ) -> list[tuple[Measure, str]]:
     return [
         (measure, str(base))
@@ -150,7 +160,9 @@ def test_pytrec_eval_on_inferred_scales(labels: tuple[int, ...]) -> None:
     bases = (*QUICK, *SLOW[:2])
     cases = cases_of(bases, None)
 
-    @given(collections(max_aspects=1, grades=labels, junk=False))  # pytrec_eval fails on queries with junk only
+    @given(
+        collections(max_aspects=1, grades=labels, junk=False)
+    )  # pytrec_eval fails on queries with junk only
     @examples(5)
     def holds(collection: Collection) -> None:
         check(cases, expected(bases, collection, "relevance", collection.run), collection)
@@ -167,7 +179,9 @@ def test_rescored(collection: Collection) -> None:
     check(cases, expected(RESCORED, collection, "relevance", rescored), collection)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("cwl") is None, reason="cwl_eval, which serves RBP, is not installed")
+@pytest.mark.skipif(
+    importlib.util.find_spec("cwl") is None, reason="cwl_eval, which serves RBP, is not installed"
+)
 @given(collections(max_aspects=1))
 @examples(15)
 def test_rescored_cwl_eval(collection: Collection) -> None:
@@ -202,16 +216,23 @@ def test_rbp_without_rel_counts_from_the_threshold(collection: Collection) -> No
 def test_gains_map_raw_labels(collection: Collection) -> None:
     bases = [nDCG(gains=gains) for gains in ({1: 4, 2: 5}, {0: 1, 4: 0}, {3: 1})]
     bases += [base @ 2 for base in bases]
-    cases = [(measure(base=base, aspects=FOUR), str(base)) for base in bases for measure in (On, CAM, GAM)]
+    cases = [
+        (measure(base=base, aspects=FOUR), str(base))
+        for base in bases
+        for measure in (On, CAM, GAM)
+    ]
     check(cases, expected(bases, collection, "relevance", collection.run), collection)
 
 
-# -- more than one aspect ---------------------------------------------------------------------------
+# -- more than one aspect
+# ---------------------------------------------------------------------------
 
 SINGLE_GRADE = [0, 3]
 
 
-@pytest.mark.filterwarnings("ignore:credibility has labels below its lowest grade")  # 0 where the one grade is 3
+@pytest.mark.filterwarnings(
+    "ignore:credibility has labels below its lowest grade"
+)  # 0 where the one grade is 3
 @pytest.mark.parametrize("grade", SINGLE_GRADE)
 def test_toma_ignores_an_aspect_with_a_single_grade(grade: int) -> None:
     bases = [base for base in QUICK if base.NAME not in KNOWS_JUNK]
@@ -246,7 +267,10 @@ def test_equal_weights_are_no_weights(collection: Collection) -> None:
             values[metric.measure, metric.query_id] = metric.value
         for first, second in zip(plain, weighted, strict=True):
             for qid in collection.labels:
-                assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12), (first, factor)
+                assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12), (
+                    first,
+                    factor,
+                )
 
 
 @given(collections(min_aspects=2))
@@ -256,7 +280,9 @@ def test_on_is_ir_measures_on_that_column(collection: Collection) -> None:
     for name in collection.names:
         values = expected(QUICK, collection, name, collection.run)
         for given_aspects in (aspects, Aspects({name: 4}), None):
-            cases = [(On(aspect=name, base=base, aspects=given_aspects), str(base)) for base in QUICK]
+            cases = [
+                (On(aspect=name, base=base, aspects=given_aspects), str(base)) for base in QUICK
+            ]
             check(cases, values, collection)
 
 
@@ -287,5 +313,8 @@ def test_means_of_what_ir_measures_gives(collection: Collection) -> None:
                 product *= value ** (shares[name] / total)
                 burden += shares[name] / value if value else float("inf")
             wanted["MM"][qid], wanted["GAM"][qid] = total / burden, product
-        cases = [(measure(base=base, weights=shares, aspects=aspects), measure.NAME) for measure in (CAM, MM, GAM)]
+        cases = [
+            (measure(base=base, weights=shares, aspects=aspects), measure.NAME)
+            for measure in (CAM, MM, GAM)
+        ]
         check(cases, wanted, collection)

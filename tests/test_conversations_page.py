@@ -39,11 +39,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[pd.Dat
                 )
                 environment = {**os.environ, "PYTHONPATH": str(ROOT)}
                 printed = subprocess.run(
-                    ["sh", "-c", command], capture_output=True, text=True, check=True, env=environment
+                    ["sh", "-c", command],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                    env=environment,
                 ).stdout
                 continue
             exec(re.sub(r"^:tags:.*\n", "", cell), variables)
-            if "perquery" in variables and not any(variables["perquery"] is frame for frame in values):
+            if "perquery" in variables and not any(
+                variables["perquery"] is frame for frame in values
+            ):
                 values.append(variables["perquery"])
         yield values, printed
     finally:
@@ -69,10 +75,16 @@ def test_clusters_take_back_what_the_page_says(page) -> None:
 def test_the_command_has_the_means_of_python(page) -> None:
     (_, collections), printed = page
     table = pd.read_csv(io.StringIO(printed), sep="\t").set_index(["group", "name"])
-    expected = ma.aggregate(collections, by="collection", macro=True).set_index(["group", "name"])["nDCG@5"]
+    expected = ma.aggregate(collections, by="collection", macro=True).set_index(["group", "name"])[
+        "nDCG@5"
+    ]
     assert table["nDCG@5"].to_dict() == pytest.approx(expected.to_dict())
-    tests = compare_with_baseline(collections, "words", by="collection", macro=True).set_index(["group", "name"])
+    tests = compare_with_baseline(collections, "words", by="collection", macro=True).set_index(
+        ["group", "name"]
+    )
     row = table.loc[("macro", "chars")]
     found = [row[f"nDCG@5 difference{end}"] for end in ("", " low", " high")]
-    assert found == pytest.approx(tests.loc[("macro", "chars"), ["difference", "low", "high"]].tolist())
+    assert found == pytest.approx(
+        tests.loc[("macro", "chars"), ["difference", "low", "high"]].tolist()
+    )
     assert row["nDCG@5 p-value"] == pytest.approx(tests.loc[("macro", "chars"), "asl"])

@@ -20,8 +20,14 @@ METHODS = ("kendall", "tau_ap", "tau_ap_b", "tau_gap", "spearman", "pearson", "r
 def arrays(perquery: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str], list[str]]:
     """Values, systems × topics × measures, with the systems and topics, sorted, and the measures."""
     columns = ["name", "qid", "measure"]
-    labels = [sorted(set(perquery["name"])), sorted(set(perquery["qid"])), list(dict.fromkeys(perquery["measure"]))]
-    values = perquery.set_index(columns)["value"].reindex(pd.MultiIndex.from_product(labels)).to_numpy()
+    labels = [
+        sorted(set(perquery["name"])),
+        sorted(set(perquery["qid"])),
+        list(dict.fromkeys(perquery["measure"])),
+    ]
+    values = (
+        perquery.set_index(columns)["value"].reindex(pd.MultiIndex.from_product(labels)).to_numpy()
+    )
     return values.reshape([len(names) for names in labels]), *labels
 
 
@@ -64,10 +70,14 @@ def slow_tau_ap_b(left, right) -> float:
 
 def slow_rbo(left, right, p) -> float:
     """Webber's sum to the last rank, and its last agreement from there on."""
-    places = [[1 + sum(other > score for other in scores) for score in scores] for scores in (left, right)]
+    places = [
+        [1 + sum(other > score for other in scores) for score in scores] for scores in (left, right)
+    ]
     total, n = 0.0, len(left)
     for depth in range(1, n + 1):
-        first, second = ({system for system in range(n) if ranks[system] <= depth} for ranks in places)
+        first, second = (
+            {system for system in range(n) if ranks[system] <= depth} for ranks in places
+        )
         agreement = 2 * len(first & second) / (len(first) + len(second))
         total += agreement * p**depth
     return (1 - p) / p * total + agreement * p**n
@@ -83,11 +93,20 @@ def test_published_tau_of_clef_2015(measure, tau, ap):
     reference, other = ([run[m] for run in means.values()] for m in ("RBP", measure))
     assert round(rank_correlation(reference, other), 4) == tau
     assert tau_ap(reference, other) == pytest.approx(ap, abs=1e-10)
-    rows = [(name, qid, m, run[m]) for name, run in means.items() for qid in "12" for m in ("RBP", measure)]
-    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).sample(frac=1, random_state=1)
+    rows = [
+        (name, qid, m, run[m])
+        for name, run in means.items()
+        for qid in "12"
+        for m in ("RBP", measure)
+    ]
+    perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]).sample(
+        frac=1, random_state=1
+    )
     for rank_by in ("mean", "query"):
         assert round(correlation(perquery, rank_by=rank_by).loc["RBP", measure], 4) == tau
-        assert correlation(perquery, "tau_ap", rank_by).loc["RBP", measure] == pytest.approx(ap, abs=1e-10)
+        assert correlation(perquery, "tau_ap", rank_by).loc["RBP", measure] == pytest.approx(
+            ap, abs=1e-10
+        )
 
 
 scores = st.integers(2, 9).flatmap(
@@ -125,9 +144,15 @@ def test_ties_of_tau_ap(pair):
     if len(set(values)) > 1:
         assert tau_ap(values, values) == pytest.approx(1)  # with ties, too
         untied = [score - index / 100 for index, score in enumerate(values)]
-        assert tau_ap(values, untied) == pytest.approx(1)  # ties of the reference are right either way
-        assert tau_ap(values, [score + index / 100 for index, score in enumerate(values)]) == pytest.approx(1)
-        assert tau_ap(untied, values) == pytest.approx(1)  # ties of the other stay in the order given
+        assert tau_ap(values, untied) == pytest.approx(
+            1
+        )  # ties of the reference are right either way
+        assert tau_ap(
+            values, [score + index / 100 for index, score in enumerate(values)]
+        ) == pytest.approx(1)
+        assert tau_ap(untied, values) == pytest.approx(
+            1
+        )  # ties of the other stay in the order given
         assert tau_ap(values, [-score for score in untied]) < 1
 
 
@@ -143,9 +168,21 @@ def test_tau_ap_has_a_direction():
 
 #: Scores with ties, and their τ_AP,b as the package ircor of Urbano and Marrero prints it.
 TIED = [
-    ([0.9, 0.4, 0.9, 0.9, 0.7, 0.1, 0.2, 0.4, 0.5, 1], [0.8, 0.4, 0.8, 1, 0.7, 0.1, 0.4, 0.5, 0.6, 1], 0.7321),
-    ([0.3, 0.6, 0.2, 0.9, 0.6, 0.2, 0.7, 0.8, 0.7, 0.4], [0.3, 0.8, 0.7, 0.9, 0.1, 0.1, 0.5, 0.6, 1, 0.6], 0.297),
-    ([0.2, 0.6, 0.9, 0.1, 0.5, 0.6, 0.8, 0.4, 1, 0.4], [0.8, 0.3, 0.3, 0.9, 0.6, 0.3, 0.2, 0.9, 0, 0.2], -0.7047),
+    (
+        [0.9, 0.4, 0.9, 0.9, 0.7, 0.1, 0.2, 0.4, 0.5, 1],
+        [0.8, 0.4, 0.8, 1, 0.7, 0.1, 0.4, 0.5, 0.6, 1],
+        0.7321,
+    ),
+    (
+        [0.3, 0.6, 0.2, 0.9, 0.6, 0.2, 0.7, 0.8, 0.7, 0.4],
+        [0.3, 0.8, 0.7, 0.9, 0.1, 0.1, 0.5, 0.6, 1, 0.6],
+        0.297,
+    ),
+    (
+        [0.2, 0.6, 0.9, 0.1, 0.5, 0.6, 0.8, 0.4, 1, 0.4],
+        [0.8, 0.3, 0.3, 0.9, 0.6, 0.3, 0.2, 0.9, 0, 0.2],
+        -0.7047,
+    ),
 ]
 
 
@@ -180,9 +217,13 @@ def test_golden_tau_gap():
         expected = np.nan if case["tau_gap"] is None else case["tau_gap"]
         value = rank_correlation(case["truth"], case["other"], "tau_gap")
         assert value == pytest.approx(expected, abs=1e-9, nan_ok=True), case
-        perquery = array_frame(np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR"))
+        perquery = array_frame(
+            np.array([case["truth"], case["other"]]).T[:, None].repeat(2, axis=1), ("AP", "RR")
+        )
         if expected == expected:
-            assert correlation(perquery, "tau_gap").loc["AP", "RR"] == pytest.approx(expected, abs=1e-9), case
+            assert correlation(perquery, "tau_gap").loc["AP", "RR"] == pytest.approx(
+                expected, abs=1e-9
+            ), case
 
 
 def test_tau_gap_counts_large_gaps_more():
@@ -204,8 +245,12 @@ def test_best_systems_of_each_row(method):
         chosen = means[means[reference] >= lowest - 1e-12]
         expected = correlation(perquery[perquery["name"].isin(chosen.index)], method)
         pd.testing.assert_series_equal(found.loc[reference], expected.loc[reference])
-    pd.testing.assert_frame_equal(correlation(perquery, method, top=9), correlation(perquery, method))
-    pd.testing.assert_frame_equal(correlation(perquery, method, top=50), correlation(perquery, method))
+    pd.testing.assert_frame_equal(
+        correlation(perquery, method, top=9), correlation(perquery, method)
+    )
+    pd.testing.assert_frame_equal(
+        correlation(perquery, method, top=50), correlation(perquery, method)
+    )
 
 
 def test_ties_with_the_last_of_the_best_systems_are_kept_and_resamples_have_the_same_systems():
@@ -227,7 +272,9 @@ def test_measures_that_are_constant_among_the_best_systems_are_named():
     values = np.random.default_rng(3).random((6, 8, 2))
     values[:3, :, 0] += 1
     values[:3, :, 1] = 0.5
-    with pytest.warns(MultiAspectWarning, match=r"RR does so among the best by AP, so this correlation is NaN"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"RR does so among the best by AP, so this correlation is NaN"
+    ):
         found = correlation(array_frame(values), top=3)
     assert np.isnan(found.loc["AP", "RR"])
     assert not np.isnan(found.loc["RR", "AP"])
@@ -316,12 +363,15 @@ def test_frames_of_experiments():
     from pt_multiaspect import evaluate
 
     qrels = pd.DataFrame(
-        [(q, d, int(q == d)) for q in ("1", "2") for d in ("1", "2", "3")], columns=["qid", "docno", "label"]
+        [(q, d, int(q == d)) for q in ("1", "2") for d in ("1", "2", "3")],
+        columns=["qid", "docno", "label"],
     )
     rng = np.random.default_rng(0)
     runs = {name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels))) for name in "abc"}
     topics = pd.DataFrame({"qid": ["1", "2"], "query": ["x", "y"]})
-    theirs = pt.Experiment(list(runs.values()), topics, qrels, [AP, RR], names=list(runs), perquery=True)
+    theirs = pt.Experiment(
+        list(runs.values()), topics, qrels, [AP, RR], names=list(runs), perquery=True
+    )
     ours = evaluate(runs, qrels, [AP, RR], progress=False)
     pd.testing.assert_frame_equal(
         correlation(theirs, "rbo").loc[["AP", "RR"], ["AP", "RR"]], correlation(ours, "rbo")
@@ -342,14 +392,26 @@ GOOD = array_frame(np.arange(24).reshape(4, 3, 2))
         (GOOD.iloc[:0], ["expected at least one row"]),
         (GOOD[GOOD["name"] == "run 1"], ["two systems", "run 1"]),
         (GOOD[GOOD["qid"] == "q1"], ["two topics", "q1"]),
-        (GOOD.assign(value=[np.nan, *GOOD["value"][1:]]), ["AP", "run 0", "q0", "nan", "1 such value"]),
+        (
+            GOOD.assign(value=[np.nan, *GOOD["value"][1:]]),
+            ["AP", "run 0", "q0", "nan", "1 such value"],
+        ),
         (GOOD.assign(value=[*GOOD["value"][1:], np.inf]), ["RR", "run 3", "q2", "inf"]),
         (GOOD.assign(value="x"), ["expected numbers in the column value"]),
         (GOOD.assign(value=pd.Timestamp(0)), ["value", "datetime64"]),
-        (pd.concat([GOOD, GOOD["value"]], axis="columns"), ["distinct column names", "several value"]),
-        (pd.concat([GOOD, GOOD["measure"]], axis="columns"), ["distinct column names", "several measure"]),
+        (
+            pd.concat([GOOD, GOOD["value"]], axis="columns"),
+            ["distinct column names", "several value"],
+        ),
+        (
+            pd.concat([GOOD, GOOD["measure"]], axis="columns"),
+            ["distinct column names", "several measure"],
+        ),
         (GOOD.assign(name=[[name] for name in GOOD["name"]]), ["invalid label in the column name"]),
-        (GOOD.assign(qid=pd.Series([0, "0", *GOOD["qid"][2:]], dtype=object)), ["0 and '0'", "astype(str)"]),
+        (
+            GOOD.assign(qid=pd.Series([0, "0", *GOOD["qid"][2:]], dtype=object)),
+            ["0 and '0'", "astype(str)"],
+        ),
         (GOOD.assign(qid=[None, *GOOD["qid"][1:]]), ["qid", "empty"]),
         (
             GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")],
@@ -359,7 +421,10 @@ GOOD = array_frame(np.arange(24).reshape(4, 3, 2))
             GOOD[(GOOD["name"] != "run 2") | (GOOD["qid"] != "q1")],
             ["different sets of topics", "run 2", "AP", "q1", "2 such gaps"],
         ),
-        (pd.concat([GOOD, GOOD.iloc[5:6]]), ["expected one value of RR", "run 0", "q2", "got 2", "1 such cell"]),
+        (
+            pd.concat([GOOD, GOOD.iloc[5:6]]),
+            ["expected one value of RR", "run 0", "q2", "got 2", "1 such cell"],
+        ),
     ],
 )
 def test_bad_frames(bad, parts):
@@ -422,10 +487,15 @@ def test_measures_of_which_lower_is_better_are_turned(name, rank_by):
     labelled = perquery.assign(measure=perquery["measure"].replace(name, "effort"))
     with pytest.warns(MultiAspectWarning, match=r"effort names no known.*measures=\{alias"):
         assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == -1  # a column of the user's own
-    assert correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1] == 1
+    assert (
+        correlation(labelled, rank_by=rank_by, measures={"AP": "AP", "effort": name}).iloc[0, 1]
+        == 1
+    )
     labelled.attrs["measures"] = {"effort": name}
     assert correlation(labelled, rank_by=rank_by).iloc[0, 1] == 1
-    turned = perquery.assign(value=perquery["value"].where(perquery["measure"] != name, -perquery["value"]))
+    turned = perquery.assign(
+        value=perquery["value"].where(perquery["measure"] != name, -perquery["value"])
+    )
     with pytest.raises(MultiAspectError, match="non-negative"):
         correlation(turned, rank_by=rank_by)
 
@@ -441,14 +511,25 @@ def test_series_of_systems_in_another_order(method):
         values.sort_values().astype("Float64"),
         values.sort_index(ascending=False),
     ):
-        with pytest.raises(MultiAspectError, match=r"in different orders.* other\.reindex\(reference\.index\)"):
+        with pytest.raises(
+            MultiAspectError, match=r"in different orders.* other\.reindex\(reference\.index\)"
+        ):
             rank_correlation(values, series, method)
         assert rank_correlation(values, series.reindex(values.index), method) == expected
     with pytest.raises(MultiAspectError, match=r"only one of them has d, e; pass to_numpy"):
         rank_correlation(values, values.rename({"d": "e"}), method)
     with pytest.raises(MultiAspectError, match="in different orders"):
-        rank_correlation(values.reset_index(drop=True), values.reset_index(drop=True).sort_values(), method)
+        rank_correlation(
+            values.reset_index(drop=True), values.reset_index(drop=True).sort_values(), method
+        )
     # Nothing tells that these are not the same systems in the same order.
     for series in (values.reset_index(drop=True), values.tolist(), values.set_axis([4, 5, 6, 7])):
-        assert rank_correlation(values, series, method) == rank_correlation(series, values, method) == expected
-    assert rank_correlation(values.set_axis([1, 2, 3, 4]), values.set_axis([2, 3, 4, 5]), method) == expected
+        assert (
+            rank_correlation(values, series, method)
+            == rank_correlation(series, values, method)
+            == expected
+        )
+    assert (
+        rank_correlation(values.set_axis([1, 2, 3, 4]), values.set_axis([2, 3, 4, 5]), method)
+        == expected
+    )

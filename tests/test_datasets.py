@@ -21,7 +21,9 @@ from pt_multiaspect import datasets
 from pt_multiaspect.io import data_files
 from pt_multiaspect.io.data_files import DATA_VARIABLE, DataFile, Repository, a66_fields
 
-PUBLISHED = json.loads((Path(datasets.__file__).parent / "published.json").read_text(encoding="utf-8"))
+PUBLISHED = json.loads(
+    (Path(datasets.__file__).parent / "published.json").read_text(encoding="utf-8")
+)
 LINES = b"q1 0 d1 2\nq1 0 d2 0\n"
 FILE = DataFile(
     "small/qrels.txt",
@@ -50,7 +52,9 @@ def shared_folder(monkeypatch: pytest.MonkeyPatch) -> Path:
         ("a66", 500, 100, ["qid", "docno", "label", "credibility"]),
     ],
 )
-def test_labels_and_scales(shared_folder: Path, name: str, pairs: int, queries: int, columns: list[str]) -> None:
+def test_labels_and_scales(
+    shared_folder: Path, name: str, pairs: int, queries: int, columns: list[str]
+) -> None:
     judged = datasets.load(name)
     assert list(judged.qrels.columns) == columns
     assert len(judged.qrels) == pairs
@@ -73,12 +77,20 @@ def test_labels_and_scales(shared_folder: Path, name: str, pairs: int, queries: 
         ),
         (
             "clef-ehealth-2018",
-            {"relevance": "clef2018/qrel", "understandability": "clef2018/qread", "trust": "clef2018/qtrust"},
+            {
+                "relevance": "clef2018/qrel",
+                "understandability": "clef2018/qread",
+                "trust": "clef2018/qtrust",
+            },
         ),
     ],
 )
-def test_labels_are_those_that_read_qrels_reads(shared_folder: Path, name: str, files: dict[str, str]) -> None:
-    expected = ma.read_qrels({aspect: shared_folder / f"{file}.txt.gz" for aspect, file in files.items()})
+def test_labels_are_those_that_read_qrels_reads(
+    shared_folder: Path, name: str, files: dict[str, str]
+) -> None:
+    expected = ma.read_qrels(
+        {aspect: shared_folder / f"{file}.txt.gz" for aspect, file in files.items()}
+    )
     pd.testing.assert_frame_equal(datasets.load(name).qrels, expected, check_dtype=False)
 
 
@@ -95,7 +107,9 @@ def test_scales_of_clef_2015_give_the_published_values(shared_folder: Path) -> N
     name = "CUNI_EN_Run.2"
     run = runs[runs["name"] == name].assign(score=lambda rows: -rows["rank"].astype(float))
     for measure in (ma.uRBP, ma.uRBPgr):
-        value = measure(p=0.8, aspects=judged.aspects).calc_aggregate(judged.qrels, run[["qid", "docno", "score"]])
+        value = measure(p=0.8, aspects=judged.aspects).calc_aggregate(
+            judged.qrels, run[["qid", "docno", "score"]]
+        )
         assert value == pytest.approx(figures[name]["correct"][measure.NAME], abs=1e-4)
 
 
@@ -108,7 +122,9 @@ def test_a66_is_the_ranking_that_was_judged(shared_folder: Path) -> None:
         "nlre_stable": ma.NLRE(aspects=judged.aspects),
     }
     for name, measure in values.items():
-        assert measure.calc_aggregate(judged.qrels, judged.run) == pytest.approx(means[name], abs=1e-9), name
+        assert measure.calc_aggregate(judged.qrels, judged.run) == pytest.approx(
+            means[name], abs=1e-9
+        ), name
     twice = judged.qrels[judged.qrels["qid"] == "9-5"]
     assert twice["docno"].tolist() == ["123", "123-again", "173", "219", "192"]
     assert twice["credibility"].tolist() == [3, 4, 4, 2, 4]
@@ -125,7 +141,9 @@ def test_a_code_that_is_no_grade_is_unjudged() -> None:
     assert p.calc_aggregate(qrels, run) == 0.5  # 3 is not a grade above 2
     assert known.files == ()
     assert "clef-ehealth-2021" not in datasets.names()
-    with pytest.raises(ma.MultiAspectError, match=r"checksum .*info\('clef-ehealth-2021'\).aspects"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"checksum .*info\('clef-ehealth-2021'\).aspects"
+    ):
         datasets.load("clef-ehealth-2021")
 
 
@@ -134,13 +152,17 @@ def test_what_is_known_is_shown() -> None:
         known = datasets.info(name)
         shown = " ".join(repr(known).split())
         assert max(map(len, repr(known).splitlines())) < 130  # the address of a commit
-        assert all(part in shown for part in (known.licence, known.citation, known.source, *known.notes))
+        assert all(
+            part in shown for part in (known.licence, known.citation, known.source, *known.notes)
+        )
         assert len(entry["commit"]) == 40
         assert bool(known.files) == (name in datasets.names())
         assert all(len(file["sha256"]) == 64 for file in entry.get("files", {}).values())
     assert len({datasets.info(name).source for name in datasets.names()}) == len(datasets.names())
     entry = PUBLISHED["clef-ehealth-2018"]
-    file = DataFile(repository=Repository(entry["repository"], entry["commit"]), **entry["files"]["relevance"])
+    file = DataFile(
+        repository=Repository(entry["repository"], entry["commit"]), **entry["files"]["relevance"]
+    )
     assert file.url == (
         "https://raw.githubusercontent.com/CLEFeHealth/CLEFeHealth2018IRtask/"
         "b60a08c4490b676f24d4dc1131dd5a3e40abad93/assessments/Final%20assessment/CLEF2018_qrel_20180914.txt"
@@ -180,7 +202,9 @@ def served_file(
     path = root / FILE.repository.name / FILE.repository.commit / FILE.path
     path.parent.mkdir(parents=True)
     path.write_bytes(LINES)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root)))
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(_Quiet, directory=str(root))
+    )
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     monkeypatch.setattr(data_files, "_SERVER", f"http://127.0.0.1:{server.server_port}")
     yield path
@@ -188,7 +212,9 @@ def served_file(
     server.server_close()
 
 
-def test_a_file_is_downloaded_once(served_file: Path, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_downloaded_once(
+    served_file: Path, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert FILE.read().data == LINES
     assert (folder / "small" / "qrels.txt").read_bytes() == LINES
     served_file.unlink()
@@ -199,7 +225,9 @@ def test_a_file_is_downloaded_once(served_file: Path, folder: Path, capfd: pytes
 @pytest.mark.parametrize(
     "sent", [b"<html>log in to the network</html>\n", LINES.replace(b"2", b"1"), b"\xff\xfe", b""]
 )
-def test_a_wrong_download_is_refused_and_deleted(served_file: Path, folder: Path, sent: bytes) -> None:
+def test_a_wrong_download_is_refused_and_deleted(
+    served_file: Path, folder: Path, sent: bytes
+) -> None:
     served_file.write_bytes(sent)
     with pytest.raises(ma.MultiAspectError, match=r"qrels\.txt.*deleted"):
         FILE.read()
@@ -250,7 +278,10 @@ def test_without_a_network_the_error_says_which_file_to_put_where(folder: Path) 
     with pytest.raises(ma.MultiAspectError) as caught:
         FILE.read()
     message = str(caught.value)
-    assert f"127.0.0.1:9/owner/name/{'c' * 40}/final%20judgments/qrels.txt cannot be downloaded: " in message
+    assert (
+        f"127.0.0.1:9/owner/name/{'c' * 40}/final%20judgments/qrels.txt cannot be downloaded: "
+        in message
+    )
     assert f"Without a network, save the file as {folder / 'small' / 'qrels.txt'}" in message
     assert list(folder.rglob("*.txt")) == []
     with pytest.raises(ma.MultiAspectError, match=r"save the file as .*a66\.csv"):
@@ -263,9 +294,13 @@ def test_a_file_that_the_server_does_not_have(served_file: Path) -> None:
         FILE.read()
 
 
-def test_a_data_directory_that_does_not_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_directory_that_does_not_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "typo"))
-    with pytest.raises(ma.MultiAspectError, match=f"{DATA_VARIABLE}: expected an existing directory, got '.*typo'"):
+    with pytest.raises(
+        ma.MultiAspectError, match=f"{DATA_VARIABLE}: expected an existing directory, got '.*typo'"
+    ):
         FILE.read()
 
 
@@ -303,4 +338,7 @@ def test_separated_by_commas(folder: Path) -> None:
         "1,2,3,4,5,6,\r\n7,8,9,0,1,2,\r\n",
     ):
         (folder / "f.csv").write_text(content, encoding="utf-8", newline="")
-        assert [b",".join(fields) for fields in a66_fields(file.read())] == [b"1,2,3,4,5,6", b"7,8,9,0,1,2"]
+        assert [b",".join(fields) for fields in a66_fields(file.read())] == [
+            b"1,2,3,4,5,6",
+            b"7,8,9,0,1,2",
+        ]

@@ -16,9 +16,13 @@ from pt_multiaspect.measures import ALL
 from pt_multiaspect.measures.definitions import details, sentence
 
 WORLD = {
-    q: {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}} for q in ("q1", "q2")
+    q: {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}
+    for q in ("q1", "q2")
 }
-RUNS = {name: {q: {"d1": 1.0, "d2": score} for q in WORLD} for name, score in (("one", 0.0), ("other", 2.0))}
+RUNS = {
+    name: {q: {"d1": 1.0, "d2": score} for q in WORLD}
+    for name, score in (("one", 0.0), ("other", 2.0))
+}
 
 BASE = "Base nDCG"
 
@@ -37,19 +41,25 @@ def test_every_class_states_a_sentence() -> None:
     [
         ("nDCG@10", "Only the first 10 ranks count. Range 0 to 1. Source: ir-measures."),
         ("CRP", "Range any number. Source: Angelini et al. 2012, Eq. 4-5."),
-        ("On(aspect='credibility',base='P')@1", "Only the first rank counts. Range 0 to 1. Source: ir-measures."),
+        (
+            "On(aspect='credibility',base='P')@1",
+            "Only the first rank counts. Range 0 to 1. Source: ir-measures.",
+        ),
         ("ESL", "Range 0 or more, lower is better. Source: Cooper 1968."),
         pytest.param(
             "CAM(weights={'relevance':.7,'credibility':.3})",
-            f"{BASE} (the measure for each aspect); weights credibility 0.3, relevance 0.7 (the importance of each "
+            f"{BASE} (the measure for each aspect); weights credibility 0.3, relevance 0.7 (the "
+            "importance of each "
             "aspect, normalised to sum to 1). Range 0 to 1. Source: Lioma et al. 2017, Eq. 12; "
             "Maistro et al. 2021, Eq. 5.",
             id="weights",
         ),
         pytest.param(
             "TOMA(gate='relevance')@5",
-            f"{BASE} (the measure evaluated on the classes); gate relevance (an aspect that is a precondition for "
-            "the others); only the first 5 ranks count. Range 0 to 1. Source: Maistro et al. 2021, §3.",
+            f"{BASE} (the measure evaluated on the classes); gate relevance (an aspect that is a "
+            "precondition for "
+            "the others); only the first 5 ranks count. Range 0 to 1. Source: Maistro et al. 2021, "
+            "§3.",
             id="gate",
         ),
     ],
@@ -60,7 +70,9 @@ def test_details(text: str, expected: str) -> None:
 
 def test_on_is_described_by_its_base() -> None:
     for base in ("nDCG@10", "CRP", "SDCG@5"):
-        assert sentence(ma.On(aspect="credibility", base=base)) == sentence(ir_measures.parse_measure(base))
+        assert sentence(ma.On(aspect="credibility", base=base)) == sentence(
+            ir_measures.parse_measure(base)
+        )
 
 
 def test_tables_define_measures_of_several_aspects() -> None:
@@ -80,7 +92,11 @@ def test_means_of_criteria_have_no_base() -> None:
     scales = {"faithful": 2, "complete": 2}
     judged = pd.DataFrame({"qid": ["q1"], "name": ["mine"], "faithful": [2], "complete": [1]})
     criteria = ma.answers.from_criteria(judged, aspects=scales)
-    measures = {"CAM": "CAM", "MM": ma.MM(aspects="faithful,complete"), "TOMA": ma.TOMA(aspects=scales)}
+    measures = {
+        "CAM": "CAM",
+        "MM": ma.MM(aspects="faithful,complete"),
+        "TOMA": ma.TOMA(aspects=scales),
+    }
     values = ma.answers.combine(criteria, measures)
     notes = str(ma.systems_table(values, notes="full"))
     for name in measures:
@@ -89,13 +105,15 @@ def test_means_of_criteria_have_no_base() -> None:
     assert "Base nDCG" not in page
     assert html.escape(ma.MM.CRITERIA_DESC) in page
     assert labels_of_answers({"CAM": ma.CAM, "AP": ir_measures.AP, "faithful": None}) == set()
-    beside = ma.evaluate(RUNS, WORLD, {"CAM": ma.CAM(aspects={"relevance": 1, "credibility": 1})}, progress=False)
+    beside = ma.evaluate(
+        RUNS, WORLD, {"CAM": ma.CAM(aspects={"relevance": 1, "credibility": 1})}, progress=False
+    )
     beside = pd.concat([beside, beside.assign(measure="latency")])
     table = ma.systems_table(beside, {"CAM": ma.CAM, "latency": "lower"}, notes="full")
     assert f"CAM: {ma.CAM.SHORT_DESC}" in " ".join(str(table).split())
-    assert labels_of_answers({"MM": measures["MM"], "faithful": None, "complete": None, "AP": ir_measures.AP}) == {
-        "MM"
-    }
+    assert labels_of_answers(
+        {"MM": measures["MM"], "faithful": None, "complete": None, "AP": ir_measures.AP}
+    ) == {"MM"}
 
 
 @pytest.mark.parametrize("name", ["TOMA", "nDCG"])

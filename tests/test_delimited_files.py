@@ -19,10 +19,19 @@ from pt_multiaspect.io.file_contents import as_text
 from pt_multiaspect.io.runs import run_of
 
 QRELS = pd.DataFrame(
-    {"qid": ["q1", "q1", "q2"], "docno": ["d1", "d2", "d9"], "label": [0, 1, 2], "credibility": [1, 0, 1]}
+    {
+        "qid": ["q1", "q1", "q2"],
+        "docno": ["d1", "d2", "d9"],
+        "label": [0, 1, 2],
+        "credibility": [1, 0, 1],
+    }
 )
 RUN = pd.DataFrame(
-    {"qid": ["q1", "q1", "q2", "q2"], "docno": ["d1", "d2", "d9", "é"], "score": [1.5, 0.1 + 0.2, 2.0, -1e-17]}
+    {
+        "qid": ["q1", "q1", "q2", "q2"],
+        "docno": ["d1", "d2", "d9", "é"],
+        "score": [1.5, 0.1 + 0.2, 2.0, -1e-17],
+    }
 )
 SCALES = ma.Aspects({"relevance": 2, "credibility": 1})
 MEASURES = ["nDCG@10", "bpref", ma.CAM(aspects=SCALES) @ 10, ma.TOMA(aspects=SCALES) @ 10]
@@ -50,14 +59,21 @@ def expected() -> pd.DataFrame:
 
 @pytest.mark.parametrize("separator", SEPARATORS, ids=SEPARATORS.values())
 @pytest.mark.parametrize("names", VOCABULARIES, ids="_".join)
-def test_runs_with_a_header(separator: str, names: tuple[str, str], expected: pd.DataFrame, tmp_path: Path) -> None:
+def test_runs_with_a_header(
+    separator: str, names: tuple[str, str], expected: pd.DataFrame, tmp_path: Path
+) -> None:
     text = table(RUN.set_axis([*names, "score"], axis=1), separator)
     for content in (text, text.replace("\n", "\r\n"), f"\ufeff{text}", text.rstrip("\n")):
         path = write_file(tmp_path / "a.csv", content)
         read = ma.read_run(path)
         pd.testing.assert_frame_equal(read, RUN, check_dtype=False)
         assert read["score"].dtype == np.float64
-        for run in (path, str(path), io.StringIO(content), io.BytesIO(gzip.compress(content.encode()))):
+        for run in (
+            path,
+            str(path),
+            io.StringIO(content),
+            io.BytesIO(gzip.compress(content.encode())),
+        ):
             pd.testing.assert_frame_equal(evaluate(run), expected)
 
 
@@ -128,24 +144,54 @@ def test_a_header_of_ir_metadata_before_a_table() -> None:
 
 HEADER = "qid,docno,score\n"
 BAD_RUNS = {
-    "no number": (f"{HEADER}q1,d1,x\n", "invalid score 'x' for document d1, query q1: expected a number"),
+    "no number": (
+        f"{HEADER}q1,d1,x\n",
+        "invalid score 'x' for document d1, query q1: expected a number",
+    ),
     "nan": (f"{HEADER}q1,d1,nan\n", "invalid score nan for document d1, query q1"),
     "no score": (f"{HEADER}q1,d1,\n", "invalid score '' for document d1, query q1"),
     "underscores": (f"{HEADER}q1,d1,1_000\n", "invalid score '1_000'"),
     "no document": (f"{HEADER}q1,,1\n", "expected a docno in every line, got none in 'q1,,1'"),
     "no query": (f"{HEADER},d1,1\n", "expected a qid in every line, got none in ',d1,1'"),
-    "a field more": (f"{HEADER}q1,d1,1,2\n", ":2: expected 3 fields, as in the header, got 4 fields"),
-    "a field less": (f"{HEADER}q1,d1,1\nq1,d2\n", ":3: expected 3 fields, as in the header, got 2 fields"),
-    "another separator": (f"{HEADER}q1;d1;1\n", ":2: expected 3 fields, as in the header, got 1 fields"),
-    "two queries": ("qid,query_id,docno,score\na,a,d,1\n", "expected one column qid or query_id or q_id"),
+    "a field more": (
+        f"{HEADER}q1,d1,1,2\n",
+        ":2: expected 3 fields, as in the header, got 4 fields",
+    ),
+    "a field less": (
+        f"{HEADER}q1,d1,1\nq1,d2\n",
+        ":3: expected 3 fields, as in the header, got 2 fields",
+    ),
+    "another separator": (
+        f"{HEADER}q1;d1;1\n",
+        ":2: expected 3 fields, as in the header, got 1 fields",
+    ),
+    "two queries": (
+        "qid,query_id,docno,score\na,a,d,1\n",
+        "expected one column qid or query_id or q_id",
+    ),
     "a column twice": ("qid,docno,score,score\na,d,1,1\n", "expected distinct column names"),
-    "labels": ("qid,docno,label\nq1,d1,1\n", r"expected a column score.* Are the qrels and the runs swapped\?"),
-    "judgments of BEIR": ("query-id,corpus-id,score\nq,d,1\n", r"Are the qrels and the runs swapped\?"),
-    "a rank": ("qid,docno,score,rank\nq1,d1,1,first\n", "rank: expected a whole number in every row, got 'first'"),
-    "half a rank": ("qid,docno,score,rank\nq1,d1,1,1.5\n", "rank: expected a whole number in every row, got '1.5'"),
+    "labels": (
+        "qid,docno,label\nq1,d1,1\n",
+        r"expected a column score.* Are the qrels and the runs swapped\?",
+    ),
+    "judgments of BEIR": (
+        "query-id,corpus-id,score\nq,d,1\n",
+        r"Are the qrels and the runs swapped\?",
+    ),
+    "a rank": (
+        "qid,docno,score,rank\nq1,d1,1,first\n",
+        "rank: expected a whole number in every row, got 'first'",
+    ),
+    "half a rank": (
+        "qid,docno,score,rank\nq1,d1,1,1.5\n",
+        "rank: expected a whole number in every row, got '1.5'",
+    ),
     "ranks only": ("qid,docno,rank\nq1,d1,1\n", "if it has only ranks, add a column score = -rank"),
     "nothing else": (HEADER, "the file is empty; expected rows with qid, docno and score"),
-    "another case": ("QID,Docno,Score\nq1,d1,1\n", "expected one column qid or query_id or q_id, .*rename it"),
+    "another case": (
+        "QID,Docno,Score\nq1,d1,1\n",
+        "expected one column qid or query_id or q_id, .*rename it",
+    ),
     "no header": (
         "q1,d1,1\n",
         "with commas between the fields, the first line is a header, such as qid,",
@@ -157,23 +203,38 @@ BAD_RUNS = {
 def test_bad_runs(case: str, tmp_path: Path) -> None:
     text, message = BAD_RUNS[case]
     path = write_file(tmp_path / "a.csv", text)
-    for read in (ma.read_run, lambda file: evaluate(file), lambda file: ma.evaluate(file, QRELS, "AP")):
+    for read in (
+        ma.read_run,
+        lambda file: evaluate(file),
+        lambda file: ma.evaluate(file, QRELS, "AP"),
+    ):
         with pytest.raises(MultiAspectError, match=rf"a\.csv:?.*{message}"):
             read(path)
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_decimal_commas_are_an_error_and_no_other_number(separator: str, tmp_path: Path) -> None:
-    run, qrels = (table(frame, separator, decimal=",") for frame in (RUN, QRELS.assign(label=[0.5, 1, 2])))
+    run, qrels = (
+        table(frame, separator, decimal=",") for frame in (RUN, QRELS.assign(label=[0.5, 1, 2]))
+    )
     remedy = r"got '\d+,\d+': write decimals with a point, as in pandas\.read_csv\(…, sep=';', decimal=','\)"
     path = write_file(tmp_path / "a.csv", run)
     for read in (ma.read_run, evaluate):
-        with pytest.raises(MultiAspectError, match=f"score: expected numbers with a decimal point, {remedy}"):
+        with pytest.raises(
+            MultiAspectError, match=f"score: expected numbers with a decimal point, {remedy}"
+        ):
             read(path)
-    with pytest.raises(MultiAspectError, match=f"label: expected numbers with a decimal point, {remedy}"):
+    with pytest.raises(
+        MultiAspectError, match=f"label: expected numbers with a decimal point, {remedy}"
+    ):
         ma.read_qrels(io.StringIO(qrels))
     whole = RUN.assign(score=[4, 3, 2, 1])
-    assert ma.read_run(io.StringIO(table(whole, separator, decimal=",")))["score"].tolist() == [4, 3, 2, 1]
+    assert ma.read_run(io.StringIO(table(whole, separator, decimal=",")))["score"].tolist() == [
+        4,
+        3,
+        2,
+        1,
+    ]
 
 
 # --- judgments ------------------------------------------------------------------------------
@@ -184,7 +245,9 @@ def test_decimal_commas_are_an_error_and_no_other_number(separator: str, tmp_pat
 def test_judgments_with_a_header(separator: str, quoting: int, expected: pd.DataFrame) -> None:
     text = table(QRELS, separator, quoting=quoting)
     pd.testing.assert_frame_equal(ma.read_qrels(io.StringIO(text)), QRELS, check_dtype=False)
-    others = table(QRELS.set_axis(["query_id", "doc_id", "relevance", "credibility"], axis=1), separator)
+    others = table(
+        QRELS.set_axis(["query_id", "doc_id", "relevance", "credibility"], axis=1), separator
+    )
     pd.testing.assert_frame_equal(ma.read_qrels(io.StringIO(others)), QRELS, check_dtype=False)
     pd.testing.assert_frame_equal(evaluate(RUN, ma.read_qrels(io.StringIO(text))), expected)
     alone = ma.read_qrels(io.StringIO(text), aspects=["credibility"])
@@ -213,14 +276,29 @@ def test_texts_beside_labels_and_subtopics_are_kept() -> None:
 
 
 BAD_QRELS = {
-    "a run": (table(RUN), "expected label columns, got the columns qid, docno, score; this looks like a run"),
+    "a run": (
+        table(RUN),
+        "expected label columns, got the columns qid, docno, score; this looks like a run",
+    ),
     "a run with ranks": (table(RUN.assign(rank=1)), "this looks like a run, not qrels"),
     "no label": ("qid,docno\nq1,d1\n", "expected label columns"),
     "infinite": ("qid,docno,label\nq1,d1,inf\n", "label: expected a finite number"),
-    "a text": (table(pd.concat([QRELS] * 2).assign(label=[*"01201x"])), "label: expected a finite .*got x"),
-    "two labels": ("qid,docno,label\nq1,d1,1\nq1,d1,2\n", "query q1, document d1, got different labels"),
-    "two names": ("qid,docno,label,relevance\nq1,d1,1,1\n", "at most one of them label or relevance"),
-    "no document": ("qid,docno,label\nq1,,1\n", "expected a docno in every line, got none in 'q1,,1'"),
+    "a text": (
+        table(pd.concat([QRELS] * 2).assign(label=[*"01201x"])),
+        "label: expected a finite .*got x",
+    ),
+    "two labels": (
+        "qid,docno,label\nq1,d1,1\nq1,d1,2\n",
+        "query q1, document d1, got different labels",
+    ),
+    "two names": (
+        "qid,docno,label,relevance\nq1,d1,1,1\n",
+        "at most one of them label or relevance",
+    ),
+    "no document": (
+        "qid,docno,label\nq1,,1\n",
+        "expected a docno in every line, got none in 'q1,,1'",
+    ),
 }
 
 

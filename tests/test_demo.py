@@ -41,7 +41,13 @@ def demo_output() -> str:
 def test_shapes_and_types(health: Collection) -> None:
     assert list(health.documents.columns) == ["docno", "text", "readability"]
     assert list(health.topics.columns) == ["qid", "query"]
-    assert list(health.qrels.columns) == ["qid", "docno", "label", "understandability", "credibility"]
+    assert list(health.qrels.columns) == [
+        "qid",
+        "docno",
+        "label",
+        "understandability",
+        "credibility",
+    ]
     assert health.topics["qid"].tolist() == [str(number) for number in range(1, 11)]
     for column in (
         health.documents["docno"],
@@ -84,7 +90,9 @@ def test_queries_have_enough_judgments_of_varied_kind(health: Collection) -> Non
 
 
 def test_understandability_and_credibility_belong_to_the_document(health: Collection) -> None:
-    assert (health.qrels.groupby("docno")[["understandability", "credibility"]].nunique() == 1).all(axis=None)
+    assert (health.qrels.groupby("docno")[["understandability", "credibility"]].nunique() == 1).all(
+        axis=None
+    )
 
 
 def test_every_call_returns_fresh_frames(health: Collection) -> None:
@@ -114,7 +122,9 @@ def test_retriever_ranks_as_the_evaluation_does(health: Collection) -> None:
 
 
 def test_equal_scores_are_ordered_by_docno_descending_also_at_the_cutoff() -> None:
-    documents = pd.DataFrame({"docno": ["b", "c", "a"], "text": ["sore throat"] * 3, "readability": 0.5})
+    documents = pd.DataFrame(
+        {"docno": ["b", "c", "a"], "text": ["sore throat"] * 3, "readability": 0.5}
+    )
     retriever = TfidfRetriever(documents, num_results=2)
     assert retriever.search("throat")["docno"].tolist() == ["c", "b"]
     reranked = ReadabilityReranker(documents).transform(retriever.search("throat"))
@@ -127,7 +137,9 @@ def test_results_do_not_depend_on_the_order_of_documents_or_queries(
     health: Collection, analyzer: Literal["word", "char"]
 ) -> None:
     def ranking(documents: pd.DataFrame, topics: pd.DataFrame) -> pd.DataFrame:
-        pipeline = TfidfRetriever(documents, analyzer=analyzer) >> ReadabilityReranker(documents, weight=0.3)
+        pipeline = TfidfRetriever(documents, analyzer=analyzer) >> ReadabilityReranker(
+            documents, weight=0.3
+        )
         results: pd.DataFrame = pipeline.transform(topics)
         return results.sort_values(["qid", "rank"], ignore_index=True)
 
@@ -186,7 +198,9 @@ def test_equality_follows_content_and_hashes_survive_tuning(health: Collection) 
 @pytest.mark.every(6)
 @pytest.mark.parametrize("plan", ["linear", "tree"])
 @pytest.mark.parametrize("batch_size", [None, 3])
-def test_experiment_gives_the_same_under_every_plan(health: Collection, plan: str, batch_size: int | None) -> None:
+def test_experiment_gives_the_same_under_every_plan(
+    health: Collection, plan: str, batch_size: int | None
+) -> None:
     retriever = TfidfRetriever(health.documents)
     systems = [
         retriever,
@@ -216,7 +230,9 @@ def test_bad_input_is_named(health: Collection) -> None:
     documents = health.documents
     with pytest.raises(MultiAspectError, match="expected columns docno and text, got docno"):
         TfidfRetriever(documents[["docno"]])
-    with pytest.raises(MultiAspectError, match="expected columns docno and readability, got docno, text"):
+    with pytest.raises(
+        MultiAspectError, match="expected columns docno and readability, got docno, text"
+    ):
         ReadabilityReranker(documents[["docno", "text"]])
     with pytest.raises(MultiAspectError, match=r"docnos, got.*h01"):
         ReadabilityReranker(pd.concat([documents, documents.head(1)]))
@@ -230,7 +246,9 @@ def test_bad_input_is_named(health: Collection) -> None:
         with pytest.raises(MultiAspectError, match="weight: expected"):
             ReadabilityReranker(documents, weight=weight)
     with pytest.raises(MultiAspectError, match=r"built with \(54\), got others: x9"):
-        ReadabilityReranker(documents).transform(pd.DataFrame({"qid": ["1"], "docno": ["x9"], "score": [1.0]}))
+        ReadabilityReranker(documents).transform(
+            pd.DataFrame({"qid": ["1"], "docno": ["x9"], "score": [1.0]})
+        )
     with pytest.raises(pt.validate.InputValidationError):
         TfidfRetriever(documents).transform(pd.DataFrame({"qid": ["1"]}))
 
@@ -259,7 +277,9 @@ def test_demo_fits_the_page(demo_output: str) -> None:
 
 
 def test_demo_picks_more_readability_under_toma_than_under_ndcg(demo_output: str) -> None:
-    picked = dict(re.findall(r'GridSearch\(metric="(\w+).*?"\)\s+picks\s+weight ([\d.]+)', demo_output))
+    picked = dict(
+        re.findall(r'GridSearch\(metric="(\w+).*?"\)\s+picks\s+weight ([\d.]+)', demo_output)
+    )
     assert set(picked) == {"nDCG", "TOMA"}
     assert float(picked["nDCG"]) < float(picked["TOMA"])
 
@@ -279,9 +299,7 @@ def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) 
     assert [[rank for rank, *_ in ranking] for ranking in rankings] == [list("12345")] * 2
     before, after = ({docno: float(part) for _, docno, _, part in ranking} for ranking in rankings)
     assert [sum(before.values()), sum(after.values())] == pytest.approx(values, abs=0.003)
-    sentence = (
-        r"What makes the difference is (h\d\d)\s+\(([\d/]+)\), at rank (\d) instead of\s(\w+): it adds\s(0\.\d+)"
-    )
+    sentence = r"What makes the difference is (h\d\d)\s+\(([\d/]+)\), at rank (\d) instead of\s(\w+): it adds\s(0\.\d+)"
     ((docno, grades, rank, earlier, added),) = re.findall(sentence, ending)
     assert (rank, docno, grades) in [row[:3] for row in rankings[1]]
     assert float(added) == pytest.approx(after[docno] - before.get(docno, 0.0), abs=0.001)
@@ -293,10 +311,17 @@ def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) 
 def test_what_the_demo_says_of_weakest_aspects_is_true(health: Collection) -> None:
     scales = ma.Aspects(health.grades)
     first, second = (2, 0, 2), (0, 3, 2)
-    judged = {f"d{at}": dict(zip(scales, labels, strict=True)) for at, labels in enumerate([first, second])}
+    judged = {
+        f"d{at}": dict(zip(scales, labels, strict=True))
+        for at, labels in enumerate([first, second])
+    }
     judged["best"] = {name: max(grades) for name, grades in health.grades.items()}
     run = {"q": {"d0": 2.0, "d1": 1.0}}
-    classes = ma.TOMA(distance="chebyshev", aspects=scales).explain(run, {"q": judged}, "q").ranks["class"]
+    classes = (
+        ma.TOMA(distance="chebyshev", aspects=scales)
+        .explain(run, {"q": judged}, "q")
+        .ranks["class"]
+    )
     assert classes.nunique() == 1
 
 

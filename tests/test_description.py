@@ -27,7 +27,7 @@ from pt_multiaspect.datasets import load_health
 from pt_multiaspect.description import Description, rules
 from pt_multiaspect.description.alike import mending_calls, simplify, simplify_all
 from pt_multiaspect.description.between import Cells, association, kendall
-from pt_multiaspect.description.figures import declaration
+from pt_multiaspect.description.statistics import declaration
 from pt_multiaspect.errors import messages_for_shell
 
 NAN = float("nan")
@@ -45,7 +45,10 @@ def findings_about(description: Description, says: str) -> pd.DataFrame:
 def small(**labels: list[float]) -> pd.DataFrame:
     """Qrels of one topic per ten documents."""
     size = len(next(iter(labels.values())))
-    ids = {"qid": [f"q{at // 10}" for at in range(size)], "docno": [f"d{at:04}x" for at in range(size)]}
+    ids = {
+        "qid": [f"q{at // 10}" for at in range(size)],
+        "docno": [f"d{at:04}x" for at in range(size)],
+    }
     return pd.DataFrame({**ids, **labels})
 
 
@@ -54,7 +57,13 @@ def small(**labels: list[float]) -> pd.DataFrame:
 
 def test_figures_of_an_aspect() -> None:
     qrels = pd.DataFrame(
-        [["q1", "a", 0, 5], ["q1", "b", 1, NAN], ["q1", "c", -1, 3], ["q2", "d", 2, NAN], ["q3", "e", 0, 9]],
+        [
+            ["q1", "a", 0, 5],
+            ["q1", "b", 1, NAN],
+            ["q1", "c", -1, 3],
+            ["q2", "d", 2, NAN],
+            ["q3", "e", 0, 9],
+        ],
         columns=["qid", "docno", "label", "trust"],
     )
     aspects = {"relevance": 2, "trust": Aspect([1, 3, 5], threshold=5)}
@@ -71,7 +80,11 @@ def test_figures_of_an_aspect() -> None:
         "below_scale": 0, "out_of_scale": 1, "distinct": 2, "topics": 1, "positive": 0.5,
         "topics_without_positive": 2,
     }  # fmt: skip
-    counts = description.labels[["aspect", "label", "kind", "count", "share"]].to_numpy(dtype=object).tolist()
+    counts = (
+        description.labels[["aspect", "label", "kind", "count", "share"]]
+        .to_numpy(dtype=object)
+        .tolist()
+    )
     assert counts == [
         ["relevance", -1.0, "below the scale", 1, 0.2],
         ["relevance", 0.0, "grade", 2, 0.4],
@@ -88,7 +101,9 @@ def test_figures_of_an_aspect() -> None:
     rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 6)), max_size=60),
     stretch=st.sampled_from([1, 70_000]),
 )
-def test_kendall_is_that_of_scipy_in_each_group(rows: list[tuple[int, int, int]], stretch: int) -> None:
+def test_kendall_is_that_of_scipy_in_each_group(
+    rows: list[tuple[int, int, int]], stretch: int
+) -> None:
     from scipy.stats import kendalltau
 
     group, x, y = np.array(rows, dtype=np.intp).reshape(-1, 3).T
@@ -111,7 +126,9 @@ def test_tau_of_a_pair_of_aspects_is_the_mean_over_topics_with_its_standard_erro
     taus = [1, 1 / 3, -1]
     assert row["topics"] == 3
     assert row["tau"] == pytest.approx(sum(taus) / 3)
-    variance = sum((tau - sum(taus) / 3) ** 2 for tau in taus) / 2  # of the sample: divided by n - 1
+    variance = (
+        sum((tau - sum(taus) / 3) ** 2 for tau in taus) / 2
+    )  # of the sample: divided by n - 1
     assert row["tau_error"] == pytest.approx((variance / 3) ** 0.5)
     assert np.isnan(ma.describe(qrels.head(3)).between["tau_error"].item())
 
@@ -125,12 +142,16 @@ def test_the_error_of_an_association_is_that_of_all_permutations() -> None:
         return association(cells, cells.x.astype(float), cells.y.astype(float))[0]
 
     parts = [list(itertools.permutations(y[group == at])) for at in (0, 1)]
-    effects = [effect(np.array([*first, *second, y[-1]])) for first in parts[0] for second in parts[1]]
+    effects = [
+        effect(np.array([*first, *second, y[-1]])) for first in parts[0] for second in parts[1]
+    ]
     cells = Cells.count(group, x, y, 3)
     covariance, error = association(cells, cells.x.astype(float), cells.y.astype(float))
     assert np.mean(effects) == pytest.approx(0, abs=1e-12)
     assert error == pytest.approx(np.std(effects))
-    assert covariance == pytest.approx(sum((x[group == g] - x[group == g].mean()) @ y[group == g] for g in (0, 1)))
+    assert covariance == pytest.approx(
+        sum((x[group == g] - x[group == g].mean()) @ y[group == g] for g in (0, 1))
+    )
 
 
 def test_a_scale_declared_by_its_top_grade_that_starts_at_1_is_a_finding() -> None:
@@ -160,12 +181,17 @@ def test_shares_in_the_distance_of_a_measure() -> None:
     measures = {
         "plain": ma.TOMA(aspects=aspects),
         "weighted": ma.TOMA(
-            aspects=aspects, distance="manhattan", axes="gains", weights={"relevance": 2, "trust": 1}
+            aspects=aspects,
+            distance="manhattan",
+            axes="gains",
+            weights={"relevance": 2, "trust": 1},
         ),
         "top": ma.TOMA(aspects=aspects, distance="chebyshev"),
         "gated": ma.TOMA(aspects=aspects, distance="manhattan", gate="relevance"),
     }
-    shares = ma.describe(qrels, aspects, measures=measures).distance_shares.set_index(["order", "aspect"])["share"]
+    shares = ma.describe(qrels, aspects, measures=measures).distance_shares.set_index(
+        ["order", "aspect"]
+    )["share"]
     # Gaps, equal axes: (1/2, 0), (0, 1/2), (1, 0).
     assert shares["plain", "relevance"] == pytest.approx(2 / 3)
     assert shares["weighted", "relevance"] == pytest.approx(2 / 3)
@@ -174,7 +200,9 @@ def test_shares_in_the_distance_of_a_measure() -> None:
 
 
 def test_nothing_at_a_distance() -> None:
-    shares = ma.describe(small(label=[2, 2], trust=[1, 1]), {"relevance": 2, "trust": 1}).distance_shares
+    shares = ma.describe(
+        small(label=[2, 2], trust=[1, 1]), {"relevance": 2, "trust": 1}
+    ).distance_shares
     assert shares["share"].isna().all()
     assert set(shares["documents"]) == {0}
 
@@ -191,7 +219,9 @@ def test_contingency() -> None:
 
 def test_judged_at_k_is_that_of_ir_measures() -> None:
     qrels = sound(n_topics=5)
-    run = pd.concat([run_of(qrels), run_of(qrels, seed=2).assign(docno=lambda rows: "u" + rows["docno"])])
+    run = pd.concat(
+        [run_of(qrels), run_of(qrels, seed=2).assign(docno=lambda rows: "u" + rows["docno"])]
+    )
     run = run[run["qid"] != "q03"]
     run["score"] = np.random.default_rng(3).permutation(len(run)) + 0.0
     description = ma.describe(qrels, runs={"mine": run})
@@ -235,7 +265,9 @@ def test_everything_that_evaluation_accepts(tmp_path: Path) -> None:
     rows = [Row(*row) for row in qrels.itertuples(index=False, name=None)]
     nested: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
-        nested.setdefault(row.query_id, {})[row.doc_id] = dict(zip(Row._fields[2:], row[2:], strict=True))
+        nested.setdefault(row.query_id, {})[row.doc_id] = dict(
+            zip(Row._fields[2:], row[2:], strict=True)
+        )
     for form in (rows, nested, ma.Judgments(qrels)):
         pd.testing.assert_frame_equal(ma.describe(form).per_aspect, frame.per_aspect)
     run = run_of(qrels)
@@ -285,7 +317,9 @@ def test_it_writes_the_declaration(tmp_path: Path) -> None:
 @pytest.mark.every(2)
 @pytest.mark.parametrize("qrels", [{}, {"q1": {}}, {"q1": {"d1": 1}}, {"q1": {"d1": NAN}}])
 def test_almost_nothing_can_be_described(qrels: object) -> None:
-    description = ma.describe(qrels, runs={"mine": {"q1": {"d1": 1.0}}}, measures=["TOMA@5", "nDCG"])
+    description = ma.describe(
+        qrels, runs={"mine": {"q1": {"d1": 1.0}}}, measures=["TOMA@5", "nDCG"]
+    )
     assert str(description)
     assert description.to_html()
 
@@ -310,7 +344,10 @@ def test_nothing_is_found_on_the_demo_collection() -> None:
     assert (
         texts(
             ma.describe(
-                health.qrels, health.grades, runs=run_of(health.qrels), measures=ma.TOMA(aspects=health.grades) @ 10
+                health.qrels,
+                health.grades,
+                runs=run_of(health.qrels),
+                measures=ma.TOMA(aspects=health.grades) @ 10,
             )
         )
         == []
@@ -329,7 +366,9 @@ def test_a_spoilt_collection(spoiling: Spoiling) -> None:
     qrels, run = spoiling.spoil(qrels, run_of(qrels))
     description = ma.describe(qrels, runs={"mine": run})
     findings = findings_about(description, spoiling.says)
-    assert findings[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    assert findings[["severity", "aspects"]].to_numpy().tolist() == [
+        [spoiling.severity, spoiling.aspects]
+    ]
     # What is spoilt is the first finding of all.
     assert findings.index[0] == 0, str(description)
 
@@ -338,18 +377,28 @@ NOT_QUITE = {
     "one topic reversed": sound().assign(
         trust=lambda rows: rows["trust"].where(rows["qid"] != "q01", 4 - rows["trust"])
     ),
-    "a few labels missing": sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 40 > 0)),
+    "a few labels missing": sound().assign(
+        trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 40 > 0)
+    ),
     "judged where relevant only": sound().assign(
-        trust=lambda rows: rows["trust"].where((rows["label"] > 0) & (np.arange(len(rows)) % 3 > 0), 0)
+        trust=lambda rows: rows["trust"].where(
+            (rows["label"] > 0) & (np.arange(len(rows)) % 3 > 0), 0
+        )
     ),
     "nearly a copy": sound().assign(
-        trust=lambda rows: rows["understandability"].where(np.arange(len(rows)) % 5 > 0, rows["trust"])
+        trust=lambda rows: rows["understandability"].where(
+            np.arange(len(rows)) % 5 > 0, rows["trust"]
+        )
     ),
-    "nearly constant": sound().assign(trust=lambda rows: np.where(np.arange(len(rows)) % 10 < 9, 0, rows["trust"])),
+    "nearly constant": sound().assign(
+        trust=lambda rows: np.where(np.arange(len(rows)) % 10 < 9, 0, rows["trust"])
+    ),
     "a rare top grade": sound().assign(
         trust=lambda rows: rows["trust"].clip(upper=3).where(np.arange(len(rows)) % 300 > 0, 4)
     ),
-    "junk": sound().assign(label=lambda rows: rows["label"].where(np.arange(len(rows)) % 9 > 0, -2)),
+    "junk": sound().assign(
+        label=lambda rows: rows["label"].where(np.arange(len(rows)) % 9 > 0, -2)
+    ),
 }
 
 
@@ -407,7 +456,9 @@ def test_positives_only_are_a_note() -> None:
 @pytest.mark.slow
 def test_a_code_by_its_distance() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 3 > 0, 20))
-    assert findings_about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == ["warning"]
+    assert findings_about(ma.describe(qrels), "20, may be a code")["severity"].tolist() == [
+        "warning"
+    ]
     declared = {"relevance": 2, "understandability": 3, "trust": [0, 1, 2, 3, 4, 20]}
     assert findings_about(ma.describe(qrels, declared), "no label is between").empty
 
@@ -426,26 +477,44 @@ def test_a_code_by_its_independence() -> None:
 
 def test_the_highest_label_on_less_relevant_documents_is_a_note() -> None:
     qrels = sound().assign(
-        trust=lambda rows: rows["trust"].where(~((rows["label"] == 0) & (np.arange(len(rows)) % 4 == 0)), 5)
+        trust=lambda rows: rows["trust"].where(
+            ~((rows["label"] == 0) & (np.arange(len(rows)) % 4 == 0)), 5
+        )
     )
-    (finding,) = findings_about(ma.describe(qrels), "less relevant than those with 4").to_dict("records")
+    (finding,) = findings_about(ma.describe(qrels), "less relevant than those with 4").to_dict(
+        "records"
+    )
     assert (finding["severity"], finding["aspects"]) == ("note", "trust")
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("share", "threshold", "says"),
-    [(0.97, 1, "97%"), (0.85, 1, "85%"), (0.845, 1, None), (0.01, 2, None), (0.005, 2, "0.5%"), (0.0, 2, None)],
+    [
+        (0.97, 1, "97%"),
+        (0.85, 1, "85%"),
+        (0.845, 1, None),
+        (0.01, 2, None),
+        (0.005, 2, "0.5%"),
+        (0.0, 2, None),
+    ],
 )
 def test_declared_thresholds_are_notes(share: float, threshold: int, says: str | None) -> None:
     positive = np.arange(1000) % 200 < round(200 * share)
-    qrels = small(label=(np.arange(1000) % 3).tolist(), trust=np.where(positive, threshold, threshold - 1).tolist())
+    qrels = small(
+        label=(np.arange(1000) % 3).tolist(),
+        trust=np.where(positive, threshold, threshold - 1).tolist(),
+    )
     findings = findings_about(
-        ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}), "are positive"
+        ma.describe(qrels, {"relevance": 2, "trust": Aspect(2, threshold=threshold)}),
+        "are positive",
     )
     # With no positive document all have one label, which is another finding.
     assert findings["severity"].tolist() == ["note"] * (says is not None)
-    assert says is None or f" ({says} of 1000 judged documents are positive" in findings["finding"].iloc[0]
+    assert (
+        says is None
+        or f" ({says} of 1000 judged documents are positive" in findings["finding"].iloc[0]
+    )
 
 
 def warning_sentences(qrels: pd.DataFrame, base: str) -> list[str]:
@@ -454,13 +523,19 @@ def warning_sentences(qrels: pd.DataFrame, base: str) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ma.evaluate(run, qrels, ma.On(base=base, aspect="trust"), progress=False)
-    texts = [str(warning.message) for warning in caught if issubclass(warning.category, MultiAspectWarning)]
+    texts = [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, MultiAspectWarning)
+    ]
     return [text for text in texts if "trust" in text and "depends on" not in text]
 
 
 def graded(n_positive: int, size: int, grades: tuple[float, ...] = (0, 1, 2)) -> pd.DataFrame:
     """Documents of which so many have grades above the lowest in turn."""
-    trust = [grades[1 + at % (len(grades) - 1)] if at < n_positive else grades[0] for at in range(size)]
+    trust = [
+        grades[1 + at % (len(grades) - 1)] if at < n_positive else grades[0] for at in range(size)
+    ]
     return small(label=[at % 3 for at in range(size)], trust=trust)
 
 
@@ -468,7 +543,10 @@ LABEL_RULES = {
     "mostly positive": (graded(85, 100), "the threshold of trust is not declared"),
     "88 % positive": (graded(880, 1000), "the threshold of trust is not declared"),
     "not mostly positive": (graded(84, 100), None),
-    "mostly positive, of enough documents": (graded(9, 10), "the threshold of trust is not declared"),
+    "mostly positive, of enough documents": (
+        graded(9, 10),
+        "the threshold of trust is not declared",
+    ),
     "mostly positive, of too few documents": (graded(8, 9), None),
     "rarely positive": (graded(9, 1000), "the threshold of trust is not declared"),
     "half a percent": (graded(5, 1000), "the threshold of trust is not declared"),
@@ -481,9 +559,15 @@ LABEL_RULES = {
     "all alike": (small(label=[0, 1] * 5, trust=[2] * 10), "every judged document has the label 2"),
     "not judged": (small(label=[0, 1] * 5, trust=[NAN] * 10), "all labels of trust are missing"),
     "not judged, of too few documents": (small(label=[0, 1, 0] * 3, trust=[NAN] * 9), None),
-    "a fraction below": (small(label=[0, 1] * 5, trust=[-0.5, 0, 1, 2, 0] * 2), "trust has labels below"),
+    "a fraction below": (
+        small(label=[0, 1] * 5, trust=[-0.5, 0, 1, 2, 0] * 2),
+        "trust has labels below",
+    ),
     "a code below": (small(label=[0, 1] * 5, trust=[-3, 0, 1, 2, 0] * 2), "trust has labels below"),
-    "codes of junk": (small(label=[0, 1] * 5, trust=[-1, -2, 1, 2, 0] * 2), "trust has labels below"),
+    "codes of junk": (
+        small(label=[0, 1] * 5, trust=[-1, -2, 1, 2, 0] * 2),
+        "trust has labels below",
+    ),
 }
 
 
@@ -493,7 +577,9 @@ def test_evaluation_warns_of_what_is_found(case: str) -> None:
     """One said nothing of 88 % positive documents, the other nothing of .5 %, and each blamed something else."""
     qrels, says = LABEL_RULES[case]
     findings = ma.describe(qrels).findings
-    listed = findings[(findings["aspects"] == "trust") & findings["severity"].isin(["error", "warning"])]
+    listed = findings[
+        (findings["aspects"] == "trust") & findings["severity"].isin(["error", "warning"])
+    ]
     assert [text.startswith(str(says)) for text in listed["finding"]] == [True] * (says is not None)
     warned = warning_sentences(qrels, "AP")
     assert [text.partition(". ")[0] for text in warned] == listed["finding"].tolist()
@@ -502,30 +588,40 @@ def test_evaluation_warns_of_what_is_found(case: str) -> None:
 def test_a_scale_that_starts_at_1() -> None:
     qrels = sound().assign(trust=lambda rows: rows["trust"] + 1)
     (finding,) = ma.describe(qrels).findings.to_dict("records")
-    assert finding["finding"].startswith("no label of trust is 0, but the scale is taken as 0, 1, 2, 3, 4, 5")
+    assert finding["finding"].startswith(
+        "no label of trust is 0, but the scale is taken as 0, 1, 2, 3, 4, 5"
+    )
     assert "ma.Aspect([1, 2, 3, 4, 5])" in finding["remedy"]
-    declared = ma.describe(qrels, {"relevance": 2, "understandability": 3, "trust": [1, 2, 3, 4, 5]})
+    declared = ma.describe(
+        qrels, {"relevance": 2, "understandability": 3, "trust": [1, 2, 3, 4, 5]}
+    )
     assert texts(declared) == []
 
 
 @pytest.mark.slow
 def test_labels_below_the_scale() -> None:
-    qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9))
+    qrels = sound().assign(
+        trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, -9)
+    )
     (finding,) = ma.describe(qrels).findings.to_dict("records")
     assert finding["finding"].startswith(
         "trust has labels below its lowest grade 0, which are evaluated as that grade: -9"
     )
-    low = ma.describe(sound(), {"relevance": 2, "understandability": Aspect([1, 2, 3], threshold=3), "trust": 4})
-    assert findings_about(low, "lowest grade 1, which are evaluated as that grade: 0")["aspects"].tolist() == [
-        "understandability"
-    ]
+    low = ma.describe(
+        sound(), {"relevance": 2, "understandability": Aspect([1, 2, 3], threshold=3), "trust": 4}
+    )
+    assert findings_about(low, "lowest grade 1, which are evaluated as that grade: 0")[
+        "aspects"
+    ].tolist() == ["understandability"]
     # They are not hidden, and the threshold stays.
     assert low.proposed["understandability"] == Aspect(3, threshold=3)
 
 
 def test_labels_out_of_scale() -> None:
     description = ma.describe(sound(), {"relevance": 2, "understandability": 3, "trust": [0, 1, 3]})
-    (finding,) = findings_about(description, "labels (2, 4) are not on the scale 0, 1, 3").to_dict("records")
+    (finding,) = findings_about(description, "labels (2, 4) are not on the scale 0, 1, 3").to_dict(
+        "records"
+    )
     assert (finding["severity"], finding["aspects"]) == ("error", "trust")
     fixed = eval(finding["remedy"], {"ma": ma})
     assert findings_about(ma.describe(sound(), fixed), "not declared grades").empty
@@ -536,12 +632,16 @@ def test_labels_that_are_not_probabilities() -> None:
     aspects = {"relevance": 2, "understandability": 3, "trust": Aspect(probabilities="identity")}
     (finding,) = findings_about(ma.describe(qrels, aspects), " labels, up to 2").to_dict("records")
     assert (finding["severity"], finding["aspects"]) == ("error", "trust")
-    assert findings_about(ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities").empty
+    assert findings_about(
+        ma.describe(qrels.assign(trust=qrels["trust"] / 2), aspects), "not probabilities"
+    ).empty
 
 
 def test_aspects_without_relevance_are_compared_too() -> None:
     qrels = (
-        sound().drop(columns="label").assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 2 > 0))
+        sound()
+        .drop(columns="label")
+        .assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 2 > 0))
     )
     (finding,) = findings_about(ma.describe(qrels), "missing labels count").to_dict("records")
     assert finding["aspects"] == "understandability, trust"
@@ -557,20 +657,30 @@ def test_an_aspect_that_is_never_judged() -> None:
 @pytest.mark.slow
 def test_columns_that_may_be_no_labels() -> None:
     qrels = sound().assign(timestamp=lambda rows: np.arange(len(rows)) + 0.5)
-    assert findings_about(ma.describe(qrels), "unlikely to contain labels")["aspects"].tolist() == ["timestamp"]
-    assert findings_about(ma.describe(qrels, "relevance,timestamp"), "unlikely to contain labels").empty
+    assert findings_about(ma.describe(qrels), "unlikely to contain labels")["aspects"].tolist() == [
+        "timestamp"
+    ]
+    assert findings_about(
+        ma.describe(qrels, "relevance,timestamp"), "unlikely to contain labels"
+    ).empty
 
 
 def test_topics_without_positives() -> None:
-    qrels = sound(10).assign(trust=lambda rows: rows["trust"].where(~rows["qid"].isin(["q01", "q02", "q03"]), 0))
-    assert findings_about(ma.describe(qrels), "without a positive document")["aspects"].tolist() == ["trust"]
+    qrels = sound(10).assign(
+        trust=lambda rows: rows["trust"].where(~rows["qid"].isin(["q01", "q02", "q03"]), 0)
+    )
+    assert findings_about(ma.describe(qrels), "without a positive document")[
+        "aspects"
+    ].tolist() == ["trust"]
     assert (
-        findings_about(ma.describe(qrels[qrels["qid"] > "q01"]), "without a positive document").to_dict("records")[
-            0
-        ]["severity"]
+        findings_about(
+            ma.describe(qrels[qrels["qid"] > "q01"]), "without a positive document"
+        ).to_dict("records")[0]["severity"]
         == "note"
     )
-    assert findings_about(ma.describe(qrels[qrels["qid"] > "q02"]), "without a positive document").empty
+    assert findings_about(
+        ma.describe(qrels[qrels["qid"] > "q02"]), "without a positive document"
+    ).empty
 
 
 def test_a_judged_topic_list_of_another_collection_with_the_same_numbers() -> None:
@@ -585,7 +695,9 @@ def test_missed_topics() -> None:
     qrels = sound()
     run = run_of(qrels)
     assert texts(ma.describe(qrels, runs={"mine": run[run["qid"] > "q03"]})) == []
-    (finding,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict("records")
+    (finding,) = ma.describe(qrels, runs={"mine": run[run["qid"] > "q04"]}).findings.to_dict(
+        "records"
+    )
     assert finding["finding"] == "run mine misses 4 of 30 topics; they count as empty rankings"
 
 
@@ -593,9 +705,13 @@ def test_repeated_and_tied_documents() -> None:
     qrels = sound()
     run = run_of(qrels)
     repeated = ma.describe(qrels, runs={"mine": pd.concat([run, run.head(2)])})
-    assert texts(repeated) == ["run mine has 2 documents more than once for a topic; the last score counts"]
+    assert texts(repeated) == [
+        "run mine has 2 documents more than once for a topic; the last score counts"
+    ]
     tied = ma.describe(qrels, runs={"mine": run.assign(score=lambda rows: rows["score"] // 300)})
-    assert [text.partition("of the documents of run mine have tied")[1] != "" for text in texts(tied)] == [True]
+    assert [
+        text.partition("of the documents of run mine have tied")[1] != "" for text in texts(tied)
+    ] == [True]
     assert tied.findings["severity"].tolist() == ["note"]
 
 
@@ -626,24 +742,40 @@ def test_query_ids_that_look_alike(judged: str, run: str, call: str) -> None:
     findings = findings_about(ma.describe(qrels, runs=runs), "query ids that look like")
     assert findings["severity"].tolist() == ["error"]
     assert call in findings["remedy"].iloc[0]
-    assert findings_about(ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like").empty
-    assert findings_about(ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like").empty
+    assert findings_about(
+        ma.describe(qrels, runs={"mine": {judged: {"d1": 1.0}}}), "look like"
+    ).empty
+    assert findings_about(
+        ma.describe(qrels, runs={"mine": {"x" + run: {"d1": 1.0}}}), "look like"
+    ).empty
 
 
 def test_the_first_document_of_a_run_may_look_like_a_judged_one() -> None:
     runs = {"mine": {"7": {"D1": 2.0, "x": 1.0}}}
-    (finding,) = findings_about(ma.describe({"7": {"d1": 1, "d2": 0}}, runs=runs), "look like").to_dict("records")
+    (finding,) = findings_about(
+        ma.describe({"7": {"d1": 1, "d2": 0}}, runs=runs), "look like"
+    ).to_dict("records")
     assert "D1" in finding["finding"]
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("d1", "d1 "), ("D1", "d1"), ("d01", "d1"), ("1.0", "1"), ("0", "00"), (" D01", "d1"), ("1.0", "001")],
+    [
+        ("d1", "d1 "),
+        ("D1", "d1"),
+        ("d01", "d1"),
+        ("1.0", "1"),
+        ("0", "00"),
+        (" D01", "d1"),
+        ("1.0", "001"),
+    ],
 )
 def test_documents_of_the_qrels_that_look_alike(first: str, second: str) -> None:
     qrels = pd.DataFrame({"qid": "1", "docno": [first, second, "x", "y"], "label": [1, 0, 1, 0]})
-    (finding,) = findings_about(ma.describe(qrels), "document ids that look like").to_dict("records")
+    (finding,) = findings_about(ma.describe(qrels), "document ids that look like").to_dict(
+        "records"
+    )
     assert finding["severity"] == "warning"
     mended: dict[str, Any] = {"qrels": qrels.copy()}
     exec(finding["remedy"], mended)
@@ -660,7 +792,10 @@ IDS = st.text(alphabet="aA0 17.\t\n-é\u00a0Ⅷ", max_size=6)
 @example(ids=["00", "a0"])
 def test_identifiers_at_once_are_equal_where_those_one_by_one_are(ids: list[str]) -> None:
     codes = pd.factorize(np.array(simplify_all(ids), dtype=object))[0]
-    assert codes.tolist() == pd.factorize(np.array([simplify(text) for text in ids], dtype=object))[0].tolist()
+    assert (
+        codes.tolist()
+        == pd.factorize(np.array([simplify(text) for text in ids], dtype=object))[0].tolist()
+    )
 
 
 @given(first=IDS, second=IDS)
@@ -694,7 +829,9 @@ def test_axes_of_unequal_length() -> None:
 
 
 def test_measures_that_cannot_be_computed() -> None:
-    description = ma.describe(sound(), measures=["WHAM", ma.TOMA(aspects={"credibility": 2}), "CAM(base='AP')"])
+    description = ma.describe(
+        sound(), measures=["WHAM", ma.TOMA(aspects={"credibility": 2}), "CAM(base='AP')"]
+    )
     findings = findings_about(description, "cannot be computed")
     assert findings["severity"].tolist() == ["error", "error"]
     assert "exactly two aspects" in findings["finding"].iloc[0]
@@ -731,7 +868,8 @@ SCALES = {"relevance": 2, "trust": Aspect(4, threshold=2)}
 def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
     table = ma.describe(sound(3), SCALES, measures=measure).measures
     row = table[table["aspect"] == "trust"].iloc[0]
-    # A rel of its own does not depend on how the grades are laid out, but the graded ones do on the scale.
+    # A rel of its own does not depend on how the grades are laid out, but the graded ones do on the
+    # scale.
     for name in ("scale", "threshold", "gains", "probabilities"):
         assert row[name] == (name in depends)
     assert row["inferred"]  # the measure was not told of the scales
@@ -739,18 +877,30 @@ def test_what_values_depend_on(measure: str, depends: list[str]) -> None:
 
 def test_declared_probabilities_do_not_depend_on_the_length_of_the_scale() -> None:
     trust = Aspect([0, 1, 2, 3, 4], probabilities=[0, 0.1, 0.2, 0.9, 1])
-    printed = str(ma.describe(sound(3), measures=ma.uRBPgr(aspects={"relevance": 2, "trust": trust})))
+    printed = str(
+        ma.describe(sound(3), measures=ma.uRBPgr(aspects={"relevance": 2, "trust": trust}))
+    )
     depends = printed[printed.index("What values depend on") :]
-    assert "\n- relevance: the length of the scale, the probabilities\n- trust: the probabilities" in depends
+    assert (
+        "\n- relevance: the length of the scale, the probabilities\n- trust: the probabilities"
+        in depends
+    )
 
 
 def test_aspects_judged_alike_are_one_row_and_a_single_one_has_its_name() -> None:
-    for aspects, first in (({"relevance": 2, "trust": 4}, "all aspects"), ({"relevance": 2}, "relevance")):
-        qrels = sound(3)[["qid", "docno", *({"relevance": "label"}.get(name, name) for name in aspects)]]
+    for aspects, first in (
+        ({"relevance": 2, "trust": 4}, "all aspects"),
+        ({"relevance": 2}, "relevance"),
+    ):
+        qrels = sound(3)[
+            ["qid", "docno", *({"relevance": "label"}.get(name, name) for name in aspects)]
+        ]
         printed = str(ma.describe(qrels, aspects, runs={"mine": run_of(qrels)}))
         assert re.search(rf"^mine +{first} +100\.0 %", printed, re.MULTILINE)
     assert re.search(
-        r"^relevance +trust +120 +0 +0 +0\.25 \(3\)$", str(ma.describe(sound(3), SCALES)), re.MULTILINE
+        r"^relevance +trust +120 +0 +0 +0\.25 \(3\)$",
+        str(ma.describe(sound(3), SCALES)),
+        re.MULTILINE,
     )
 
 
@@ -758,7 +908,9 @@ def test_aspects_judged_alike_are_one_row_and_a_single_one_has_its_name() -> Non
 def test_runs_that_are_judged_unevenly(better: int, n_findings: int) -> None:
     """Of runs whose top 10 are judged by .6 and .7 or less, the first finding is code that runs."""
     labels = [f"{docno}" for docno in range(20)]
-    qrels = pd.DataFrame({"qid": "q", "docno": labels, "relevance": [0, 1, 2, 1] * 5, "trust": [0, 1, 2, 3, 4] * 4})
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": labels, "relevance": [0, 1, 2, 1] * 5, "trust": [0, 1, 2, 3, 4] * 4}
+    )
     runs = {
         name: pd.DataFrame(
             {
@@ -787,7 +939,9 @@ def test_measures_that_are_told_of_the_scales_do_not_infer_them() -> None:
     told = ma.describe(qrels, measures=ma.TOMA(aspects={"relevance": 2, "trust": 4}))
     assert texts(told) == []
     (finding,) = ma.describe(qrels, measures=["TOMA", "TOMA@5", "uRBP"]).findings.to_dict("records")
-    assert finding["finding"].startswith("TOMA, TOMA@5 depend on the length of scales that were inferred")
+    assert finding["finding"].startswith(
+        "TOMA, TOMA@5 depend on the length of scales that were inferred"
+    )
     assert eval(finding["remedy"], {"ma": ma}) == ma.describe(qrels).aspects
 
 
@@ -797,7 +951,15 @@ PAIR = {
     "first": "relevance", "second": "trust", "both": 100, "only_first": 0, "only_second": 0, "tau": 0.0,
     "tau_error": 0.01, "topics": 5, "same": "",
 }  # fmt: skip
-TOP = {"aspect": "trust", "other": "relevance", "top": 4.0, "next": 3.0, "z": 0.0, "expected": 0.0, "z_next": 0.0}
+TOP = {
+    "aspect": "trust",
+    "other": "relevance",
+    "top": 4.0,
+    "next": 3.0,
+    "z": 0.0,
+    "expected": 0.0,
+    "z_next": 0.0,
+}
 RUN = {
     "name": "mine", "topics": 30, "missed": 0, "unjudged_topics": 0, "documents": 1200, "repeated": 0, "tied": 0.0,
 }  # fmt: skip
@@ -827,8 +989,18 @@ AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "jud
         ("find_codes_on_top", "top_labels", {"z_next": -3.01}, ["note"]),
         ("find_missing_positives", "per_aspect", {"topics_without_positive": 6}, []),
         ("find_missing_positives", "per_aspect", {"topics_without_positive": 7}, ["note"]),
-        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.01}, ["note"]),
-        ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "positive": 0.0099}, []),
+        (
+            "find_missing_positives",
+            "per_aspect",
+            {"topics_without_positive": 7, "positive": 0.01},
+            ["note"],
+        ),
+        (
+            "find_missing_positives",
+            "per_aspect",
+            {"topics_without_positive": 7, "positive": 0.0099},
+            [],
+        ),
         ("find_missing_positives", "per_aspect", {"topics_without_positive": 7, "judged": 0}, []),
         ("find_tied_scores", "runs", {"tied": 0.1}, []),
         ("find_tied_scores", "runs", {"tied": 0.101}, ["note"]),
@@ -844,17 +1016,30 @@ AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "jud
         ("find_sparse_tops", "judged_at", {"judged@10": 0.0}, []),
     ],
 )
-def test_both_sides_of_a_threshold(rule: str, table: str, changes: dict[str, Any], severities: list[str]) -> None:
+def test_both_sides_of_a_threshold(
+    rule: str, table: str, changes: dict[str, Any], severities: list[str]
+) -> None:
     figures = ma.describe(sound())._figures
     per_aspect = figures.per_aspect[lambda rows: rows["aspect"] == "trust"].iloc[0].to_dict()
-    rows = {"between": PAIR, "top_labels": TOP, "per_aspect": per_aspect, "runs": RUN, "judged_at": AT}
-    tables = {name: pd.DataFrame([row | (changes if name == table else {})]) for name, row in rows.items()}
+    rows = {
+        "between": PAIR,
+        "top_labels": TOP,
+        "per_aspect": per_aspect,
+        "runs": RUN,
+        "judged_at": AT,
+    }
+    tables = {
+        name: pd.DataFrame([row | (changes if name == table else {})]) for name, row in rows.items()
+    }
     tables["per_aspect"] = pd.concat(
-        [figures.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]], ignore_index=True
+        [figures.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]],
+        ignore_index=True,
     )
     brought = replace(figures.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at"))
     apply = getattr(rules, rule)
-    assert [finding.severity for finding in apply(replace(figures, retrieved=brought, **tables))] == severities
+    assert [
+        finding.severity for finding in apply(replace(figures, retrieved=brought, **tables))
+    ] == severities
 
 
 @pytest.mark.every(2)
@@ -902,22 +1087,30 @@ def test_labels_far_above_a_declared_scale_are_codes(top: int, codes: list[int])
 def test_documents_judged_on_one_aspect_only(missing: int, extra: int, says: list[str]) -> None:
     trust = [NAN] * missing + [at % 3 for at in range(100 - missing + extra)]
     qrels = small(label=[1.0 + at % 2 for at in range(100)] + [NAN] * extra, trust=trust)
-    findings = findings_about(ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count")[
-        "finding"
-    ].tolist()
+    findings = findings_about(
+        ma.describe(qrels, {"relevance": 2, "trust": 2}), "missing labels count"
+    )["finding"].tolist()
     assert [text[: len(start)] for text, start in zip(findings, says, strict=True)] == says
 
 
 def test_aspects_judged_where_documents_are_relevant() -> None:
     trust = [at % 3 for at in range(50)] + [NAN] * 50
-    findings = ma.describe(small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2})
+    findings = ma.describe(
+        small(label=[1] * 50 + [0] * 50, trust=trust), {"relevance": 1, "trust": 2}
+    )
     assert findings_about(findings, "missing labels count").empty
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize(("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")])
+@pytest.mark.parametrize(
+    ("weight", "severity"), [(1.5, "warning"), (1.4999, "note"), (0.75, None), (0.76, "note")]
+)
 def test_axes_of_which_one_is_twice_the_other(weight: float, severity: str | None) -> None:
-    measure = ma.TOMA(aspects={"relevance": 3, "trust": 4}, axes="gains", weights={"relevance": 1, "trust": weight})
+    measure = ma.TOMA(
+        aspects={"relevance": 3, "trust": 4},
+        axes="gains",
+        weights={"relevance": 1, "trust": weight},
+    )
     findings = findings_about(
         ma.describe(sound(), {"relevance": 3, "trust": 4}, measures=measure), "of unequal length"
     )
@@ -938,7 +1131,9 @@ def test_remedies_are_code(tmp_path: Path) -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("name", ["scale reversed", "copied column", "constant column", "code on top"])
+@pytest.mark.parametrize(
+    "name", ["scale reversed", "copied column", "constant column", "code on top"]
+)
 def test_remedies_are_remedies(name: str) -> None:
     spoiling = next(spoiling for spoiling in SPOILINGS if spoiling.name == name)
     qrels, _ = spoiling.spoil(sound(), run_of(sound()))
@@ -980,7 +1175,10 @@ def test_remedies_together_are_one_declaration() -> None:
         }
     )
     # Nothing of what the user has declared is undone.
-    declared = {"relevance": Aspect(2, threshold=2, unjudged=[99]), "trust": Aspect([0, 1, 2, 4], threshold=4)}
+    declared = {
+        "relevance": Aspect(2, threshold=2, unjudged=[99]),
+        "trust": Aspect([0, 1, 2, 4], threshold=4),
+    }
     described = ma.describe(MIXED[["qid", "docno", "label", "trust"]], declared)
     assert described.proposed == Aspects(
         {"relevance": declared["relevance"], "trust": Aspect(4, threshold=4, unjudged=[-9])}
@@ -1003,9 +1201,15 @@ def test_labels_above_the_scale_are_not_hidden() -> None:
     assert "relevance: " in finding
     assert "labels (2) are not on the scale 0, 1;" in finding
     with pytest.raises(MultiAspectError, match="labels of trust"):
-        ma.evaluate(run_of(sound()), sound(), ma.CAM(aspects={"relevance": 2, "trust": 2}), progress=False)
-    coded = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99))
-    assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(4, unjudged=[99])
+        ma.evaluate(
+            run_of(sound()), sound(), ma.CAM(aspects={"relevance": 2, "trust": 2}), progress=False
+        )
+    coded = sound().assign(
+        trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 50 > 0, 99)
+    )
+    assert ma.describe(coded, {"relevance": 2, "trust": 4}).proposed["trust"] == Aspect(
+        4, unjudged=[99]
+    )
     gains = {"relevance": 2, "trust": Aspect([0, 1, 2], gains=[0, 1, 5])}
     (finding,) = findings_about(ma.describe(sound(), gains), "not declared grades")["remedy"]
     assert finding == "ma.describe(qrels).labels"
@@ -1024,7 +1228,11 @@ def test_labels_that_are_no_grades(turned: bool) -> None:
     """At the lowest grade, at a code and below the scale they are none of these."""
     sign = -1 if turned else 1
     labels = [sign * label for label in (1, 2, 3, 0, 2.5, 4, 9)]
-    scale = Aspect(sorted(sign * grade for grade in (1, 2, 3)), greater_is_better=not turned, unjudged=[sign * 9])
+    scale = Aspect(
+        sorted(sign * grade for grade in (1, 2, 3)),
+        greater_is_better=not turned,
+        unjudged=[sign * 9],
+    )
     (row,) = ma.describe(small(label=labels), {"relevance": scale}).per_aspect.to_dict("records")
     assert (row["judged"], row["out_of_scale"], row["below_scale"], row["missing"]) == (4, 2, 1, 1)
 
@@ -1038,7 +1246,9 @@ def test_labels_that_are_no_grades(turned: bool) -> None:
         ([100, 50, 49, 1, 0, 0, 0], 2),
     ],
 )
-def test_the_threshold_proposed_is_reached_by_some_documents(counts: list[int], threshold: int) -> None:
+def test_the_threshold_proposed_is_reached_by_some_documents(
+    counts: list[int], threshold: int
+) -> None:
     qrels = small(label=np.repeat(range(7), counts).tolist())
     assert ma.describe(qrels, {"relevance": 6}).proposed["relevance"].threshold == threshold
 
@@ -1076,7 +1286,9 @@ def test_code_in_the_text_can_be_pasted() -> None:
     qrels = sound().assign(trust=lambda rows: (rows["trust"] + 1) / 7)
     qrels["label"] = qrels["label"].where(np.arange(len(qrels)) % 300 > 0, 99)
     description = ma.describe(qrels)
-    declaring = [remedy for remedy in description.findings["remedy"] if remedy.startswith("ma.Aspects")]
+    declaring = [
+        remedy for remedy in description.findings["remedy"] if remedy.startswith("ma.Aspects")
+    ]
     assert len(declaring) > 1
     assert {eval(remedy, {"ma": ma}) for remedy in declaring} == {description.proposed}
     printed = str(description)
@@ -1230,21 +1442,28 @@ MDCU(themes='relevance',usability='pages')
 
 def test_a_whole_description() -> None:
     n, rows = 24, np.arange(24)
-    qrels = pd.DataFrame({"qid": np.repeat(["q1", "q2"], n // 2), "docno": [f"d{row}" for row in rows]})
+    qrels = pd.DataFrame(
+        {"qid": np.repeat(["q1", "q2"], n // 2), "docno": [f"d{row}" for row in rows]}
+    )
     qrels = qrels.assign(label=rows % 3, pages=rows % 16, trust=np.where(rows < 12, 1.0, np.nan))
     first = qrels[["qid", "docno"]].assign(score=-rows // 2)
     scales = {"relevance": 2, "pages": Aspect(range(16), threshold=7), "trust": 1}
     measures = ["uRBPgr@5", "CAM(base='AP')", ma.MDCU(themes="relevance", usability="pages")]
-    described = ma.describe(qrels, scales, runs={"first": first, "second": first.head(6)}, measures=measures)
+    described = ma.describe(
+        qrels, scales, runs={"first": first, "second": first.head(6)}, measures=measures
+    )
     printed = str(described)
     assert printed.startswith(
-        "24 judged documents, 2 topics, 3 aspects\n\nFindings\n--------\n1. WARNING run second misses"
+        "24 judged documents, 2 topics, 3 aspects\n\nFindings\n--------\n1. WARNING run second "
+        "misses"
     )
     assert printed[printed.index("relevance\n---------") :] == WHOLE
 
 
 def test_few_labels_of_a_long_scale_are_drawn_one_by_one() -> None:
-    qrels = sound().assign(trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 300 > 0, 99))
+    qrels = sound().assign(
+        trust=lambda rows: rows["trust"].where(np.arange(len(rows)) % 300 > 0, 99)
+    )
     printed = str(ma.describe(qrels))
     assert re.search(r"\n *99 .*# +4 +0\.3 %\n", printed)
     assert len(re.findall(r"\n *3 +#", printed[printed.index("\ntrust\n") :])) == 1
@@ -1268,7 +1487,9 @@ def test_long_tables_are_cut_short() -> None:
 
 def clef2018() -> pd.DataFrame:
     files = {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}
-    return ma.read_qrels({name: shared_path("data", "clef2018", f"{file}.txt.gz") for name, file in files.items()})
+    return ma.read_qrels(
+        {name: shared_path("data", "clef2018", f"{file}.txt.gz") for name, file in files.items()}
+    )
 
 
 def runs_of(name: str, number: int = 5) -> dict[str, pd.DataFrame]:
@@ -1310,7 +1531,11 @@ def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
         ("note", "understandability", "documents with the highest label, 10,"),
     ]
     assert finding_tuples(ma.describe(qrels, runs=runs)) == expected
-    declared = {"relevance": 2, "understandability": Aspect(10, threshold=5), "trust": Aspect(10, threshold=5)}
+    declared = {
+        "relevance": 2,
+        "understandability": Aspect(10, threshold=5),
+        "trust": Aspect(10, threshold=5),
+    }
     assert finding_tuples(ma.describe(qrels, declared, runs=runs)) == expected[1:]
     generator = np.random.default_rng(0)
     for name in ("understandability", "trust"):
@@ -1323,7 +1548,9 @@ def test_findings_on_clef_2018_and_on_scales_of_100() -> None:
 
 
 def test_findings_on_a66() -> None:
-    table = pd.read_csv(shared_path("data", "a66.csv")).rename(columns={"query": "qid", "url_id": "docno"})
+    table = pd.read_csv(shared_path("data", "a66.csv")).rename(
+        columns={"query": "qid", "url_id": "docno"}
+    )
     qrels = table[table["assessor"] == 6][["qid", "docno", "relevance", "credibility"]]
     description = ma.describe(qrels)
     starts = findings_about(description, " is 0, but the scale is taken as ")
@@ -1337,7 +1564,9 @@ def test_findings_on_clef_2018_spoilt(spoiling: Spoiling) -> None:
     run = next(iter(runs_of("clef2018", 1).values()))
     qrels, run = spoiling.spoil(qrels, run)
     findings = findings_about(ma.describe(qrels, runs={"mine": run}), spoiling.says)
-    assert findings[["severity", "aspects"]].to_numpy().tolist() == [[spoiling.severity, spoiling.aspects]]
+    assert findings[["severity", "aspects"]].to_numpy().tolist() == [
+        [spoiling.severity, spoiling.aspects]
+    ]
 
 
 @pytest.mark.slow
@@ -1347,7 +1576,9 @@ def test_the_remedy_for_identifiers_that_look_alike_changes_both_sides():
     qrels = qrels.assign(docno=qrels["docno"].str.upper())
     upper = qrels[["qid", "docno"]].assign(score=range(len(qrels)))
     runs = {"upper": upper, "lower": upper.assign(docno=upper["docno"].str.lower())}
-    (remedy,) = ma.describe(qrels, runs=runs).findings.query("finding.str.contains('look like')")["remedy"]
+    (remedy,) = ma.describe(qrels, runs=runs).findings.query("finding.str.contains('look like')")[
+        "remedy"
+    ]
     expected = ma.aggregate(ma.evaluate(upper, qrels, "AP", progress=False))["AP"].item()
     exec(remedy)
     after = ma.aggregate(ma.evaluate(runs, qrels, "AP", progress=False))
@@ -1359,7 +1590,9 @@ def test_the_remedy_for_repeated_documents_keeps_the_values():
     qrels = load_health().qrels
     run = qrels[["qid", "docno"]].assign(score=range(len(qrels)))
     runs = {"r": pd.concat([run, run[:3].assign(score=-1)], ignore_index=True)}
-    (remedy,) = ma.describe(qrels, runs=runs).findings.query("finding.str.contains('more than once')")["remedy"]
+    (remedy,) = ma.describe(qrels, runs=runs).findings.query(
+        "finding.str.contains('more than once')"
+    )["remedy"]
     with pytest.warns(ma.MultiAspectWarning, match="repeated documents"):
         expected = ma.evaluate(runs, qrels, "AP", progress=False)
     exec(remedy)
@@ -1370,13 +1603,20 @@ def test_a_scale_of_many_fractions_is_proposed_without_its_grades():
     # As of estimated probabilities: hundreds of lines of grades used to be printed.
     labels = np.random.default_rng(0).random(60)
     qrels = pd.DataFrame(
-        {"qid": "q", "docno": np.arange(60).astype(str), "label": [0, 1] * 30, "understandability": labels}
+        {
+            "qid": "q",
+            "docno": np.arange(60).astype(str),
+            "label": [0, 1] * 30,
+            "understandability": labels,
+        }
     )
     findings = ma.describe(qrels)
     assert findings.proposed["understandability"].grades is None
     again = ma.describe(qrels, findings.proposed)
     assert len(again.findings) == 0
-    assert again.per_aspect.set_index("aspect").loc["understandability", "positive"] == pytest.approx(0.5, abs=0.1)
+    assert again.per_aspect.set_index("aspect").loc[
+        "understandability", "positive"
+    ] == pytest.approx(0.5, abs=0.1)
 
 
 # --- judged answers ---------------------------------------------------------------------------
@@ -1397,7 +1637,9 @@ def judged_answers(judges: str = "ab", n_topics: int = 12, n_systems: int = 4) -
 
 
 def wide_answers(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.pivot(index=["topic", "system", "judge"], columns="criterion", values="score").reset_index()
+    return rows.pivot(
+        index=["topic", "system", "judge"], columns="criterion", values="score"
+    ).reset_index()
 
 
 def good_answers() -> dict[str, tuple[Any, Any]]:
@@ -1414,7 +1656,9 @@ def good_answers() -> dict[str, tuple[Any, Any]]:
         "repetitions": (rows.rename(columns={"judge": "repetition"}), GRADES),
         "few answers": (rows[rows["topic"] == "q0"], GRADES),
         "equal labels": (
-            rows.assign(score=rows["topic"].str[1:].astype(int) % 5 + 1)[rows["criterion"] == "faithful"],
+            rows.assign(score=rows["topic"].str[1:].astype(int) % 5 + 1)[
+                rows["criterion"] == "faithful"
+            ],
             {"faithful": [1, 2, 3, 4, 5]},
         ),
     }
@@ -1439,8 +1683,10 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
     words = rows.astype({"score": object})
     words.loc[7, "score"] = "N/A"
     lacking = (
-        "the labels are not in [0, 1], and no scale is declared, so they are refused as values; no label is 0, so "
-        "the scale may start at 1; labels of faithful reach 5, declare that top if the scale is the same (1 to 4)"
+        "the labels are not in [0, 1], and no scale is declared, so they are refused as values; no "
+        "label is 0, so "
+        "the scale may start at 1; labels of faithful reach 5, declare that top if the scale is "
+        "the same (1 to 4)"
     )
     return {
         "a scale that is not declared": (
@@ -1472,7 +1718,13 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
             "/= 100",
         ),
         "words": (words, GRADES, "error", "labels are no numbers", "unjudged=['N/A']"),
-        "off the scale": (rows.assign(score=rows["score"] + 1), GRADES, "error", "", "[1, 2, 3, 4, 5, 6]"),
+        "off the scale": (
+            rows.assign(score=rows["score"] + 1),
+            GRADES,
+            "error",
+            "",
+            "[1, 2, 3, 4, 5, 6]",
+        ),
         "constant": (
             rows.assign(score=rows["score"].where(faithful, 5)),
             GRADES,
@@ -1512,7 +1764,10 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
             rows.assign(score=nearly),
             GRADES,
             "warning",
-            "nearly all answers have the best label, so that runs are hardly distinguished (faithful: 96.9 %",
+            (
+                "nearly all answers have the best label, so that runs are hardly distinguished "
+                "(faithful: 96.9 %"
+            ),
             "ma.describe(judged)",
         ),
         "names alike": (
@@ -1554,7 +1809,9 @@ def test_proposed_scales_of_answers_are_those_that_are_meant() -> None:
 
 def test_disagreement_without_krippendorff(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = judged_answers()
-    other = rows["score"].where(rows["judge"] == "a", np.random.default_rng(1).integers(3, 6, len(rows)))
+    other = rows["score"].where(
+        rows["judge"] == "a", np.random.default_rng(1).integers(3, 6, len(rows))
+    )
     monkeypatch.setattr("pt_multiaspect.description.answer_rules.find_spec", lambda name: None)
     rows = rows.assign(score=other)
     found = findings_about(ma.describe(rows, GRADES), "alpha of the judges requires krippendorff")
@@ -1586,8 +1843,14 @@ def test_answers_in_files_and_beside_what_does_not_apply(tmp_path: Path) -> None
     rows = judged_answers()
     rows.to_csv(tmp_path / "judged.csv", index=False)
     description = ma.describe(tmp_path / "judged.csv", GRADES)
-    assert str(description) == str(ma.describe(rows, GRADES)) == str(ma.describe([tmp_path / "judged.csv"], GRADES))
-    assert str(description).startswith("48 judged answers, 96 judgments by 2 judges, 12 topics, 2 aspects")
+    assert (
+        str(description)
+        == str(ma.describe(rows, GRADES))
+        == str(ma.describe([tmp_path / "judged.csv"], GRADES))
+    )
+    assert str(description).startswith(
+        "48 judged answers, 96 judgments by 2 judges, 12 topics, 2 aspects"
+    )
     assert "96 judged answers" in repr(description)
     assert "positive" not in str(description)
     for others in ({"runs": {}}, {"measures": "AP"}, {"topics": rows}):
@@ -1601,7 +1864,12 @@ def test_answers_in_files_and_beside_what_does_not_apply(tmp_path: Path) -> None
 def percentages() -> dict[str, pd.DataFrame]:
     """Integer topics and fractional percentages; one answer lacks a label."""
     wide = pd.DataFrame(
-        {"run_id": ["a", "a", "b", "b"], "qid": [1, 2, 1, 2], "fluent": [70.5, 80, 10, None], "exact": [1, 0, 1, 0]}
+        {
+            "run_id": ["a", "a", "b", "b"],
+            "qid": [1, 2, 1, 2],
+            "fluent": [70.5, 80, 10, None],
+            "exact": [1, 0, 1, 0],
+        }
     )
     long = wide.melt(["run_id", "qid"], var_name="criterion", value_name="score")
     scores = wide[["fluent", "exact"]].to_dict("records")
@@ -1630,7 +1898,10 @@ def test_remedies_in_the_shell_are_not_python() -> None:
     with messages_for_shell({}):
         assert "ma.describe" not in str(description)
         assert "look at the labels below" in str(description)
-    qrels = {f"q{i}": {f"d{j}": {"relevance": j % 3, "trust": (2 - j) % 3} for j in range(9)} for i in range(2)}
+    qrels = {
+        f"q{i}": {f"d{j}": {"relevance": j % 3, "trust": (2 - j) % 3} for j in range(9)}
+        for i in range(2)
+    }
     description = ma.describe(qrels)
     assert "ma.describe(qrels).contingency('relevance', 'trust')" in str(description)
     with messages_for_shell({}):

@@ -15,7 +15,12 @@ from shared_data import golden
 
 import pt_multiaspect as ma
 from pt_multiaspect.analysis import detectable_difference
-from pt_multiaspect.kernels.intervals import detectable_effect, power_of_t_test, topics_needed, upper_deviation
+from pt_multiaspect.kernels.intervals import (
+    detectable_effect,
+    power_of_t_test,
+    topics_needed,
+    upper_deviation,
+)
 
 
 def world(n_runs: int = 4, n_topics: int = 10, seed: int = 0, **measures: float) -> pd.DataFrame:
@@ -40,7 +45,9 @@ def test_golden_powers() -> None:
     assert len(cases) == 4
     for case in cases:
         given = case["input"]
-        power = power_of_t_test(np.array(given["d"] / given["sd"]), np.array(given["n"]), given["alpha"])
+        power = power_of_t_test(
+            np.array(given["d"] / given["sd"]), np.array(given["n"]), given["alpha"]
+        )
         assert power == pytest.approx(case["expected"]["power"], abs=case["tolerance"]), case["id"]
 
 
@@ -48,7 +55,9 @@ def test_golden_differences_topics_and_limits() -> None:
     for case in golden_cases("detectable"):
         given = case["input"]
         found = given["sd"] * detectable_effect(given["n"], given["power"], given["alpha"])
-        assert found == pytest.approx(case["expected"]["difference"], abs=case["tolerance"]), case["id"]
+        assert found == pytest.approx(case["expected"]["difference"], abs=case["tolerance"]), case[
+            "id"
+        ]
     for case in golden_cases("n_topics"):
         given = case["input"]
         (n,) = topics_needed(np.array([given["d"] / given["sd"]]), given["power"], given["alpha"])
@@ -67,14 +76,18 @@ def test_golden_pilot() -> None:
         for n, value in enumerate(values)
     ]
     frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    (row,) = detectable_difference(frame, difference=case["expected"]["difference"]).pairs.to_dict("records")
+    (row,) = detectable_difference(frame, difference=case["expected"]["difference"]).pairs.to_dict(
+        "records"
+    )
     assert row["sd"] == pytest.approx(case["expected"]["sd"], abs=1e-9)
     assert row["n_needed"] == case["expected"]["n"]
 
 
 @pytest.mark.filterwarnings("error")
 @given(st.integers(2, 10_000), st.floats(1e-9, 0.2), st.floats(1e-3, 1e3), st.floats(1, 10))
-def test_power_grows_with_topics_and_differences(n: int, alpha: float, effect: float, factor: float) -> None:
+def test_power_grows_with_topics_and_differences(
+    n: int, alpha: float, effect: float, factor: float
+) -> None:
     """Also where SciPy's noncentral t distribution is NaN, or does not converge."""
     effects = np.array([0.0, effect, effect * factor, 1e13])
     powers = power_of_t_test(effects, np.array(n), alpha)
@@ -101,7 +114,9 @@ def test_pairs_are_planned_at_their_share_of_the_level() -> None:
     for row in result.pairs.to_dict("records"):
         sd = (wide[row["measure"], row["a"]] - wide[row["measure"], row["b"]]).std()
         assert row["sd"] == pytest.approx(sd)
-        assert power_of_t_test(np.array(row["detectable"] / sd), np.array(10), 0.05 / 6) == pytest.approx(0.8)
+        assert power_of_t_test(
+            np.array(row["detectable"] / sd), np.array(10), 0.05 / 6
+        ) == pytest.approx(0.8)
         effect = np.array([row["difference"] / row["sd"]])
         assert row["n_needed"] == topics_needed(effect, 0.8, 0.05 / 6)[0] < row["n_needed_high"]
     for row in result.table.to_dict("records"):
@@ -121,7 +136,9 @@ def test_pairs_of_baselines_count_once() -> None:
     assert set(two.table["n_pairs"]) == {5}
     assert len(two.pairs) == 2 * 6
     assert two.table["alpha"].tolist() == pytest.approx([0.05 / 5] * len(two.table))
-    assert detectable_difference(frame).table["alpha"].tolist() == pytest.approx([0.05 / 6] * len(two.table))
+    assert detectable_difference(frame).table["alpha"].tolist() == pytest.approx(
+        [0.05 / 6] * len(two.table)
+    )
 
 
 def test_equal_runs_have_no_detectable_difference() -> None:
@@ -137,17 +154,23 @@ def test_equal_runs_have_no_detectable_difference() -> None:
     assert any("6 pairs left out" in note for note in result.notes)
     alone = detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]))
     assert alone.table["median"].isna().all()
-    assert "-" in str(detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]), difference=0.1))
+    assert "-" in str(
+        detectable_difference(pd.concat([frame[frame["name"] == "run 0"], copied]), difference=0.1)
+    )
 
 
 def test_any_order_of_rows_gives_the_same() -> None:
     frame = world()
     shuffled = pd.concat([frame.iloc[:1], frame.iloc[1:].sample(frac=1, random_state=1)])
     keys = ["measure", "a", "b"]
-    for first, second in combinations([detectable_difference(part).pairs for part in (frame, shuffled)], 2):
+    for first, second in combinations(
+        [detectable_difference(part).pairs for part in (frame, shuffled)], 2
+    ):
         swapped = second["a"] > second["b"]
         second.loc[swapped, ["a", "b"]] = second.loc[swapped, ["b", "a"]].to_numpy()
-        pd.testing.assert_frame_equal(*(part.sort_values(keys, ignore_index=True) for part in (first, second)))
+        pd.testing.assert_frame_equal(
+            *(part.sort_values(keys, ignore_index=True) for part in (first, second))
+        )
 
 
 @pytest.mark.slow
@@ -156,7 +179,9 @@ def test_planned_power_is_reached_in_simulations() -> None:
     for n, effect in ((10, detectable_effect(10, 0.8, 0.05)), (30, 0.4)):
         differences = rng.normal(effect, 1, (20_000, n))
         found = (ttest_rel(differences, np.zeros_like(differences), axis=1).pvalue < 0.05).mean()
-        assert power_of_t_test(np.array(effect), np.array(n), 0.05) == pytest.approx(found, abs=0.012)
+        assert power_of_t_test(np.array(effect), np.array(n), 0.05) == pytest.approx(
+            found, abs=0.012
+        )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +189,10 @@ def test_planned_power_is_reached_in_simulations() -> None:
     [
         ({"difference": 0}, "difference: expected a number above 0, got 0"),
         ({"difference": {"AP": 0.1}}, "expected one difference per measure (AP), got RR"),
-        ({"difference": {"AP": 0.1, "RR": 0.1, "P": 1}}, "difference: expected measures (AP, RR), got P"),
+        (
+            {"difference": {"AP": 0.1, "RR": 0.1, "P": 1}},
+            "difference: expected measures (AP, RR), got P",
+        ),
         ({"power": 0.04}, "power: expected a probability above alpha=0.05, got 0.04"),
         ({"power": 1}, "power"),
         ({"n_topics": 1}, "n_topics: expected a whole number of at least 2"),
@@ -180,6 +208,12 @@ def test_bad_input(options: dict[str, Any], message: str) -> None:
 
 def test_text_says_what_is_assumed() -> None:
     text = str(detectable_difference(world(), difference=0.05))
-    for words in ("Detectable differences", "needed", "fixed in advance", "do not rank measures", "upper 80 %"):
+    for words in (
+        "Detectable differences",
+        "needed",
+        "fixed in advance",
+        "do not rank measures",
+        "upper 80 %",
+    ):
         assert words in " ".join(text.split())
     assert "needed" not in str(detectable_difference(world()).table)

@@ -72,12 +72,14 @@ def plain(values, test, seed):
         else:
             if test == "permutation":
                 statistics = [
-                    abs(math.fsum(s * value for s, value in zip(signs, z, strict=True))) / n for signs in draws
+                    abs(math.fsum(s * value for s, value in zip(signs, z, strict=True))) / n
+                    for signs in draws
                 ]
             else:
                 statistics = ranges
             level = (1 + sum(statistic >= abs(mean) - 1e-9 for statistic in statistics)) / (1 + B)
-            # the least draw above which there are fewer than alpha (B + 1) − 1, the observed one being a draw
+            # the least draw above which there are fewer than alpha (B + 1) − 1, the observed one
+            # being a draw
             need = sorted(statistics, reverse=True)[math.ceil((B + 1) * ALPHA) - 2]
         results.append((level, need))
     return results
@@ -93,8 +95,12 @@ def test_equals_a_plain_loop(values, test):
         pairs = power.pairs[power.pairs["measure"] == measure]
         assert pairs["asl"].tolist() == [level for level, _ in expected]
         assert table.loc[measure, "power"] == np.mean([level < ALPHA for level, _ in expected])
-        if measure != "P" or test != "bootstrap":  # there, draws tie: which is the critical one is open
-            assert table.loc[measure, "required_difference"] == pytest.approx(max(need for _, need in expected))
+        if (
+            measure != "P" or test != "bootstrap"
+        ):  # there, draws tie: which is the critical one is open
+            assert table.loc[measure, "required_difference"] == pytest.approx(
+                max(need for _, need in expected)
+            )
     assert 0 < table.loc["AP", "power"] < 1
 
 
@@ -115,7 +121,9 @@ def test_many_draws_in_parts_are_those_of_one_array(test):
     elif test == "permutation":
         signs = 2 * rng.integers(2, size=(n, n_topics), dtype=np.int8) - 1
     else:
-        systems = rng.permuted(np.broadcast_to(np.arange(n_systems), (n, n_topics, n_systems)), axis=2)
+        systems = rng.permuted(
+            np.broadcast_to(np.arange(n_systems), (n, n_topics, n_systems)), axis=2
+        )
         means = scores[systems, np.arange(n_topics)[:, None]].mean(axis=1)
     for first, second in ((0, 1), (0, 22), (3, 26), (13, 17), (28, 29)):
         z = scores[first] - scores[second]
@@ -147,10 +155,14 @@ def test_t_equals_scipy(values):
     pairs = power.pairs[power.pairs["measure"] == "AP"]
     assert pairs["asl"].tolist() == pytest.approx(expected, abs=1e-12)
     assert pairs["difference"].tolist() == pytest.approx(
-        [(values[first] - values[second])[:, 0].mean() for first, second in itertools.combinations(range(6), 2)]
+        [
+            (values[first] - values[second])[:, 0].mean()
+            for first, second in itertools.combinations(range(6), 2)
+        ]
     )
     pd.testing.assert_frame_equal(
-        power.pairs, discriminative_power(array_frame(values), "t", n_resamples=1, alpha=ALPHA, seed=9).pairs
+        power.pairs,
+        discriminative_power(array_frame(values), "t", n_resamples=1, alpha=ALPHA, seed=9).pairs,
     )
 
 
@@ -158,9 +170,14 @@ def test_t_equals_scipy(values):
 def test_levels_are_near_those_of_the_t_test(test):
     rng = np.random.default_rng(2)
     perquery = array_frame(rng.normal(np.linspace(0, 0.5, 5)[:, None, None], 0.5, (5, 60, 2)))
-    ours, t = discriminative_power(perquery, test, n_resamples=4000), discriminative_power(perquery, test="t")
+    ours, t = (
+        discriminative_power(perquery, test, n_resamples=4000),
+        discriminative_power(perquery, test="t"),
+    )
     assert np.abs(ours.pairs["asl"] - t.pairs["asl"]).max() < 0.03
-    near, required = (power.table.set_index("measure")["required_difference"] for power in (t, ours))
+    near, required = (
+        power.table.set_index("measure")["required_difference"] for power in (t, ours)
+    )
     assert required.to_dict() == pytest.approx(near.to_dict(), rel=0.2)
 
 
@@ -169,7 +186,9 @@ def test_the_difference_needed_separates(values, test):
     power = discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA)
     if test == "tukey":
         needed = power.pairs["measure"].map(power.table.set_index("measure")["required_difference"])
-        assert ((power.pairs["difference"].abs() > needed + 1e-12) == power.pairs["discriminated"]).all()
+        assert (
+            (power.pairs["difference"].abs() > needed + 1e-12) == power.pairs["discriminated"]
+        ).all()
     assert (power.table["required_difference"] > 0).all()
 
 
@@ -181,12 +200,16 @@ def test_identical_systems_are_never_discriminated(test):
     assert (power.pairs["asl"] == 1).all()
     mixed = np.concatenate([same, same + np.random.default_rng(1).normal(1, 0.1, same.shape)])
     pairs = discriminative_power(array_frame(mixed), test, n_resamples=B, alpha=0.4).pairs
-    identical = pairs["a"].isin(["run 0", "run 1", "run 2"]) & pairs["b"].isin(["run 0", "run 1", "run 2"])
+    identical = pairs["a"].isin(["run 0", "run 1", "run 2"]) & pairs["b"].isin(
+        ["run 0", "run 1", "run 2"]
+    )
     assert (pairs.loc[identical, "asl"] == 1).all()
     assert pairs["discriminated"].any()
 
 
-@pytest.mark.parametrize(("test", "seen"), [("bootstrap", True), ("t", True), ("permutation", True)])
+@pytest.mark.parametrize(
+    ("test", "seen"), [("bootstrap", True), ("t", True), ("permutation", True)]
+)
 def test_a_constant_difference(test, seen):
     first = np.array([0.1, 0.2, 0.3, 0.7, 0.6, 0.5, 0.9, 0.8])
     power = discriminative_power(
@@ -208,7 +231,8 @@ def test_differences_that_cancel_are_none(test):
 @pytest.mark.parametrize("test", TESTS)
 def test_the_same_seed_gives_the_same(values, test):
     first, second = (
-        discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA, seed=7) for _ in range(2)
+        discriminative_power(array_frame(values), test, n_resamples=B, alpha=ALPHA, seed=7)
+        for _ in range(2)
     )
     pd.testing.assert_frame_equal(first.table, second.table, check_exact=True)
     pd.testing.assert_frame_equal(first.pairs, second.pairs, check_exact=True)
@@ -218,7 +242,9 @@ def test_the_same_seed_gives_the_same(values, test):
 
 @pytest.mark.parametrize("test", RESAMPLED)
 def test_resamples_are_shared_by_measures(values, test):
-    power = discriminative_power(array_frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA).pairs
+    power = discriminative_power(
+        array_frame(values[:, :, [0, 0]]), test, n_resamples=B, alpha=ALPHA
+    ).pairs
     levels = [group["asl"].tolist() for _, group in power.groupby("measure")]
     assert levels[0] == levels[1]
 
@@ -229,7 +255,9 @@ def test_corrections(values, correction):
     pytest.importorskip("statsmodels")
     from statsmodels.stats.multitest import multipletests
 
-    power = discriminative_power(array_frame(values), n_resamples=1000, alpha=ALPHA, correction=correction)
+    power = discriminative_power(
+        array_frame(values), n_resamples=1000, alpha=ALPHA, correction=correction
+    )
     for _, pairs in power.pairs.groupby("measure"):
         reject, p, *_ = multipletests(pairs["asl"], ALPHA, correction)
         assert pairs["p"].tolist() == p.tolist()
@@ -242,10 +270,24 @@ def test_corrections(values, correction):
 
 def test_the_result(values):
     power = discriminative_power(array_frame(values), n_resamples=B, alpha=ALPHA)
-    assert list(power.table.columns) == ["measure", "power", "n_discriminated", "n_pairs", "required_difference"]
+    assert list(power.table.columns) == [
+        "measure",
+        "power",
+        "n_discriminated",
+        "n_pairs",
+        "required_difference",
+    ]
     assert power.table["power"].is_monotonic_decreasing
     assert (power.table["n_pairs"] == 15).all()
-    assert list(power.pairs.columns) == ["measure", "a", "b", "difference", "asl", "p", "discriminated"]
+    assert list(power.pairs.columns) == [
+        "measure",
+        "a",
+        "b",
+        "difference",
+        "asl",
+        "p",
+        "discriminated",
+    ]
     curve = power.curve()
     assert list(curve.columns) == ["measure", "rank", "a", "b", "asl"]
     for measure, group in curve.groupby("measure"):
@@ -263,7 +305,9 @@ def test_rounding_errors_are_no_differences(test):
     assert rows[0][-1] != rows[-1][-1]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     power = discriminative_power(perquery, test, n_resamples=200)
-    assert power.pairs[["difference", "asl", "discriminated"]].to_numpy().tolist() == [[0.0, 1.0, False]]
+    assert power.pairs[["difference", "asl", "discriminated"]].to_numpy().tolist() == [
+        [0.0, 1.0, False]
+    ]
 
 
 @pytest.mark.parametrize("test", ["bootstrap", "t"])
@@ -325,10 +369,15 @@ The required difference of means is in the units of the measure. It is found
         (lambda: discriminative_power(GOOD.assign(value=np.nan)), ["nan"]),
         (lambda: discriminative_power(GOOD.iloc[1:]), ["different sets of topics", "run 0"]),
         (
-            lambda: discriminative_power(GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")]),
+            lambda: discriminative_power(
+                GOOD[(GOOD["name"] != "run 2") | (GOOD["measure"] != "RR")]
+            ),
             ["run 2", "no value of RR"],
         ),
-        (lambda: discriminative_power(GOOD, test="wilcoxon"), ["test", "'bootstrap', 'permutation', 't', 'tukey'"]),
+        (
+            lambda: discriminative_power(GOOD, test="wilcoxon"),
+            ["test", "'bootstrap', 'permutation', 't', 'tukey'"],
+        ),
         (
             lambda: discriminative_power(GOOD, n_resamples=10),
             ["n_resamples: expected at least 20", "got 10"],
@@ -361,7 +410,10 @@ def test_the_order_of_rows_makes_no_difference(values, test):
     ):
         again = discriminative_power(shuffled, test, n_resamples=B, alpha=ALPHA)
         for measure in ("AP", "RR", "P"):
-            first, second = (p.pairs[p.pairs["measure"] == measure].reset_index(drop=True) for p in (power, again))
+            first, second = (
+                p.pairs[p.pairs["measure"] == measure].reset_index(drop=True)
+                for p in (power, again)
+            )
             pd.testing.assert_frame_equal(first, second, check_exact=True)
         by = [p.table.set_index("measure").loc[["AP", "RR", "P"]] for p in (power, again)]
         pd.testing.assert_frame_equal(*by, check_exact=True)
@@ -370,6 +422,8 @@ def test_the_order_of_rows_makes_no_difference(values, test):
 
 def test_the_number_of_resamples_that_the_error_asks_for_is_accepted():
     # 1 / 0.03 is 33.3: the error asked for 33 resamples, and was raised again for 33.
-    with pytest.raises(MultiAspectError, match=r"expected at least 34 \(1 / alpha\) for alpha=0.03, got 33"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected at least 34 \(1 / alpha\) for alpha=0.03, got 33"
+    ):
         discriminative_power(GOOD, n_resamples=33, alpha=0.03)
     assert len(discriminative_power(GOOD, n_resamples=34, alpha=0.03).table) == 2

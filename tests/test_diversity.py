@@ -52,8 +52,14 @@ class _Evaluator:
 
     def iter_calc(self, run: pd.DataFrame) -> Iterator[ir_measures.Metric]:
         for measure in self.measures:
-            for qid, judged in self.qrels[self.qrels["relevance"] >= measure["rel"]].groupby("query_id"):
-                retrieved = run[run["query_id"] == qid].sort_values("score", ascending=False)["doc_id"].iloc[:1]
+            for qid, judged in self.qrels[self.qrels["relevance"] >= measure["rel"]].groupby(
+                "query_id"
+            ):
+                retrieved = (
+                    run[run["query_id"] == qid]
+                    .sort_values("score", ascending=False)["doc_id"]
+                    .iloc[:1]
+                )
                 covered = judged["iteration"][judged["doc_id"].isin(retrieved)].nunique()
                 yield ir_measures.Metric(qid, measure, covered / judged["iteration"].nunique())
 
@@ -69,7 +75,9 @@ def evaluate_run(qrels: Any, measures: Any, **options: Any) -> list[float]:
 
 @pytest.fixture
 def pyndeval() -> ModuleType:
-    return pytest.importorskip("pyndeval", reason="the diversity measures of ir-measures require pyndeval")
+    return pytest.importorskip(
+        "pyndeval", reason="the diversity measures of ir-measures require pyndeval"
+    )
 
 
 @pytest.mark.usefixtures("pyndeval")
@@ -98,7 +106,17 @@ def test_values_are_those_of_ir_measures() -> None:
         pd.concat([LONG, LONG]),
         pd.concat([LONG, LONG.iloc[:1].assign(relevance=np.nan, iteration="3")]),
     ],
-    ids=["frame", "pyterrier", "subtopic", "numbers", "category", "order", "namedtuples", "repeated", "missing"],
+    ids=[
+        "frame",
+        "pyterrier",
+        "subtopic",
+        "numbers",
+        "category",
+        "order",
+        "namedtuples",
+        "repeated",
+        "missing",
+    ],
 )
 @pytest.mark.usefixtures("strecall")
 def test_subtopics_reach_the_back_end(qrels: Any) -> None:
@@ -110,7 +128,9 @@ def test_subtopics_reach_the_back_end(qrels: Any) -> None:
 @pytest.mark.usefixtures("strecall")
 def test_other_roads() -> None:
     assert evaluate_run(LONG, StRecall @ 1, average_over="positive") == [0.5, 0.0]
-    with_q3 = pd.concat([LONG, pd.DataFrame([("q3", "d1", 0, "1"), ("q3", "d1", 0, "2")], columns=LONG.columns)])
+    with_q3 = pd.concat(
+        [LONG, pd.DataFrame([("q3", "d1", 0, "1"), ("q3", "d1", 0, "2")], columns=LONG.columns)]
+    )
     assert evaluate_run(with_q3, StRecall @ 1, average_over="positive") == [0.5, 0.0]
     runs = pd.DataFrame({"name": "mine", "qid": ["q1"], "docno": ["d2"], "score": 1.0})
     assert ma.evaluator(LONG, StRecall @ 1)(runs)["value"].tolist() == [0.5, 0.0]
@@ -129,7 +149,9 @@ def test_values_do_not_depend_on_the_order_of_rows() -> None:
 @pytest.mark.usefixtures("strecall")
 def test_pools_of_any_size() -> None:
     """From five documents per topic on, their labels are compared with scores."""
-    rows = [("q1", f"d{n}", (n + int(subtopic)) % 2, subtopic) for n in range(9) for subtopic in "12"]
+    rows = [
+        ("q1", f"d{n}", (n + int(subtopic)) % 2, subtopic) for n in range(9) for subtopic in "12"
+    ]
     assert evaluate_run(pd.DataFrame(rows, columns=LONG.columns), StRecall @ 1) == [0.5]
 
 
@@ -161,7 +183,9 @@ def test_a_back_end_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPat
         raise ValueError("Unsupported measures: pip install ir-measures[pyndeval]")
 
     monkeypatch.setattr(ir_measures, "evaluator", evaluator)
-    with pytest.raises(MultiAspectError, match=r"ir-measures cannot compute alpha_nDCG@5: .*pyndeval"):
+    with pytest.raises(
+        MultiAspectError, match=r"ir-measures cannot compute alpha_nDCG@5: .*pyndeval"
+    ):
         ma.evaluate({"run": RUN}, LONG, [alpha_nDCG @ 5], progress=False)
 
 
@@ -178,9 +202,17 @@ def test_an_iteration_that_may_be_a_round_of_judging_is_reported() -> None:
 def test_invalid_judgments_by_subtopic() -> None:
     twice = pd.concat([LONG, LONG.iloc[:1].assign(relevance=0)])
     cases = [
-        (twice, StRecall @ 1, "expected one label for document d1, subtopic 1 of query q1, got 1, 0"),
+        (
+            twice,
+            StRecall @ 1,
+            "expected one label for document d1, subtopic 1 of query q1, got 1, 0",
+        ),
         (LONG.assign(relevance=0.5), StRecall @ 1, "expected integer labels, got 0.5"),
-        (LONG.astype({"relevance": object}).replace(2, "x"), StRecall @ 1, "invalid label 'x' for document d3"),
+        (
+            LONG.astype({"relevance": object}).replace(2, "x"),
+            StRecall @ 1,
+            "invalid label 'x' for document d3",
+        ),
         (LONG.assign(iteration=None), StRecall @ 1, "expected a iteration in every row"),
         (
             LONG.assign(subtopic="1"),
@@ -198,7 +230,9 @@ def test_other_measures_on_judgments_by_subtopic() -> None:
     with pytest.raises(MultiAspectError, match="iteration contains subtopics, from_subtopics"):
         evaluate_run(LONG, [nDCG @ 10, alpha_nDCG @ 20])
     # A number of a subtopic used to be an aspect.
-    numbered = LONG.iloc[[0, 2, 4]].rename(columns={"iteration": "subtopic"}).astype({"subtopic": int})
+    numbered = (
+        LONG.iloc[[0, 2, 4]].rename(columns={"iteration": "subtopic"}).astype({"subtopic": int})
+    )
     assert ma.Judgments(numbered).label_names == ("relevance",)
 
 
@@ -234,6 +268,8 @@ def test_parquet_files_keep_subtopics(strecall: None, tmp_path: Any) -> None:
     # An iteration that says nothing is left out, as before.
     polars.DataFrame(LONG.assign(iteration="0", relevance=1).to_dict("list")).write_parquet(path)
     assert ma.read_qrels(path).columns.tolist() == ["qid", "docno", "label"]
-    polars.DataFrame(pd.concat([LONG, LONG.assign(relevance=0)]).to_dict("list")).write_parquet(path)
+    polars.DataFrame(pd.concat([LONG, LONG.assign(relevance=0)]).to_dict("list")).write_parquet(
+        path
+    )
     with pytest.raises(MultiAspectError, match=r"expected one row.*q1, document d1, got different"):
         ma.read_qrels(path)

@@ -76,7 +76,10 @@ def public_names() -> Iterator[tuple[str, Any]]:
     for module in MODULES:
         for name in importlib.import_module(module).__all__:
             value = getattr(sys.modules[module], name)
-            if not isinstance(value, types.ModuleType | types.MappingProxyType) and id(value) not in seen:
+            if (
+                not isinstance(value, types.ModuleType | types.MappingProxyType)
+                and id(value) not in seen
+            ):
                 seen.add(id(value))
                 yield f"{module}.{name}", value
     for value in documented_classes():
@@ -160,7 +163,9 @@ def test_classes(name):
     if dataclasses.is_dataclass(value) and section_names(value, "Attributes"):
         # A result: users read its attributes, and only the package calls its constructor.
         ignored.add("PR01")
-        fields = [field.name for field in dataclasses.fields(value) if not field.name.startswith("_")]
+        fields = [
+            field.name for field in dataclasses.fields(value) if not field.name.startswith("_")
+        ]
         assert section_names(value, "Attributes") == fields
     assert faults(name, ignored) == []
 
@@ -210,7 +215,9 @@ def test_the_list_of_short_methods_shrinks():
 def test_measures(name):
     # Measures are instances, whose parameters are not those of a signature: PR01, PR02.
     assert faults(name, OPTIONAL | {"PR01", "PR02"}) == []
-    assert sorted(section_names(MEASURES[name], "Parameters")) == sorted(MEASURES[name].SUPPORTED_PARAMS)
+    assert sorted(section_names(MEASURES[name], "Parameters")) == sorted(
+        MEASURES[name].SUPPORTED_PARAMS
+    )
     assert MEASURES[name].CITATION
 
 
@@ -225,7 +232,11 @@ def test_sections_name_what_they_describe():
             for title, body in zip(sections[1::2], sections[2::2], strict=True):
                 entries = re.findall(r"^\S.*", body, re.MULTILINE) if title in forms else []
                 n_entries += len(entries)
-                faulty += [f"{path.name}: {entry}" for entry in entries if not re.fullmatch(forms[title], entry)]
+                faulty += [
+                    f"{path.name}: {entry}"
+                    for entry in entries
+                    if not re.fullmatch(forms[title], entry)
+                ]
     assert n_entries > 1000
     assert faulty == []
 
@@ -239,7 +250,8 @@ def test_modules_list_public_names_only(module):
     assert loaded.__doc__
 
 
-#: Names in `dir` besides those of `__all__`: modules of the package and of the standard library. May only shrink.
+#: Names in `dir` besides those of `__all__`: modules of the package and of the standard library.
+#: May only shrink.
 OTHER_NAMES = {
     "TYPE_CHECKING", "Any", "aspects", "datasets", "errors", "evaluation", "io", "judgments", "kernels", "measures",
     "model_selection", "names", "order", "provider", "rankings", "runs",

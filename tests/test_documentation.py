@@ -26,7 +26,9 @@ MEASURES = {measure.NAME for measure in ALL}
 
 def public(module: object, prefix: str) -> set[str]:
     """The public functions and classes of a module, as the API page writes them."""
-    names = {name for name in module.__all__ if callable(getattr(module, name)) and name not in MEASURES}
+    names = {
+        name for name in module.__all__ if callable(getattr(module, name)) and name not in MEASURES
+    }
     return {f"{prefix}{name}" for name in names}
 
 
@@ -55,7 +57,9 @@ def test_every_name_on_the_api_page_exists():
     missing = []
     for name in DIRECTIVES:
         try:
-            pkgutil.resolve_name(name if name.startswith("pt_multiaspect.") else f"pt_multiaspect.{name}")
+            pkgutil.resolve_name(
+                name if name.startswith("pt_multiaspect.") else f"pt_multiaspect.{name}"
+            )
         except (AttributeError, ImportError):
             missing.append(name)
     assert missing == []
@@ -67,7 +71,9 @@ def test_no_name_is_on_the_api_page_twice():
 
 def test_every_measure_of_several_aspects_or_groups_is_compared():
     page = (DOCS / "measures_compared.md").read_text(encoding="utf-8")
-    missing = {m.NAME for m in ALL if not m.SINGLE_ASPECT and not re.search(rf"\bma\.{m.NAME}\(", page)}
+    missing = {
+        m.NAME for m in ALL if not m.SINGLE_ASPECT and not re.search(rf"\bma\.{m.NAME}\(", page)
+    }
     missing.remove("On")  # one aspect as it is
     assert not missing, f"add to ROWS of docs/measures_compared.md what {missing} need and reward"
 
@@ -76,15 +82,21 @@ def test_every_page_is_in_the_table_of_contents():
     contents = "".join(
         table
         for page in ("index", "measures")
-        for table in re.findall(r"{toctree}(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
+        for table in re.findall(
+            r"{toctree}(.*?)```", (DOCS / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL
+        )
     )
     pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
     assert pages
-    assert [page for page in sorted(pages) if not re.search(rf"^(.+ <)?{page}>?$", contents, re.M)] == []
+    assert [
+        page for page in sorted(pages) if not re.search(rf"^(.+ <)?{page}>?$", contents, re.M)
+    ] == []
 
 
 def test_the_landing_page_shows_the_example_of_the_readme():
-    readme, landing = (path.read_text("utf-8") for path in (DOCS.parent / "README.md", DOCS / "index.md"))
+    readme, landing = (
+        path.read_text("utf-8") for path in (DOCS.parent / "README.md", DOCS / "index.md")
+    )
     example = re.search(r"```python\n(>>> import pandas.*?)```", readme, re.DOTALL)[1]
     code = [line[4:] for line in example.splitlines() if line.startswith((">>> ", "... "))]
     assert re.search(r"```{code-cell}\n(.*?)\n```", landing, re.DOTALL)[1].splitlines() == code
@@ -98,7 +110,9 @@ def test_pages_have_one_form_to_install_extras():
     root = Path(__file__).parents[1]
     pages = [root / "README.md", *(root / "docs").rglob("*.md")]
     commands = [
-        line for page in pages for line in re.findall(r"pip install\s[^\n`&]*\[[^\n`&]*", page.read_text("utf-8"))
+        line
+        for page in pages
+        for line in re.findall(r"pip install\s[^\n`&]*\[[^\n`&]*", page.read_text("utf-8"))
     ]
     assert len(commands) > 5
     assert [line for line in commands if not re.match(r'pip install -e "\.\[[\w,]+\]"', line)] == []
@@ -106,7 +120,9 @@ def test_pages_have_one_form_to_install_extras():
 
 def test_blocks_that_are_not_run_import_the_packages_they_name():
     for package, page in {"joblib": "engines.md"}.items():
-        blocks = re.findall(r"```python\n(.*?)```", (DOCS / "howto" / page).read_text("utf-8"), re.DOTALL)
+        blocks = re.findall(
+            r"```python\n(.*?)```", (DOCS / "howto" / page).read_text("utf-8"), re.DOTALL
+        )
         using = [block for block in blocks if f"{package}." in block]
         assert using != []
         assert [block for block in using if f"import {package}\n" not in block] == []
@@ -123,7 +139,8 @@ def test_every_public_name_has_a_known_stability():
     }
     provisional = {name for name, stability in stated.items() if stability}
     assert len(provisional) > 20
-    # What is listed on the page of the API is all that is stated: methods state nothing of their own.
+    # What is listed on the page of the API is all that is stated: methods state nothing of their
+    # own.
     assert provisional - set(STABILITY["provisional"]()) == set()
     assert [name for name in MEASURES if stated[f"pt_multiaspect.{name}"]] == []
 
@@ -133,7 +150,10 @@ def test_every_public_name_has_a_known_stability():
     [
         ("Do it.", None),
         ("Do it.\n\nNotes\n-----\nStability: provisional. It is\nnew.", ("", "It is new.")),
-        ("Do it.\n\nby : str\n\nNotes\n-----\nText.\n\nStability: provisional in `by`. New.", ("`by`", "New.")),
+        (
+            "Do it.\n\nby : str\n\nNotes\n-----\nText.\n\nStability: provisional in `by`. New.",
+            ("`by`", "New."),
+        ),
     ],
 )
 def test_what_docstrings_state(docstring, expected):
@@ -160,13 +180,17 @@ def test_misspelt_stability_is_refused(tag):
 
 def test_the_api_page_says_where_its_list_of_provisional_names_goes():
     assert len(re.findall(r"^\.\. provisional names.*\n\n", API, re.MULTILINE)) == 1
-    assert ".. include:: ../pt_multiaspect/pt_docs/api.rst\n" in (DOCS / "api.md").read_text(encoding="utf-8")
+    assert ".. include:: ../pt_multiaspect/pt_docs/api.rst\n" in (DOCS / "api.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.slow
 def test_figures_that_toma_states_of_clef_2018():
     files = {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}
-    qrels = ma.read_qrels({name: shared_path("data", "clef2018", f"{file}.txt.gz") for name, file in files.items()})
+    qrels = ma.read_qrels(
+        {name: shared_path("data", "clef2018", f"{file}.txt.gz") for name, file in files.items()}
+    )
     columns = ["name", "qid", "rank", "docno"]
     path = shared_path("data", "clef2018", "runs.top100.tsv.gz")
     table = pd.read_csv(path, sep="\t", names=columns, dtype={"qid": str})
@@ -187,6 +211,8 @@ def test_figures_that_toma_states_of_clef_2018():
     assert [round(figure, 2) for figure in figures] == [0.85, 0.63, 0.99, 0.97]
     stated = " ".join((inspect.getdoc(ma.TOMA) or "").split())
     assert (
-        f"On the {len(runs)} runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and "
-        "TOMA over nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal axes (.97)"
+        f"On the {len(runs)} runs of CLEF eHealth 2018, which has these scales, Kendall's τ "
+        "between CAM and "
+        "TOMA over nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal "
+        "axes (.97)"
     ) in stated

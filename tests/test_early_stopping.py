@@ -43,7 +43,13 @@ PATIENCE = 4
 
 def lightgbm(kind: str = "Ranker", **params: Any) -> Any:
     library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    fixed = {"n_estimators": 40, "num_leaves": 5, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}
+    fixed = {
+        "n_estimators": 40,
+        "num_leaves": 5,
+        "min_child_samples": 5,
+        "verbose": -1,
+        "n_jobs": 1,
+    }
     return getattr(library, f"LGBM{kind}")(
         **{**fixed, "random_state": 0, "early_stopping_round": PATIENCE, **params}
     )
@@ -52,7 +58,9 @@ def lightgbm(kind: str = "Ranker", **params: Any) -> Any:
 def xgboost(kind: str = "Ranker", **params: Any) -> Any:
     library = pytest.importorskip("xgboost", reason="XGBoost is not installed")
     fixed = {"n_estimators": 40, "max_depth": 3, "n_jobs": 1, "random_state": 0}
-    estimator = getattr(library, f"XGB{kind}")(**{**fixed, "early_stopping_rounds": PATIENCE, **params})
+    estimator = getattr(library, f"XGB{kind}")(
+        **{**fixed, "early_stopping_rounds": PATIENCE, **params}
+    )
     try:
         get_tags(estimator)
     except AttributeError:
@@ -62,10 +70,23 @@ def xgboost(kind: str = "Ranker", **params: Any) -> Any:
 
 def catboost(kind: str = "Ranker", **params: Any) -> Any:
     library = pytest.importorskip("catboost", reason="CatBoost is not installed")
-    fixed = {"iterations": 40, "depth": 3, "learning_rate": 0.3, "verbose": 0, "thread_count": 1, "random_seed": 0}
+    fixed = {
+        "iterations": 40,
+        "depth": 3,
+        "learning_rate": 0.3,
+        "verbose": 0,
+        "thread_count": 1,
+        "random_seed": 0,
+    }
     loss = {"loss_function": "QueryRMSE"} if kind == "Ranker" else {}
     return getattr(library, f"CatBoost{kind}")(
-        **{**fixed, "allow_writing_files": False, "early_stopping_rounds": PATIENCE, **loss, **params}
+        **{
+            **fixed,
+            "allow_writing_files": False,
+            "early_stopping_rounds": PATIENCE,
+            **loss,
+            **params,
+        }
     )
 
 
@@ -111,7 +132,9 @@ def test_features_of_an_evaluation_set_are_those_of_fit(columns: list[str], libr
     ranker = ma.AspectRanker(lightgbm(n_estimators=3), aspects=ASPECTS)
     ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same])
     with pytest.raises(ma.MultiAspectError, match=message):
-        ranker.fit(as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same, wrong])
+        ranker.fit(
+            as_frame(dict(features[TRAIN])), Y[TRAIN], qid=QID[TRAIN], eval_set=[same, wrong]
+        )
 
 
 @pytest.mark.every(3)
@@ -119,7 +142,9 @@ def test_features_of_an_evaluation_set_are_those_of_fit(columns: list[str], libr
 def test_a_ranker_of_one_aspect_stops_by_it(make: Any) -> None:
     for name in ASPECTS:
         ranker = ma.AspectRanker(make(), target=name, aspects=ASPECTS)
-        alone = ma.AspectRanker(make(), ma.On(aspect=name, aspects=ma.Aspects({name: ASPECTS[name]})))
+        alone = ma.AspectRanker(
+            make(), ma.On(aspect=name, aspects=ma.Aspects({name: ASPECTS[name]}))
+        )
         alone.fit(X[TRAIN], LABELS[TRAIN][[name]], eval_set=[(X[~TRAIN], LABELS[~TRAIN][[name]])])
         ((_, expected),) = alone.evals_result_["valid_0"].items()
         for y in (LABELS, LABELS.reset_index(), Y.to_numpy()):
@@ -143,7 +168,9 @@ def test_early_stopping_without_an_evaluation_set_names_the_remedy(make: Any, ki
 def test_every_fold_stops_on_queries_of_its_own(make: Any) -> None:
     ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM)
     plain = {"cv": GroupKFold(2), "return_estimator": True, "error_score": "raise"}
-    fitted = cross_validate(ranker, X, LABELS, groups=QID, params={"eval_fraction": 0.2}, **plain)["estimator"]
+    fitted = cross_validate(ranker, X, LABELS, groups=QID, params={"eval_fraction": 0.2}, **plain)[
+        "estimator"
+    ]
     with sklearn.config_context(enable_metadata_routing=True):
         params = {"qid": QID, "groups": QID, "eval_fraction": 0.2}
         routed = cross_validate(ranker, X, Y, params=params, **plain)["estimator"]
@@ -164,20 +191,27 @@ def test_whole_queries_are_held_out_by_the_seed_of_the_estimator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fraction", "n_queries", "n_held"), [(0.25, 40, 10), (0.01, 40, 1), (0.99, 40, 39), (0.5, 2, 1)]
+    ("fraction", "n_queries", "n_held"),
+    [(0.25, 40, 10), (0.01, 40, 1), (0.99, 40, 39), (0.5, 2, 1)],
 )
-def test_the_fraction_of_the_queries_that_is_held_out(fraction: float, n_queries: int, n_held: int) -> None:
+def test_the_fraction_of_the_queries_that_is_held_out(
+    fraction: float, n_queries: int, n_held: int
+) -> None:
     n_rows = []
 
     class Recording(type(lightgbm("Regressor"))):  # type: ignore[misc]
         @wraps(lightgbm("Regressor").fit)
         def fit(self, features: Any, *args: Any, **options: Any) -> Any:
-            sets = options.get("eval_X") or [held for held, _ in options["eval_set"]]  # of older versions
+            sets = options.get("eval_X") or [
+                held for held, _ in options["eval_set"]
+            ]  # of older versions
             n_rows.extend(map(len, (features, *sets)))
             return super().fit(features, *args, **options)
 
     booster = Recording(n_estimators=1, num_leaves=2, min_child_samples=1, verbose=-1, n_jobs=1)
-    ma.AspectRanker(booster, target=CAM).fit(X[: 8 * n_queries], LABELS[: 8 * n_queries], eval_fraction=fraction)
+    ma.AspectRanker(booster, target=CAM).fit(
+        X[: 8 * n_queries], LABELS[: 8 * n_queries], eval_fraction=fraction
+    )
     assert n_rows == [8 * (n_queries - n_held), 8 * n_held]
 
 
@@ -187,7 +221,8 @@ UNDECLARED = [ma.CAM(base="ERR"), ma.uRBPgr, ma.TOMA(aspects=["relevance", "cred
 @pytest.mark.parametrize("measure", UNDECLARED, ids=str)
 @pytest.mark.filterwarnings("ignore:.* which were inferred:pt_multiaspect.MultiAspectWarning")
 def test_scores_have_the_scales_that_fit_inferred(measure: Any) -> None:
-    # Each evaluated on its own scale: the best of evals_result_ was .847, and the score of the same rows .865.
+    # Each evaluated on its own scale: the best of evals_result_ was .847, and the score of the same
+    # rows .865.
     lower = LABELS.clip(upper=1)
     held = (X[~TRAIN], lower[~TRAIN])
     ranker = ma.AspectRanker(lightgbm(), target="relevance", measure=measure)
@@ -195,7 +230,9 @@ def test_scores_have_the_scales_that_fit_inferred(measure: Any) -> None:
     ((values,),) = (list(by_measure.values()) for by_measure in ranker.evals_result_.values())
     assert ranker.score(*held) == pytest.approx(max(values), abs=1e-12)
     assert pickle.loads(pickle.dumps(ranker)).score(*held) == ranker.score(*held)
-    declared = ma.AspectRanker(Ridge(), target=CAM, measure=measure(aspects=ASPECTS)).fit(X[TRAIN], LABELS[TRAIN])
+    declared = ma.AspectRanker(Ridge(), target=CAM, measure=measure(aspects=ASPECTS)).fit(
+        X[TRAIN], LABELS[TRAIN]
+    )
     inferred = ma.AspectRanker(Ridge(), target=CAM, measure=measure).fit(X[TRAIN], LABELS[TRAIN])
     assert inferred.score(*held) == declared.score(*held)
 
@@ -207,7 +244,8 @@ def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
     ranker.fit(X[TRAIN], LABELS[TRAIN].clip(upper=1))
     held = (X[~TRAIN], LABELS[~TRAIN])
     with pytest.warns(
-        ma.MultiAspectWarning, match=r"grades of .* inferred from these labels and those of fit, which"
+        ma.MultiAspectWarning,
+        match=r"grades of .* inferred from these labels and those of fit, which",
     ) as caught:
         score = ranker.score(*held)
     assert sum("those of fit" in str(warning.message) for warning in caught) == 2  # of two aspects
@@ -228,8 +266,15 @@ def test_a_grade_beyond_those_of_fit_extends_the_scale(measure: Any) -> None:
 @no_warnings()
 def test_declared_scales_and_unused_columns_do_not_warn() -> None:
     other = LABELS.assign(noise=np.arange(N) % 2)
-    for measure in (CAM, ma.CAM(aspects=["relevance"]), "nDCG@3", ma.On(aspect="credibility", aspects=ASPECTS) @ 3):
-        ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure).fit(X[TRAIN], other[TRAIN])
+    for measure in (
+        CAM,
+        ma.CAM(aspects=["relevance"]),
+        "nDCG@3",
+        ma.On(aspect="credibility", aspects=ASPECTS) @ 3,
+    ):
+        ranker = ma.AspectRanker(Ridge(), target="relevance", measure=measure).fit(
+            X[TRAIN], other[TRAIN]
+        )
         ranker.score(X[~TRAIN], other[~TRAIN].assign(noise=7))
         # Lacking columns, and rows without the top grade.
         ranker.score(X[~TRAIN], LABELS[~TRAIN].clip(upper=1))
@@ -248,7 +293,9 @@ def test_the_steps_of_a_pipeline_transform_the_evaluation_sets(make: Any) -> Non
     scale = StandardScaler().fit(shifted[TRAIN])
     alone = ma.AspectRanker(make(), target=CAM)
     alone.fit(
-        scale.transform(shifted[TRAIN]), LABELS[TRAIN], eval_set=(scale.transform(shifted[~TRAIN]), LABELS[~TRAIN])
+        scale.transform(shifted[TRAIN]),
+        LABELS[TRAIN],
+        eval_set=(scale.transform(shifted[~TRAIN]), LABELS[~TRAIN]),
     )
     assert around.evals_result_ == alone.evals_result_
     assert (around.predict(shifted) == alone.predict(scale.transform(shifted))).all()
@@ -261,11 +308,16 @@ def test_lightgbm_is_called_as_it_asks_to_be() -> None:
 
 
 def test_categorical_features_of_catboost() -> None:
-    frame = pd.DataFrame(X, columns=list("abcd")).assign(site=np.where(X[:, 0] > 0, "news", "forum"))
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        site=np.where(X[:, 0] > 0, "news", "forum")
+    )
     ranker = ma.AspectRanker(catboost(cat_features=["site"]), target=CAM)
-    ranker.fit(frame[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=[(frame[~TRAIN], Y[~TRAIN], QID[~TRAIN])])
+    ranker.fit(
+        frame[TRAIN], Y[TRAIN], qid=QID[TRAIN], eval_set=[(frame[~TRAIN], Y[~TRAIN], QID[~TRAIN])]
+    )
     assert ranker.estimator_.get_cat_feature_indices() == [4]
-    # scikit-learn cannot clone the list among CatBoost's parameters; in a search, it is an argument of fit.
+    # scikit-learn cannot clone the list among CatBoost's parameters; in a search, it is an argument
+    # of fit.
     plain = ma.AspectRanker(catboost(), target=CAM)
     plain.fit(frame, Y, qid=QID, cat_features=["site"], eval_fraction=0.25)
     assert plain.predict(frame).shape == (N,)
@@ -275,11 +327,16 @@ def test_categorical_features_of_catboost() -> None:
 @pytest.mark.parametrize("scoring", [None, ma.ranking_scorer(CAM)], ids=["own score", "scorer"])
 def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
     library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    frame = pd.DataFrame(X, columns=list("abcd")).assign(site=np.where(X[:, 0] > 0, "news", "forum"))
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        site=np.where(X[:, 0] > 0, "news", "forum")
+    )
     fixed = {"cv": GroupKFold(2), "error_score": "raise", "scoring": scoring}
     rounds: list[int] = []
     options = {
-        lightgbm: {"callbacks": [lambda env: rounds.append(env.iteration)], "categorical_feature": ["d"]},
+        lightgbm: {
+            "callbacks": [lambda env: rounds.append(env.iteration)],
+            "categorical_feature": ["d"],
+        },
         catboost: {"cat_features": ["site"]},
     }
     models = {}
@@ -287,13 +344,20 @@ def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
         for make, passed in options.items():
             ranker = ma.AspectRanker(make(), target=CAM, measure=CAM)
             search = GridSearchCV(ranker, {"target__cutoff": [2, 5]}, **fixed)
-            features = frame if make is catboost else frame.drop(columns="site").assign(d=np.arange(N) % 3)
+            features = (
+                frame if make is catboost else frame.drop(columns="site").assign(d=np.arange(N) % 3)
+            )
             search.fit(features, Y, qid=QID, groups=QID, eval_fraction=0.2, **passed)
             models[make] = search.best_estimator_.estimator_
     assert len(rounds) > 5
     assert models[catboost].get_cat_feature_indices() == [4]
     assert isinstance(models[lightgbm], library.LGBMRanker)
-    assert models[lightgbm].booster_.dump_model()["feature_infos"]["d"]["values"] == [-1, 0, 1, 2]  # as categories
+    assert models[lightgbm].booster_.dump_model()["feature_infos"]["d"]["values"] == [
+        -1,
+        0,
+        1,
+        2,
+    ]  # as categories
 
 
 @pytest.mark.filterwarnings("ignore:The scoring AspectRanker.score does not support sample_weight")
@@ -301,7 +365,9 @@ def test_options_of_the_libraries_are_routed_to_fit(scoring: Any) -> None:
 def test_weights_are_for_fit_and_not_for_the_rankers_own_score(routing: bool) -> None:
     weight = np.where(X[:, 2] > 0, 5.0, 1.0)
     ranker = ma.AspectRanker(Ridge(), target="relevance", measure=CAM)
-    search = GridSearchCV(ranker, {"estimator__alpha": [1, 10]}, cv=GroupKFold(2), error_score="raise")
+    search = GridSearchCV(
+        ranker, {"estimator__alpha": [1, 10]}, cv=GroupKFold(2), error_score="raise"
+    )
     with sklearn.config_context(enable_metadata_routing=routing):
         queries = {"qid": QID} if routing else {}
         search.fit(X, Y if routing else LABELS, groups=QID, sample_weight=weight, **queries)
@@ -343,7 +409,9 @@ def test_the_training_set_may_be_watched_but_not_stop_the_training() -> None:
     ranker = ma.AspectRanker(lightgbm(), target=CAM)
     ranker.fit(*train, eval_set=[train, held])  # silent, as training stops by the last set
     assert list(ranker.evals_result_) == ["valid_0", "valid_1"]
-    with pytest.warns(ma.MultiAspectWarning, match="the training set and in the evaluation set by which"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="the training set and in the evaluation set by which"
+    ):
         ranker.fit(*train, eval_set=[held, train])
 
 
@@ -355,11 +423,15 @@ def test_predictions_that_never_rank_are_told_of_once() -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor(5, random_state=0), "lightgbm"], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [Ridge(), RandomForestRegressor(5, random_state=0), "lightgbm"], ids=str
+)
 def test_recursive_feature_elimination(estimator: Any) -> None:
     # RFE passes arrays.
     ranker = ma.AspectRanker(
-        lightgbm(early_stopping_round=None) if estimator == "lightgbm" else estimator, target=CAM, aspects=list(Y)
+        lightgbm(early_stopping_round=None) if estimator == "lightgbm" else estimator,
+        target=CAM,
+        aspects=list(Y),
     )
     with sklearn.config_context(enable_metadata_routing=True):
         chosen = RFE(ranker, n_features_to_select=2).fit(X, Y, qid=QID)
@@ -369,10 +441,13 @@ def test_recursive_feature_elimination(estimator: Any) -> None:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    ("make", "protocol"), [*((lightgbm, protocol) for protocol in range(6)), (xgboost, 5), (catboost, 5)]
+    ("make", "protocol"),
+    [*((lightgbm, protocol) for protocol in range(6)), (xgboost, 5), (catboost, 5)],
 )
 def test_pickles(make: Any, protocol: int) -> None:
-    ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM).fit(X, LABELS, eval_fraction=0.25)
+    ranker = ma.AspectRanker(make(), target="scaled sum", measure=CAM).fit(
+        X, LABELS, eval_fraction=0.25
+    )
     text = pickle.dumps(ranker, protocol)
     again = pickle.loads(text)
     assert (again.predict(X) == ranker.predict(X)).all()
@@ -385,12 +460,16 @@ def test_pickles(make: Any, protocol: int) -> None:
 @pytest.mark.slow
 def test_a_named_measure_is_scored_in_a_fresh_process(tmp_path: Any) -> None:
     ma.Aspects({"relevance": 2, "credibility": 3}, name="of-this-process")
-    ranker = ma.AspectRanker(Ridge(), target="relevance", measure="CAM(aspects='of-this-process')@5")
+    ranker = ma.AspectRanker(
+        Ridge(), target="relevance", measure="CAM(aspects='of-this-process')@5"
+    )
     path = tmp_path / "ranker.pickle"
     ranker.fit(X[TRAIN], Y[TRAIN], qid=QID[TRAIN])
     path.write_bytes(pickle.dumps((ranker, X[~TRAIN], Y[~TRAIN], QID[~TRAIN])))
     code = f"import pickle; r, X, Y, q = pickle.load(open({str(path)!r}, 'rb')); print(r.score(X, Y, qid=q))"
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert float(printed) == pytest.approx(ranker.score(X[~TRAIN], Y[~TRAIN], qid=QID[~TRAIN]))
 
 

@@ -1,6 +1,7 @@
 """Files and tables evaluated by joblib, Polars, Spark, Dask and Ray: the code of the page, and workers that die.
 
-`.ci/engines` runs this file where all engines are installed; elsewhere, tests of an absent engine are skipped.
+`.ci/engines` runs this file where all engines are installed; elsewhere, tests of an absent engine
+are skipped.
 """
 
 from __future__ import annotations
@@ -22,18 +23,28 @@ from frame_world import random_qrels
 
 import pt_multiaspect as ma
 
-#: Evaluators by query warn about runs that lack topics when they are completed, and those by run do not.
-pytestmark = pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
+#: Evaluators by query warn about runs that lack topics when they are completed, and those by run do
+#: not.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*no documents for:pt_multiaspect.MultiAspectWarning"
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "howto" / "engines.md").read_text(encoding="utf-8")
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
-MEASURES = {"ours": ma.TOMA(aspects=SCALES) @ 5, "CAM": ma.CAM(aspects=SCALES) @ 5, "nDCG@5": "nDCG@5", "AP": "AP"}
+MEASURES = {
+    "ours": ma.TOMA(aspects=SCALES) @ 5,
+    "CAM": ma.CAM(aspects=SCALES) @ 5,
+    "nDCG@5": "nDCG@5",
+    "AP": "AP",
+}
 
 
 def block_with(text: str, page: str = PAGE) -> str:
     """The one code block of a page that contains a text and that the build of the page does not execute."""
-    (block,) = [block for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if text in block]
+    (block,) = [
+        block for block in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if text in block
+    ]
     return block
 
 
@@ -60,7 +71,9 @@ def code_for(engine: str, by: str) -> str:
     """The code of the page, word for word, or with the two changes that its section on parts by query asks for."""
     if by == "run":
         return BLOCKS[engine]
-    code = BLOCKS[engine].replace("evaluator(qrels, measures)", 'evaluator(qrels, measures, by="query")')
+    code = BLOCKS[engine].replace(
+        "evaluator(qrels, measures)", 'evaluator(qrels, measures, by="query")'
+    )
     code = code.replace('"name"', '"name", "qid"' if engine == "polars" else '["name", "qid"]')
     assert code.count('by="query"') == code.count('"qid"') == 1
     return code
@@ -175,8 +188,12 @@ def client(cluster: Any) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def ray(folder: Path) -> Iterator[Any]:
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=200 * 2**20)
-    ray.data.DataContext.get_current().default_hash_shuffle_parallelism = 4  # of 200, for seven runs
+    ray.init(
+        num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=200 * 2**20
+    )
+    ray.data.DataContext.get_current().default_hash_shuffle_parallelism = (
+        4  # of 200, for seven runs
+    )
     yield ray
     ray.shutdown()
 
@@ -194,7 +211,10 @@ def read(engine: str, parquet: str, request: pytest.FixtureRequest) -> dict[str,
     return {"dataset": request.getfixturevalue("ray").data.read_parquet(parquet)}
 
 
-ENGINES = ["polars", *(pytest.param(engine, marks=pytest.mark.slow) for engine in ("spark", "dask", "ray"))]
+ENGINES = [
+    "polars",
+    *(pytest.param(engine, marks=pytest.mark.slow) for engine in ("spark", "dask", "ray")),
+]
 CLUSTERS = ENGINES[1:]
 
 
@@ -206,7 +226,9 @@ def check(found: pd.DataFrame, expected: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_code_of_the_page_gives_the_values_of_one_process(engine, by, qrels, parquet, expected, request):
+def test_the_code_of_the_page_gives_the_values_of_one_process(
+    engine, by, qrels, parquet, expected, request
+):
     names = {"ma": ma, "qrels": qrels, "measures": MEASURES, **read(engine, parquet, request)}
     exec(code_for(engine, by), names)
     check(names["perquery"], expected)
@@ -216,7 +238,11 @@ def test_the_code_of_the_page_gives_the_values_of_one_process(engine, by, qrels,
 def test_a_worker_that_is_killed_is_replaced(engine, by, qrels, parquet, expected, folder, request):
     """The first part that is evaluated ends the process of its worker, as the system does without memory."""
     killed = folder / f"killed {engine} {by}"
-    others = {"ma": SimpleNamespace(evaluator=lambda *a, **k: killing_once(ma.evaluator(*a, **k), str(killed)))}
+    others = {
+        "ma": SimpleNamespace(
+            evaluator=lambda *a, **k: killing_once(ma.evaluator(*a, **k), str(killed))
+        )
+    }
     names = {**others, "qrels": qrels, "measures": MEASURES, **read(engine, parquet, request)}
     exec(code_for(engine, by), names)
     assert int(killed.read_text()) != os.getpid()
@@ -281,7 +307,9 @@ FILE_ENGINES = ["joblib", "spark", "dask", "ray"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", FILE_ENGINES)
-def test_the_code_for_files_gives_the_values_of_one_process(engine, qrels, run_files, expected, request):
+def test_the_code_for_files_gives_the_values_of_one_process(
+    engine, qrels, run_files, expected, request
+):
     names = {"__name__": "__main__", "ma": ma, "pd": pd, "qrels": qrels, "measures": MEASURES}
     names |= find_engine(engine, request)
     exec(OF_A_FILE + FILE_BLOCKS[engine], names)
@@ -291,9 +319,13 @@ def test_the_code_for_files_gives_the_values_of_one_process(engine, qrels, run_f
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", FILE_ENGINES[1:])
-def test_a_worker_that_is_killed_while_it_evaluates_a_file(engine, qrels, run_files, expected, folder, request):
+def test_a_worker_that_is_killed_while_it_evaluates_a_file(
+    engine, qrels, run_files, expected, folder, request
+):
     killed = folder / f"killed file {engine}"
-    others = SimpleNamespace(evaluator=lambda *a: killing_once(ma.evaluator(*a), str(killed)), read_run=ma.read_run)
+    others = SimpleNamespace(
+        evaluator=lambda *a: killing_once(ma.evaluator(*a), str(killed)), read_run=ma.read_run
+    )
     names = {"__name__": "__main__", "ma": others, "pd": pd, "qrels": qrels, "measures": MEASURES}
     names |= find_engine(engine, request)
     exec(OF_A_FILE + FILE_BLOCKS[engine], names)

@@ -11,7 +11,16 @@ import pytest
 from frame_world import evaluate_in_processes
 from ir_measures import AP, ERR, NumRet, nDCG
 
-from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, MultiAspectWarning, aggregate, evaluate
+from pt_multiaspect import (
+    CAM,
+    TOMA,
+    Aspects,
+    Judgments,
+    MultiAspectError,
+    MultiAspectWarning,
+    aggregate,
+    evaluate,
+)
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
 MEASURES = [TOMA(aspects=SCALES) @ 5, CAM(aspects=SCALES) @ 5, nDCG @ 5, "map"]
@@ -22,9 +31,14 @@ def collection() -> tuple[pd.DataFrame, dict[str, pd.DataFrame]]:
     rng = np.random.default_rng(7)
     pairs = [(f"q{query}", f"d{document}") for query in range(4) for document in range(12)]
     qrels = pd.DataFrame(pairs, columns=["qid", "docno"])
-    qrels["label"], qrels["credibility"] = rng.integers(0, 3, len(qrels)), rng.integers(0, 3, len(qrels))
+    qrels["label"], qrels["credibility"] = (
+        rng.integers(0, 3, len(qrels)),
+        rng.integers(0, 3, len(qrels)),
+    )
     runs = {
-        name: qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]].assign(score=lambda f: np.arange(len(f)))
+        name: qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]].assign(
+            score=lambda f: np.arange(len(f))
+        )
         for seed, name in enumerate(["one", "two", "three"])
     }
     return qrels, runs
@@ -37,12 +51,18 @@ def test_equals_ir_measures_run_by_run(collection):
     assert len(long) == len(runs) * 4 * len(MEASURES)
     names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
     for name, run in runs.items():
-        for measure, label in zip([*MEASURES[:3], AP], [*map(str, MEASURES[:3]), "map"], strict=True):
+        for measure, label in zip(
+            [*MEASURES[:3], AP], [*map(str, MEASURES[:3]), "map"], strict=True
+        ):
             expected = {
                 m.query_id: m.value
-                for m in ir_measures.iter_calc([measure], qrels.rename(columns=names), run.rename(columns=names))
+                for m in ir_measures.iter_calc(
+                    [measure], qrels.rename(columns=names), run.rename(columns=names)
+                )
             }
-            got = long[(long["name"] == name) & (long["measure"] == label)].set_index("qid")["value"]
+            got = long[(long["name"] == name) & (long["measure"] == label)].set_index("qid")[
+                "value"
+            ]
             assert got.to_dict() == pytest.approx(expected, abs=1e-12)
 
 
@@ -51,7 +71,9 @@ def test_two_processes_give_the_same_values(collection):
     named = Aspects({"relevance": 2, "credibility": 2}, name="two-processes")
     measures = [TOMA(aspects=named), *MEASURES]
     alone = evaluate(runs, qrels, measures, progress=False)
-    pd.testing.assert_frame_equal(alone, evaluate_in_processes(runs, qrels, measures), check_exact=True)
+    pd.testing.assert_frame_equal(
+        alone, evaluate_in_processes(runs, qrels, measures), check_exact=True
+    )
 
 
 def test_a_progress_bar_counts_the_runs(collection, capsys):
@@ -67,7 +89,10 @@ def test_takes_runs_in_every_form(collection, tmp_path):
     path = tmp_path / "one.run"
     lines = [f"{r.qid} Q0 {r.docno} 0 {r.score} tag" for r in runs["one"].itertuples()]
     path.write_text("\n".join(lines) + "\n")
-    nested = {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in runs["one"].groupby("qid")}
+    nested = {
+        qid: dict(zip(rows["docno"], rows["score"], strict=True))
+        for qid, rows in runs["one"].groupby("qid")
+    }
     rows = [ir_measures.ScoredDoc(r.qid, r.docno, r.score) for r in runs["one"].itertuples()]
     expected = evaluate(runs["one"], qrels, MEASURES, progress=False)
     assert expected["name"].unique().tolist() == ["run 1"]
@@ -150,7 +175,9 @@ def test_topics_that_are_no_numbers_reach_gdeval(collection):
 
 
 def test_a_frame_with_a_column_twice_is_refused():
-    frame = pd.DataFrame([["a", "q1", "map", 1.0, 1.0]], columns=["name", "qid", "measure", "value", "value"])
+    frame = pd.DataFrame(
+        [["a", "q1", "map", 1.0, 1.0]], columns=["name", "qid", "measure", "value", "value"]
+    )
     with pytest.raises(MultiAspectError, match="expected distinct column names, got several value"):
         aggregate(frame)
 
@@ -171,9 +198,21 @@ def test_a_measure_called_name_does_not_replace_the_names_of_the_runs(collection
 
 def test_repeated_documents_count_once_in_every_measure():
     """With their last score, as the warning says, also in measures that ir-measures computes."""
-    qrels = pd.DataFrame({"query_id": ["q1"] * 3, "doc_id": ["d1", "d2", "d3"], "relevance": [1, 0, 0]})
-    run = pd.DataFrame({"query_id": ["q1"] * 4, "doc_id": ["d1", "d3", "d2", "d1"], "score": [9.0, 5.0, 4.0, 1.0]})
-    measures = ["nDCG@3", "nDCG(dcg='exp-log2')@3", "ERR@3", "RBP(rel=1)", "Accuracy", "RR@10", "AP"]
+    qrels = pd.DataFrame(
+        {"query_id": ["q1"] * 3, "doc_id": ["d1", "d2", "d3"], "relevance": [1, 0, 0]}
+    )
+    run = pd.DataFrame(
+        {"query_id": ["q1"] * 4, "doc_id": ["d1", "d3", "d2", "d1"], "score": [9.0, 5.0, 4.0, 1.0]}
+    )
+    measures = [
+        "nDCG@3",
+        "nDCG(dcg='exp-log2')@3",
+        "ERR@3",
+        "RBP(rel=1)",
+        "Accuracy",
+        "RR@10",
+        "AP",
+    ]
     with pytest.warns(MultiAspectWarning, match="repeated documents"):
         result = evaluate(run, qrels, measures, progress=False)
     distinct = run.drop_duplicates(["query_id", "doc_id"], keep="last")

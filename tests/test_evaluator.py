@@ -17,8 +17,11 @@ from frame_world import random_qrels
 import pt_multiaspect as ma
 from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, evaluate, evaluator
 
-#: The expected values are those of `evaluate`, which unlike evaluators sees that topics are missing.
-pytestmark = pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
+#: The expected values are those of `evaluate`, which unlike evaluators sees that topics are
+#: missing.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*no documents for:pt_multiaspect.MultiAspectWarning"
+)
 
 SCALES = Aspects({"relevance": 2, "credibility": 2})
 MEASURES = {
@@ -42,8 +45,12 @@ def runs(qrels) -> pd.DataFrame:
         some = qrels.sample(frac=0.7, random_state=seed)[["qid", "docno"]]
         some = some[~some["qid"].isin(["q0", "q3"] if name == "b" else [])]
         some = some.replace({"qid": {"q4": "unjudged"}}) if name == "a" else some
-        parts.append(some.assign(name=name, score=np.random.default_rng(seed).normal(size=len(some))))
-    return pd.concat(parts, ignore_index=True)[["name", "qid", "docno", "score"]].sample(frac=1, random_state=1)
+        parts.append(
+            some.assign(name=name, score=np.random.default_rng(seed).normal(size=len(some)))
+        )
+    return pd.concat(parts, ignore_index=True)[["name", "qid", "docno", "score"]].sample(
+        frac=1, random_state=1
+    )
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +92,12 @@ def test_groups_of_pandas(ev, runs, expected):
 def test_groups_of_polars(ev, runs, expected):
     frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
     result = frame.group_by(*keys_of(ev)).map_groups(ev)
-    assert result.schema == {"name": pl.String, "qid": pl.String, "measure": pl.String, "value": pl.Float64}
+    assert result.schema == {
+        "name": pl.String,
+        "qid": pl.String,
+        "measure": pl.String,
+        "value": pl.Float64,
+    }
     check(ev, result, expected)
     assert ev(frame.clear()).schema == result.schema
 
@@ -99,14 +111,20 @@ def test_groups_of_pandas_without_their_column(qrels, runs, expected):
     assert len(runs[runs["qid"] == "q1"])
     values = runs[runs["name"] == "c"].groupby("qid").apply(by_query)
     pd.testing.assert_frame_equal(
-        by_query.complete(values), expected[expected["name"] == "c"].reset_index(drop=True), check_exact=True
+        by_query.complete(values),
+        expected[expected["name"] == "c"].reset_index(drop=True),
+        check_exact=True,
     )
 
 
-@pytest.mark.skipif(int(pd.__version__.partition(".")[0]) < 3, reason="apply passes the columns of groups")
+@pytest.mark.skipif(
+    int(pd.__version__.partition(".")[0]) < 3, reason="apply passes the columns of groups"
+)
 def test_two_columns_of_groups_are_unknown(qrels, runs):
     by_query = evaluator(qrels, MEASURES, by="query")
-    with pytest.raises(MultiAspectError, match=r"column name.*use \[ev\(part\) for _, part in table.groupby"):
+    with pytest.raises(
+        MultiAspectError, match=r"column name.*use \[ev\(part\) for _, part in table.groupby"
+    ):
         runs.groupby(["name", "qid"]).apply(by_query)
 
 
@@ -122,7 +140,9 @@ def test_the_function_can_be_sent(ev, runs):
     pd.testing.assert_frame_equal(restored(runs), ev(runs), check_exact=True)
     again = pickle.loads(pickle.dumps(restored))
     assert again._plan is restored._plan  # the judgments are restored once per process
-    pd.testing.assert_frame_equal(restored.complete(ev(runs)), ev.complete(ev(runs)), check_exact=True)
+    pd.testing.assert_frame_equal(
+        restored.complete(ev(runs)), ev.complete(ev(runs)), check_exact=True
+    )
 
 
 def test_what_engines_ask_for(ev, runs):
@@ -170,7 +190,8 @@ def test_swapped_arguments(qrels, measures):
 
 def test_scales_are_declared_for_parts_by_query(qrels):
     with pytest.raises(
-        MultiAspectError, match=r"TOMA.*expected declared scales with by='query'.*ones for relevance"
+        MultiAspectError,
+        match=r"TOMA.*expected declared scales with by='query'.*ones for relevance",
     ):
         evaluator(qrels, [TOMA, "AP"], by="query")
     evaluator(qrels, [TOMA(aspects=SCALES), "AP"], by="query")
@@ -198,9 +219,13 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
     ev = evaluator(qrels, MEASURES)
     run = runs[runs["name"] == "c"]
     halves = pd.concat([ev(run.iloc[::2]), ev(run.iloc[1::2])], ignore_index=True)
-    with pytest.raises(MultiAspectError, match=r"expected one.*ours for c on topic q0, got several"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected one.*ours for c on topic q0, got several"
+    ):
         ev.complete(halves)
-    with pytest.raises(MultiAspectError, match=r"expected one.*ours for c on topic q0, got several"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected one.*ours for c on topic q0, got several"
+    ):
         ma.aggregate(halves)
 
 
@@ -213,21 +238,41 @@ def test_parts_of_one_run_are_noticed(qrels, runs):
             lambda result: result[result["qid"] != "q1"],
             "expected values for every judged query, got none for run a",
         ),
-        ("query", lambda result: result.iloc[1:], "expected a value of every measure, got none of ours"),
+        (
+            "query",
+            lambda result: result.iloc[1:],
+            "expected a value of every measure, got none of ours",
+        ),
         (
             "run",
             lambda result: result[result["name"] != "c"],
             r"expected values of every run, got none of c \(1 such run",
         ),
-        ("run", lambda result: result.replace({"name": {"c": "x"}}), r"values of the runs .*, got x"),
-        ("run", lambda result: result.replace({"qid": {"q1": "x"}}), r"values of the queries .*, got x"),
+        (
+            "run",
+            lambda result: result.replace({"name": {"c": "x"}}),
+            r"values of the runs .*, got x",
+        ),
+        (
+            "run",
+            lambda result: result.replace({"qid": {"q1": "x"}}),
+            r"values of the queries .*, got x",
+        ),
         (
             "run",
             lambda result: result.replace({"measure": {"CAM": "x"}}),
             r"values of the measures .*, got x",
         ),
-        ("query", lambda result: result.assign(value=np.nan), "expected numbers, got missing values"),
-        ("query", lambda result: result.iloc[:0], "expected values of every run, got none of a, b, c"),
+        (
+            "query",
+            lambda result: result.assign(value=np.nan),
+            "expected numbers, got missing values",
+        ),
+        (
+            "query",
+            lambda result: result.iloc[:0],
+            "expected values of every run, got none of a, b, c",
+        ),
         ("run", lambda result: result.drop(columns="value"), "expected the results of the parts"),
     ],
 )
@@ -237,15 +282,21 @@ def test_what_is_lost_is_noticed(qrels, runs, by, change, message):
         ev.complete(change(ev(runs)), names=["a", "b", "c", "d"])
 
 
-@pytest.mark.parametrize("wrong", [None, "values.csv", pd.DataFrame({"name": ["a"], "qid": ["q0"]})], ids=str)
+@pytest.mark.parametrize(
+    "wrong", [None, "values.csv", pd.DataFrame({"name": ["a"], "qid": ["q0"]})], ids=str
+)
 def test_what_is_no_result_is_refused(qrels, wrong):
-    with pytest.raises(MultiAspectError, match="expected the results of the parts, with the columns name, qid, "):
+    with pytest.raises(
+        MultiAspectError, match="expected the results of the parts, with the columns name, qid, "
+    ):
         evaluator(qrels, MEASURES).complete(wrong)
 
 
 def test_topics_without_a_positive_document_count():
     """As for `evaluate`, where the user can leave them out."""
-    qrels = pd.DataFrame({"qid": ["q0", "q1"], "docno": ["d0", "d0"], "relevance": [1, 0], "credibility": [1, 0]})
+    qrels = pd.DataFrame(
+        {"qid": ["q0", "q1"], "docno": ["d0", "d0"], "relevance": [1, 0], "credibility": [1, 0]}
+    )
     run = qrels[["qid", "docno"]].assign(name="a", score=1.0)
     ev = evaluator(qrels, {"CAM": CAM(aspects={"relevance": 1, "credibility": 1}) @ 5})
     assert ev.complete(ev(run))["value"].tolist() == [1, 0]
@@ -285,10 +336,14 @@ def test_a_run_whose_ids_match_nothing_is_an_error(qrels, runs, names):
     """It vanished from the table."""
     ev = evaluator(qrels, MEASURES, by="query")
     runs = runs.assign(qid=runs["qid"].where(runs["name"] != "c", "topic " + runs["qid"]))
-    expected = message_of(lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False))
+    expected = message_of(
+        lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False)
+    )
     shuffled = parts_by_query(ev, runs).sample(frac=1, random_state=0)
     assert "run c and the qrels have no query in common" in expected
-    assert message_of(lambda: ev.complete(shuffled, names=names)).startswith(expected.partition("the run has")[0])
+    assert message_of(lambda: ev.complete(shuffled, names=names)).startswith(
+        expected.partition("the run has")[0]
+    )
     whole = message_of(lambda: ev.complete(ev(runs), names=names))
     assert whole.startswith(expected.partition("the run has")[0])
     frame = pl.DataFrame({name: runs[name].to_list() for name in runs})
@@ -308,7 +363,9 @@ def test_topics_that_runs_lack_are_named_as_in_evaluate(qrels, runs):
     renamed = runs["qid"].replace({"q1": "Q1", "q2": "Q2", "q3": "Q3"})
     runs = runs.assign(qid=renamed.where(runs["name"].isin(["c", "d"]), runs["qid"]))
     ev = evaluator(qrels, MEASURES, by="query")
-    expected = warnings_of(lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False))
+    expected = warnings_of(
+        lambda: evaluate(dict(list(runs.groupby("name"))), qrels, MEASURES, progress=False)
+    )
     result = parts_by_query(ev, runs)
     for _ in range(2):
         assert warnings_of(lambda: ev.complete(result)) == expected

@@ -22,7 +22,8 @@ from pt_multiaspect.views import decimals
 
 BOTH = {"relevance": 3, "credibility": 3}
 
-# -- measures of users: a mean without slope, a joint measure, direct measures, a linear one above its range ----
+# -- measures of users: a mean without slope, a joint measure, direct measures, a linear one above
+# its range ----
 
 
 class _Weakest(ma.AspectMean):
@@ -81,12 +82,15 @@ def _register_measures():
         ir_measures.measures.registry.pop(measure.NAME)
 
 
-# -- what is printed -------------------------------------------------------------------------------------------
+# -- what is printed
+# -------------------------------------------------------------------------------------------
 
 SHORT = {"a": 3, "b": 2}
 
 
-def ranked_labels(n_documents: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[str, int]]]]:
+def ranked_labels(
+    n_documents: int,
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[str, int]]]]:
     """A run and judgments of one topic, with names of many lengths."""
     labels = {f"d{10**n}": {"a": n % 4, "b": n % 3} for n in range(n_documents)}
     return {"q": {docno: -float(n) for n, docno in enumerate(labels)}}, {"q": labels}
@@ -119,14 +123,17 @@ def test_the_five_costliest_errors_are_printed() -> None:
             assert row[head.index(column) :].startswith(f"{name} ")
 
 
-# -- the sums --------------------------------------------------------------------------------------------------
+# -- the sums
+# --------------------------------------------------------------------------------------------------
 
 
 def declare_scales(measure: ma.Measure) -> ma.Measure:
     """The measure on declared scales, if it takes any."""
     if measure.SINGLE_ASPECT:
         return On(base=measure, aspects=BOTH)
-    if "aspects" not in measure.SUPPORTED_PARAMS or (measure.NAME == "TOMA" and measure["order"] is not None):
+    if "aspects" not in measure.SUPPORTED_PARAMS or (
+        measure.NAME == "TOMA" and measure["order"] is not None
+    ):
         return measure
     return measure(aspects=BOTH)
 
@@ -135,7 +142,9 @@ def complete(measure: ma.Measure) -> ma.Measure:
     """The measure with the parameters that it requires."""
     required = {"expected": 2, "themes": "relevance", "usability": "credibility"}
     required["measures"] = {"TOMA": 2, "CAM(base='AP')": 1, "uRBP": 0.5}
-    return measure(**{name: value for name, value in required.items() if name in measure.SUPPORTED_PARAMS})
+    return measure(
+        **{name: value for name, value in required.items() if name in measure.SUPPORTED_PARAMS}
+    )
 
 
 def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None:
@@ -154,10 +163,14 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
         singles = ranks[ranks["rank"].notna()].head(4)
         assert batch.value[index] == value
         contributions = batch.ranks[index]
-        np.testing.assert_allclose(contributions[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            contributions[: len(singles)], singles["contribution"], rtol=1e-9, atol=1e-12
+        )
         assert not contributions[len(collection.run.get(qid, {})) :].any()
         assert batch.offset[index] == pytest.approx(explanation.offset, abs=1e-12, rel=1e-12)
-        assert batch.marginal[index] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
+        assert (
+            batch.marginal[index] == (explanation.ranks["how"] == "marginal").any() or ranks.empty
+        )
         assert explanation.value == value
         total = explanation.offset + ranks["contribution"].sum()
         assert total == pytest.approx(value, abs=1e-12, rel=1e-12)
@@ -175,7 +188,9 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
         assert "<div" in explanation._repr_html_()
         if explanation.shortfall is not None:
             short = explanation.ideal.value - value
-            assert explanation.shortfall["shortfall"].sum() == pytest.approx(short, abs=1e-12, rel=1e-12)
+            assert explanation.shortfall["shortfall"].sum() == pytest.approx(
+                short, abs=1e-12, rel=1e-12
+            )
         other = measure.explain({qid: {"d9": 1.0, "d2": 1.0}}, judgments, qid, depth=depth)
         compared = explanation.compare(other)
         difference = pytest.approx(value - other.value, abs=1e-12, rel=1e-12)
@@ -186,7 +201,13 @@ def check(measure: ma.Measure, collection: Collection, depth: int = 100) -> None
             assert explanation.aspects["part"].sum() == pytest.approx(value, abs=1e-9)
 
 
-SOME = {"min_aspects": 2, "max_aspects": 2, "grades": (0, 1, 2, 3), "max_queries": 2, "max_judged": 5}
+SOME = {
+    "min_aspects": 2,
+    "max_aspects": 2,
+    "grades": (0, 1, 2, 3),
+    "max_queries": 2,
+    "max_judged": 5,
+}
 
 
 @pytest.mark.every(4)
@@ -204,7 +225,15 @@ def test_contributions_of_every_measure(measure: ma.Measure) -> None:
     check_worlds()
 
 
-FOR_BASES = [On, TOMA, TOMA(weighting="exponential"), CAM, CAM(weights={"relevance": 3, "credibility": 1}), MM, GAM]
+FOR_BASES = [
+    On,
+    TOMA,
+    TOMA(weighting="exponential"),
+    CAM,
+    CAM(weights={"relevance": 3, "credibility": 1}),
+    MM,
+    GAM,
+]
 OWN_BASES = (
     "ESL",
     "CRP",
@@ -219,8 +248,15 @@ OWN_BASES = (
 
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 @examples(22)
-@given(collections(**SOME), st.sampled_from(FOR_BASES), st.sampled_from((*BASES, *OWN_BASES)), st.integers(1, 5))
-def test_contributions_of_every_base(collection: Collection, measure: ma.Measure, base: str, depth: int) -> None:
+@given(
+    collections(**SOME),
+    st.sampled_from(FOR_BASES),
+    st.sampled_from((*BASES, *OWN_BASES)),
+    st.integers(1, 5),
+)
+def test_contributions_of_every_base(
+    collection: Collection, measure: ma.Measure, base: str, depth: int
+) -> None:
     try:
         measure = measure(base=base)
     except ma.MultiAspectError:
@@ -267,7 +303,8 @@ def test_scales_are_inferred_from_all_topics(collection: Collection) -> None:
         check(measure, collection)
 
 
-# -- what it shows ---------------------------------------------------------------------------------------------
+# -- what it shows
+# ---------------------------------------------------------------------------------------------
 
 QRELS = pd.DataFrame(
     {
@@ -309,16 +346,29 @@ def test_columns_of_toma() -> None:
     ],
 )
 def test_distances_are_those_of_the_labels(parameters: dict, best: float, worst: float) -> None:
-    qrels = {"q": {"good": {"relevance": 2, "credibility": 1}, "bad": {"relevance": 0, "credibility": 0}}}
-    ranks = TOMA(aspects=TWO, **parameters).explain({"q": {"good": 2.0, "bad": 1.0}}, qrels, "q").ranks
+    qrels = {
+        "q": {"good": {"relevance": 2, "credibility": 1}, "bad": {"relevance": 0, "credibility": 0}}
+    }
+    ranks = (
+        TOMA(aspects=TWO, **parameters).explain({"q": {"good": 2.0, "bad": 1.0}}, qrels, "q").ranks
+    )
     assert ranks["distance"].tolist() == pytest.approx([best, worst])
 
 
 def test_products_of_probabilities() -> None:
     aspects = {"relevance": 1, "understandability": ma.Aspect(3, probabilities=[0, 0.4, 0.8, 1])}
-    qrels = {"q": {"a": {"relevance": 1, "understandability": 1}, "b": {"relevance": 1, "understandability": 2}}}
+    qrels = {
+        "q": {
+            "a": {"relevance": 1, "understandability": 1},
+            "b": {"relevance": 1, "understandability": 2},
+        }
+    }
     run = {"q": {"a": 2.0, "b": 1.0}}
-    for measure in (ma.uRBPgr(aspects=aspects), ma.unDCG(aspects=aspects), ma.uERR(aspects=aspects)):
+    for measure in (
+        ma.uRBPgr(aspects=aspects),
+        ma.unDCG(aspects=aspects),
+        ma.uERR(aspects=aspects),
+    ):
         assert measure.explain(run, qrels, "q").ranks["product"].tolist() == [0.4, 0.8]
     # The gain of unDCG as its formula has it, however it is computed.
     gains = ma.unDCG(aspects=aspects).explain(run, qrels, "q").ranks["gain"]
@@ -327,7 +377,9 @@ def test_products_of_probabilities() -> None:
 
 def test_gains_of_unjudged_documents() -> None:
     aspects = {"relevance": ma.Aspect(1, probabilities=[0.5, 1])}
-    explanation = ma.uRBPgr(aspects=aspects).explain({"q": {"new": 1.0}}, {"q": {"d": {"relevance": 1}}}, "q")
+    explanation = ma.uRBPgr(aspects=aspects).explain(
+        {"q": {"new": 1.0}}, {"q": {"d": {"relevance": 1}}}, "q"
+    )
     assert explanation.ranks["gain"].tolist() == [0.5]
     assert explanation.ranks["note"].tolist() == ["unjudged"]
     assert explanation.value == pytest.approx(0.1)
@@ -353,7 +405,9 @@ def test_the_weaker_aspect_has_the_larger_part_in_mm() -> None:
     aspects = MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1").aspects.set_index("aspect")
     weak = aspects["value"].idxmin()
     assert aspects["part"].idxmax() == weak
-    assert aspects["part"].sum() == pytest.approx(MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1").value)
+    assert aspects["part"].sum() == pytest.approx(
+        MM(base="AP", aspects=TWO).explain(RUN, QRELS, "q1").value
+    )
 
 
 def test_swaps() -> None:
@@ -386,39 +440,62 @@ def test_contributions_to_ngre_do_not_depend_on_other_topics() -> None:
 
 @pytest.mark.slow
 def test_the_best_ranking() -> None:
-    for measure in (TOMA(aspects=TWO), CAM(aspects=TWO), ma.nCRP, ma.NWCS(aspects=TWO), On(base="AP", aspects=TWO)):
+    for measure in (
+        TOMA(aspects=TWO),
+        CAM(aspects=TWO),
+        ma.nCRP,
+        ma.NWCS(aspects=TWO),
+        On(base="AP", aspects=TWO),
+    ):
         explanation = measure.explain(RUN, QRELS, "q1")
         assert explanation.ideal.value >= explanation.value
     table = ma.analysis.upper_bound(QRELS, CAM(aspects=TWO)).set_index("qid")
-    assert CAM(aspects=TWO).explain(RUN, QRELS, "q1").ideal.value == pytest.approx(table.loc["q1", "value"])
-    for measure in (MM(aspects=TWO), ma.ESL, ma.HarmfulCompat, ma.HelpfulMinusHarmful, On(base="SetF")):
+    assert CAM(aspects=TWO).explain(RUN, QRELS, "q1").ideal.value == pytest.approx(
+        table.loc["q1", "value"]
+    )
+    for measure in (
+        MM(aspects=TWO),
+        ma.ESL,
+        ma.HarmfulCompat,
+        ma.HelpfulMinusHarmful,
+        On(base="SetF"),
+    ):
         assert measure.explain(RUN, QRELS.assign(relevance=QRELS["relevance"]), "q1").ideal is None
 
 
 def test_no_ranking_of_judged_documents_is_best_if_unjudged_ones_gain() -> None:
     aspects = {"relevance": ma.Aspect(1, probabilities=[0.5, 1])}
     run = {"q": {"d": 3.0, "new": 2.0, "other": 1.0}}
-    assert ma.uRBPgr(aspects=aspects).explain(run, {"q": {"d": {"relevance": 1}}}, "q").ideal is None
+    assert (
+        ma.uRBPgr(aspects=aspects).explain(run, {"q": {"d": {"relevance": 1}}}, "q").ideal is None
+    )
 
 
 def test_ranks_below_the_cutoff() -> None:
     ranks = (TOMA(aspects=TWO) @ 2).explain(RUN, QRELS, "q1").ranks
     assert ranks["note"].tolist() == ["", "unjudged", "below the cutoff", "below the cutoff"]
     assert ranks["contribution"].tolist()[2:] == [0, 0]
-    assert "1 of the first 2 documents is unjudged." in (TOMA(aspects=TWO) @ 2).explain(RUN, QRELS, "q1").notes
+    assert (
+        "1 of the first 2 documents is unjudged."
+        in (TOMA(aspects=TWO) @ 2).explain(RUN, QRELS, "q1").notes
+    )
 
 
 @pytest.mark.parametrize("base", ["nDCG", "P@3"])
 def test_gains_of_a_mean_of_one_discount_are_those_of_its_parts(base: str) -> None:
     explanation = CAM(base=base, aspects=TWO).explain(RUN, QRELS, "q1")
     ranks = explanation.ranks
-    np.testing.assert_allclose((ranks["gain"] * ranks["discount"]).fillna(0.0), ranks["contribution"])
+    np.testing.assert_allclose(
+        (ranks["gain"] * ranks["discount"]).fillna(0.0), ranks["contribution"]
+    )
     assert ranks["contribution"].sum() == pytest.approx(explanation.value)
     assert explanation.value > 0
 
 
 def test_marginal_contributions_beyond_the_depth_are_one_row() -> None:
-    run = {"q1": {"d2": 1.0} | {f"x{number}": -float(number) for number in range(300)} | {"d1": -250.5}}
+    run = {
+        "q1": {"d2": 1.0} | {f"x{number}": -float(number) for number in range(300)} | {"d1": -250.5}
+    }
     explanation = On(base="SetF", aspects=TWO).explain(run, QRELS, "q1")
     assert len(explanation.ranks) == 101
     last = explanation.ranks.iloc[-1]
@@ -435,13 +512,16 @@ def test_a_mean_of_stated_and_marginal_contributions() -> None:
     measure = CAM(base={"relevance": "nDCG", "credibility": "SetF"}, aspects=TWO)
     explanation = measure.explain(run, QRELS, "q1", depth=1)
     assert explanation.ranks["note"].tolist() == ["unjudged", "ranks 2 to 4"]
-    assert explanation.ranks["contribution"].sum() + explanation.offset == pytest.approx(explanation.value)
+    assert explanation.ranks["contribution"].sum() + explanation.offset == pytest.approx(
+        explanation.value
+    )
     assert explanation.ranks["relevance part"].sum() > 0
 
 
 def test_parts_of_a_normalized_mean_are_stated() -> None:
     plain, normalized = (
-        CAM(base="P@3", normalized=divided, aspects=TWO).explain(RUN, QRELS, "q1") for divided in (False, True)
+        CAM(base="P@3", normalized=divided, aspects=TWO).explain(RUN, QRELS, "q1")
+        for divided in (False, True)
     )
     assert set(normalized.ranks["how"]) == {"stated"}
     assert 0 < plain.value < normalized.value < 1
@@ -491,7 +571,8 @@ def test_names_of_aspects_that_are_columns() -> None:
     assert toma_ranks.columns.is_unique
 
 
-# -- input ---------------------------------------------------------------------------------------------------
+# -- input
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -499,12 +580,21 @@ def test_forms_of_runs_and_qrels(tmp_path) -> None:
     measure = TOMA(aspects=TWO)
     expected = measure.explain(RUN, QRELS, "q1").value
     frame = pd.DataFrame(
-        [("q1", docno, score) for docno, score in RUN["q1"].items()], columns=["qid", "docno", "score"]
+        [("q1", docno, score) for docno, score in RUN["q1"].items()],
+        columns=["qid", "docno", "score"],
     )
     path = tmp_path / "a.run"
     path.write_text("".join(f"q1 Q0 {docno} 0 {score} a\n" for docno, score in RUN["q1"].items()))
     ids = frame.rename(columns={"qid": "query_id", "docno": "doc_id"})
-    for run in (frame, ids, path, str(path), {"bm25": frame}, [frame], list(ids.itertuples(index=False))):
+    for run in (
+        frame,
+        ids,
+        path,
+        str(path),
+        {"bm25": frame},
+        [frame],
+        list(ids.itertuples(index=False)),
+    ):
         assert measure.explain(run, QRELS, "q1").value == expected
     assert measure.explain({"bm25": frame}, QRELS, "q1").run == "bm25"
     assert measure.explain(path, ma.Judgments(QRELS), "q1").run == "a.run"
@@ -564,11 +654,14 @@ def test_warnings_are_those_of_an_evaluation() -> None:
     forget_warnings()
     with pytest.warns(ma.MultiAspectWarning) as evaluated:
         ma.evaluate(RUN, QRELS, measure, progress=False)
-    assert [str(warning.message) for warning in explained] == [str(warning.message) for warning in evaluated]
+    assert [str(warning.message) for warning in explained] == [
+        str(warning.message) for warning in evaluated
+    ]
     assert {warning.filename for warning in explained} == {__file__}
 
 
-# -- any measure, and which topics -----------------------------------------------------------------------------
+# -- any measure, and which topics
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.every(2)
@@ -583,7 +676,9 @@ def test_measures_of_ir_measures_and_names(measure: str) -> None:
     assert explanation.value == pytest.approx(values["q1"], abs=1e-12)
     assert explanation.label == measure
     assert str(explanation).startswith(measure)
-    assert explanation.offset + explanation.ranks["contribution"].sum() == pytest.approx(values["q1"], abs=1e-12)
+    assert explanation.offset + explanation.ranks["contribution"].sum() == pytest.approx(
+        values["q1"], abs=1e-12
+    )
 
 
 def test_families_of_measures_cannot_be_explained() -> None:
@@ -596,7 +691,10 @@ def test_largest_differences() -> None:
     qrels = {f"q{number}": {"d": {"relevance": 1}} for number in range(12)}
     runs = {
         "one": {qid: {"d": 1.0} for qid in qrels},
-        "two": {qid: {**{f"x{i}": 9.0 for i in range(number)}, "d": 1.0} for number, qid in enumerate(qrels)},
+        "two": {
+            qid: {**{f"x{i}": 9.0 for i in range(number)}, "d": 1.0}
+            for number, qid in enumerate(qrels)
+        },
     }
     perquery = ma.evaluate(runs, qrels, ["RR", "P@1"], progress=False)
     table = ma.largest_differences(perquery, "one", "two", "RR", n=3)
@@ -606,13 +704,20 @@ def test_largest_differences() -> None:
     assert reverse["difference"].tolist()[:3] == pytest.approx([-11 / 12, -10 / 11, -9 / 10])
     assert len(reverse) == 10
     for qid, difference in zip(table["qid"], table["difference"], strict=True):
-        first, second = (ma.explain("RR", {name: runs[name]}, qrels, qid) for name in ("one", "two"))
+        first, second = (
+            ma.explain("RR", {name: runs[name]}, qrels, qid) for name in ("one", "two")
+        )
         assert first.compare(second).difference == pytest.approx(difference)
 
 
 def test_topics_of_one_run_are_not_left_out_silently() -> None:
     perquery = pd.DataFrame(
-        {"name": ["a", "a", "b"], "qid": ["q1", "q2", "q1"], "measure": "AP", "value": [1.0, 1.0, 0.5]}
+        {
+            "name": ["a", "a", "b"],
+            "qid": ["q1", "q2", "q1"],
+            "measure": "AP",
+            "value": [1.0, 1.0, 0.5],
+        }
     )
     with pytest.warns(ma.MultiAspectWarning, match=r"1 topic.*AP.*a and b"):
         assert ma.largest_differences(perquery, "a", "b")["qid"].tolist() == ["q1"]
@@ -641,11 +746,18 @@ def test_differences_that_cannot_be_found(change: dict, message: str) -> None:
 @pytest.mark.parametrize("column", ["name", "qid", "measure"])
 def test_differences_of_a_file_with_a_name_that_pandas_reads_as_empty(column: str) -> None:
     """The topic had no id in the result; a run or a measure was left out."""
-    rows = [("a", "q1", "AP", 1.0), ("a", "q2", "AP", 0.5), ("b", "q1", "AP", 0.5), ("b", "q2", "AP", 0.5)]
+    rows = [
+        ("a", "q1", "AP", 1.0),
+        ("a", "q2", "AP", 0.5),
+        ("b", "q1", "AP", 0.5),
+        ("b", "q2", "AP", 0.5),
+    ]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     perquery.loc[perquery[column] == perquery[column].iloc[-1], column] = "NA"
     read = pd.read_csv(StringIO(perquery.to_csv(index=False)))
-    with pytest.raises(ma.MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default"):
+    with pytest.raises(
+        ma.MultiAspectError, match=rf"the column {column} has an empty cell .* keep_default"
+    ):
         ma.largest_differences(read, "a", "b", "AP")
     kept = pd.read_csv(StringIO(perquery.to_csv(index=False)), keep_default_na=False)
     b, measure = kept["name"].iloc[-1], kept["measure"].iloc[-1]
@@ -662,7 +774,8 @@ def test_differences_of_values_that_are_missing_or_no_numbers() -> None:
         ma.largest_differences(perquery, "a", "b", n=2)
 
 
-# -- two runs --------------------------------------------------------------------------------------------------
+# -- two runs
+# --------------------------------------------------------------------------------------------------
 
 
 def test_a_document_of_both_runs_is_one_row() -> None:
@@ -674,9 +787,14 @@ def test_a_document_of_both_runs_is_one_row() -> None:
     assert pd.isna(documents.loc["d4", "rank_a"])
     assert documents.loc["d4", "relevance"] == 2
     assert a.compare(b).names == ("bm25", "dense")
-    assert str(a.compare(b)).count("bm25 - dense") == 2  # the value of the topic, and the head of the column
+    assert (
+        str(a.compare(b)).count("bm25 - dense") == 2
+    )  # the value of the topic, and the head of the column
     assert f"bm25 - dense {decimals(a.value - b.value)}" in repr(a.compare(b))
-    assert (a.compare(b).difference, b.compare(a).difference) == (a.value - b.value, b.value - a.value)
+    assert (a.compare(b).difference, b.compare(a).difference) == (
+        a.value - b.value,
+        b.value - a.value,
+    )
 
 
 def test_documents_beyond_the_depth_keep_their_rank() -> None:
@@ -685,20 +803,28 @@ def test_documents_beyond_the_depth_keep_their_rank() -> None:
     b = measure.explain({"q1": {"d2": 3.0}}, QRELS, "q1")
     documents = a.compare(b).documents.set_index("docno")
     assert documents.loc["d2", "rank_a"] == 3
-    assert documents.loc[["new", "d2"], "note"].tolist() == ["in a row of several ranks of the first run"] * 2
+    assert (
+        documents.loc[["new", "d2"], "note"].tolist()
+        == ["in a row of several ranks of the first run"] * 2
+    )
 
 
 def test_offsets_that_differ_are_a_row() -> None:
     """NLRE of an empty ranking is 0, of any other 1 minus the errors."""
     measure = ma.NLRE(aspects=TWO)
-    compared = measure.explain(RUN, QRELS, "q1").compare(measure.explain({"q2": {"d1": 1.0}}, QRELS, "q1"))
+    compared = measure.explain(RUN, QRELS, "q1").compare(
+        measure.explain({"q2": {"d1": 1.0}}, QRELS, "q1")
+    )
     assert compared.documents["note"].iloc[-1] == "offset"
     assert compared.documents["difference"].sum() == pytest.approx(compared.difference)
 
 
 def test_explanations_that_cannot_be_compared() -> None:
     explained = TOMA(aspects=TWO).explain(RUN, QRELS, "q1")
-    for other in (CAM(aspects=TWO).explain(RUN, QRELS, "q1"), TOMA(aspects=TWO).explain(RUN, QRELS, "q2")):
+    for other in (
+        CAM(aspects=TWO).explain(RUN, QRELS, "q1"),
+        TOMA(aspects=TWO).explain(RUN, QRELS, "q2"),
+    ):
         with pytest.raises(ma.MultiAspectError, match="one measure and one topic"):
             explained.compare(other)
     changed = QRELS.assign(relevance=[1, 1, 0, 2, 1])
@@ -712,30 +838,43 @@ def test_explanations_that_cannot_be_compared() -> None:
         # d4 is judged, but not retrieved.
         (QRELS.assign(relevance=[2, 1, 0, 1, 1]), "the relevance labels 2 and 1 for document d4"),
         (QRELS.iloc[[0, 1, 2, 4]], "the relevance labels 2 and nan for document d4"),
-        (pd.concat([QRELS, QRELS.iloc[3:4].assign(docno="d5")]), "the relevance labels nan and 2 for document d5"),
-        (QRELS.assign(credibility=[0, 1, 1, np.nan, 1]), "the credibility labels 1 and nan for document d4"),
+        (
+            pd.concat([QRELS, QRELS.iloc[3:4].assign(docno="d5")]),
+            "the relevance labels nan and 2 for document d5",
+        ),
+        (
+            QRELS.assign(credibility=[0, 1, 1, np.nan, 1]),
+            "the credibility labels 1 and nan for document d4",
+        ),
     ],
 )
-def test_explanations_on_different_judgments_are_not_compared(changed: pd.DataFrame, message: str) -> None:
+def test_explanations_on_different_judgments_are_not_compared(
+    changed: pd.DataFrame, message: str
+) -> None:
     """The same run differed from itself."""
     measure = CAM(aspects=TWO)
     explained, other = (measure.explain(RUN, qrels, "q1") for qrels in (QRELS, changed))
     assert explained.value != other.value
-    with pytest.raises(ma.MultiAspectError, match=f"expected explanations on the same qrels, got {message}"):
+    with pytest.raises(
+        ma.MultiAspectError, match=f"expected explanations on the same qrels, got {message}"
+    ):
         explained.compare(other)
 
 
 def test_explanations_on_scales_of_different_qrels_are_not_compared() -> None:
     changed = pd.concat([QRELS, QRELS.iloc[4:].assign(docno="d2", relevance=3)])
     explanations = [
-        CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
+        CAM(aspects=["relevance", "credibility"]).explain(RUN, qrels, "q1")
+        for qrels in (QRELS, changed)
     ]
     with pytest.raises(
-        ma.MultiAspectError, match="scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;"
+        ma.MultiAspectError,
+        match="scales of relevance that were inferred as 0, 1, 2 and 0, 1, 2, 3;",
     ):
         explanations[0].compare(explanations[1])
     declared = [
-        CAM(aspects={"relevance": 3, "credibility": 1}).explain(RUN, qrels, "q1") for qrels in (QRELS, changed)
+        CAM(aspects={"relevance": 3, "credibility": 1}).explain(RUN, qrels, "q1")
+        for qrels in (QRELS, changed)
     ]
     assert declared[0].compare(declared[1]).difference == 0
 
@@ -744,11 +883,14 @@ def test_explanations_on_the_same_judgments_in_other_forms_are_compared() -> Non
     measure = CAM(aspects=TWO)
     renamed = QRELS.rename(columns={"relevance": "label"}).iloc[::-1]
     # Other aspects, unlabelled documents and other topics do not count.
-    more = pd.concat([QRELS, QRELS.iloc[:1].assign(docno="d9", relevance=np.nan, credibility=np.nan)]).assign(
-        other=1
-    )
+    more = pd.concat(
+        [QRELS, QRELS.iloc[:1].assign(docno="d9", relevance=np.nan, credibility=np.nan)]
+    ).assign(other=1)
     for qrels in (QRELS, renamed, more, QRELS.iloc[:4], ma.Judgments(QRELS)):
-        assert measure.explain(RUN, QRELS, "q1").compare(measure.explain(RUN, qrels, "q1")).difference == 0
+        assert (
+            measure.explain(RUN, QRELS, "q1").compare(measure.explain(RUN, qrels, "q1")).difference
+            == 0
+        )
 
 
 def test_a_measure_that_depends_on_other_topics_is_explained_among_them() -> None:
@@ -758,7 +900,9 @@ def test_a_measure_that_depends_on_other_topics_is_explained_among_them() -> Non
 
 
 def test_a_best_ranking_is_compared_with_a_best_one() -> None:
-    explanation = On(base="nDCG", aspects=TWO).explain({"q1": {"d1": 4.0, "d4": 3.0, "d2": 2.0}}, QRELS, "q1")
+    explanation = On(base="nDCG", aspects=TWO).explain(
+        {"q1": {"d1": 4.0, "d4": 3.0, "d2": 2.0}}, QRELS, "q1"
+    )
     assert explanation.value == 1
     assert explanation.ideal is not None
 
@@ -775,10 +919,13 @@ def test_marginal_contributions_are_those_of_errors_or_of_prefixes() -> None:
         (_Weakest, "the value of the first k ranks"),
     ):
         notes = measure(aspects=TWO).explain(RUN, QRELS, "q1").notes
-        assert [what in note for note in notes if note.startswith("Contributions are marginal")] == [True]
+        assert [
+            what in note for note in notes if note.startswith("Contributions are marginal")
+        ] == [True]
 
 
-# -- text and HTML ---------------------------------------------------------------------------------------------
+# -- text and HTML
+# ---------------------------------------------------------------------------------------------
 
 
 def test_text_of_mm_names_the_weaker_aspect() -> None:
@@ -789,7 +936,8 @@ def test_text_of_mm_names_the_weaker_aspect() -> None:
 def test_an_aspect_of_little_weight_does_not_limit_the_mean() -> None:
     """Its value is the lowest, but the value of the other aspect changes the mean more."""
     qrels = pd.DataFrame(
-        [("q1", "d1", 1, 0), ("q1", "d2", 0, 1)], columns=["query_id", "doc_id", "relevance", "credibility"]
+        [("q1", "d1", 1, 0), ("q1", "d2", 0, 1)],
+        columns=["query_id", "doc_id", "relevance", "credibility"],
     )
     run = {"q1": {"d1": 2.0, "d2": 1.0}}  # AP is 1 and 1/2
     for weights, is_limited in (({"relevance": 9, "credibility": 1}, False), (None, True)):
@@ -810,7 +958,9 @@ def shown_ranks(text: str) -> tuple[dict[int, float], list[tuple[int, float]]]:
     """The contributions by rank that a text of an explanation shows, and the numbers and sums of hidden ones."""
     table = text.split("\n\n")[1].split("\n")[1:]
     rows = {
-        int(line.split()[0]): line.removesuffix("unjudged").split() for line in table if line.split()[0].isdigit()
+        int(line.split()[0]): line.removesuffix("unjudged").split()
+        for line in table
+        if line.split()[0].isdigit()
     }
     hidden = [line.split() for line in table if line.startswith("...")]
     return (
@@ -829,7 +979,9 @@ def test_long_rankings_show_the_ranks_that_contribute_most() -> None:
     assert {rank for rank, part in shown.items() if part} == set(relevant)
     assert {1, 2, 3, 400} <= set(shown)
     assert len(shown) + sum(number for number, _ in hidden) == 400
-    assert sum(shown.values()) + sum(part for _, part in hidden) == pytest.approx(explanation.value, abs=5e-4)
+    assert sum(shown.values()) + sum(part for _, part in hidden) == pytest.approx(
+        explanation.value, abs=5e-4
+    )
     assert len(str(explanation).split("\n")) < 45
     page = explanation._repr_html_()
     assert all(f">{docno}</td>" in page for docno in relevant.values())
@@ -840,7 +992,9 @@ def test_running_sums_go_on_after_ranks_that_are_left_out() -> None:
     run = {"q": {docno: -float(rank) for rank, docno in enumerate(judged)}}
     measure = On(base=ir_measures.RBP(p=0.99) @ 30, aspects={"relevance": 1})
     text = str(measure.explain(run, {"q": judged}, "q"))
-    table = [line.split() for line in text.split("\n\n")[1].split("\n")[1:-1]]  # the last: what is hidden
+    table = [
+        line.split() for line in text.split("\n\n")[1].split("\n")[1:-1]
+    ]  # the last: what is hidden
     documents = [int(cells[0]) for cells in table if cells[1] in judged]
     assert documents == [*range(1, 7), *range(11, 24), 30]
     others = [" ".join(cells[:-2]) for cells in table if cells[1] not in judged]
@@ -852,8 +1006,13 @@ def test_running_sums_go_on_after_ranks_that_are_left_out() -> None:
 
 @pytest.mark.slow
 def test_what_long_rankings_hide_is_told() -> None:
-    judged = {f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)}
-    judged = {docno: {name: int(label) for name, label in labels.items()} for docno, labels in judged.items()}
+    judged = {
+        f"d{number:04d}": {"relevance": number % 5 == 0, "credibility": 1} for number in range(1000)
+    }
+    judged = {
+        docno: {name: int(label) for name, label in labels.items()}
+        for docno, labels in judged.items()
+    }
     run = {"q": {docno: -float(rank) for rank, docno in enumerate(judged)}}
     explanation = TOMA(aspects=TWO).explain(run, {"q": judged}, "q")
     text = str(explanation)
@@ -864,11 +1023,11 @@ def test_what_long_rankings_hide_is_told() -> None:
     assert sum(number for number, _ in hidden) == len(left_out)
     assert len(hidden) > 1
     assert all(number > 1 for number, _ in hidden)  # one rank needs no line that tells of it
-    together = (
-        f"Not shown: {len(left_out)} ranks, which contribute {part[np.array(left_out) - 1].sum():.4f} together."
-    )
+    together = f"Not shown: {len(left_out)} ranks, which contribute {part[np.array(left_out) - 1].sum():.4f} together."
     assert together in text
-    assert re.search(r"Not shown: \d+ ranks, which contribute [0-9.]+ together\.", explanation._repr_html_())
+    assert re.search(
+        r"Not shown: \d+ ranks, which contribute [0-9.]+ together\.", explanation._repr_html_()
+    )
     cut = str((TOMA(aspects=TWO) @ 10).explain(run, {"q": judged}, "q"))
     assert "990 ranks below the cutoff" in cut
     assert "Not shown" not in cut
@@ -876,7 +1035,9 @@ def test_what_long_rankings_hide_is_told() -> None:
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(("measure", "depth"), [(TOMA, 100), (CAM(base="infAP"), 66)])
-def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(measure, depth) -> None:
+def test_comparisons_show_the_documents_that_differ_most_and_tell_of_the_others(
+    measure, depth
+) -> None:
     docnos = [f"d{number:03d}" for number in range(71)]
     judged = {docno: {"relevance": at % 2, "credibility": 1} for at, docno in enumerate(docnos)}
     judged["not retrieved"] = {"relevance": 0, "credibility": 0}
@@ -910,10 +1071,14 @@ def test_one_further_document_is_in_the_singular() -> None:
 def test_long_names_fit_the_terminal() -> None:
     names = ["relevance", *(f"a rather long name of an aspect {number}" for number in range(8))]
     judged = {f"clueweb12-0000tw-{n:02d}-{n:05d}-long": dict.fromkeys(names, 1) for n in range(5)}
-    run = {"a topic with a very long identifier indeed, longer than any": dict.fromkeys(judged, 1.0)}
+    run = {
+        "a topic with a very long identifier indeed, longer than any": dict.fromkeys(judged, 1.0)
+    }
     qid = next(iter(run))
     for measure in (TOMA, CAM, ma.NLRE):
-        explanation = measure(aspects=dict.fromkeys(names, 2)).explain({"r" * 90: run}, {qid: judged}, qid)
+        explanation = measure(aspects=dict.fromkeys(names, 2)).explain(
+            {"r" * 90: run}, {qid: judged}, qid
+        )
         text = str(explanation)
         assert max(map(len, text.split("\n"))) <= 80
         assert "Not shown for lack of room" in text
@@ -927,18 +1092,26 @@ def test_html_names_the_runs_that_are_compared_in_full() -> None:
     compared = first.compare(second)
     for name in names:
         assert f">rank in {name}</th>" in compared._repr_html_()
-    assert "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]  # if there is no space
+    assert (
+        "a-run-with-a-rather-long-name" not in str(compared).partition("\n\n")[2]
+    )  # if there is no space
 
 
 def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
     evil = "<script>alert('x')</script>"
-    qrels = {evil: {evil: {"relevance": 1, "credibility": 1}, "d": {"relevance": 0, "credibility": 1}}}
+    qrels = {
+        evil: {evil: {"relevance": 1, "credibility": 1}, "d": {"relevance": 0, "credibility": 1}}
+    }
     run = {evil: {evil: 1.0, "d": 2.0}}
     measure = TOMA(aspects=TWO)
     explanation = measure.explain({evil: run}, qrels, evil)
     other = measure.explain({evil: {evil: {"d": 1.0}}}, qrels, evil)
     nlre = ma.NLRE(aspects=TWO).explain({evil: run}, qrels, evil)
-    for html in (explanation.to_html(tmp_path / "e.html"), explanation.compare(other).to_html(), nlre.to_html()):
+    for html in (
+        explanation.to_html(tmp_path / "e.html"),
+        explanation.compare(other).to_html(),
+        nlre.to_html(),
+    ):
         assert "<script" not in html
         assert "&lt;script" in html
         assert "color-scheme" in html
@@ -952,12 +1125,18 @@ def test_html_needs_nothing_else_and_escapes_names(tmp_path) -> None:
 def test_html_has_contributions_before_what_may_scroll(n_documents: int) -> None:
     explanation = CAM(aspects=SHORT).explain(*ranked_labels(n_documents), "q")
     table = explanation._repr_html_().split("<table>")[1].split("</table>")[0]
-    head, *rows = [re.findall(r"<t[hd](| [^>]*)>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]]
+    head, *rows = [
+        re.findall(r"<t[hd](| [^>]*)>(.*?)</t[hd]>", row) for row in table.split("</tr>")[:-1]
+    ]
     names = [text for _, text in head]
     assert names == ["rank", "docno", "contribution", "", "running", "a", "b", "a part", "b part"]
     by_rank = explanation.ranks.set_index(explanation.ranks["rank"].astype(str))
     for cells in rows:
-        spans = [int(span) for attributes, _ in cells for span in re.findall(r'colspan="(\d+)"', attributes)]
+        spans = [
+            int(span)
+            for attributes, _ in cells
+            for span in re.findall(r'colspan="(\d+)"', attributes)
+        ]
         assert len(cells) + sum(spans) - len(spans) == len(names)
         if not spans:
             rank = by_rank.loc[cells[0][1]]
@@ -969,9 +1148,12 @@ def test_html_has_contributions_before_what_may_scroll(n_documents: int) -> None
 
 
 def test_bars_are_drawn_beside_their_numbers() -> None:
-    explanation = ma.nCRP.explain({"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q")
+    explanation = ma.nCRP.explain(
+        {"q": {"x": 2.0, "d": 1.0, "y": 0.5}}, {"q": {"d": {"relevance": 1}}}, "q"
+    )
     rows = re.findall(
-        r"<td>(−?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(−?[0-9.]+)\"", explanation._repr_html_()
+        r"<td>(−?[0-9.]+)</td><td[^>]*><svg[^>]* aria-label=\"(−?[0-9.]+)\"",
+        explanation._repr_html_(),
     )
     assert rows == [("−1.0000", "−1.0000"), ("0.0000", "0.0000"), ("0.0000", "0.0000")]
     assert explanation.offset == 1  # which has no bar
@@ -985,12 +1167,14 @@ def test_explanations_can_be_pickled() -> None:
     assert str(again) == str(explanation)
 
 
-# -- plots -----------------------------------------------------------------------------------------------------
+# -- plots
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
-    "measure", [TOMA(aspects=TWO), CAM(aspects=TWO) @ 2, MM(aspects=TWO), ma.NLRE(aspects=TWO), ma.CRP]
+    "measure",
+    [TOMA(aspects=TWO), CAM(aspects=TWO) @ 2, MM(aspects=TWO), ma.NLRE(aspects=TWO), ma.CRP],
 )
 def test_the_plot_has_a_bar_per_rank(measure: ma.Measure) -> None:
     pytest.importorskip("matplotlib").use("Agg")
@@ -1019,10 +1203,15 @@ def test_what_cannot_be_plotted() -> None:
 
 def test_the_measure_itself_names_the_differences():
     qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
-    runs = {"a": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}, "b": {"q1": {"d1": 1.0}, "q2": {"new": 2.0, "d1": 1.0}}}
+    runs = {
+        "a": {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}},
+        "b": {"q1": {"d1": 1.0}, "q2": {"new": 2.0, "d1": 1.0}},
+    }
     perquery = ma.evaluate(runs, qrels, ["map", "RR"], progress=False)
     by_label = ma.largest_differences(perquery, "a", "b", "map")
-    pd.testing.assert_frame_equal(ma.largest_differences(perquery, "a", "b", ir_measures.AP), by_label)
+    pd.testing.assert_frame_equal(
+        ma.largest_differences(perquery, "a", "b", ir_measures.AP), by_label
+    )
 
 
 @pytest.mark.parametrize("measure", ["RR@10", "RBP(rel=1)", "Judged@1"])

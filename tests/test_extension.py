@@ -28,7 +28,8 @@ from pt_multiaspect.collection.rankings import Rankings
 from pt_multiaspect.measures.registry import registered_measures
 from pt_multiaspect.orders import registered as distances
 
-# -- as users write them -----------------------------------------------------------------------------
+# -- as users write them
+# -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -133,17 +134,25 @@ QRELS = pd.DataFrame(
     }
 )
 TOPICS = pd.DataFrame({"qid": ["1", "2"], "query": ["one", "two"]})
-RUN = pd.DataFrame({"qid": list("111222"), "docno": list("abcabd"), "score": [3.0, 2.0, 1.0, 2.0, 1.0, 3.0]})
+RUN = pd.DataFrame(
+    {"qid": list("111222"), "docno": list("abcabd"), "score": [3.0, 2.0, 1.0, 2.0, 1.0, 3.0]}
+)
 RUN["rank"] = [0, 1, 2, 1, 2, 0]
 
 
 def aggregate_value(measure: ma.Measure) -> float:
-    return ir_measures.calc_aggregate([measure], QRELS.rename(columns={"label": "relevance"}), RUN)[measure]
+    return ir_measures.calc_aggregate([measure], QRELS.rename(columns={"label": "relevance"}), RUN)[
+        measure
+    ]
 
 
 def run_python(script: str) -> object:
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -173,12 +182,17 @@ class _ProductOfGains(ma.JointMeasure):
 )  # fmt: skip
 def test_binary_bases_count_joint_gains(base: str, value: float) -> None:
     """Documents with a gain above 0 are relevant, or with `rel`, those with at least that gain."""
-    qrels = {"q": {docno: dict.fromkeys(BOTH, gain) for docno, gain in [("a", 0), ("b", 1), ("c", 2)]}}
+    qrels = {
+        "q": {docno: dict.fromkeys(BOTH, gain) for docno, gain in [("a", 0), ("b", 1), ("c", 2)]}
+    }
     measure = _ProductOfGains(base=base, aspects=BOTH)
-    assert measure.calc_aggregate(qrels, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}) == pytest.approx(value, abs=1e-12)
+    assert measure.calc_aggregate(qrels, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}) == pytest.approx(
+        value, abs=1e-12
+    )
 
 
-# -- at every door ---------------------------------------------------------------------------------------
+# -- at every door
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(2)
@@ -210,7 +224,12 @@ class _Weighted(pt.Transformer):
 def test_grid_search_by_name(measure: ma.Measure) -> None:
     pipeline = _Weighted(1.0)
     value, setting = pt.GridSearch(
-        pipeline, {pipeline: {"sign": [1.0, -1.0]}}, TOPICS, QRELS, metric=str(measure), return_type="best_setting"
+        pipeline,
+        {pipeline: {"sign": [1.0, -1.0]}},
+        TOPICS,
+        QRELS,
+        metric=str(measure),
+        return_type="best_setting",
     )
     ((_, _, best),) = setting
     values = {}
@@ -254,7 +273,8 @@ def test_scorers_and_rankers() -> None:
     assert 0 < scores[0][0] < 1
 
 
-# -- bounds against brute force -----------------------------------------------------------------------------
+# -- bounds against brute force
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -275,9 +295,14 @@ def test_bounds_are_those_of_all_permutations(measure: ma.Measure, is_tight: boo
     rng = np.random.default_rng(1)
     scale = Aspect([0, 1, 2], threshold=1)
     aspects = {"relevance": scale, "credibility": scale}
-    measure = measure.on("relevance", aspects) if measure.SINGLE_ASPECT else measure(aspects=aspects)
+    measure = (
+        measure.on("relevance", aspects) if measure.SINGLE_ASPECT else measure(aspects=aspects)
+    )
     for _ in range(12):
-        judged = {docno: dict(zip(aspects, rng.integers(0, 3, 2).tolist(), strict=True)) for docno in "abcde"}
+        judged = {
+            docno: dict(zip(aspects, rng.integers(0, 3, 2).tolist(), strict=True))
+            for docno in "abcde"
+        }
         best = by_force(measure, judged).max()
         table = upper_bound({"q": judged}, measure)
         assert table["bound"][0] >= best - 1e-9
@@ -293,7 +318,8 @@ def test_normalisation_follows_from_the_form() -> None:
     assert by_force(CAM(base="HLU(half=2)", aspects=BOTH) @ 10, judged).max() < 1
 
 
-# -- registering -----------------------------------------------------------------------------------------
+# -- registering
+# -----------------------------------------------------------------------------------------
 
 
 def test_the_package_is_registered_the_same_way() -> None:
@@ -305,7 +331,9 @@ def test_the_package_is_registered_the_same_way() -> None:
         public = {name for name in module.__all__ if isinstance(getattr(module, name), ma.Measure)}
         assert public == names
         assert all(getattr(module, measure.NAME) is measure for measure in ma.measures.ALL)
-    assert all(ir_measures.measures.registry[measure.NAME] is measure for measure in ma.measures.ALL)
+    assert all(
+        ir_measures.measures.registry[measure.NAME] is measure for measure in ma.measures.ALL
+    )
     # What is registered from outside is not the package's.
     assert HLU not in ma.measures.ALL
 
@@ -318,7 +346,9 @@ def test_a_class_alone_says_its_name() -> None:
 
 
 def define_class(name: str, **more: object) -> type[ma.Measure]:
-    return type(f"_{name}", (_HLU,), {"__module__": "elsewhere", "__qualname__": f"_{name}", **more})
+    return type(
+        f"_{name}", (_HLU,), {"__module__": "elsewhere", "__qualname__": f"_{name}", **more}
+    )
 
 
 @pytest.mark.parametrize(
@@ -339,7 +369,9 @@ def define_class(name: str, **more: object) -> type[ma.Measure]:
         (lambda: nDCG, r"subclass of pt_multiaspect\.Measure"),
         (lambda: int, r"subclass of pt_multiaspect\.Measure"),
         (
-            lambda: define_class("X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}),
+            lambda: define_class(
+                "X", SUPPORTED_PARAMS={"base": ma.Param(ma.params.ASPECTS.parse, "a,b", "x")}
+            ),
             "is read as .*give the latter",
         ),
     ],
@@ -367,7 +399,8 @@ def test_what_prints_as_something_else_cannot_be_registered() -> None:
     assert ir_measures.measures.registry == before
 
 
-# -- a cell run again ------------------------------------------------------------------------------------
+# -- a cell run again
+# ------------------------------------------------------------------------------------
 
 
 def define(constant: float) -> ma.Measure:
@@ -388,7 +421,11 @@ def test_a_cell_run_again_defines_another_measure() -> None:
     run = {"q": {"a": 1.0}}
     rankings = Rankings(run, Judgments(qrels))
     old = define(0.25)
-    derived = [CAM(base=old, aspects=BOTH), CAM(base={"relevance": old, "credibility": old}), TOMA(base=old)]
+    derived = [
+        CAM(base=old, aspects=BOTH),
+        CAM(base={"relevance": old, "credibility": old}),
+        TOMA(base=old),
+    ]
     first = [measure.evaluate(rankings)[0] for measure in derived[:1]]
     new = define(0.5)
     assert old != new
@@ -455,7 +492,8 @@ def test_cells_of_a_notebook_in_other_processes() -> None:
     assert second[0][2] < 1
 
 
-# -- distances --------------------------------------------------------------------------------------------
+# -- distances
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -492,7 +530,9 @@ def test_distances_registered_again() -> None:
     new = TOMA(distance="again", aspects=BOTH)
     assert old != new
     assert str(old) == str(new)
-    judged = {"q": {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 2}}}
+    judged = {
+        "q": {"a": {"relevance": 2, "credibility": 0}, "b": {"relevance": 0, "credibility": 2}}
+    }
     rankings = Rankings({"q": {"a": 2.0, "b": 1.0}}, Judgments(judged))
     values = [measure.evaluate(rankings)[0] for measure in (old, new, old)]
     assert values[0] == values[2] == 1 > values[1]

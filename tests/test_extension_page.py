@@ -29,7 +29,9 @@ def test_the_page_is_where_pyterrier_looks_for_it() -> None:
 
 
 def test_its_citations_are_those_of_the_package() -> None:
-    cited = re.findall(r"^\.\. cite:: (\w+)\n((?:(?:   .*)?\n)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    cited = re.findall(
+        r"^\.\. cite:: (\w+)\n((?:(?:   .*)?\n)+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert {"maistro2021", "lioma2017"} <= {key for key, _ in cited}
     for key, options in cited:
         entry = references()[key]
@@ -37,7 +39,8 @@ def test_its_citations_are_those_of_the_package() -> None:
         assert f":link: https://doi.org/{re.search(r'doi += {(.*)}', entry)[1]}\n" in options, key
 
 
-#: The settings of PyTerrier's documentation that concern a page of an extension, and its directive for citations.
+#: The settings of PyTerrier's documentation that concern a page of an extension, and its directive
+#: for citations.
 SETTINGS = """
 from docutils.parsers.rst import Directive, directives
 
@@ -69,7 +72,18 @@ def test_pyterriers_documentation_can_be_built_with_it(tmp_path: Path) -> None:
         source.joinpath(page.name).write_bytes(page.read_bytes())
     source.joinpath("conf.py").write_text(SETTINGS, encoding="utf-8")
     built = tmp_path / "built"
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", source, built]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "--keep-going",
+        "-b",
+        "html",
+        source,
+        built,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     page = built.joinpath("api.html").read_text(encoding="utf-8")
@@ -78,7 +92,9 @@ def test_pyterriers_documentation_can_be_built_with_it(tmp_path: Path) -> None:
 
 
 def test_its_examples() -> None:
-    test = doctest.DocTestParser().get_doctest(PAGE.read_text(encoding="utf-8"), {}, "index.rst", None, 0)
+    test = doctest.DocTestParser().get_doctest(
+        PAGE.read_text(encoding="utf-8"), {}, "index.rst", None, 0
+    )
     assert test.examples
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
     assert runner.run(test).failed == 0
@@ -86,5 +102,10 @@ def test_its_examples() -> None:
 
 def test_what_else_ships_with_the_package() -> None:
     root = files(pt_multiaspect.__name__)
-    for name in ("py.typed", "data/references.bib", "data/health/documents.jsonl", "data/health/topics.tsv"):
+    for name in (
+        "py.typed",
+        "data/references.bib",
+        "data/health/documents.jsonl",
+        "data/health/topics.tsv",
+    ):
         assert root.joinpath(*name.split("/")).is_file(), name

@@ -55,12 +55,16 @@ def simple(content: bytes, n_fields: int) -> list[list[Any]] | int | None:
     rows = []
     for number, line in enumerate(content.split(b"\n"), 1):
         fields: list[Any] = list(line.split())
-        if not fields or (n_fields == 6 and is_comment(line)):  # in qrels, comments are skipped before
+        if not fields or (
+            n_fields == 6 and is_comment(line)
+        ):  # in qrels, comments are skipped before
             continue
         if len(fields) != n_fields:
             return number
         for position in range(3, min(n_fields, 5)):
-            accepted = ACCEPTED[position] if n_fields == 6 else lambda label: abs(label) != float("inf")
+            accepted = (
+                ACCEPTED[position] if n_fields == 6 else lambda label: abs(label) != float("inf")
+            )
             try:
                 value = float(fields[position])
             except ValueError:
@@ -72,13 +76,19 @@ def simple(content: bytes, n_fields: int) -> list[list[Any]] | int | None:
     return rows or None
 
 
-def check(content: bytes, read: Callable[[Any], pd.DataFrame], columns: dict[str, int], n_fields: int) -> None:
+def check(
+    content: bytes, read: Callable[[Any], pd.DataFrame], columns: dict[str, int], n_fields: int
+) -> None:
     """Hold a reader to `simple`, to the last bit."""
     expected = simple(content.removeprefix("\ufeff".encode()), n_fields)
     try:
         frame = read(io.BytesIO(content))
     except MultiAspectError as error:
-        wanted = r"<BytesIO>: the file is empty" if expected is None else rf"<BytesIO>:{expected}: (\w+: )?expected"
+        wanted = (
+            r"<BytesIO>: the file is empty"
+            if expected is None
+            else rf"<BytesIO>:{expected}: (\w+: )?expected"
+        )
         assert re.match(wanted, str(error)), (expected, error)  # noqa: PT017
         return
     assert isinstance(expected, list), (expected, frame)
@@ -106,7 +116,9 @@ ODD_IDS = (
 ODD_NUMBERS = (
     "", "+1", "1.", ".5", "1e400", "5e-324", "1,5", "1_000", "0x10", "inf", "-Infinity", "nan", "1e", "٣",
 )  # fmt: skip
-ids = st.text(st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=6) | st.sampled_from(ODD_IDS)
+ids = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0\ufeff"), max_size=6
+) | st.sampled_from(ODD_IDS)
 numbers = st.one_of(
     st.floats().map(repr),
     st.integers(-(10**20), 10**20).map(str),
@@ -114,7 +126,9 @@ numbers = st.one_of(
     st.text("0123456789+-.eEinfa_", max_size=6),
     st.decimals(allow_nan=False, allow_infinity=False).map(str),
 )
-blanks = st.sampled_from([" "] * 12 + ["\t", "  ", " \t", "\x0b", "\x0c", "\r", "\x1c", "\x85", "\u2003"])
+blanks = st.sampled_from(
+    [" "] * 12 + ["\t", "  ", " \t", "\x0b", "\x0c", "\r", "\x1c", "\x85", "\u2003"]
+)
 ends = st.sampled_from(["\n"] * 6 + ["\r\n", "\n\n", " \n", "\r", ""])
 
 
@@ -166,9 +180,15 @@ QRELS = trec_lines.LineFormat(
 
 
 @PROPERTY
-@given(st.lists(st.tuples(st.floats(allow_nan=False), st.integers(-(10**6), 10**6)), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.tuples(st.floats(allow_nan=False), st.integers(-(10**6), 10**6)), min_size=1, max_size=8
+    )
+)
 def test_scores_are_read_to_the_last_bit(scores: list[tuple[float, int]]) -> None:
-    content = "".join(f"q Q0 d{n} {rank} {score!r} t\n" for n, (score, rank) in enumerate(scores)).encode()
+    content = "".join(
+        f"q Q0 d{n} {rank} {score!r} t\n" for n, (score, rank) in enumerate(scores)
+    ).encode()
     frame = ma.read_run(io.BytesIO(content))
     assert frame["score"].to_numpy().tobytes() == np.array([score for score, _ in scores]).tobytes()
     assert frame["rank"].tolist() == [rank for _, rank in scores]
@@ -181,11 +201,18 @@ def test_decimals_between_two_floats_are_rounded_as_python_does() -> None:
     decimals = []
     for value in rng.random(200).tolist():
         between = (Decimal(value) + Decimal(float(np.nextafter(value, 2)))) / 2
-        decimals += [f"{between:f}", f"{between:f}1", f"{between - Decimal(10) ** -70:f}", f"{value:.25g}"]
+        decimals += [
+            f"{between:f}",
+            f"{between:f}1",
+            f"{between - Decimal(10) ** -70:f}",
+            f"{value:.25g}",
+        ]
     check_run("".join(f"q Q0 d{n} 0 {decimal} t\n" for n, decimal in enumerate(decimals)).encode())
 
 
-@pytest.mark.parametrize("word", ["True", "TRUE", "false", "NA", "None", "0x1", "1_0", "1,5", "1e", "\u0663"])
+@pytest.mark.parametrize(
+    "word", ["True", "TRUE", "false", "NA", "None", "0x1", "1_0", "1,5", "1e", "\u0663"]
+)
 def test_words_are_no_numbers(word: str) -> None:
     """pandas reads a column of True as ones, so a file of nothing but these is the hardest."""
     check_run(f"q Q0 d 1 {word} t\nq Q0 e 2 {word} t\n".encode())
@@ -194,7 +221,9 @@ def test_words_are_no_numbers(word: str) -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("word", ["nan", "inf", "-Infinity", "+INF", "1e400", "-1e999", "9" * 400, "1e-400", "-0"])
+@pytest.mark.parametrize(
+    "word", ["nan", "inf", "-Infinity", "+INF", "1e400", "-1e999", "9" * 400, "1e-400", "-0"]
+)
 def test_words_that_are_numbers(word: str) -> None:
     check_run(RUN + f"q Q0 d 1 {word} t\n".encode())
     check(f"q 0 d {word}\nq 0 e 1\n".encode(), labels, {"qid": 0, "docno": 2, "relevance": 3}, 4)
@@ -256,7 +285,11 @@ def test_large_ids_and_lines_of_one_query() -> None:
 @pytest.mark.slow
 def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
     """Threads that a reader starts are missing in forked processes, which then wait for them for ever."""
-    lines = "".join(f"q{q} Q0 doc{rank:05} {rank} {1000 - rank} tag\n" for q in range(10) for rank in range(1000))
+    lines = "".join(
+        f"q{q} Q0 doc{rank:05} {rank} {1000 - rank} tag\n"
+        for q in range(10)
+        for rank in range(1000)
+    )
     for name in "ab":
         (tmp_path / name).write_text(lines)
     script = f"""
@@ -273,7 +306,11 @@ def test_reading_in_the_parent_and_in_forked_processes(tmp_path: Path) -> None:
         print(found.equals(expected), len(found))
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
     )
     assert done.stdout == "True 20\n", done.stderr
 
@@ -286,14 +323,20 @@ def test_evaluation_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     run = {"q1": {"d1": 2.5, "d2": 1.25}, "q2": {"d1": -3.0}}
     names = ["nDCG", "bpref", "RR@3", "NumRet"]
     from_file = ma.evaluate({"run": str(path)}, qrels, names, progress=False)
-    pd.testing.assert_frame_equal(from_file, ma.evaluate({"run": run}, qrels, names, progress=False))
+    pd.testing.assert_frame_equal(
+        from_file, ma.evaluate({"run": run}, qrels, names, progress=False)
+    )
     monkeypatch.setattr(Run, "to_pandas", None)
     monkeypatch.setattr(trec_lines.Columns, "frame", None)
     ma.evaluate({"run": str(path)}, qrels, ["nDCG"], progress=False)
 
 
 def compressors() -> dict[str, Callable[[bytes], bytes]]:
-    forms: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress}
+    forms: dict[str, Callable[[bytes], bytes]] = {
+        "gzip": gzip.compress,
+        "bzip2": bz2.compress,
+        "xz": lzma.compress,
+    }
     try:
         import zstandard
     except ImportError:
@@ -322,8 +365,14 @@ def test_gzip_with_padding_and_names() -> None:
     named = io.BytesIO()
     with gzip.GzipFile("a.run", "wb", fileobj=named) as file:
         file.write(RUN)
-    for content in (named.getvalue(), gzip.compress(RUN) + bytes(7), gzip.compress(b"") + gzip.compress(RUN)):
-        pd.testing.assert_frame_equal(ma.read_run(io.BytesIO(content)), ma.read_run(io.BytesIO(RUN)))
+    for content in (
+        named.getvalue(),
+        gzip.compress(RUN) + bytes(7),
+        gzip.compress(b"") + gzip.compress(RUN),
+    ):
+        pd.testing.assert_frame_equal(
+            ma.read_run(io.BytesIO(content)), ma.read_run(io.BytesIO(RUN))
+        )
     wrong_sum = bytearray(gzip.compress(RUN))
     wrong_sum[-8] ^= 1
     for rest in (b"m", b"more", b"more " * 1000, bytes(3) + b"\x1fx"):
@@ -338,7 +387,9 @@ def test_data_after_a_bzip2_stream() -> None:
     """They were dropped without a word; padding and several streams, as pbzip2 writes them, are read."""
     stream = bz2.compress(RUN)
     lines = b"".join(b"q1 Q0 d%d 0 %d tag\n" % (row, -row) for row in range(90_000))
-    parts = b"".join(bz2.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999))
+    parts = b"".join(
+        bz2.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999)
+    )
     for content, expected in (
         (stream + bytes(7), RUN),
         (stream + bz2.compress(b"") + bytes(2) + stream, RUN + RUN),
@@ -362,7 +413,9 @@ def test_data_after_a_bzip2_stream() -> None:
 def test_data_after_an_xz_stream() -> None:
     stream = lzma.compress(RUN)
     lines = b"".join(b"q1 Q0 d%d 0 %d tag\n" % (row, -row) for row in range(90_000))
-    parts = b"".join(lzma.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999))
+    parts = b"".join(
+        lzma.compress(lines[start : start + 9999]) for start in range(0, len(lines), 9999)
+    )
     for content, expected in (
         (stream + bytes(8), RUN),
         (stream + lzma.compress(b"") + bytes(4) + stream, RUN + RUN),

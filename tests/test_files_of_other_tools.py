@@ -26,7 +26,9 @@ def rows(frame: pd.DataFrame, *, lines: bool = True) -> str:
 
 
 @pytest.mark.parametrize("lines", [True, False], ids=["lines", "array"])
-@pytest.mark.parametrize("names", [{}, IR_DATASETS, {"qid": "query-id", "docno": "corpus-id", "label": "score"}])
+@pytest.mark.parametrize(
+    "names", [{}, IR_DATASETS, {"qid": "query-id", "docno": "corpus-id", "label": "score"}]
+)
 def test_qrels_as_rows_of_json(names: dict[str, str], lines: bool) -> None:
     text = rows(QRELS.rename(columns=names), lines=lines)
     pd.testing.assert_frame_equal(ma.read_qrels(StringIO(text)), QRELS)
@@ -41,7 +43,9 @@ def test_fields_of_ir_datasets_that_are_no_labels(n_rows: int) -> None:
 def test_rows_of_json_with_several_aspects_and_missing_labels() -> None:
     frame = QRELS.assign(trust=[0.0, None, 3.0])
     pd.testing.assert_frame_equal(ma.read_qrels(StringIO(rows(frame))), frame)
-    pd.testing.assert_frame_equal(ma.read_qrels(StringIO(rows(frame)), ["trust"]), frame[["qid", "docno", "trust"]])
+    pd.testing.assert_frame_equal(
+        ma.read_qrels(StringIO(rows(frame)), ["trust"]), frame[["qid", "docno", "trust"]]
+    )
 
 
 def test_ids_of_json_may_be_numbers() -> None:
@@ -73,12 +77,16 @@ FIRST = '{"query_id": "q1", "doc_id": "d1", "relevance": 1}\n'
     ids=["a missing label", "another aspect", "a repeated key", "no object"],
 )
 def test_rows_of_json_with_other_keys(line: str) -> None:
-    with pytest.raises(MultiAspectError, match=r":2: expected an object with each of query_id, doc_id, relevance"):
+    with pytest.raises(
+        MultiAspectError, match=r":2: expected an object with each of query_id, doc_id, relevance"
+    ):
         ma.read_qrels(StringIO(FIRST + line))
 
 
 def test_columns_of_a_frame_in_json() -> None:
-    with pytest.raises(MultiAspectError, match=r"got the keys qid, docno, label, .*orient='records', lines=True"):
+    with pytest.raises(
+        MultiAspectError, match=r"got the keys qid, docno, label, .*orient='records', lines=True"
+    ):
         ma.read_qrels(StringIO(QRELS.to_json()))
 
 
@@ -98,7 +106,9 @@ def save_parts(path: Path, *names: str) -> None:
 SPREADSHEETS: dict[str, Callable[[Path], Any]] = {
     "xlsx": lambda path: save_parts(path, "docProps/app.xml", "xl/workbook.xml"),
     "ods": lambda path: save_parts(path, "mimetype", "content.xml"),
-    "xls": lambda path: path.write_bytes(bytes.fromhex("d0cf11e0a1b11ae1") + "Workbook".encode("utf-16-le")),
+    "xls": lambda path: path.write_bytes(
+        bytes.fromhex("d0cf11e0a1b11ae1") + "Workbook".encode("utf-16-le")
+    ),
 }
 
 
@@ -114,7 +124,13 @@ def test_spreadsheets(read: Callable[[Any], Any], suffix: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "remedy"),
     [
-        ("1 d1 0 1 1.0", r"looks like sampled judgments .* write `qid 0 docno label` from the first three fields"),
+        (
+            "1 d1 0 1 1.0",
+            (
+                r"looks like sampled judgments .* write `qid 0 docno label` from the first three "
+                r"fields"
+            ),
+        ),
         ("q1 GX0-1 -1 4 0.0093", "looks like sampled judgments"),
         ("q1 0 d1 1 0", "name the label columns of one file"),
         ("q1 0 7 1 0", "name the label columns of one file"),
@@ -171,5 +187,7 @@ def test_warnings_do_not_print_a_huge_id() -> None:
 
 def test_a_long_field_of_a_table_is_not_told_to_be_quotes() -> None:
     text = StringIO(f"qid,docno\nq1,{'y' * 200_000}\n")
-    with pytest.raises(MultiAspectError, match=r":2: expected 2 fields.*got a field of more than \d+ characters"):
+    with pytest.raises(
+        MultiAspectError, match=r":2: expected 2 fields.*got a field of more than \d+ characters"
+    ):
         ma.read_run(text)

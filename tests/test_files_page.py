@@ -38,7 +38,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Any:
             command = shlex.split(cell.removeprefix("%%sh\n").replace("\\\n", " "))
             runs = sorted(map(str, Path("predictions").glob("*.json")))
             arguments = [
-                file for item in command[1:] for file in (runs if item == "predictions/*.json" else [item])
+                file
+                for item in command[1:]
+                for file in (runs if item == "predictions/*.json" else [item])
             ]
             with pytest.MonkeyPatch.context() as patch:
                 out = io.StringIO()

@@ -29,7 +29,10 @@ def draw_qrels(n_topics: int = 6, n_documents: int = 40) -> pd.DataFrame:
 
 
 def run_on(qrels: pd.DataFrame, *documents: str) -> dict[str, dict[str, float]]:
-    return {qid: {docno: -float(rank) for rank, docno in enumerate(documents)} for qid in qrels["qid"].unique()}
+    return {
+        qid: {docno: -float(rank) for rank, docno in enumerate(documents)}
+        for qid in qrels["qid"].unique()
+    }
 
 
 QRELS = draw_qrels()
@@ -57,12 +60,17 @@ def test_judged_labels_are_kept_and_all_others_are_filled() -> None:
 
 def test_labels_come_from_donors_with_the_same_known_labels() -> None:
     donors = {tuple(row) for row in QRELS.dropna()[["label", "trust"]].to_numpy()}
-    drawn = {tuple(row) for row in ma.fill_labels(QRELS, RUNS, aspects=SCALES)[["label", "trust"]].to_numpy()}
+    drawn = {
+        tuple(row)
+        for row in ma.fill_labels(QRELS, RUNS, aspects=SCALES)[["label", "trust"]].to_numpy()
+    }
     assert drawn <= donors
 
 
 def test_donors_of_the_topic_are_drawn_more_often() -> None:
-    rows = [("q1", f"d{n}", 2.0, 1.0) for n in range(15)] + [("q2", f"d{n}", 0.0, 0.0) for n in range(15)]
+    rows = [("q1", f"d{n}", 2.0, 1.0) for n in range(15)] + [
+        ("q2", f"d{n}", 0.0, 0.0) for n in range(15)
+    ]
     holes = [("q1", f"x{n}", np.nan, np.nan) for n in range(2000)]
     qrels = pd.DataFrame([*rows, *holes], columns=["qid", "docno", "relevance", "trust"])
     filled = ma.fill_labels(qrels, {"a": {"q1": {"d0": 1.0}}}, aspects=SCALES)
@@ -72,7 +80,9 @@ def test_donors_of_the_topic_are_drawn_more_often() -> None:
 
 def test_a_label_depends_on_its_seed_topic_and_document_only() -> None:
     first = by_pair(ma.fill_labels(QRELS, RUNS, aspects=SCALES))
-    shuffled = ma.fill_labels(QRELS.sample(frac=1, random_state=1), {"b": RUNS["b"]}, aspects=SCALES)
+    shuffled = ma.fill_labels(
+        QRELS.sample(frac=1, random_state=1), {"b": RUNS["b"]}, aspects=SCALES
+    )
     again = by_pair(shuffled)
     pd.testing.assert_frame_equal(first.loc[again.index], again)
     others = by_pair(ma.fill_labels(QRELS, RUNS, aspects=SCALES, seed=1))
@@ -80,13 +90,19 @@ def test_a_label_depends_on_its_seed_topic_and_document_only() -> None:
 
 
 def test_further_columns_are_kept() -> None:
-    qrels = QRELS.assign(known=QRELS["label"].isna().to_numpy(), note=np.arange(len(QRELS)).astype(str))
+    qrels = QRELS.assign(
+        known=QRELS["label"].isna().to_numpy(), note=np.arange(len(QRELS)).astype(str)
+    )
     filled = by_pair(ma.fill_labels(qrels.sample(frac=1, random_state=2), RUNS, aspects=SCALES))
     assert filled.columns.tolist() == ["label", "trust", "known", "note"]
     judged = by_pair(qrels)[["known", "note"]]
-    pd.testing.assert_frame_equal(filled.loc[judged.index, ["known", "note"]], judged, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        filled.loc[judged.index, ["known", "note"]], judged, check_dtype=False
+    )
     assert filled.loc[~filled.index.isin(judged.index), ["known", "note"]].isna().all(axis=None)
-    values = ma.evaluate(RUNS, filled.reset_index(), ma.On(base="NoveltyRatio", aspects={"relevance": 2}))
+    values = ma.evaluate(
+        RUNS, filled.reset_index(), ma.On(base="NoveltyRatio", aspects={"relevance": 2})
+    )
     assert values["value"].max() > 0
 
 
@@ -96,7 +112,9 @@ def test_depth_leaves_out_documents_further_down() -> None:
 
 
 def test_labels_of_a_model_fill_what_they_have() -> None:
-    model = pd.DataFrame({"qid": ["q0", "q1"], "docno": ["new", "new"], "relevance": [2, 1], "trust": [3, np.nan]})
+    model = pd.DataFrame(
+        {"qid": ["q0", "q1"], "docno": ["new", "new"], "relevance": [2, 1], "trust": [3, np.nan]}
+    )
     filled = by_pair(ma.fill_labels(QRELS, RUNS, model, aspects=SCALES))
     assert filled.loc[("q0", "new")].tolist() == [2.0, 3.0]
     assert filled.loc[("q1", "new"), "label"] == 1.0
@@ -106,7 +124,13 @@ def test_labels_of_a_model_fill_what_they_have() -> None:
 
 
 def test_without_an_equal_donor_the_side_of_the_threshold_counts() -> None:
-    qrels = {"q": {"d1": {"relevance": 1, "trust": 3}, "d2": {"relevance": 0, "trust": 0}, "d3": {"relevance": 2}}}
+    qrels = {
+        "q": {
+            "d1": {"relevance": 1, "trust": 3},
+            "d2": {"relevance": 0, "trust": 0},
+            "d3": {"relevance": 2},
+        }
+    }
     filled = ma.fill_labels(qrels, {"a": {"q": {"d1": 1.0}}}, aspects=SCALES)
     assert filled.set_index("docno").loc["d3"].tolist() == ["q", 2.0, 3.0]
 

@@ -17,7 +17,7 @@ from sklearn.linear_model import Ridge
 
 import pt_multiaspect as ma
 from pt_multiaspect import analysis, plots
-from pt_multiaspect.collection.frames import to_pandas
+from pt_multiaspect.collection.other_libraries import to_pandas
 from pt_multiaspect.reporting import Report
 
 matplotlib.use("Agg")
@@ -31,13 +31,21 @@ JUDGED = pd.DataFrame(
     columns=["qid", "docno", "criterion", "judge", "value"],
 )  # fmt: skip
 JUDGED_RELEVANCE = JUDGED.replace({"criterion": {"correct": "relevance"}})
-SUBTOPICS = pd.DataFrame({"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]})
+SUBTOPICS = pd.DataFrame(
+    {"qid": ["q1"] * 2, "iteration": ["1", "2"], "docno": ["d1", "d2"], "label": [1, 2]}
+)
 BY_KIND = LONG.assign(kind=LONG["qid"].map({"q1": "x", "q2": "y", "q3": "x"}))
 MANY = pd.DataFrame(
-    [(name, f"q{q}", "AP", (q * step % 7) / 7) for name, step in (("a", 2), ("b", 3)) for q in range(9)],
+    [
+        (name, f"q{q}", "AP", (q * step % 7) / 7)
+        for name, step in (("a", 2), ("b", 3))
+        for q in range(9)
+    ],
     columns=["name", "qid", "measure", "value"],
 )
-TEXTS = pd.DataFrame({"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]})
+TEXTS = pd.DataFrame(
+    {"docno": [f"d{d}" for d in range(6)], "text": ["A hospital. " * (d + 1) for d in range(6)]}
+)
 RANKER = ma.AspectRanker(Ridge(), target=MEASURE).fit(X, Y)
 
 
@@ -49,8 +57,12 @@ def _evaluator_results(as_: As) -> Any:
 
 def _ranker_results(as_: As) -> Any:
     ranker = ma.AspectRanker(Ridge(), target=MEASURE).fit(as_(X), as_(Y), sample_weight=as_(SCORE))
-    by_qid = ma.AspectRanker(Ridge(), target=MEASURE).fit(as_(X[["f1", "f2"]]), as_(Y), qid=as_(QID))
-    return ranker.predict(as_(X)), by_qid.coef if hasattr(by_qid, "coef") else by_qid.score(as_(X), as_(Y))
+    by_qid = ma.AspectRanker(Ridge(), target=MEASURE).fit(
+        as_(X[["f1", "f2"]]), as_(Y), qid=as_(QID)
+    )
+    return ranker.predict(as_(X)), by_qid.coef if hasattr(by_qid, "coef") else by_qid.score(
+        as_(X), as_(Y)
+    )
 
 
 def _boosters(as_: As) -> Any:
@@ -60,11 +72,21 @@ def _boosters(as_: As) -> Any:
 
 def _figure(ax: Any) -> Any:
     lines = [np.asarray(line.get_xydata()).tolist() for line in ax.lines]
-    points = [np.asarray(drawn.get_offsets()).tolist() for drawn in ax.collections if hasattr(drawn, "get_offsets")]
-    return lines, points, [text.get_text() for text in ax.texts], [str(image.get_array()) for image in ax.images]
+    points = [
+        np.asarray(drawn.get_offsets()).tolist()
+        for drawn in ax.collections
+        if hasattr(drawn, "get_offsets")
+    ]
+    return (
+        lines,
+        points,
+        [text.get_text() for text in ax.texts],
+        [str(image.get_array()) for image in ax.images],
+    )
 
 
-#: Calls that take frames, with a function that brings the frame of pandas it is given into another form.
+#: Calls that take frames, with a function that brings the frame of pandas it is given into another
+#: form.
 DOORS: dict[str, Callable[[As], Any]] = {
     "Judgments": lambda as_: (j := ma.Judgments(as_(QRELS)), j.label_names, j.labels("credibility"))[1:],
     "evaluate, by name": lambda as_: ma.evaluate(
@@ -158,7 +180,11 @@ DOORS: dict[str, Callable[[As], Any]] = {
 
 
 def _report_content(report: Report) -> Any:
-    return report.perquery, str(report.description), json.dumps(report._data, default=str, sort_keys=True)
+    return (
+        report.perquery,
+        str(report.description),
+        json.dumps(report._data, default=str, sort_keys=True),
+    )
 
 
 def _plain_values(value: Any) -> Any:

@@ -17,7 +17,7 @@ from frame_world import LONG, MEASURE, QID, QRELS, RUNS, SCORE, TABLE, Y
 
 import pt_multiaspect as ma
 from pt_multiaspect import MM, Judgments, MultiAspectError, MultiAspectWarning
-from pt_multiaspect.collection.frames import as_pandas, is_frame, to_pandas
+from pt_multiaspect.collection.other_libraries import as_pandas, is_frame, to_pandas
 from pt_multiaspect.collection.rankings import Rankings
 
 WIDE = pd.DataFrame(
@@ -29,7 +29,11 @@ WIDE = pd.DataFrame(
     }
 )
 RUN = pd.DataFrame(
-    {"qid": ["q1", "q1", "q2", "q2"], "docno": ["b", "a", "b", "a"], "score": np.array([3, 1, 2, 1], np.float32)}
+    {
+        "qid": ["q1", "q1", "q2", "q2"],
+        "docno": ["b", "a", "b", "a"],
+        "score": np.array([3, 1, 2, 1], np.float32),
+    }
 )
 
 
@@ -54,7 +58,9 @@ class TableLike:
 @pytest.mark.parametrize("convert", [pl.from_dict, TableLike])
 def test_frames_of_other_libraries_are_read_with_their_names(convert: Any) -> None:
     qrels, run = (
-        convert(frame) if convert is TableLike else pl.DataFrame({name: frame[name].to_numpy() for name in frame})
+        convert(frame)
+        if convert is TableLike
+        else pl.DataFrame({name: frame[name].to_numpy() for name in frame})
         for frame in (WIDE, RUN)
     )
     assert Judgments(qrels).label_names == ("relevance", "credibility")
@@ -80,7 +86,9 @@ def test_columns_keep_names_types_and_missing_values() -> None:
     assert frame["half"].dtype == np.float32
 
 
-@pytest.mark.parametrize("other", [[1], {"a": [1]}, np.ones((2, 2)), "text", pl.Series([1]), pd.Series([1]), None])
+@pytest.mark.parametrize(
+    "other", [[1], {"a": [1]}, np.ones((2, 2)), "text", pl.Series([1]), pd.Series([1]), None]
+)
 def test_what_is_no_frame_is_left_to_the_caller(other: object) -> None:
     assert to_pandas(other) is None
 
@@ -88,7 +96,9 @@ def test_what_is_no_frame_is_left_to_the_caller(other: object) -> None:
 def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_remedy() -> None:
     lazy = pl.DataFrame({"qid": ["q1"]}).lazy()
     for read in (Judgments, lambda run: Rankings(run, Judgments(WIDE))):
-        with pytest.raises(MultiAspectError, match=r"lazy polars\.LazyFrame: pass the result of \.collect\(\)"):
+        with pytest.raises(
+            MultiAspectError, match=r"lazy polars\.LazyFrame: pass the result of \.collect\(\)"
+        ):
             read(lazy)
 
     class Wrong:
@@ -106,7 +116,9 @@ def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_rem
         def to_pandas(self) -> pd.DataFrame:
             raise ModuleNotFoundError("No module named 'other'")
 
-    with pytest.raises(MultiAspectError, match="cannot be converted to pandas: No module named 'other'"):
+    with pytest.raises(
+        MultiAspectError, match="cannot be converted to pandas: No module named 'other'"
+    ):
         Judgments(Unable())
 
 
@@ -114,7 +126,7 @@ def test_lazy_frames_and_frames_that_cannot_be_converted_are_errors_with_the_rem
 def test_no_other_library_is_imported() -> None:
     code = "import sys, pt_multiaspect; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "'pt_multiaspect.collection.frames'" in done.stdout
+    assert "'pt_multiaspect.collection.other_libraries'" in done.stdout
     assert "'polars'" not in done.stdout
 
 
@@ -122,7 +134,11 @@ def test_evaluate_takes_frames_of_polars() -> None:
     """Alone, in a list and by name; frames are iterable, but not lists of runs."""
     qrels = pl.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "label": [0, 1]})
     run = pl.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
-    for runs, names in ((run, ["run 1"]), ([run, run], ["run 1", "run 2"]), ({"mine": run}, ["mine"])):
+    for runs, names in (
+        (run, ["run 1"]),
+        ([run, run], ["run 1", "run 2"]),
+        ({"mine": run}, ["mine"]),
+    ):
         table = ma.evaluate(runs, qrels, ["map", "bpref"], progress=False)
         assert table["name"].unique().tolist() == names
         assert table["value"].tolist() == [0.5, 0.0] * len(names)
@@ -149,7 +165,10 @@ class Ranx:
 
 #: Data that must be converted first, and the conversion that the error names.
 OTHER = {
-    "a stream": (Stream, r"frame_forms\.Stream: convert it first, for instance by pyarrow\.table\(data\)"),
+    "a stream": (
+        Stream,
+        r"frame_forms\.Stream: convert it first, for instance by pyarrow\.table\(data\)",
+    ),
     "the interchange protocol": (Interchange, r"Interchange: convert it first"),
     "ranx": (Ranx, r"Ranx: pass the result of \.to_dataframe\(\)"),
 }
@@ -181,7 +200,9 @@ def test_the_conversion_of_a_reader_of_pyarrow() -> None:
     expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
     reader = pa.Table.from_pandas(RUNS["a"], preserve_index=False).to_reader(max_chunksize=4)
     for runs in (reader, [reader], {"run 1": reader}):
-        with pytest.raises(MultiAspectError, match=r"got pyarrow\.RecordBatchReader: convert it first"):
+        with pytest.raises(
+            MultiAspectError, match=r"got pyarrow\.RecordBatchReader: convert it first"
+        ):
             ma.evaluate(runs, QRELS, MEASURE, progress=False)
     run = pa.table(reader).to_pandas()
     pd.testing.assert_frame_equal(ma.evaluate(run, QRELS, MEASURE, progress=False), expected)
@@ -191,7 +212,9 @@ def test_the_conversion_of_a_reader_of_pyarrow() -> None:
 
 def test_tensors_and_structured_arrays_name_their_conversion() -> None:
     y, qid = Y.to_numpy(), np.asarray(QID)
-    structured = np.array([tuple(row) for row in y], dtype=[("relevance", int), ("credibility", float)])
+    structured = np.array(
+        [tuple(row) for row in y], dtype=[("relevance", int), ("credibility", float)]
+    )
     aspects = ma.Aspects({"relevance": 2, "credibility": 2})
     tensor = r"got frame_forms\.Tensor: pass the result of \.detach\(\)\.cpu\(\)\.numpy\(\)"
     for form, remedy in (
@@ -207,7 +230,9 @@ def test_tensors_and_structured_arrays_name_their_conversion() -> None:
             lambda form: ma.metric_for("lightgbm", "CAM", y, form(qid), aspects=aspects),
             lambda form: next(ma.RepeatedQueryKFold(2, 1).split(y, groups=form(qid))),
         ):
-            with pytest.raises(MultiAspectError, match=f"expected an array or a data frame, {remedy}"):
+            with pytest.raises(
+                MultiAspectError, match=f"expected an array or a data frame, {remedy}"
+            ):
                 call(form)
 
 
@@ -256,7 +281,10 @@ def test_a_column_of_nothing_is_no_aspect(form: As) -> None:
 def test_decimals_are_numbers_and_times_are_not(form: As) -> None:
     """SQL reads 0.5 as a decimal."""
     decimals = [decimal.Decimal(f"{label}.0") for label in QRELS["label"]]
-    assert ma.Judgments(form(QRELS.assign(label=decimals))).labels("relevance").tolist() == QRELS["label"].tolist()
+    assert (
+        ma.Judgments(form(QRELS.assign(label=decimals))).labels("relevance").tolist()
+        == QRELS["label"].tolist()
+    )
     run = RUNS["a"].assign(score=[decimal.Decimal(str(score)) for score in RUNS["a"]["score"]])
     expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)["value"].tolist()
     assert ma.evaluate(form(run), QRELS, MEASURE, progress=False)["value"].tolist() == expected
@@ -285,9 +313,13 @@ def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
     labels = pa.chunked_array([pa.array([0, 1, None, 1] * 3).dictionary_encode()])
     with pytest.raises(MultiAspectError, match=r"3 of 12 rows \(NaN\)"):
         ma.ranking_score(labels, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
-    expected = ma.ranking_score([0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1})
+    expected = ma.ranking_score(
+        [0, 1, 0, 1] * 3, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}
+    )
     for form in (labels, labels.chunk(0), pa.table({"relevance": labels})):
-        score = ma.ranking_score(form, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest")
+        score = ma.ranking_score(
+            form, SCORE, measure="AP", qid=QID, aspects={"relevance": 1}, missing="lowest"
+        )
         assert score == expected
     qid = pa.chunked_array([pa.array([*"aabbccddee", None, "f"]).dictionary_encode()])
     with pytest.raises(MultiAspectError, match="got none in row 10"):
@@ -298,7 +330,9 @@ def test_missing_values_of_dictionary_encoded_columns_are_missing() -> None:
 def test_frames_that_are_not_in_memory_name_the_method_that_computes_them(method: str) -> None:
     lazy = type("Lazy", (), {"columns": ["qid"], method: lambda self: None})()
     for call in (ma.Judgments, lambda run: ma.evaluate(run, QRELS, MEASURE, progress=False)):
-        with pytest.raises(MultiAspectError, match=rf"lazy .*Lazy: pass the result of \.{method}\(\)"):
+        with pytest.raises(
+            MultiAspectError, match=rf"lazy .*Lazy: pass the result of \.{method}\(\)"
+        ):
             call(lazy)
 
 
@@ -319,7 +353,8 @@ def test_results_of_an_evaluator_are_frames_of_the_same_library() -> None:
 def test_polars_is_not_imported_for_other_input() -> None:
     code = (
         "import sys, pandas as pd, pt_multiaspect as ma\n"
-        "ma.evaluate({'q': {'d': 1.0}}, pd.DataFrame({'qid': ['q'], 'docno': ['d'], 'label': [1]}), 'AP', "
+        "ma.evaluate({'q': {'d': 1.0}}, pd.DataFrame({'qid': ['q'], 'docno': ['d'], 'label': "
+        "[1]}), 'AP', "
         "progress=False)\nprint('polars' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -343,11 +378,15 @@ def test_values_that_are_no_numbers_are_an_error(values: list[Any]) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_ids_of_bytes_are_those_of_text(form: As) -> None:
     """Some tools write strings to Parquet files as bytes; the ids were "b'd1'"."""
-    byte_qrels = QRELS.assign(docno=[docno.encode() for docno in QRELS["docno"]], note=[b"\xff"] * len(QRELS))
+    byte_qrels = QRELS.assign(
+        docno=[docno.encode() for docno in QRELS["docno"]], note=[b"\xff"] * len(QRELS)
+    )
     assert ma.Judgments(form(byte_qrels)).docnos.tolist() == ma.Judgments(QRELS).docnos.tolist()
     run = RUNS["a"].assign(qid=[qid.encode() for qid in RUNS["a"]["qid"]])
     expected = ma.evaluate(RUNS["a"], QRELS, MEASURE, progress=False)
-    pd.testing.assert_frame_equal(ma.evaluate(form(run), form(byte_qrels), MEASURE, progress=False), expected)
+    pd.testing.assert_frame_equal(
+        ma.evaluate(form(run), form(byte_qrels), MEASURE, progress=False), expected
+    )
     converted = to_pandas(form(byte_qrels))
     assert converted is not None
     assert converted["note"].iloc[0] == b"\xff"
@@ -356,6 +395,6 @@ def test_ids_of_bytes_are_those_of_text(form: As) -> None:
 @pytest.mark.skipif(pa is None, reason="requires PyArrow")
 def test_queries_in_the_index_of_a_table_of_pyarrow() -> None:
     indexed = Y.set_index(pd.Index(QID, name="qid"))
-    assert ma.ranking_score(pa.Table.from_pandas(indexed), SCORE, measure=MEASURE) == ma.ranking_score(
-        indexed, SCORE.to_numpy(), measure=MEASURE
-    )
+    assert ma.ranking_score(
+        pa.Table.from_pandas(indexed), SCORE, measure=MEASURE
+    ) == ma.ranking_score(indexed, SCORE.to_numpy(), measure=MEASURE)

@@ -1,7 +1,7 @@
 """Whatever is in a file or a string: the right result or an error that says what is wrong, soon, in little memory.
 
-By default a fixed number of cases, which are the same on each run. With PT_MULTIASPECT_FUZZ=60, new cases for 60 s
-in each test.
+By default a fixed number of cases, which are the same on each run. With PT_MULTIASPECT_FUZZ=60, new
+cases for 60 s in each test.
 """
 
 from __future__ import annotations
@@ -77,7 +77,11 @@ def mutate_bytes(chance: random.Random, content: bytes) -> bytes:
 
 def compress_bytes(chance: random.Random, content: bytes) -> bytes:
     """The content as is, or compressed, and then perhaps cut, joined or damaged."""
-    forms: list[Callable[[bytes], bytes]] = [lambda data: data] * 4 + [gzip.compress, bz2.compress, lzma.compress]
+    forms: list[Callable[[bytes], bytes]] = [lambda data: data] * 4 + [
+        gzip.compress,
+        bz2.compress,
+        lzma.compress,
+    ]
     try:
         import zstandard
 
@@ -125,7 +129,9 @@ def attempt(call: Callable[[], Any]) -> Any:
     """The result, or the message of the error as a string; no other exception may be raised."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the package, and Python's of odd literals in strings
+            warnings.simplefilter(
+                "ignore"
+            )  # of the package, and Python's of odd literals in strings
             return call()
     except ma.MultiAspectError as error:
         return str(error)
@@ -158,11 +164,17 @@ def test_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "given.txt"
     good = 0
     for chance in cases(120):
-        content = chance.randbytes(chance.randrange(60)) if chance.random() < 0.1 else mutate_bytes(chance, seed)
+        content = (
+            chance.randbytes(chance.randrange(60))
+            if chance.random() < 0.1
+            else mutate_bytes(chance, seed)
+        )
         path.write_bytes(compress_bytes(chance, content))
         by_python = outcome(lambda: read(path))
         with monkeypatch.context() as patch:
-            patch.setattr(trec_lines, "_WORTHWHILE", 0)  # numbers of small files, too, are read by pandas
+            patch.setattr(
+                trec_lines, "_WORTHWHILE", 0
+            )  # numbers of small files, too, are read by pandas
             by_pandas = outcome(lambda: read(path))
         np.testing.assert_equal(by_pandas, by_python)
         if isinstance(by_python, str):
@@ -187,7 +199,9 @@ def test_files_of_scales(tmp_path: Path) -> None:
     path = tmp_path / "scales.json"
     good = 0
     for chance in cases(250):
-        path.write_bytes(chance.randbytes(30) if chance.random() < 0.1 else mutate_bytes(chance, SCALES))
+        path.write_bytes(
+            chance.randbytes(30) if chance.random() < 0.1 else mutate_bytes(chance, SCALES)
+        )
         aspects = attempt(lambda: ma.Aspects.from_file(path))
         if isinstance(aspects, str):
             assert aspects.startswith(f"{path}: "), aspects
@@ -231,7 +245,12 @@ def test_measure_strings() -> None:
             start, end = sorted(chance.randrange(len(text) + 1) for _ in range(2))
             start = max(start, end - chance.choice([0, 1, 3, 9]))
             piece = chance.choice(
-                [chance.choice(pieces), chance.choice(STRINGS), text[start:end] * 2, chr(chance.randrange(0x3000))]
+                [
+                    chance.choice(pieces),
+                    chance.choice(STRINGS),
+                    text[start:end] * 2,
+                    chr(chance.randrange(0x3000)),
+                ]
             )
             text = text[:start] + piece + text[end:]
         assert isinstance(attempt(lambda text=text: with_quotes(text)), str)
@@ -248,11 +267,22 @@ def test_measure_strings() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["P_0", "P_5,0", "ndcg_cut_0", "recall_99999999999", "iprec_at_recall_7", "IPrec@1.5", "success_0"]
+    "text",
+    [
+        "P_0",
+        "P_5,0",
+        "ndcg_cut_0",
+        "recall_99999999999",
+        "iprec_at_recall_7",
+        "IPrec@1.5",
+        "success_0",
+    ],
 )
 def test_trec_eval_names_have_the_ranges_of_ir_measures_names(text: str) -> None:
     """P_0 was read as P at rank 0, which has no meaning."""
-    with pytest.raises(ma.MultiAspectError, match=r"expected a (whole number of ranks|number from 0 to 1)"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"expected a (whole number of ranks|number from 0 to 1)"
+    ):
         parse(text)
 
 
@@ -326,8 +356,12 @@ def test_the_package_evaluates_and_unpickles_nothing() -> None:
 def test_joined_files_with_byte_order_marks() -> None:
     """The second mark would make another query of the first line: it would have no judgments in the run."""
     marked = b"\xef\xbb\xbf" + QRELS
-    pd.testing.assert_frame_equal(ma.read_qrels(io.BytesIO(marked)), ma.read_qrels(io.BytesIO(QRELS)))
-    with pytest.raises(ma.MultiAspectError, match=r":5: a byte order mark \(U\+FEFF\) within the text"):
+    pd.testing.assert_frame_equal(
+        ma.read_qrels(io.BytesIO(marked)), ma.read_qrels(io.BytesIO(QRELS))
+    )
+    with pytest.raises(
+        ma.MultiAspectError, match=r":5: a byte order mark \(U\+FEFF\) within the text"
+    ):
         ma.read_qrels(io.BytesIO(marked + marked))
 
 

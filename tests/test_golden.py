@@ -14,7 +14,20 @@ from ir_measures import AP, Measure, SetF, nDCG
 from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, GAM, MM, NGRE, NLRE, NWCS, TOMA, WHAM, Aspect, Aspects, DistanceOrder, On
+from pt_multiaspect import (
+    CAM,
+    GAM,
+    MM,
+    NGRE,
+    NLRE,
+    NWCS,
+    TOMA,
+    WHAM,
+    Aspect,
+    Aspects,
+    DistanceOrder,
+    On,
+)
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
 
@@ -27,7 +40,9 @@ def rank_documents(docnos: str | list[str]) -> dict[str, float]:
     return {docno: -float(rank) for rank, docno in enumerate(docnos, 1)}
 
 
-def per_query(measures: list[Measure], qrels: object, run: object) -> dict[tuple[Measure, str], float]:
+def per_query(
+    measures: list[Measure], qrels: object, run: object
+) -> dict[tuple[Measure, str], float]:
     """Every value `ir_measures.iter_calc` gives."""
     return {(m.measure, m.query_id): m.value for m in ir_measures.iter_calc(measures, qrels, run)}
 
@@ -44,7 +59,8 @@ def test_table_1_has_nine_orders() -> None:
 
 @pytest.mark.parametrize("embedded", ["grades", "gains"])
 @pytest.mark.parametrize(
-    ("name", "axes"), [*((name, "gains") for name in ORDERS), *((name, "equal") for name in ORDERS[:3])]
+    ("name", "axes"),
+    [*((name, "gains") for name in ORDERS), *((name, "equal") for name in ORDERS[:3])],
 )
 def test_table_1(name: str, axes: str, embedded: str) -> None:
     """Row 1 has aspects of equal spans; in rows 2 and 3 the longer axis is the more important aspect."""
@@ -54,9 +70,13 @@ def test_table_1(name: str, axes: str, embedded: str) -> None:
         aspects = Aspects({aspect: Aspect(values) for aspect, values in embedding.items()})
         label = {(aspect, value): value for aspect, values in embedding.items() for value in values}
     else:  # plain grades, embedded at gains
-        aspects = Aspects({aspect: Aspect(len(values) - 1, gains=values) for aspect, values in embedding.items()})
+        aspects = Aspects(
+            {aspect: Aspect(len(values) - 1, gains=values) for aspect, values in embedding.items()}
+        )
         label = {
-            (aspect, value): grade for aspect, values in embedding.items() for grade, value in enumerate(values)
+            (aspect, value): grade
+            for aspect, values in embedding.items()
+            for grade, value in enumerate(values)
         }
     expected = [
         {(label["relevance", r], label["correctness", c]) for r, c in tuples}
@@ -92,7 +112,23 @@ CAM_ASPECTS = Aspects(
     }
 )
 BASES = {"AP": AP, "NDCG": nDCG}
-RANKINGS = ["123", "132", "213", "231", "312", "321", "12", "13", "21", "23", "31", "32", "1", "2", "3"]
+RANKINGS = [
+    "123",
+    "132",
+    "213",
+    "231",
+    "312",
+    "321",
+    "12",
+    "13",
+    "21",
+    "23",
+    "31",
+    "32",
+    "1",
+    "2",
+    "3",
+]
 
 
 def table_3_measures(base: Measure | str, axes: str) -> dict[str, Measure]:
@@ -126,9 +162,13 @@ def test_table_3(base: str, as_string: bool, axes: str) -> None:
     assert sorted(printed) == sorted(exact) == sorted(RANKINGS)
     measures = table_3_measures(BASES[base], axes)
     if as_string:
-        measures = {name: ir_measures.parse_measure(str(measure)) for name, measure in measures.items()}
+        measures = {
+            name: ir_measures.parse_measure(str(measure)) for name, measure in measures.items()
+        }
     qrels = dict.fromkeys(RANKINGS, TABLE_3_LABELS)
-    values = per_query(list(measures.values()), qrels, {ranking: rank_documents(ranking) for ranking in RANKINGS})
+    values = per_query(
+        list(measures.values()), qrels, {ranking: rank_documents(ranking) for ranking in RANKINGS}
+    )
     for ranking in RANKINGS:
         results = {name: values[measure, ranking] for name, measure in measures.items()}
         for name in (*DISTANCES, "CAM"):
@@ -136,7 +176,9 @@ def test_table_3(base: str, as_string: bool, axes: str) -> None:
         for name, value in exact[ranking].items():
             assert results[name] == pytest.approx(value, abs=1e-9), (ranking, name)
         assert results["WHAM"] == results["MM"]
-        assert results["GAM"] == pytest.approx(math.sqrt(results["rel"] * results["cor"]), abs=1e-12)
+        assert results["GAM"] == pytest.approx(
+            math.sqrt(results["rel"] * results["cor"]), abs=1e-12
+        )
 
 
 @pytest.mark.slow
@@ -161,7 +203,10 @@ def test_table_3_classes(axes: str) -> None:
         value_of = {"0": 0, "3/2": 1, "3": 2}
         for key, index in table["class_weights"][name].items():
             relevance, correctness = key.strip("()").replace("'", "").split(", ")
-            assert order.classes([(int(relevance), value_of[correctness])]).tolist() == [index], (name, key)
+            assert order.classes([(int(relevance), value_of[correctness])]).tolist() == [index], (
+                name,
+                key,
+            )
 
 
 # --- Zuccon 2016 on CLEF eHealth 2015: RBP, uRBP, uRBPgr ----------------------------------------
@@ -182,7 +227,10 @@ CLEF_MEASURES = {
 def clef_2015_qrels() -> pd.DataFrame:
     """The two label files side by side, read here so that this does not rest on read_qrels."""
     columns = {}
-    for aspect, name in (("label", "qrels.graded.txt.gz"), ("understandability", "qread.graded.txt.gz")):
+    for aspect, name in (
+        ("label", "qrels.graded.txt.gz"),
+        ("understandability", "qread.graded.txt.gz"),
+    ):
         with gzip.open(shared_path("data", "clef2015", name), "rt") as lines:
             rows = [line.split() for line in lines]
         columns[aspect] = pd.Series({(topic, docno): int(label) for topic, _, docno, label in rows})
@@ -203,7 +251,9 @@ def clef_2015() -> pd.DataFrame:
     runs["score"] = -runs["rank"]
     qrels = clef_2015_qrels()
     assert qrels["qid"].nunique() == 66
-    frames = {name: frame[["qid", "docno", "score"]] for name, frame in runs.groupby("name", sort=False)}
+    frames = {
+        name: frame[["qid", "docno", "score"]] for name, frame in runs.groupby("name", sort=False)
+    }
     topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "?"})
     table = pt.Experiment(
         list(frames.values()),
@@ -262,12 +312,19 @@ def test_clef_2015_rbp_is_rbp_of_relevance(clef_2015: pd.DataFrame) -> None:
 
 # --- Lioma et al. 2017 on A66: NLRE, NGRE, NWCS, CAM, WHAM --------------------------------------
 
-A66 = Aspects({"relevance": Aspect([1, 2, 3, 4], threshold=3), "credibility": Aspect([1, 2, 3, 4], threshold=3)})
+A66 = Aspects(
+    {
+        "relevance": Aspect([1, 2, 3, 4], threshold=3),
+        "credibility": Aspect([1, 2, 3, 4], threshold=3),
+    }
+)
 A66_MEASURES = {
     "nlre_stable": NLRE(aspects=A66),
     "ngre_stable": NGRE(mu=0.5, nu=0.5, aspects=A66),
     "nwcs_joint": NWCS(aspects=A66),
-    "nwcs_separate": NWCS(ideal="separate", weights={"relevance": 1, "credibility": 1}, aspects=A66),
+    "nwcs_separate": NWCS(
+        ideal="separate", weights={"relevance": 1, "credibility": 1}, aspects=A66
+    ),
     "ndcg": On(aspect="relevance", base=nDCG, aspects=A66),
     "ap": On(aspect="relevance", base=AP, aspects=A66),
     "f1": On(aspect="credibility", base=SetF, aspects=A66),
@@ -276,7 +333,11 @@ A66_COMBINED = {
     (name, weights): measure(
         base=base,
         aspects=A66,
-        **({} if weights is None else {"weights": {"relevance": weights, "credibility": 1 - weights}}),
+        **(
+            {}
+            if weights is None
+            else {"weights": {"relevance": weights, "credibility": 1 - weights}}
+        ),
     )
     for name, measure, base in (
         ("CAM nDCG", CAM, nDCG),
@@ -299,7 +360,11 @@ def a66() -> tuple[dict[str, Any], Labels, Run]:
         }
         for key, entry in rankings.items()
     }
-    return rankings, qrels, {key: rank_documents(list(documents)) for key, documents in qrels.items()}
+    return (
+        rankings,
+        qrels,
+        {key: rank_documents(list(documents)) for key, documents in qrels.items()},
+    )
 
 
 def ndcg_by_hand(labels: list[int]) -> float:
@@ -338,7 +403,9 @@ def test_a66_score_aggregation() -> None:
     for key, entry in rankings.items():
         relevance, credibility = entry["relevance"], entry["credibility"]
         assert ndcg_by_hand(relevance) == pytest.approx(entry["ndcg"], abs=1e-9)
-        assert f1_by_hand(credibility) == pytest.approx(entry["f1"], abs=1e-9)  # the file's F-1 is credibility's
+        assert f1_by_hand(credibility) == pytest.approx(
+            entry["f1"], abs=1e-9
+        )  # the file's F-1 is credibility's
         pairs = {
             "nDCG": (entry["ndcg"], ndcg_by_hand(credibility)),
             "SetF": (f1_by_hand(relevance), entry["f1"]),
@@ -373,7 +440,9 @@ def test_a66_published_means() -> None:
     assert round(means["nwcs_joint"], 4) == 0.9625
     kept = {key: documents for key, documents in qrels.items() if not key.startswith("6-")}
     assert round(A66_MEASURES["f1"].calc_aggregate(kept, run), 4) == 0.4786
-    upside_down = {key: {docno: -score for docno, score in documents.items()} for key, documents in run.items()}
+    upside_down = {
+        key: {docno: -score for docno, score in documents.items()} for key, documents in run.items()
+    }
     assert round(A66_MEASURES["ap"].calc_aggregate(kept, upside_down), 4) == 0.7842
     assert round(A66_MEASURES["ndcg"].calc_aggregate(kept, upside_down), 4) == 0.9323
 
@@ -404,7 +473,9 @@ def test_the_tracks_names_give_the_official_values() -> None:
     for row in frame.itertuples():
         assert round(row.value, 4) == official[row.name][row.measure], row
     topics = pd.DataFrame({"qid": ["1"], "query": ["one"]})
-    table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index("name")
+    table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index(
+        "name"
+    )
     assert sorted(table.columns) == sorted(names)
     for name, values in official.items():
         assert table.loc[name, names].round(4).to_dict() == values, name
@@ -416,12 +487,16 @@ def test_the_tracks_names_for_three_aspects() -> None:
     qrels, runs, official = track_frames("three")
     names = ["cam_three_ndcg", "cam_map_three", "nwcs_three"]
     topics = pd.DataFrame({"qid": ["1"], "query": ["one"]})
-    table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index("name")
+    table = pt.Experiment(list(runs.values()), topics, qrels, names, names=list(runs)).set_index(
+        "name"
+    )
     frame = ma.evaluate(runs, qrels, names, progress=False)
     assert len(frame) == 21
     for row in frame.itertuples():
         weights = 1 if row.measure == "nwcs_three" else 0.9999
-        assert row.value * weights == pytest.approx(official[row.name][row.measure], abs=5.1e-5), row
+        assert row.value * weights == pytest.approx(official[row.name][row.measure], abs=5.1e-5), (
+            row
+        )
         assert table.loc[row.name, row.measure] == row.value
 
 
@@ -429,7 +504,9 @@ def test_the_tracks_nlre_of_three_aspects_is_refused() -> None:
     """It is normalised by another sum, so that reading it as NLRE gave other values without a sign."""
     qrels, runs, official = track_frames("three")
     name = "run_random"
-    ours = NLRE(aspects={"relevance": 3, "credibility": 3, "correctness": 3}).calc_aggregate(qrels, runs[name])
+    ours = NLRE(aspects={"relevance": 3, "credibility": 3, "correctness": 3}).calc_aggregate(
+        qrels, runs[name]
+    )
     assert abs(ours - official[name]["nlre_three"]) > 0.02
     with pytest.raises(ma.MultiAspectError, match="values differ from NLRE; use NLRE"):
         ma.evaluate(runs, qrels, ["nlre_three"], progress=False)
@@ -447,7 +524,10 @@ def test_the_tracks_measures_as_objects() -> None:
     }
     for name, run in runs.items():
         for short, measure in measures.items():
-            assert round(measure.calc_aggregate(qrels, run), 4) == official[name][short], (name, short)
+            assert round(measure.calc_aggregate(qrels, run), 4) == official[name][short], (
+                name,
+                short,
+            )
     # The other ideals see the retrieved documents only.
     replaced = runs["run_near_perfect_replacement"]
     for ideal in ("joint", "separate"):
@@ -459,7 +539,9 @@ def test_the_tracks_measures_as_objects() -> None:
 
 def test_cam_map_counts_the_first_aspect_where_the_last_found_nothing() -> None:
     """The official evaluator prints 0 here."""
-    qrels = {"1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    qrels = {
+        "1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}
+    }
     assert CAM(base=AP).calc_aggregate(qrels, {"1": {"d1": 1.0}}) == 0.5
 
 
@@ -467,12 +549,16 @@ def test_judged_ideal_is_as_long_as_the_run() -> None:
     qrels = {"1": {f"d{i}": {"relevance": 1} for i in range(4)}}
     judged = NWCS(ideal="judged", aspects={"relevance": 1})
     assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "d3": 1.0}}) == 1.0
-    assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == pytest.approx(1 / (1 + 1 / math.log2(3)))
+    assert judged.calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == pytest.approx(
+        1 / (1 + 1 / math.log2(3))
+    )
     assert (judged @ 1).calc_aggregate(qrels, {"1": {"d0": 2.0, "x": 1.0}}) == 1.0
     # Where even the lowest grade is worth something, unjudged documents fill the ideal up.
     worth = NWCS(ideal="judged", aspects={"relevance": Aspect(1, gains=[1, 3])})
     single = {"1": {"d0": {"relevance": 1}}}
     unjudged = {"1": {f"x{i}": -float(i) for i in range(9)}}
     discounts = [1 / math.log2(1 + rank) for rank in range(1, 10)]
-    assert worth.calc_aggregate(single, unjudged) == pytest.approx(sum(discounts) / (sum(discounts) + 2))
+    assert worth.calc_aggregate(single, unjudged) == pytest.approx(
+        sum(discounts) / (sum(discounts) + 2)
+    )
     assert worth.calc_aggregate(single, {"1": {"d0": 1.0, **unjudged["1"]}}) == 1.0

@@ -38,7 +38,9 @@ def members(group: str) -> list[int]:
 def test_an_unknown_topic_is_an_error_if_all_known_ones_are_nearly_too_long_to_list() -> None:
     frame = long_frame({"a": [0.5] * 32})
     groups = dict.fromkeys(frame["qid"], "all of them")
-    with pytest.raises(MultiAspectError, match=r"by: expected topics that have values .* got something else"):
+    with pytest.raises(
+        MultiAspectError, match=r"by: expected topics that have values .* got something else"
+    ):
         ma.aggregate(frame, by={**groups, "something else": "other"})
 
 
@@ -50,7 +52,9 @@ def test_one_row_per_group_and_run_and_one_of_all() -> None:
         for group in ("short", "long", "odd one", "all")
         for name in SCORES
     ]
-    assert table[["group", "name"]].to_records(index=False).tolist() == [row[:2] for row in expected]
+    assert table[["group", "name"]].to_records(index=False).tolist() == [
+        row[:2] for row in expected
+    ]
     assert table["AP"].tolist() == pytest.approx([row[2] for row in expected], abs=1e-12)
     whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
     pd.testing.assert_frame_equal(whole, ma.aggregate(long_frame(SCORES)))
@@ -58,7 +62,9 @@ def test_one_row_per_group_and_run_and_one_of_all() -> None:
 
 def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> None:
     frame, file = long_frame(SCORES), tmp_path / "groups.txt"
-    file.write_text("".join(f"{qid}\t{group}  \n" for qid, group in GROUPS.items()) + "\n", encoding="utf-8")
+    file.write_text(
+        "".join(f"{qid}\t{group}  \n" for qid, group in GROUPS.items()) + "\n", encoding="utf-8"
+    )
     expected = ma.aggregate(frame, by=GROUPS)
     with_column = frame.assign(kind=frame["qid"].map(GROUPS))
     categories = with_column.assign(kind=with_column["kind"].astype("category"))
@@ -84,17 +90,31 @@ def test_a_column_a_mapping_a_series_and_a_file_are_the_same(tmp_path: Path) -> 
         ({**GROUPS, "q5": None}, r"none for q5 \(1 such topic in all\)"),
         ({**GROUPS, "q5": math.nan}, "none for q5"),
         ({**GROUPS, "q5": " "}, "none for q5"),
-        (pd.Series([*GROUPS.values(), "long"], [*GROUPS, "q0"]), "one group per topic, got short and long for q0"),
-        ({"short": ["q0", "q1"]}, r"a mapping \{qid: group\} of names, got \['q0', 'q1'\] for short"),
-        ("kind", r"expected a column of groups, .*, got 'kind' \(columns: name, qid, measure, value\)"),
+        (
+            pd.Series([*GROUPS.values(), "long"], [*GROUPS, "q0"]),
+            "one group per topic, got short and long for q0",
+        ),
+        (
+            {"short": ["q0", "q1"]},
+            r"a mapping \{qid: group\} of names, got \['q0', 'q1'\] for short",
+        ),
+        (
+            "kind",
+            r"expected a column of groups, .*, got 'kind' \(columns: name, qid, measure, value\)",
+        ),
         ("qid", "expected a column of groups"),
         (["short", "long"], "expected a column of groups"),
         (Path("no such file"), "by: no such file: no such file"),
     ],
 )
 def test_bad_groups_are_answered_in_one_line(by, message) -> None:
-    for function in (ma.aggregate, lambda frame, by: ma.analysis.compare_with_baseline(frame, "a", by=by)):
-        with pytest.raises(MultiAspectError, match=f"^by: .*{message.removeprefix('by: ')}") as caught:
+    for function in (
+        ma.aggregate,
+        lambda frame, by: ma.analysis.compare_with_baseline(frame, "a", by=by),
+    ):
+        with pytest.raises(
+            MultiAspectError, match=f"^by: .*{message.removeprefix('by: ')}"
+        ) as caught:
             function(long_frame(SCORES), by=by)
         assert "\n" not in str(caught.value)
 
@@ -113,17 +133,23 @@ def test_equal_numbers_are_one_group(groups, names) -> None:
     """2 and 2.0 were two groups, with means of their own."""
     qids = list(GROUPS)
     frame = long_frame({"a": SCORES["a"]}).assign(kind=pd.Series(groups, dtype=object))
-    for by in (dict(zip(qids, groups, strict=True)), pd.Series(groups, index=qids, dtype=object), "kind"):
+    for by in (
+        dict(zip(qids, groups, strict=True)),
+        pd.Series(groups, index=qids, dtype=object),
+        "kind",
+    ):
         assert ma.aggregate(frame, by=by)["group"].tolist() == names
 
 
 @pytest.mark.parametrize(
-    ("number", "text"), [(1, "1"), (1.0, "1"), (1, "1.0"), (np.int64(1), " 1 "), (0.5, ".5"), (True, "True")]
+    ("number", "text"),
+    [(1, "1"), (1.0, "1"), (1, "1.0"), (np.int64(1), " 1 "), (0.5, ".5"), (True, "True")],
 )
 def test_numbers_and_text_that_reads_alike_are_not_one_group(number, text) -> None:
     groups = dict.fromkeys(GROUPS, number) | {"q5": text}
     with pytest.raises(
-        MultiAspectError, match=rf"^by: expected names of groups of one type, got .* text '{text}'; "
+        MultiAspectError,
+        match=rf"^by: expected names of groups of one type, got .* text '{text}'; ",
     ):
         ma.aggregate(long_frame(SCORES), by=groups)
 
@@ -155,9 +181,14 @@ def test_the_label_of_a_measure_is_not_group() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.floats(0, 1), st.sampled_from("xyz"), st.integers(0, 5)), min_size=2, max_size=9).filter(
+    st.lists(
+        st.tuples(st.floats(0, 1), st.sampled_from("xyz"), st.integers(0, 5)),
+        min_size=2,
+        max_size=9,
+    ).filter(
         lambda rows: all(
-            sum(weight for _, group, weight in rows if group == name) for name in {group for _, group, _ in rows}
+            sum(weight for _, group, weight in rows if group == name)
+            for name in {group for _, group, _ in rows}
         )
     )
 )
@@ -171,16 +202,23 @@ def test_parts_agree_with_the_whole(rows) -> None:
     assert mean == pytest.approx(table["AP"]["all"], abs=1e-12)
     assert table["NumRet"].drop("all").sum() == pytest.approx(table["NumRet"]["all"], abs=1e-12)
     weight = {f"q{n}": value for n, value in enumerate(weights)}
-    weighted = ma.aggregate(long_frame({"a": list(values)}), weights=weight, by=by).set_index("group")["AP"]
+    weighted = ma.aggregate(long_frame({"a": list(values)}), weights=weight, by=by).set_index(
+        "group"
+    )["AP"]
     shares = {
-        group: sum(w for w, label in zip(weights, groups, strict=True) if label == group) for group in sizes.index
+        group: sum(w for w, label in zip(weights, groups, strict=True) if label == group)
+        for group in sizes.index
     }
     mean = sum(weighted[group] * share for group, share in shares.items()) / sum(shares.values())
     assert mean == pytest.approx(weighted["all"], abs=1e-12)
 
 
 def test_measures_keep_their_aggregates_within_groups() -> None:
-    qrels = {"q0": {"d": {"relevance": 1}}, "q1": {"d": {"relevance": 1}}, "q2": {"d": {"relevance": 1}}}
+    qrels = {
+        "q0": {"d": {"relevance": 1}},
+        "q1": {"d": {"relevance": 1}},
+        "q2": {"d": {"relevance": 1}},
+    }
     run = {"q0": {"d": 1.0}, "q1": {"x": 2.0, "d": 1.0}}
     frame = ma.evaluate({"run": run}, qrels, ["NumRet", "AP"], progress=False)
     by = {"q0": "found", "q1": "found", "q2": "missed"}
@@ -215,7 +253,9 @@ def test_a_group_equals_a_frame_of_its_topics() -> None:
 
 def test_a_group_of_one_topic_has_no_interval() -> None:
     for method in ("t", "bootstrap"):
-        table = ma.aggregate(long_frame(SCORES), ci=0.9, ci_method=method, by=GROUPS).set_index(["group", "name"])
+        table = ma.aggregate(long_frame(SCORES), ci=0.9, ci_method=method, by=GROUPS).set_index(
+            ["group", "name"]
+        )
         assert table.loc["odd one", "AP"].tolist() == pytest.approx([0.9, 0.8, 0.1])
         assert table.loc["odd one", ["AP 90% low", "AP 90% high"]].isna().all(axis=None)
         assert table.loc[["short", "long", "all"]].notna().all(axis=None)
@@ -240,7 +280,10 @@ def test_topics_that_a_run_lacks_are_told() -> None:
 def test_a_measure_without_topics_of_a_group() -> None:
     """As with `average_over='positive'`, where measures have topics of their own."""
     frame = pd.concat(
-        [long_frame(SCORES), long_frame({name: values[:2] for name, values in SCORES.items()}, "P@5")]
+        [
+            long_frame(SCORES),
+            long_frame({name: values[:2] for name, values in SCORES.items()}, "P@5"),
+        ]
     )
     table = ma.aggregate(frame, by=GROUPS).set_index(["group", "name"])["P@5"]
     assert table["long"].isna().all()
@@ -259,17 +302,25 @@ def test_seeds_and_folds_within_groups() -> None:
     )
     table = ma.aggregate(seeds, over="seed", by=GROUPS).set_index(["group", "name"])
     means = [statistics.fmean(SCORES["a"][:2]), statistics.fmean(SCORES["a"][4:])]
-    assert table.loc[("short", "a")].tolist() == pytest.approx([statistics.fmean(means), statistics.stdev(means)])
-    folds = long_frame(SCORES).assign(fold=lambda rows: rows["qid"].isin(["q0", "q1", "q2"]).astype(int))
+    assert table.loc[("short", "a")].tolist() == pytest.approx(
+        [statistics.fmean(means), statistics.stdev(means)]
+    )
+    folds = long_frame(SCORES).assign(
+        fold=lambda rows: rows["qid"].isin(["q0", "q1", "q2"]).astype(int)
+    )
     table = ma.aggregate(folds, over="fold", by=GROUPS).set_index(["group", "name"])
     assert table.loc[("short", "a"), "AP"] == pytest.approx(0.3)
     assert table.loc["short", "AP sd"].isna().all()
-    assert table.loc[("long", "a")].tolist() == pytest.approx([(0.1 + 0.325) / 2, statistics.stdev([0.1, 0.325])])
+    assert table.loc[("long", "a")].tolist() == pytest.approx(
+        [(0.1 + 0.325) / 2, statistics.stdev([0.1, 0.325])]
+    )
 
 
 def test_weights_of_a_group_that_sum_to_0() -> None:
     with pytest.raises(MultiAspectError, match=r"AP of a.*short: expected"):
-        ma.aggregate(long_frame(SCORES), weights={**dict.fromkeys(GROUPS, 1), "q0": 0, "q1": 0}, by=GROUPS)
+        ma.aggregate(
+            long_frame(SCORES), weights={**dict.fromkeys(GROUPS, 1), "q0": 0, "q1": 0}, by=GROUPS
+        )
 
 
 def test_bootstrap_intervals() -> None:
@@ -283,22 +334,33 @@ def test_bootstrap_intervals() -> None:
     )
     assert table.loc["turned"].tolist()[1:] == table.loc["a"].tolist()[1:]
     assert table.loc["equal"].tolist() == pytest.approx([0.1] * 3, abs=1e-15)
-    assert table.loc["a"].tolist() != ma.aggregate(frame, ci=0.9).set_index("name").loc["a"].tolist()
-    with pytest.raises(MultiAspectError, match="ci_method: expected one of 't', 'bootstrap', got 'BCa'"):
+    assert (
+        table.loc["a"].tolist() != ma.aggregate(frame, ci=0.9).set_index("name").loc["a"].tolist()
+    )
+    with pytest.raises(
+        MultiAspectError, match="ci_method: expected one of 't', 'bootstrap', got 'BCa'"
+    ):
         ma.aggregate(frame, ci=0.9, ci_method="BCa")
 
 
 def test_bootstrap_intervals_of_many_topics() -> None:
     """Drawn in several parts."""
     drawn = np.random.default_rng(2).random(3000)
-    ends = ma.aggregate(long_frame({"a": drawn.tolist()}), ci=0.95, ci_method="bootstrap").iloc[0].tolist()[2:]
+    ends = (
+        ma.aggregate(long_frame({"a": drawn.tolist()}), ci=0.95, ci_method="bootstrap")
+        .iloc[0]
+        .tolist()[2:]
+    )
     half = 1.96 * stats.sem(drawn)
     assert ends == pytest.approx([drawn.mean() - half, drawn.mean() + half], abs=half / 20)
 
 
 def compare_groups(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
     frame = pd.concat(
-        [long_frame(SCORES), long_frame({name: values[::-1] for name, values in SCORES.items()}, "RR")]
+        [
+            long_frame(SCORES),
+            long_frame({name: values[::-1] for name, values in SCORES.items()}, "RR"),
+        ]
     )
     return ma.analysis.compare_with_baseline(frame[frame["name"].isin(names)], by=by, **options)
 
@@ -306,7 +368,12 @@ def compare_groups(by=GROUPS, names=tuple(SCORES), **options) -> pd.DataFrame:
 @pytest.mark.parametrize("test", ["t", "bootstrap", "permutation", "tukey"])
 def test_rows_of_all_topics_are_those_without_groups(test: str) -> None:
     options = {"baseline": ["a", "b"], "test": test, "n_resamples": 1000}
-    whole = compare_groups(**options).query("group == 'all'").drop(columns="group").reset_index(drop=True)
+    whole = (
+        compare_groups(**options)
+        .query("group == 'all'")
+        .drop(columns="group")
+        .reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(whole, compare_groups(by=None, **options))
 
 
@@ -356,7 +423,9 @@ def test_other_corrections_over_groups() -> None:
     pd.testing.assert_series_equal(plain["p"], plain["asl"], check_names=False)
     n_tests = 2 * 2  # systems, groups of several topics
     bonferroni = compare_groups(baseline="a", correction="bonferroni").query("group != 'all'")
-    pd.testing.assert_series_equal(bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False)
+    pd.testing.assert_series_equal(
+        bonferroni["p"], (bonferroni["asl"] * n_tests).clip(upper=1), check_names=False
+    )
     tukey = compare_groups(baseline="a", test="tukey", n_resamples=1000).query("group != 'all'")
     pd.testing.assert_series_equal(tukey["p"], (tukey["asl"] * 2).clip(upper=1), check_names=False)
     with pytest.raises(MultiAspectError, match="number of pairs"):
@@ -398,8 +467,13 @@ def test_the_family_of_groups_is_rarely_wrong() -> None:
 def reported() -> tuple[Report, dict[str, str]]:
     """A report with names that must be escaped, and its groups."""
     runs, qrels = world(systems=("bm25", NASTY[1], "dense"))
-    by = {qid: NASTY[1] if n < 3 else "rest" if n < 5 else "one" for n, qid in enumerate(qrels["qid"].unique())}
-    return ma.report(runs, qrels, MEASURES, aspects=SCALES, by=by, baseline="bm25", progress=False), by
+    by = {
+        qid: NASTY[1] if n < 3 else "rest" if n < 5 else "one"
+        for n, qid in enumerate(qrels["qid"].unique())
+    }
+    return ma.report(
+        runs, qrels, MEASURES, aspects=SCALES, by=by, baseline="bm25", progress=False
+    ), by
 
 
 @pytest.mark.slow
@@ -414,11 +488,17 @@ def test_the_figures_of_a_report(reported) -> None:
         ]
     )
     expected = expected[expected["group"] != "one"].set_index(keys).sort_index()
-    expected = expected.drop(columns=["low", "high", "wins", "losses", "ties"])  # reports compare means only
+    expected = expected.drop(
+        columns=["low", "high", "wins", "losses", "ties"]
+    )  # reports compare means only
     pd.testing.assert_frame_equal(report.comparisons.set_index(keys).sort_index(), expected)
     runs, qrels = world(systems=("bm25", NASTY[1], "dense"))
     plain = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", progress=False)
-    whole = report.comparisons[report.comparisons["group"] == "all"].drop(columns="group").reset_index(drop=True)
+    whole = (
+        report.comparisons[report.comparisons["group"] == "all"]
+        .drop(columns="group")
+        .reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(plain.comparisons, whole)
 
 
@@ -433,7 +513,9 @@ def test_the_page_of_a_report(reported) -> None:
     assert data["shown"] == list(range(6))
     means = report.systems.set_index("group")
     for part in [data, *data["groups"]]:
-        assert part["means"] == [means.loc[[part["group"]], label].tolist() for label in report.labels]
+        assert part["means"] == [
+            means.loc[[part["group"]], label].tolist() for label in report.labels
+        ]
         assert [data["queries"][topic] for topic in part["shown"]] == [
             qid for qid in by if part["group"] in (by[qid], "all")
         ]
@@ -441,7 +523,9 @@ def test_the_page_of_a_report(reported) -> None:
     assert data["groups"][2]["tests"] is None
     assert f"{len(data['shown'])} topics in all" in text
     cells = [[cell.partition("[")[0] for cell in row] for row in page.tables["table"][1:]]
-    assert [float(row[1]) for row in cells] == pytest.approx(data["means"][0], abs=5e-5)  # also without JavaScript
+    assert [float(row[1]) for row in cells] == pytest.approx(
+        data["means"][0], abs=5e-5
+    )  # also without JavaScript
 
 
 @pytest.mark.slow
@@ -451,7 +535,9 @@ def test_estimates_with_human_judgments_are_over_all_topics() -> None:
     by = {qid: "x" if n < 9 else "y" for n, qid in enumerate(qrels["qid"].unique())}
     human = qrels[qrels["qid"].isin(list(by)[:8])]
     model = qrels.assign(label=(qrels["label"] + (qrels.index % 3 == 0)).clip(upper=2))
-    text = ma.report(runs, model, "AP", aspects=SCALES, human=human, by=by, progress=False).to_html()
+    text = ma.report(
+        runs, model, "AP", aspects=SCALES, human=human, by=by, progress=False
+    ).to_html()
     data = Page(text).data
     assert data["powered"][-1] is not None
     assert [part["powered"] for part in data["groups"]] == [None, None]
@@ -476,9 +562,13 @@ def read_csv(output: str) -> pd.DataFrame:
 
 def test_a_table_of_systems_has_a_section_for_each_group() -> None:
     values = long_frame(SCORES)
-    table = ma.systems_table(values, by=GROUPS, baseline="a", alpha=0.1, interval="mean", notes="full")
+    table = ma.systems_table(
+        values, by=GROUPS, baseline="a", alpha=0.1, interval="mean", notes="full"
+    )
     means = ma.aggregate(values, by=GROUPS, ci=0.9)
-    tests = ma.analysis.compare_with_baseline(values, "a", alpha=0.1, by=GROUPS).set_index(["group", "name"])
+    tests = ma.analysis.compare_with_baseline(values, "a", alpha=0.1, by=GROUPS).set_index(
+        ["group", "name"]
+    )
     data = table.to_styler().data
     assert data.index.tolist() == list(zip(means["group"], means["name"], strict=True))
     for (_, row), shown in zip(means.iterrows(), data["AP"], strict=True):
@@ -501,17 +591,23 @@ def test_a_table_of_systems_has_a_section_for_each_group() -> None:
 def test_best_values_of_a_table_are_those_of_each_group() -> None:
     means = ma.aggregate(long_frame(SCORES), by=GROUPS)
     text = str(ma.systems_table(long_frame(SCORES), by=GROUPS, decimals=2))
-    best = [means.loc[rows["AP"].idxmax(), "name"] for _, rows in means.groupby("group", sort=False)]
+    best = [
+        means.loc[rows["AP"].idxmax(), "name"] for _, rows in means.groupby("group", sort=False)
+    ]
     assert [line[0] for line in text.splitlines() if re.match(r"[abc] .*\*", line)] == best
 
 
 def test_the_command_line_shows_groups(cli, trec_files) -> None:
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     options = ("--aspects", "scales.json", "-m", "AP CAM@5", "--format", "csv")
-    code, out, _ = cli("evaluate", *options, "--by", "by.txt", "--interval", "mean", "--baseline", "beta", "runs")
+    code, out, _ = cli(
+        "evaluate", *options, "--by", "by.txt", "--interval", "mean", "--baseline", "beta", "runs"
+    )
     assert code == 0
     table = read_csv(out)
-    plain = read_csv(cli("evaluate", *options, "--interval", "mean", "--baseline", "beta", "runs")[1])
+    plain = read_csv(
+        cli("evaluate", *options, "--interval", "mean", "--baseline", "beta", "runs")[1]
+    )
     whole = table[table["group"] == "all"].drop(columns="group").reset_index(drop=True)
     pd.testing.assert_frame_equal(whole, plain, check_dtype=False)
     perquery = read_csv(cli("evaluate", *options, "-q", "runs")[1])
@@ -534,10 +630,14 @@ def test_the_command_line_shows_groups(cli, trec_files) -> None:
 def test_the_command_line_sorts_and_notes_groups(cli, trec_files) -> None:
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
     options = ("--sort", "AP", "--interval", "mean", "--baseline", "beta", "--format", "table")
-    code, out, _ = cli("evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"])
+    code, out, _ = cli(
+        "evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"]
+    )
     assert code == 0
     lines = out[: out.index("* best")].splitlines()[1:]
-    starts = [row for row, line in enumerate(lines) if not re.match("(alpha|beta|gamma|delta) ", line)]
+    starts = [
+        row for row, line in enumerate(lines) if not re.match("(alpha|beta|gamma|delta) ", line)
+    ]
     assert [lines[row] for row in starts] == ["easy", "hard one", "last", "all"]
     for start in starts:
         rows = lines[start + 1 : start + 5]
@@ -557,7 +657,17 @@ def test_topics_without_a_value_on_the_command_line(cli, trec_files) -> None:
     qrels = (trec_files / "relevance.txt").read_text(encoding="utf-8").splitlines()
     lines = [line[:-1] + "0" if line.startswith("q5") else line for line in qrels]
     (trec_files / "relevance.txt").write_text("\n".join(lines), encoding="utf-8")
-    options = ("-m", "AP", "--average-over", "positive", "--by", "by.txt", "--format", "csv", "runs")
+    options = (
+        "-m",
+        "AP",
+        "--average-over",
+        "positive",
+        "--by",
+        "by.txt",
+        "--format",
+        "csv",
+        "runs",
+    )
     code, out, _ = cli("evaluate", *options, qrels=["relevance.txt"])
     assert code == 0
     assert read_csv(out)["group"].unique().tolist() == ["easy", "hard one", "all"]
@@ -568,18 +678,35 @@ def test_topics_without_a_value_on_the_command_line(cli, trec_files) -> None:
     ("content", "message"),
     [
         (None, "error: --by: by.txt: no such file"),
-        ("q0 easy\n", "error: --by: expected a group for each topic, got none for q1, q2, q3, q4, q5"),
-        (FILE + "q9 easy\n", "error: --by: expected topics that have values (q0, q1, q2, q3, q4, q5), got q9"),
+        (
+            "q0 easy\n",
+            "error: --by: expected a group for each topic, got none for q1, q2, q3, q4, q5",
+        ),
+        (
+            FILE + "q9 easy\n",
+            "error: --by: expected topics that have values (q0, q1, q2, q3, q4, q5), got q9",
+        ),
         (FILE + "q1 hard\n", "error: --by: expected one group per topic, got easy and hard for q1"),
-        (FILE + "q6\n", "error: --by: by.txt:7: expected a query id, a blank and the name of its group, got 'q6'"),
-        (FILE.replace("last", "all"), "error: --by: the group 'all' has the name of the row of all topics"),
+        (
+            FILE + "q6\n",
+            (
+                "error: --by: by.txt:7: expected a query id, a blank and the name of its group, got "
+                "'q6'"
+            ),
+        ),
+        (
+            FILE.replace("last", "all"),
+            "error: --by: the group 'all' has the name of the row of all topics",
+        ),
     ],
 )
 def test_bad_files_on_the_command_line(command, content, message, cli, trec_files) -> None:
     if content is not None:
         (trec_files / "by.txt").write_text(content, encoding="utf-8")
     output = ("-o", "report.html") if command == "report" else ()
-    code, _, err = cli(command, "-m", "AP", "--by", "by.txt", *output, "runs", qrels=["relevance.txt"])
+    code, _, err = cli(
+        command, "-m", "AP", "--by", "by.txt", *output, "runs", qrels=["relevance.txt"]
+    )
     assert code == 2
     assert message in err
     assert len(err.strip().splitlines()) == 1
@@ -591,14 +718,22 @@ def test_bad_files_on_the_command_line(command, content, message, cli, trec_file
         (["-q"], "--by applies to means: omit it, or -q"),
         (["--format", "trec_eval"], "--by applies to means: omit it, or --format trec_eval"),
         (["--judged"], "--judged is over all topics: omit it, or --by"),
-        (["--human", "relevance.txt"], "--human shows estimates with intervals: omit --by, or --human"),
-        (["-o", "by.csv", "--by", "by.csv"], "--output: by.csv is read by this command; write another file"),
+        (
+            ["--human", "relevance.txt"],
+            "--human shows estimates with intervals: omit --by, or --human",
+        ),
+        (
+            ["-o", "by.csv", "--by", "by.csv"],
+            "--output: by.csv is read by this command; write another file",
+        ),
     ],
 )
 def test_options_that_do_not_go_with_groups(options, message, cli, trec_files) -> None:
     for name in ("by.txt", "by.csv"):
         (trec_files / name).write_text(FILE, encoding="utf-8")
-    code, _, err = cli("evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"])
+    code, _, err = cli(
+        "evaluate", "-m", "AP", "--by", "by.txt", *options, "runs", qrels=["relevance.txt"]
+    )
     assert code == 2
     assert message in err
 
@@ -607,7 +742,9 @@ def test_options_that_do_not_go_with_groups(options, message, cli, trec_files) -
 def test_the_command_reports_groups(cli, trec_files) -> None:
     pytest.importorskip("vl_convert")
     (trec_files / "by.txt").write_text(FILE, encoding="utf-8")
-    code, _, err = cli("report", "--aspects", "scales.json", "--by", "by.txt", "-o", "report.html", "runs")
+    code, _, err = cli(
+        "report", "--aspects", "scales.json", "--by", "by.txt", "-o", "report.html", "runs"
+    )
     assert code == 0, err
     data = Page((trec_files / "report.html").read_text(encoding="utf-8")).data
     assert [len(part["shown"]) for part in data["groups"]] == [2, 3, 1]

@@ -17,7 +17,17 @@ from hypothesis import strategies as st
 from strategies import examples
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, CRP, Aspect, Aspects, CRPRecovery, MultiAspectWarning, On, crp_curve, nCRP
+from pt_multiaspect import (
+    CAM,
+    CRP,
+    Aspect,
+    Aspects,
+    CRPRecovery,
+    MultiAspectWarning,
+    On,
+    crp_curve,
+    nCRP,
+)
 from pt_multiaspect.analysis import upper_bound
 
 DEGREES = [-2, -1, 0, 1, 2]
@@ -28,11 +38,15 @@ def on_harm(measure: Any) -> ma.Measure:
     return On(base=measure, aspects=HARM)
 
 
-def collection(ranked: list[int | None], missing: list[int]) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
+def collection(
+    ranked: list[int | None], missing: list[int]
+) -> tuple[dict[str, Any], dict[str, Any], list[int]]:
     """Return qrels, a run with documents of these degrees (None is not judged), and the degrees of the judged."""
     documents = {f"r{rank:02d}": degree for rank, degree in enumerate(ranked)}
     rest = {f"m{number:02d}": degree for number, degree in enumerate(missing)}
-    judged = {docno: degree for docno, degree in {**documents, **rest}.items() if degree is not None}
+    judged = {
+        docno: degree for docno, degree in {**documents, **rest}.items() if degree is not None
+    }
     run = {"q": {docno: -float(rank) for rank, docno in enumerate(documents)}}
     return {"q": judged, "other": {"x": -1, "y": 1}}, run, list(judged.values())
 
@@ -58,7 +72,9 @@ def test_equals_the_definition(ranked: list[int | None], missing: list[int], cut
     assert value(CRP, qrels, run) == (curve[total - 1] if total else 0)
     assert value(CRP @ cutoff, qrels, run) == curve[cutoff - 1]
     assert value(nCRP, qrels, run) == pytest.approx(ref.ncrp(retrieved, judged), abs=1e-12)
-    assert value(CRPRecovery, qrels, run) == pytest.approx(ref.crp_recovery(retrieved, judged), abs=1e-12)
+    assert value(CRPRecovery, qrels, run) == pytest.approx(
+        ref.crp_recovery(retrieved, judged), abs=1e-12
+    )
     drawn = crp_curve(run, qrels, On(aspects=HARM))
     drawn = drawn[drawn["qid"] == "q"]
     length = max(len(ranked), total)
@@ -72,7 +88,9 @@ def test_equals_the_definition(ranked: list[int | None], missing: list[int], cut
     for measure in (CRP, CRP @ cutoff, nCRP, CRPRecovery):
         explained = on_harm(measure).explain(run, qrels, "q")
         assert explained.value == value(measure, qrels, run)
-        assert explained.ranks["contribution"].sum() + explained.offset == pytest.approx(explained.value, abs=1e-9)
+        assert explained.ranks["contribution"].sum() + explained.offset == pytest.approx(
+            explained.value, abs=1e-9
+        )
 
 
 @given(st.lists(st.sampled_from(DEGREES), min_size=1, max_size=6))
@@ -85,7 +103,9 @@ def test_the_ideal_ranking_is_at_0_and_harm_first_is_the_worst(judged: list[int]
     if total:
         assert [value(measure, qrels, run) for measure in (CRP, nCRP, CRPRecovery)] == [0, 1, 1]
         most_harmful = [degree for degree in sorted(judged) if degree < 0]
-        qrels, run, _ = collection([*most_harmful, *[None] * total], [degree for degree in judged if degree >= 0])
+        qrels, run, _ = collection(
+            [*most_harmful, *[None] * total], [degree for degree in judged if degree >= 0]
+        )
         lowest = value(CRP, qrels, run)
         assert value(nCRP, qrels, run) == 0
         documents = [*judged, *[0] * total]
@@ -110,11 +130,17 @@ def test_documents_without_a_label_are_not_harmful() -> None:
     values = {docno: on_harm(CRP).calc_aggregate(qrels, run) for docno, run in first_rank.items()}
     assert values == {"a": 0, "b": -1, "unknown": -1, "bad": -2}
     frame = pd.DataFrame(
-        {"qid": "q", "docno": ["a", "b", "bad", "no"], "label": [1, 0, -1, 0], "trust": [2, np.nan, -1, np.nan]}
+        {
+            "qid": "q",
+            "docno": ["a", "b", "bad", "no"],
+            "label": [1, 0, -1, 0],
+            "trust": [2, np.nan, -1, np.nan],
+        }
     )
     both = Aspects({"relevance": HARM["relevance"], "trust": HARM["relevance"]})
     run = {"q": {"b": 3.0, "no": 2.0, "a": 1.0}}
-    # On trust, nothing is 0: bad has the ideal rank 2, and documents without a label any rank from 2 on.
+    # On trust, nothing is 0: bad has the ideal rank 2, and documents without a label any rank from
+    # 2 on.
     assert (On(aspect="trust", base=CRP, aspects=both) @ 3).calc_aggregate(frame, run) == -1 + 0 + 2
 
 
@@ -126,7 +152,11 @@ def test_upper_bounds_are_those_of_brute_force() -> None:
         "".join(order): {"q": {docno: -float(rank) for rank, docno in enumerate(order)}}
         for order in itertools.permutations(labels)
     }
-    for measure in (CAM(base=CRP, aspects=both), CAM(base=CRP, aspects=both) @ 3, On(base=nCRP, aspects=both)):
+    for measure in (
+        CAM(base=CRP, aspects=both),
+        CAM(base=CRP, aspects=both) @ 3,
+        On(base=nCRP, aspects=both),
+    ):
         values = ma.evaluate(runs, qrels, measure, progress=False)["value"]
         bound = upper_bound(qrels, measure)
         assert bound[["value", "gap"]].iloc[0].tolist() == pytest.approx([values.max(), 0])
@@ -148,9 +178,15 @@ def test_labels_below_0_without_gains_are_said() -> None:
         pt.Experiment([pt.Transformer.from_df(run)], topics, qrels, [CRP @ 2])
     with pytest.warns(MultiAspectWarning, match=message):
         crp_curve(run, qrels)
-    silent = (HARM["relevance"], Aspect(1, unjudged=[-1]), Aspect([-1, 0, 1], gains=[0, 0, 1], threshold=1))
+    silent = (
+        HARM["relevance"],
+        Aspect(1, unjudged=[-1]),
+        Aspect([-1, 0, 1], gains=[0, 0, 1], threshold=1),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for aspect in silent:
-            ma.evaluate({"run": run}, qrels, On(base="CRP", aspects={"relevance": aspect}), progress=False)
+            ma.evaluate(
+                {"run": run}, qrels, On(base="CRP", aspects={"relevance": aspect}), progress=False
+            )
         ma.evaluate({"run": run}, qrels, ["nDCG", "AP"], progress=False)  # TREC's junk

@@ -24,7 +24,9 @@ def test_signatures_show_parameters_and_defaults(measure: ma.Measure) -> None:
 
 def test_the_signature_of_toma() -> None:
     shown = str(inspect.signature(ma.TOMA))
-    assert shown.startswith("(*, base='nDCG', distance='euclidean', order=None, axes='equal', weights=None")
+    assert shown.startswith(
+        "(*, base='nDCG', distance='euclidean', order=None, axes='equal', weights=None"
+    )
     assert shown.endswith("cutoff=None)")
     assert "self" not in shown
 

@@ -47,12 +47,16 @@ body { background: #14181e; color: #ced6dd; }
 html[data-theme=dark] .bd-content div.cell_output .text_html:not(:has(table.dataframe)) {
   background-color: #ced6dd; color: #222832; padding: .5rem; }
 """,
-        '<body class="bd-content"><div class="cell_output"><div class="output text_html">{}</div></div></body>',
+        (
+            '<body class="bd-content"><div class="cell_output"><div class="output '
+            'text_html">{}</div></div></body>'
+        ),
     ),
     "light": ("body { background: #fff; color: #111; }", "<body>{}</body>"),
 }
 
-#: For each element with text: the contrast by WCAG's formula, the lightness of the ground, and what it is.
+#: For each element with text: the contrast by WCAG's formula, the lightness of the ground, and what
+#: it is.
 MEASURED = """
 (() => {
   const parse = (text) => { const v = text.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
@@ -83,7 +87,11 @@ def views() -> dict[str, str]:
     docnos, qids = health.documents["docno"].tolist(), health.topics["qid"].tolist()
     runs = {
         name: pd.DataFrame(
-            [(qid, docno, -rank) for qid in qids for rank, docno in enumerate(docnos[start : start + 8])],
+            [
+                (qid, docno, -rank)
+                for qid in qids
+                for rank, docno in enumerate(docnos[start : start + 8])
+            ],
             columns=["qid", "docno", "score"],
         )
         for name, start in {"first": 0, "second": 20}.items()
@@ -125,7 +133,8 @@ def test_every_text_can_be_read(browser: Browser, views, tmp_path, host):  # noq
         page = tmp_path / f"{name}.html"
         content = body.format(f'<div id="view">{html}</div>')
         page.write_text(
-            f'<!DOCTYPE html><html data-ready="true" data-theme="{"light" if host == "light" else "dark"}"><head>'
+            '<!DOCTYPE html><html data-ready="true" '
+            f'data-theme="{"light" if host == "light" else "dark"}"><head>'
             f'<meta charset="utf-8"><style>{style}</style></head>{content}</html>',
             encoding="utf-8",
         )
@@ -156,9 +165,12 @@ def test_columns_do_not_collapse(browser: Browser, views, tmp_path, width):  # n
     """`compare` at 900 pixels and `describe` at 420 had one letter a line."""
     for name, html in views.items():
         page = tmp_path / f"{name}.html"
-        html = html.replace("h01", "clueweb12-0000wb-00-h01").replace("first", "first-of-several-runs")
+        html = html.replace("h01", "clueweb12-0000wb-00-h01").replace(
+            "first", "first-of-several-runs"
+        )
         page.write_text(
-            f'<!DOCTYPE html><html data-ready="true"><meta charset="utf-8"><body style="width: {width}px">'
+            '<!DOCTYPE html><html data-ready="true"><meta charset="utf-8"><body style="width: '
+            f'{width}px">'
             f'<div id="view">{html}</div></body></html>',
             encoding="utf-8",
         )
@@ -183,11 +195,14 @@ def test_bars_keep_their_size_in_notebooks(browser: Browser, views, tmp_path, st
     page = tmp_path / "explanation.html"
     page.write_text(
         f'<!DOCTYPE html><html data-ready="true"><meta charset="utf-8"><style>{style}</style>'
-        f'<body style="width: {width}px"><div class="jp-OutputArea"><div class="jp-RenderedHTMLCommon">'
+        f'<body style="width: {width}px"><div class="jp-OutputArea"><div '
+        'class="jp-RenderedHTMLCommon">'
         f"{views['explanation']}</div></div></body></html>",
         encoding="utf-8",
     )
     browser.open(page)
-    sizes = browser("[...document.querySelectorAll('svg')].map((bar) => [bar.clientWidth, bar.clientHeight])")
+    sizes = browser(
+        "[...document.querySelectorAll('svg')].map((bar) => [bar.clientWidth, bar.clientHeight])"
+    )
     assert sizes
     assert {tuple(size) for size in sizes} == {(120, 11)}

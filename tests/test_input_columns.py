@@ -14,7 +14,9 @@ import pt_multiaspect as ma
 
 
 def exact_match(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-    return float(run["qanswer"].iloc[0] in {answer for answers in qrels["gold_answer"] for answer in answers})
+    return float(
+        run["qanswer"].iloc[0] in {answer for answers in qrels["gold_answer"] for answer in answers}
+    )
 
 
 def answer_length(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
@@ -25,14 +27,18 @@ EM = ir_measures.define_byquery(
     exact_match, name="EM", support_cutoff=False, run_inputs=["query_id", "qanswer"],
     qrel_inputs=["query_id", "gold_answer"],
 )  # fmt: skip
-LENGTH = ir_measures.define_byquery(answer_length, name="Length", run_inputs=["query_id", "qanswer"])
+LENGTH = ir_measures.define_byquery(
+    answer_length, name="Length", run_inputs=["query_id", "qanswer"]
+)
 TOPICS = pd.DataFrame({"qid": ["q1", "q2", "q3"], "query": "a"})
 QRELS = pd.DataFrame(
     {
         "qid": ["q1", "q1", "q2", "q3"],
         "docno": ["d1", "d2", "d1", "d1"],
         "label": [1, 0, 1, 1],
-        "gold_answer": pd.Series([["Paris"], ["paris", "Paris, France"], ["42"], ["no"]], dtype=object),
+        "gold_answer": pd.Series(
+            [["Paris"], ["paris", "Paris, France"], ["42"], ["no"]], dtype=object
+        ),
     }
 )
 RUN = pd.DataFrame(
@@ -51,7 +57,10 @@ MEASURES = [EM, LENGTH, LENGTH @ 1, ir_measures.AP]
 
 def by_experiment(measures: list[Any] = MEASURES) -> dict[tuple[str, str, str], float]:
     table = pt.Experiment(RUNS, TOPICS, QRELS, measures, perquery=True)
-    return {tuple(row[:3]): row[3] for row in table[["name", "qid", "measure", "value"]].to_numpy().tolist()}
+    return {
+        tuple(row[:3]): row[3]
+        for row in table[["name", "qid", "measure", "value"]].to_numpy().tolist()
+    }
 
 
 def by_evaluate(runs: Any, qrels: Any = QRELS) -> dict[tuple[str, str, str], float]:
@@ -91,12 +100,16 @@ def test_evaluators_pass_them_too() -> None:
 def test_runs_without_the_column_are_refused(tmp_path: Any) -> None:
     (tmp_path / "c.run").write_text("q1 Q0 d1 1 2 c\n")
     for run in (RUN.drop(columns="qanswer"), str(tmp_path / "c.run"), {"q1": {"d1": 1.0}}):
-        with pytest.raises(ma.MultiAspectError, match=r"run one: expected the column qanswer, .*, got the columns"):
+        with pytest.raises(
+            ma.MultiAspectError, match=r"run one: expected the column qanswer, .*, got the columns"
+        ):
             ma.evaluate({"one": run}, QRELS, MEASURES, progress=False)
 
 
 def test_qrels_without_the_column_are_refused() -> None:
-    with pytest.raises(ma.MultiAspectError, match=r"EM: expected columns of the qrels .*, got gold_answer"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"EM: expected columns of the qrels .*, got gold_answer"
+    ):
         ma.evaluate(RUNS, QRELS.drop(columns="gold_answer"), MEASURES, progress=False)
 
 
@@ -108,13 +121,21 @@ def test_qrels_without_relevance() -> None:
 
 def test_all_rows_of_the_qrels_are_passed() -> None:
     """Also repeated pairs, and those without a label of relevance."""
-    qrels = pd.concat([QRELS, QRELS[2:3].assign(gold_answer=pd.Series([["41"]], index=[2], dtype=object))])
+    qrels = pd.concat(
+        [QRELS, QRELS[2:3].assign(gold_answer=pd.Series([["41"]], index=[2], dtype=object))]
+    )
     qrels["label"] = qrels["label"].where(qrels["qid"] != "q3")
     values = ma.evaluate(RUN, qrels, EM, progress=False)["value"].tolist()
-    assert values == pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)["value"].tolist() == [1, 1, 1]
+    assert (
+        values
+        == pt.Experiment([RUN], TOPICS, qrels, [EM], perquery=True)["value"].tolist()
+        == [1, 1, 1]
+    )
 
 
 def test_a_function_that_does_not_name_its_columns() -> None:
     unnamed = ir_measures.define_byquery(exact_match, name="Unnamed")
-    with pytest.raises(ma.MultiAspectError, match=r"Unnamed.*no column 'qanswer'.*run_inputs=.*qrel_inputs="):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"Unnamed.*no column 'qanswer'.*run_inputs=.*qrel_inputs="
+    ):
         ma.evaluate(RUN, QRELS, unnamed, progress=False)

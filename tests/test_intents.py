@@ -19,7 +19,16 @@ from shared_data import golden
 from strategies import Collection, examples, scaled_collections, weights
 
 import pt_multiaspect as ma
-from pt_multiaspect import Aspect, Aspects, DnDCG, DSharpnDCG, IRec, MultiAspectError, MultiAspectWarning, Subtopics
+from pt_multiaspect import (
+    Aspect,
+    Aspects,
+    DnDCG,
+    DSharpnDCG,
+    IRec,
+    MultiAspectError,
+    MultiAspectWarning,
+    Subtopics,
+)
 from pt_multiaspect.analysis import upper_bound
 
 TWO = Aspects({"buy": 3, "repair": 3})
@@ -46,20 +55,27 @@ UNEVEN = {
 QRELS = topic_qrels(d1=(3, 0), d2=(1, 1), d3=(0, 2), d4=(0, 0))
 
 
-# -- NTCIREVAL's figures ---------------------------------------------------------------------------------------
+# -- NTCIREVAL's figures
+# ---------------------------------------------------------------------------------------
 
 
 def cases() -> list[dict[str, Any]]:
     return golden("intents.json")["cases"]
 
 
-def read_case(case: dict[str, Any], number: int) -> tuple[dict[str, ma.Measure], pd.DataFrame, pd.DataFrame]:
+def read_case(
+    case: dict[str, Any], number: int
+) -> tuple[dict[str, ma.Measure], pd.DataFrame, pd.DataFrame]:
     """The measures, the qrels and the run of a case, which is one topic."""
     names = [f"i{index}" for index in range(len(case["grades"]))]
     qid = f"t{number:02d}"
-    rows = [(qid, docno, *(grades[docno] for grades in case["grades"])) for docno in case["grades"][0]]
+    rows = [
+        (qid, docno, *(grades[docno] for grades in case["grades"])) for docno in case["grades"][0]
+    ]
     qrels = pd.DataFrame(rows, columns=["query_id", "doc_id", *names])
-    run = pd.DataFrame({"query_id": qid, "doc_id": case["run"], "score": -np.arange(len(case["run"]), dtype=float)})
+    run = pd.DataFrame(
+        {"query_id": qid, "doc_id": case["run"], "score": -np.arange(len(case["run"]), dtype=float)}
+    )
     settings = {
         "aspects": {name: Aspect(3, threshold=1) for name in names},
         "weights": dict(zip(names, case["probabilities"], strict=True)),
@@ -76,7 +92,10 @@ def read_case(case: dict[str, Any], number: int) -> tuple[dict[str, ma.Measure],
 
 def as_printed(case: dict[str, Any]) -> float:
     """ERR-IA of the rounded lines of NTCIREVAL, one per intent."""
-    run, scale = {docno: -rank for rank, docno in enumerate(case["run"])}, {"i": ref.ref_aspect(range(4))}
+    run, scale = (
+        {docno: -rank for rank, docno in enumerate(case["run"])},
+        {"i": ref.ref_aspect(range(4))},
+    )
     total = 0.0
     for share, grades in zip(case["probabilities"], case["grades"], strict=True):
         labels = {docno: {"i": grade} for docno, grade in grades.items()}
@@ -110,12 +129,15 @@ def test_golden_figures_through_an_experiment(as_string: bool) -> None:
         measures, qrels, run = read_case(case, number)
         asked = [str(measure) if as_string else measure for measure in measures.values()]
         topics = pd.DataFrame({"qid": [f"t{number:02d}"], "query": ["?"]})
-        table = pt.Experiment([run.rename(columns=columns)], topics, qrels.rename(columns=columns), asked)
+        table = pt.Experiment(
+            [run.rename(columns=columns)], topics, qrels.rename(columns=columns), asked
+        )
         for name, measure in measures.items():
             assert table[str(measure)].item() == pytest.approx(case[name], abs=1e-4)
 
 
-# -- by hand and against the reference -------------------------------------------------------------------------
+# -- by hand and against the reference
+# -------------------------------------------------------------------------
 
 
 def test_by_hand() -> None:
@@ -127,15 +149,24 @@ def test_by_hand() -> None:
     assert DnDCG(aspects=TWO).calc_aggregate(QRELS, run) == pytest.approx(wanted, abs=1e-12)
     weighted = {"buy": 3, "repair": 1}
     wanted = (log @ [0, 2.25, 0.5]) / (log @ [2.25, 1, 0.5])
-    assert DnDCG(aspects=TWO, weights=weighted).calc_aggregate(QRELS, run) == pytest.approx(wanted, abs=1e-12)
+    assert DnDCG(aspects=TWO, weights=weighted).calc_aggregate(QRELS, run) == pytest.approx(
+        wanted, abs=1e-12
+    )
     assert (DSharpnDCG(aspects=TWO, gamma=0.2) @ 2).calc_aggregate(QRELS, run) == pytest.approx(
         0.2 * 0.5 + 0.8 * (log @ [0, 1.5, 0]) / (log @ [1.5, 1, 0]), abs=1e-12
     )
     wanted = 0.75 * 0.75 / 2 + 0.25 * 0.5 / 3
-    assert GRADED(aspects=TWO, weights=weighted).calc_aggregate(QRELS, run) == pytest.approx(wanted, abs=1e-12)
+    assert GRADED(aspects=TWO, weights=weighted).calc_aggregate(QRELS, run) == pytest.approx(
+        wanted, abs=1e-12
+    )
 
 
-@given(scaled_collections(), st.sampled_from([None, 1, 3]), st.sampled_from([0, 0.3, 0.5, 1]), st.data())
+@given(
+    scaled_collections(),
+    st.sampled_from([None, 1, 3]),
+    st.sampled_from([0, 0.3, 0.5, 1]),
+    st.data(),
+)
 @examples(60)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
@@ -150,7 +181,9 @@ def test_against_the_reference(
 
     def d_sharp_ndcg(run: ref.Run, judgments: ref.Judgments) -> float:
         recall = ref.intent_recall(run, judgments, theirs, given_weights, cutoff)
-        return gamma * recall + (1 - gamma) * ref.d_ndcg(run, judgments, theirs, given_weights, cutoff)
+        return gamma * recall + (1 - gamma) * ref.d_ndcg(
+            run, judgments, theirs, given_weights, cutoff
+        )
 
     values = {IRec: ref.intent_recall, DnDCG: ref.d_ndcg, GRADED: ref.graded_err_ia}
     cases: dict[ma.Measure, Any] = {
@@ -170,7 +203,9 @@ def test_with_one_intent_they_are_success_and_ndcg(drawn: Any, cutoff: int | Non
     scales = Aspects(aspects)
     alike = {
         DnDCG(aspects=scales, cutoff=cutoff): ma.On(base="nDCG", aspects=scales, cutoff=cutoff),
-        IRec(aspects=scales, cutoff=cutoff): ma.On(base="Success", aspects=scales, cutoff=cutoff or 1000),
+        IRec(aspects=scales, cutoff=cutoff): ma.On(
+            base="Success", aspects=scales, cutoff=cutoff or 1000
+        ),
     }
     values = evaluate([*alike, *alike.values()], collection.qrels, collection.run)
     for qid in collection.labels:
@@ -178,7 +213,8 @@ def test_with_one_intent_they_are_success_and_ndcg(drawn: Any, cutoff: int | Non
             assert values[first, qid] == pytest.approx(values[second, qid], abs=1e-12)
 
 
-# -- exactness -------------------------------------------------------------------------------------------------
+# -- exactness
+# -------------------------------------------------------------------------------------------------
 
 
 def test_equal_global_gains_are_equal_and_perfect_rankings_score_1() -> None:
@@ -212,11 +248,16 @@ def test_only_ratios_of_weights_count(measure: ma.Measure) -> None:
         weighted = measure(aspects=TWO, weights={"buy": buy, "repair": repair})
         return weighted.calc_aggregate(QRELS, ranking("d4", "d2", "d1"))
 
-    assert value(1, 2) == pytest.approx(value(0.1, 0.2), abs=1e-15) == pytest.approx(value(1e300, 2e300), abs=1e-15)
+    assert (
+        value(1, 2)
+        == pytest.approx(value(0.1, 0.2), abs=1e-15)
+        == pytest.approx(value(1e300, 2e300), abs=1e-15)
+    )
     assert value(4, 4) == measure(aspects=TWO).calc_aggregate(QRELS, ranking("d4", "d2", "d1"))
 
 
-# -- labels of every kind --------------------------------------------------------------------------------------
+# -- labels of every kind
+# --------------------------------------------------------------------------------------
 
 
 def test_intents_without_relevant_documents() -> None:
@@ -225,7 +266,9 @@ def test_intents_without_relevant_documents() -> None:
     three, run = {"buy": 3, "repair": 3, "sell": 3}, ranking("d1", "d2")
     assert IRec(aspects=three).calc_aggregate(qrels, run) == pytest.approx(2 / 3, abs=1e-15)
     assert Subtopics(base="StRecall", aspects=three).calc_aggregate(qrels, run) == 1
-    assert GRADED(aspects=three).calc_aggregate(qrels, run) == pytest.approx((3 / 4 + 1 / 4 / 2) / 3)
+    assert GRADED(aspects=three).calc_aggregate(qrels, run) == pytest.approx(
+        (3 / 4 + 1 / 4 / 2) / 3
+    )
     assert DnDCG(aspects=three).calc_aggregate(qrels, run) == 1
     nothing = topic_qrels(d1=(0, 0))
     for measure in ALL:
@@ -237,7 +280,9 @@ def test_an_intent_of_probability_0_is_none() -> None:
     weighted = {"buy": 1, "repair": 0}
     aspects = Aspects({"buy": 3, "repair": Aspect([0, 1, 2], gains=[-1, 0, 1])})
     for measure in ALL:
-        value = measure(aspects=aspects, weights=weighted).calc_aggregate(QRELS, ranking("d3", "d1"))
+        value = measure(aspects=aspects, weights=weighted).calc_aggregate(
+            QRELS, ranking("d3", "d1")
+        )
         assert value == measure(aspects={"buy": 3}).calc_aggregate(QRELS, ranking("d3", "d1"))
     assert IRec(aspects=aspects, weights=weighted).calc_aggregate(QRELS, ranking("d1")) == 1
 
@@ -248,7 +293,9 @@ def test_junk_and_unjudged_labels() -> None:
     odd = topic_qrels(d1=(3, NAN), d2=(-2, 2), d3=(-1, NAN))
     run = ranking("d3", "d2", "new", "d1")
     for measure in ALL:
-        assert measure(aspects=TWO).calc_aggregate(odd, run) == measure(aspects=TWO).calc_aggregate(clean, run)
+        assert measure(aspects=TWO).calc_aggregate(odd, run) == measure(aspects=TWO).calc_aggregate(
+            clean, run
+        )
 
 
 def test_an_unjudged_document_gains_nothing_even_if_the_lowest_grade_does() -> None:
@@ -264,22 +311,33 @@ def test_thresholds_are_those_of_each_aspect() -> None:
     assert IRec(aspects=aspects).calc_aggregate(QRELS, run) == 0.5
     assert IRec(aspects=TWO).calc_aggregate(QRELS, run) == 1
     # Gains do not read them.
-    assert DnDCG(aspects=aspects).calc_aggregate(QRELS, run) == DnDCG(aspects=TWO).calc_aggregate(QRELS, run)
+    assert DnDCG(aspects=aspects).calc_aggregate(QRELS, run) == DnDCG(aspects=TWO).calc_aggregate(
+        QRELS, run
+    )
 
 
 def test_fractional_gains_and_turned_scales() -> None:
     aspects = Aspects(
-        {"buy": Aspect([0, 1, 2, 3], gains=[0, 0.1, 0.25, 1]), "repair": Aspect(3, greater_is_better=False)}
+        {
+            "buy": Aspect([0, 1, 2, 3], gains=[0, 0.1, 0.25, 1]),
+            "repair": Aspect(3, greater_is_better=False),
+        }
     )
     theirs = {
         "buy": ref.ref_aspect([0, 1, 2, 3], gains=[0, 0.1, 0.25, 1]),
         "repair": ref.ref_aspect([0, 1, 2, 3], greater_is_better=False),
     }
     run = ranking("d2", "d3", "d1", "d4")
-    for measure, value in ((IRec, ref.intent_recall), (DnDCG, ref.d_ndcg), (GRADED, ref.graded_err_ia)):
+    for measure, value in (
+        (IRec, ref.intent_recall),
+        (DnDCG, ref.d_ndcg),
+        (GRADED, ref.graded_err_ia),
+    ):
         wanted = value(run["q"], QRELS["q"], theirs)
         assert wanted > 0
-        assert measure(aspects=aspects).calc_aggregate(QRELS, run) == pytest.approx(wanted, abs=1e-12)
+        assert measure(aspects=aspects).calc_aggregate(QRELS, run) == pytest.approx(
+            wanted, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("measure", [IRec, DSharpnDCG, GRADED], ids=str)
@@ -304,7 +362,8 @@ def test_missing_topics_and_empty_rankings_score_0() -> None:
         assert values[1] == 0 < values[0]
 
 
-# -- what they state -------------------------------------------------------------------------------------------
+# -- what they state
+# -------------------------------------------------------------------------------------------
 
 
 def test_upper_bounds() -> None:
@@ -322,7 +381,11 @@ def test_sources_and_printing() -> None:
     measure = DSharpnDCG(gamma=0.25, weights={"buy": 1, "repair": 2}) @ 10
     assert str(measure) == "DSharpnDCG(gamma=0.25,weights={'buy': 1, 'repair': 2})@10"
     for variant in (measure, GRADED(weights={"buy": 1, "repair": 2}) @ 5, IRec @ 3, DnDCG):
-        assert ir_measures.parse_measure(str(variant)) == variant == pickle.loads(pickle.dumps(variant))
+        assert (
+            ir_measures.parse_measure(str(variant))
+            == variant
+            == pickle.loads(pickle.dumps(variant))
+        )
 
 
 def test_labels_for_learning_to_rank() -> None:
@@ -336,7 +399,10 @@ def test_labels_for_learning_to_rank() -> None:
     first, second = (view.name for view in DnDCG(aspects=TWO).views(judgments))
     some = DnDCG(aspects=TWO, weights={first: 1, second: 0})
     turned = ma.Aspects({name: ma.Aspect(2, greater_is_better=False) for name in TWO})
-    assert [some.depends_on(judgments.view(name, turned)) for name in (first, second)] == [True, False]
+    assert [some.depends_on(judgments.view(name, turned)) for name in (first, second)] == [
+        True,
+        False,
+    ]
     assert not DnDCG(aspects=TWO).gain_is_surrogate(judgments)
     assert all(m(aspects=TWO).gain_is_surrogate(judgments) for m in (IRec, DSharpnDCG, GRADED))
 

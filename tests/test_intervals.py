@@ -40,7 +40,9 @@ def test_equal_values_have_an_interval_without_width() -> None:
     equal = [0.1] * 3
     assert np.mean(equal) != 0.1  # by rounding
     for method in ("t", "bootstrap"):
-        mean, low, high = ma.aggregate(long_frame({"a": equal}), ci=0.95, ci_method=method).loc[0].tolist()[1:]
+        mean, low, high = (
+            ma.aggregate(long_frame({"a": equal}), ci=0.95, ci_method=method).loc[0].tolist()[1:]
+        )
         assert low <= mean <= high == pytest.approx(low, abs=1e-16)
     assert intervals.bootstrap_interval(np.array(equal), 0.95) == (0.1, 0.1)
 
@@ -62,12 +64,19 @@ def test_bootstrap_samples_are_the_same_in_any_number_of_chunks(monkeypatch, chu
 
 def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
     near_0, near_1 = [0.0, 0.0, 0.1], [1.0, 1.0, 0.9]
-    table = ma.aggregate(long_frame({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95).set_index(
-        "name"
+    table = ma.aggregate(
+        long_frame({"low": near_0, "high": near_1, "both": [0.0, 1.0, 0.0]}), ci=0.95
+    ).set_index("name")
+    half = {
+        name: stats.t.ppf(0.975, 2) * stats.sem(values)
+        for name, values in (("low", near_0), ("high", near_1))
+    }
+    assert table.loc["low"].tolist() == pytest.approx(
+        [0.1 / 3, 0, 0.1 / 3 + half["low"]], abs=1e-15
     )
-    half = {name: stats.t.ppf(0.975, 2) * stats.sem(values) for name, values in (("low", near_0), ("high", near_1))}
-    assert table.loc["low"].tolist() == pytest.approx([0.1 / 3, 0, 0.1 / 3 + half["low"]], abs=1e-15)
-    assert table.loc["high"].tolist() == pytest.approx([2.9 / 3, 2.9 / 3 - half["high"], 1], abs=1e-15)
+    assert table.loc["high"].tolist() == pytest.approx(
+        [2.9 / 3, 2.9 / 3 - half["high"], 1], abs=1e-15
+    )
     assert table.loc["both"].tolist()[1:] == [0, 1]
     assert intervals.mean_interval(np.array([-0.5, 1.5, 0.5]), 0.95, (0.0, 1.0)) == (-0.5, 1.5)
 
@@ -76,7 +85,9 @@ def test_intervals_end_at_the_range_of_the_measure_or_of_the_values() -> None:
 def test_coverage_is_that_of_the_level() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.beta(2, 3, (2000, 10))  # 2000 experiments of ten topics
-    table = ma.aggregate(long_frame({str(row): values.tolist() for row, values in enumerate(drawn)}), ci=0.9)
+    table = ma.aggregate(
+        long_frame({str(row): values.tolist() for row, values in enumerate(drawn)}), ci=0.9
+    )
     covered = (table["AP 90% low"] <= 0.4) & (table["AP 90% high"] >= 0.4)
     assert covered.mean() == pytest.approx(0.9, abs=0.02)
 
@@ -90,13 +101,19 @@ def test_intervals_stay_within_the_range(measure) -> None:
 
 def test_values_outside_the_range_are_not_cut_off() -> None:
     """Per cent: a cut at 1 would put the interval beside the mean."""
-    percent = ma.aggregate(long_frame({"a": [100 * value for value in VALUES]}), ci=0.9).iloc[0].tolist()[1:]
+    percent = (
+        ma.aggregate(long_frame({"a": [100 * value for value in VALUES]}), ci=0.9)
+        .iloc[0]
+        .tolist()[1:]
+    )
     low, high = stats.t.interval(0.9, 4, 100 * np.mean(VALUES), 100 * stats.sem(VALUES))
     assert percent == pytest.approx([100 * np.mean(VALUES), low, high])
 
 
 def test_measures_without_a_known_range_are_not_cut_off() -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="my own names no known measure.*values are averaged"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="my own names no known measure.*values are averaged"
+    ):
         table = ma.aggregate(long_frame({"a": [0.0, 5.0]}, "my own"), ci=0.95)
     assert table["my own 95% low"][0] < 0
     within = ma.aggregate(long_frame({"a": [0.0, 1.0]}, "my own"), ci=0.95)
@@ -153,16 +170,28 @@ class Middle(type(ir_measures.AP)):
             {},
             "no interval for AP of a: expected at least two topics, got 1",
         ),
-        (long_frame({"a": [0.5, -math.inf]}), {}, "no interval for AP of a: expected finite values"),
+        (
+            long_frame({"a": [0.5, -math.inf]}),
+            {},
+            "no interval for AP of a: expected finite values",
+        ),
         (long_frame({"a": [0.5, math.inf]}), {}, "expected finite values"),
         (
             pd.concat([long_frame({"a": VALUES})] * 2),
             {},
             r"one value of AP for a on topic q0, got several \(5 such rows in all\)",
         ),
-        (long_frame({"a": VALUES}), {"ci": 95}, "ci: expected a number above 0 and below 1, got 95"),
+        (
+            long_frame({"a": VALUES}),
+            {"ci": 95},
+            "ci: expected a number above 0 and below 1, got 95",
+        ),
         (long_frame({"a": VALUES}), {"ci": True}, "ci: expected a number"),
-        (long_frame({"a": VALUES}), {"measures": {"AP": Middle()}}, "not a function of the mean over topics"),
+        (
+            long_frame({"a": VALUES}),
+            {"measures": {"AP": Middle()}},
+            "not a function of the mean over topics",
+        ),
         (
             pd.concat([long_frame({"a": VALUES}), long_frame({"a": VALUES}, "AP 95% low")]),
             {},

@@ -50,9 +50,14 @@ THREE = [("01", "d1", 1), ("01", "NA", 0), ("2", "nan", 2)]
         pytest.param("01 0 d1 1\r\n01 0 NA 0\r\n\r\n2 0 nan 2\r\n", id="CRLF"),
         pytest.param("\ufeff01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n", id="BOM"),
         pytest.param("01 0 d1 1\n01 Q0 NA -0\n2 None nan 2.0\n", id="any iteration, whole floats"),
-        pytest.param("01 0 d1 1\n01 0 NA 0\n01 0 d1 1.0\n2 0 nan 2\n2 0 nan 2\n", id="equal duplicates"),
+        pytest.param(
+            "01 0 d1 1\n01 0 NA 0\n01 0 d1 1.0\n2 0 nan 2\n2 0 nan 2\n", id="equal duplicates"
+        ),
         pytest.param(gzip.compress(b"01 0 d1 1\n01 0 NA 0\n2 0 nan 2\n"), id="gzip"),
-        pytest.param(gzip.compress(b"01 0 d1 1\n") + gzip.compress(b"01 0 NA 0\n2 0 nan 2"), id="two gzip members"),
+        pytest.param(
+            gzip.compress(b"01 0 d1 1\n") + gzip.compress(b"01 0 NA 0\n2 0 nan 2"),
+            id="two gzip members",
+        ),
     ],
 )
 @pytest.mark.parametrize("name", ["qrels.txt", "qrels.gz"])
@@ -93,7 +98,9 @@ def test_ids_are_taken_as_they_are(tmp_path: Path) -> None:
 
 
 def test_labels_of_all_kinds(tmp_path: Path) -> None:
-    qrels = read_qrels(write_file(tmp_path / "q", "q 0 a -2\nq 0 b +1\nq 0 c 0.1\nq 0 d 1e-3\nq 0 e .5\n"))
+    qrels = read_qrels(
+        write_file(tmp_path / "q", "q 0 a -2\nq 0 b +1\nq 0 c 0.1\nq 0 d 1e-3\nq 0 e .5\n")
+    )
     assert qrels["label"].tolist() == [-2, 1, 0.1, 0.001, 0.5]
     assert qrels["label"].dtype == np.float64
 
@@ -114,7 +121,9 @@ def test_several_columns_of_one_file(tmp_path: Path) -> None:
 
 
 def test_a_name_may_hold_a_blank(tmp_path: Path) -> None:
-    qrels = read_qrels(write_file(tmp_path / "q", "q1 0 d2 1 3\n"), aspects=["relevance", "ease of reading"])
+    qrels = read_qrels(
+        write_file(tmp_path / "q", "q1 0 d2 1 3\n"), aspects=["relevance", "ease of reading"]
+    )
     assert rows(qrels) == [("q1", "d2", 1, 3)]
 
 
@@ -125,7 +134,12 @@ def test_subtopics_are_kept(tmp_path: Path) -> None:
     """Text files lost them, unlike Parquet files."""
     qrels = read_qrels(write_file(tmp_path / "qrels", BY_SUBTOPIC))
     assert qrels.columns.tolist() == ["qid", "docno", "label", "iteration"]
-    assert rows(qrels) == [("q1", "d1", 1, "1"), ("q1", "d1", 1, "2"), ("q1", "d2", 0, "1"), ("q2", "d1", 2, "1")]
+    assert rows(qrels) == [
+        ("q1", "d1", 1, "1"),
+        ("q1", "d1", 1, "2"),
+        ("q1", "d2", 0, "1"),
+        ("q2", "d1", 2, "1"),
+    ]
     assert ma.from_subtopics(qrels).columns.tolist() == ["qid", "docno", "subtopic_1", "subtopic_2"]
     table = pytest.importorskip("polars").DataFrame(qrels.to_dict("list"))
     table.write_parquet(tmp_path / "parquet")
@@ -139,7 +153,9 @@ def test_subtopics_may_have_different_labels(tmp_path: Path) -> None:
     """The error referred to another reader."""
     qrels = read_qrels(write_file(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\nq1 2 d2 1\n"))
     assert rows(qrels) == [("q1", "d1", 1, "1"), ("q1", "d1", 0, "2"), ("q1", "d2", 1, "2")]
-    with pytest.raises(MultiAspectError, match="If the column iteration contains subtopics, from_subtopics"):
+    with pytest.raises(
+        MultiAspectError, match="If the column iteration contains subtopics, from_subtopics"
+    ):
         ma.evaluate({"run": {"q1": {"d1": 1.0}}}, qrels, "AP", progress=False)
     write_file(tmp_path / "qrels", "q1 1 d1 1\nq1 2 d1 0\n\nq1 2 d1 1\n")
     with pytest.raises(
@@ -153,7 +169,9 @@ def test_subtopics_do_not_change_measures_of_one_label_per_document(tmp_path: Pa
     once = read_qrels(write_file(tmp_path / "once", "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"))
     runs = {"run": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 1.0}}}
     values, expected = (
-        ma.evaluate(runs, qrels, ["AP", "nDCG", "P@1", "NumRel", "Judged@2", "RBP(rel=1)"], progress=False)
+        ma.evaluate(
+            runs, qrels, ["AP", "nDCG", "P@1", "NumRel", "Judged@2", "RBP(rel=1)"], progress=False
+        )
         for qrels in (by_subtopic, once)
     )
     pd.testing.assert_frame_equal(values, expected)
@@ -172,15 +190,23 @@ def test_subtopics_in_files_of_several_aspects_are_refused(tmp_path: Path, secon
     good = write_file(tmp_path / "good", "q1 0 d1 1\n")
     bad = write_file(tmp_path / "bad", f"q1 1 d1 1\n\nq1 2 d1 {second}\n")
     expected = (
-        "bad:3: expected one judgment of query 'q1', document 'd1', got the second field '2' here and '1' on line "
-        "1. If these are subtopics, read the file alone: from_subtopics makes each subtopic an aspect"
+        "bad:3: expected one judgment of query 'q1', document 'd1', got the second field '2' here "
+        "and '1' on line "
+        "1. If these are subtopics, read the file alone: from_subtopics makes each subtopic an "
+        "aspect"
     )
     with pytest.raises(MultiAspectError, match=re.escape(expected)):
         read_qrels({"relevance": good, "credibility": bad})
-    frame = {"qid": ["q1", "q1"], "docno": ["d1", "d1"], "subtopic": ["a", "b"], "label": [1, int(second)]}
+    frame = {
+        "qid": ["q1", "q1"],
+        "docno": ["d1", "d1"],
+        "subtopic": ["a", "b"],
+        "label": [1, int(second)],
+    }
     pytest.importorskip("polars").DataFrame(frame).write_parquet(bad)
     with pytest.raises(
-        MultiAspectError, match=r"bad: expected one row .* several values of subtopic\. .* from_subto"
+        MultiAspectError,
+        match=r"bad: expected one row .* several values of subtopic\. .* from_subto",
     ):
         read_qrels({"relevance": good, "credibility": bad})
 
@@ -225,11 +251,17 @@ def test_files_that_judge_the_same_pairs(tmp_path: Path) -> None:
     ("other", "what", "samples"),
     [
         (pool("0121", qid="301"), "no query in common", ["q1 against 301"]),
-        (pool("0121", prefix="clueweb-"), "no (query, document) pair in common", ["q1/d0, q1/d1", "q1/clueweb-0"]),
+        (
+            pool("0121", prefix="clueweb-"),
+            "no (query, document) pair in common",
+            ["q1/d0, q1/d1", "q1/clueweb-0"],
+        ),
         ("q1 0 d0 nan\nq7 0 d0 1\n", "no query in common", ["q1 against q7"]),
     ],
 )
-def test_files_of_other_collections_are_refused(tmp_path: Path, other: str, what: str, samples: list[str]) -> None:
+def test_files_of_other_collections_are_refused(
+    tmp_path: Path, other: str, what: str, samples: list[str]
+) -> None:
     """They were merged without a word: 0 on the aspect, and plain nDCG halved by foreign queries."""
     files = aspect_files(tmp_path, relevance=pool("0121"), trust=other)
     with pytest.raises(MultiAspectError) as error:
@@ -245,7 +277,10 @@ def test_files_of_other_collections_are_refused(tmp_path: Path, other: str, what
     ("aspects", "expected"),
     [
         # Two of twenty relevant pairs are not judged.
-        ({"relevance": pool("1" * 20 + "0" * 5), "trust": pool("2" * 18)}, ["18 of the 20 pairs (90%) above"]),
+        (
+            {"relevance": pool("1" * 20 + "0" * 5), "trust": pool("2" * 18)},
+            ["18 of the 20 pairs (90%) above"],
+        ),
         # Nor are ten of the aspect's thirty on relevance.
         ({"relevance": pool("1" * 20), "trust": pool("2" * 30)}, ["20 of the 30 pairs (67%) of"]),
         (
@@ -272,7 +307,10 @@ def test_files_that_share_few_pairs_warn_with_the_counts(
 @pytest.mark.parametrize(
     "aspects",
     [
-        {"relevance": pool("0122100"), "trust": "".join(f"q1 0 d{position} 1\n" for position in (1, 2, 3, 4))},
+        {
+            "relevance": pool("0122100"),
+            "trust": "".join(f"q1 0 d{position} 1\n" for position in (1, 2, 3, 4)),
+        },
         {"relevance": "q1 0 junk -2\n" + pool("01"), "trust": pool("10")[len("q1 0 d0 1\n") :]},
         {"relevance": pool("1" * 100 + "0"), "trust": pool("1" * 95)},
         {"trust": pool("1" * 96), "relevance": pool("1" * 100)},
@@ -280,7 +318,9 @@ def test_files_that_share_few_pairs_warn_with_the_counts(
     ],
 )
 @no_warnings()
-def test_aspects_judged_where_relevant_are_ordinary(tmp_path: Path, aspects: dict[str, str]) -> None:
+def test_aspects_judged_where_relevant_are_ordinary(
+    tmp_path: Path, aspects: dict[str, str]
+) -> None:
     read_qrels(aspect_files(tmp_path, **aspects))
 
 
@@ -299,7 +339,9 @@ def test_many_lines_are_read_in_blocks(tmp_path: Path, monkeypatch: pytest.Monke
 def test_open_files(tmp_path: Path) -> None:
     path = write_file(tmp_path / "q", "q 0 d 1\n")
     with open(path) as text, open(path, "rb") as binary:
-        qrels = read_qrels({"relevance": text, "credibility": binary, "quality": io.StringIO("q 0 d 2")})
+        qrels = read_qrels(
+            {"relevance": text, "credibility": binary, "quality": io.StringIO("q 0 d 2")}
+        )
     assert rows(qrels) == [("q", "d", 1, 1, 2)]
     with (
         open(write_file(tmp_path / "bad", "q 0 d\n")) as text,
@@ -334,7 +376,11 @@ ONE = "qid iteration docno label"
         ("q1 0 d1 1 q2 0 d2\n1\n", None, [":1: expected 4 fields"]),
         ("q1,0,d1,1\n", None, [":1: expected 4 fields", "'q1,0,d1,1'"]),
         (f"q1 0 d1 {'x ' * 200}\n", None, ["got 203: ", "x…'"]),
-        ("q1 0 d1 1\n", ["relevance", "u"], [":1: expected 5 fields", "(qid iteration docno relevance u)"]),
+        (
+            "q1 0 d1 1\n",
+            ["relevance", "u"],
+            [":1: expected 5 fields", "(qid iteration docno relevance u)"],
+        ),
         ("q1 0 d1 1 2 3\n", ["relevance", "u"], [":1: expected 5 fields"]),
         (
             "q1 0 d1 1\nq1 0 d3 x\n",
@@ -349,7 +395,11 @@ ONE = "qid iteration docno label"
         (
             "q1 0 d1 1 2\nq1 0 d3 1 high\n",
             ["relevance", "u"],
-            [":2: u: expected a finite number (or nan for no judgment), got 'high'", "query 'q1'", "document 'd3'"],
+            [
+                ":2: u: expected a finite number (or nan for no judgment), got 'high'",
+                "query 'q1'",
+                "document 'd3'",
+            ],
         ),
         (
             "q1 0 d1 1 x\nq1 0 d3\n",
@@ -359,15 +409,26 @@ ONE = "qid iteration docno label"
         (
             "q1 0 d1 inf\n",
             None,
-            [":1: relevance: expected a finite number (or nan for no judgment), got 'inf'", "a finite number"],
+            [
+                ":1: relevance: expected a finite number (or nan for no judgment), got 'inf'",
+                "a finite number",
+            ],
         ),
         (
             "q1 0 d1 1e999\n",
             None,
             [":1: relevance: expected a finite number (or nan for no judgment), got '1e999'"],
         ),
-        ("q1 0 d1 1_0\n", None, [":1: relevance: expected a finite number (or nan for no judgment), got '1_0'"]),
-        ("q1 0 d1 True\n", None, [":1: relevance: expected a finite number (or nan for no judgment), got 'True'"]),
+        (
+            "q1 0 d1 1_0\n",
+            None,
+            [":1: relevance: expected a finite number (or nan for no judgment), got '1_0'"],
+        ),
+        (
+            "q1 0 d1 True\n",
+            None,
+            [":1: relevance: expected a finite number (or nan for no judgment), got 'True'"],
+        ),
         (
             "q1 0 d1 NA\n",
             None,
@@ -376,9 +437,21 @@ ONE = "qid iteration docno label"
                 "or nan for no judgment",
             ],
         ),
-        ("q1 0 d1 0x1\n", None, [":1: relevance: expected a finite number (or nan for no judgment), got '0x1'"]),
-        ("q1 0 d1 1,5\n", None, [":1: relevance: expected a finite number (or nan for no judgment), got '1,5'"]),
-        ("q1 0 d1 １\n", None, [":1: relevance: expected a finite number (or nan for no judgment), got '１'"]),
+        (
+            "q1 0 d1 0x1\n",
+            None,
+            [":1: relevance: expected a finite number (or nan for no judgment), got '0x1'"],
+        ),
+        (
+            "q1 0 d1 1,5\n",
+            None,
+            [":1: relevance: expected a finite number (or nan for no judgment), got '1,5'"],
+        ),
+        (
+            "q1 0 d1 １\n",
+            None,
+            [":1: relevance: expected a finite number (or nan for no judgment), got '１'"],
+        ),
         (
             "query iter doc label\nq1 0 d1 1\n",
             None,
@@ -416,7 +489,9 @@ ONE = "qid iteration docno label"
     ],
     ids=itertools.count(),  # the contents are no names: long, and gzip's hold the time
 )
-def test_bad_qrels(tmp_path: Path, content: str | bytes, aspects: list[str] | None, parts: list[str]) -> None:
+def test_bad_qrels(
+    tmp_path: Path, content: str | bytes, aspects: list[str] | None, parts: list[str]
+) -> None:
     path = write_file(tmp_path / "bad.qrels", content)
     with pytest.raises(MultiAspectError) as caught:
         read_qrels(path, aspects=aspects)
@@ -448,7 +523,10 @@ def test_what_cannot_be_opened(tmp_path: Path, read: Callable[..., pd.DataFrame]
     with pytest.raises(MultiAspectError, match="expected a path or an open file, got object"):
         read(object())
     write_file(tmp_path / "latin", b"q 0 caf\xe9 1\n")
-    with open(tmp_path / "latin", encoding="utf-8") as file, pytest.raises(MultiAspectError, match="latin"):
+    with (
+        open(tmp_path / "latin", encoding="utf-8") as file,
+        pytest.raises(MultiAspectError, match="latin"),
+    ):
         read(file)
 
 
@@ -482,7 +560,9 @@ def test_names_that_cannot_be_aspects(tmp_path: Path, aspects: list[str], part: 
 
 
 def test_a_mapping_names_the_aspects_itself(tmp_path: Path) -> None:
-    with pytest.raises(MultiAspectError, match=r"expected None with a mapping.*relevance, credibility"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected None with a mapping.*relevance, credibility"
+    ):
         read_qrels({"relevance": "a", "credibility": "b"}, aspects=["relevance"])
 
 
@@ -528,14 +608,22 @@ def test_run_as_pyterrier_reads_it(tmp_path: Path) -> None:
         ("q1 0 d1 1", ["expected 6 fields"]),
         (
             "q1 Q0 d1 first 2.5 t",
-            ["rank: expected a whole number, got 'first'", "a whole number", "query 'q1', document 'd1'"],
+            [
+                "rank: expected a whole number, got 'first'",
+                "a whole number",
+                "query 'q1', document 'd1'",
+            ],
         ),
         ("q1 Q0 d1 1.5 2.5 t", ["rank: expected a whole number, got '1.5'"]),
         ("q1 Q0 d1 nan 2.5 t", ["rank: expected a whole number, got 'nan'"]),
         ("q1 Q0 d1 inf 2.5 t", ["rank: expected a whole number, got 'inf'"]),
         (
             "q1 Q0 d1 1 nan t",
-            ["score: expected a number other than nan, got 'nan'", "a number other than nan", "document 'd1'"],
+            [
+                "score: expected a number other than nan, got 'nan'",
+                "a number other than nan",
+                "document 'd1'",
+            ],
         ),
         ("q1 Q0 d1 1 NaN t", ["score: expected a number other than nan, got 'NaN'"]),
         ("q1 Q0 d1 1 1_0 t", ["score: expected a number other than nan, got '1_0'"]),
@@ -553,7 +641,9 @@ def test_bad_run(tmp_path: Path, line: str, parts: list[str]) -> None:
 
 
 def test_empty_run(tmp_path: Path) -> None:
-    with pytest.raises(MultiAspectError, match=r"run: the file is empty; expected lines `qid Q0 docno rank"):
+    with pytest.raises(
+        MultiAspectError, match=r"run: the file is empty; expected lines `qid Q0 docno rank"
+    ):
         read_run(write_file(tmp_path / "run", "\n"))
 
 
@@ -561,7 +651,9 @@ def test_empty_run(tmp_path: Path) -> None:
 
 # U+FEFF at the very start of a file is its byte order mark, never part of an id.
 ids = st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0\ufeff"), min_size=1, max_size=6
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\r\v\f\0\ufeff"),
+    min_size=1,
+    max_size=6,
 ) | st.sampled_from(["NA", "nan", "1", "01", "1.0", "#", '"', "''"])
 # A line that begins with # is a comment.
 queries = ids.filter(lambda name: not name.startswith("#"))
@@ -597,7 +689,10 @@ def test_qrels_round_trip(
             whole = all(float(label).is_integer() and abs(label) <= 2**53 for label in written)
             assert qrels[column].dtype == (np.int64 if whole else np.float64)
 
-    both = [(qid, "0", docno, repr(first), repr(second)) for (qid, docno), (first, second) in judged.items()]
+    both = [
+        (qid, "0", docno, repr(first), repr(second))
+        for (qid, docno), (first, second) in judged.items()
+    ]
     check(read_qrels(file(both), aspects=["relevance", "ease"]))
     check(
         read_qrels(
@@ -613,7 +708,9 @@ def test_qrels_round_trip(
     first=st.dictionaries(st.tuples(queries, ids), integers | floats, min_size=1, max_size=8),
     second=st.dictionaries(st.tuples(queries, ids), integers | floats, min_size=1, max_size=8),
 )
-def test_join_is_the_outer_join(first: dict[tuple[str, str], float], second: dict[tuple[str, str], float]) -> None:
+def test_join_is_the_outer_join(
+    first: dict[tuple[str, str], float], second: dict[tuple[str, str], float]
+) -> None:
     def file(judged: dict[tuple[str, str], float]) -> io.StringIO:
         return io.StringIO("".join(f"{q} 0 {d} {label!r}\n" for (q, d), label in judged.items()))
 
@@ -626,7 +723,9 @@ def test_join_is_the_outer_join(first: dict[tuple[str, str], float], second: dic
 
 @given(
     retrieved=st.lists(
-        st.tuples(queries, ids, st.integers(-5, 10**6), st.floats(allow_nan=False), ids), min_size=1, max_size=12
+        st.tuples(queries, ids, st.integers(-5, 10**6), st.floats(allow_nan=False), ids),
+        min_size=1,
+        max_size=12,
     ),
     separator=separators,
 )
@@ -669,8 +768,14 @@ def test_clef_ehealth_2015() -> None:
 
 @pytest.mark.slow
 def test_clef_ehealth_2018() -> None:
-    names = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
-    qrels = read_qrels({aspect: shared_path("data", "clef2018", name) for aspect, name in names.items()})
+    names = {
+        "relevance": "qrel.txt.gz",
+        "understandability": "qread.txt.gz",
+        "trust": "qtrust.txt.gz",
+    }
+    qrels = read_qrels(
+        {aspect: shared_path("data", "clef2018", name) for aspect, name in names.items()}
+    )
     assert list(qrels.columns) == ["qid", "docno", "label", "understandability", "trust"]
     assert len(qrels) == 26025
     assert qrels["qid"].nunique() == 50
@@ -700,7 +805,9 @@ def test_ranks_that_contradict_scores(tmp_path: Path) -> None:
     for source in (path, io.StringIO(path.read_text())):
         with pytest.warns(MultiAspectWarning, match=message):
             ma.read_run(source)
-    with pytest.warns(MultiAspectWarning, match=f"run mine.run: {message}. The order is by descending score"):
+    with pytest.warns(
+        MultiAspectWarning, match=f"run mine.run: {message}. The order is by descending score"
+    ):
         ma.evaluate([path], ma.read_qrels(qrels), ["AP"], progress=False)
 
 
@@ -739,7 +846,9 @@ def test_ranks_that_do_not_contradict_scores(ranks: Iterable[int], scores: Itera
 @pytest.mark.parametrize(("mark", "word"), [(";", "semicolons"), (",", "commas")])
 def test_other_separators_are_named(mark: str, word: str) -> None:
     for reader in (read_run, read_qrels):
-        with pytest.raises(MultiAspectError, match=f"with {word} between the fields, the first line is a header"):
+        with pytest.raises(
+            MultiAspectError, match=f"with {word} between the fields, the first line is a header"
+        ):
             reader(io.StringIO(mark.join(("q1", "d1", "2.5"))))
 
 
@@ -751,14 +860,21 @@ def test_directories_that_pyterrier_writes(tmp_path: Path) -> None:
     assert values["name"].tolist() == ["bm25"]
     (tmp_path / "a.run").write_text("q1 Q0 d1 0 1.0 a\n")
     (tmp_path / ".DS_Store").write_bytes(b"\xff")
-    assert ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)["name"].tolist() == ["a.run", "bm25"]
+    assert ma.evaluate(tmp_path, {"q1": {"d1": 1}}, ["AP"], progress=False)["name"].tolist() == [
+        "a.run",
+        "bm25",
+    ]
     assert pick_baseline(str(tmp_path / "bm25.res.gz"), ["bm25", "pl2"]) == "bm25"
 
 
 @pytest.mark.parametrize("first_rank", [0, 1])
 def test_the_minimal_format_of_pyterrier(first_rank: int, tmp_path: Path) -> None:
     scores = {"q2": [3.0, 9.0, 5.0], "q1": [2.0, 1.0]}
-    ids = [(qid, f"d{row}", score) for qid, values in scores.items() for row, score in enumerate(values)]
+    ids = [
+        (qid, f"d{row}", score)
+        for qid, values in scores.items()
+        for row, score in enumerate(values)
+    ]
     run = pd.DataFrame(ids, columns=["qid", "docno", "score"])
     run["rank"] = run.groupby("qid")["score"].rank(ascending=False).astype(int) - 1 + first_rank
     path, qrels = tmp_path / "minimal.run.gz", {"q1": {"d0": 1}, "q2": {"d2": 1}}
@@ -767,7 +883,9 @@ def test_the_minimal_format_of_pyterrier(first_rank: int, tmp_path: Path) -> Non
     assert list(result.columns) == ["qid", "docno", "rank", "score"]
     pd.testing.assert_frame_equal(result[["qid", "docno", "rank"]], run[["qid", "docno", "rank"]])
     assert (result["score"] == -result["rank"]).all()
-    values = [ma.evaluate({"a": source}, qrels, ["RR"], progress=False) for source in (path, run, result)]
+    values = [
+        ma.evaluate({"a": source}, qrels, ["RR"], progress=False) for source in (path, run, result)
+    ]
     assert values[0]["value"].tolist() == [1.0, 0.5]
     pd.testing.assert_frame_equal(values[0], values[1])
     pd.testing.assert_frame_equal(values[0], values[2])
@@ -788,7 +906,9 @@ def test_the_minimal_format_of_pyterrier(first_rank: int, tmp_path: Path) -> Non
 )
 def test_three_fields_that_are_no_ranks(lines: str) -> None:
     """The third may be a score, for which higher is better."""
-    with pytest.raises(MultiAspectError, match=r":1: expected 6 fields \(qid Q0 docno rank score tag\), got 3"):
+    with pytest.raises(
+        MultiAspectError, match=r":1: expected 6 fields \(qid Q0 docno rank score tag\), got 3"
+    ):
         read_run(io.StringIO(lines))
 
 
@@ -809,21 +929,35 @@ def test_runs_without_names_are_numbered() -> None:
 
 
 def test_one_file_for_two_aspects(tmp_path: Path) -> None:
-    path, copy = (write_file(tmp_path / name, qrels_lines(range(12))) for name in ("qrels.txt", "copy.txt"))
+    path, copy = (
+        write_file(tmp_path / name, qrels_lines(range(12))) for name in ("qrels.txt", "copy.txt")
+    )
     message = r"qrels\.txt \(relevance\) and .*qrels\.txt \(credibility\) have the same labels"
     with pytest.warns(MultiAspectWarning, match=message):
         qrels = read_qrels({"relevance": path, "credibility": path})
     assert qrels["label"].equals(qrels["credibility"])
     read_qrels({"relevance": path, "credibility": path}, check=False)
     other = io.StringIO(qrels_lines(range(12, 0, -1)))
-    with pytest.warns(MultiAspectWarning, match=r"qrels\.txt \(b\) and .*copy\.txt \(c\) have the same labels"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"qrels\.txt \(b\) and .*copy\.txt \(c\) have the same labels"
+    ):
         read_qrels({"a": other, "b": path, "c": copy})
 
 
-def test_the_shell_warns_of_one_file_for_two_aspects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shell_warns_of_one_file_for_two_aspects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     qrels = write_file(tmp_path / "q", qrels_lines(range(12)))
     run = write_file(tmp_path / "r", "q1 Q0 d1 0 1.0 tag\n")
-    command = ["evaluate", "--qrels", f"relevance={qrels}", f"credibility={qrels}", "-m", "CAM", str(run)]
+    command = [
+        "evaluate",
+        "--qrels",
+        f"relevance={qrels}",
+        f"credibility={qrels}",
+        "-m",
+        "CAM",
+        str(run),
+    ]
     assert main([*command, "--aspects", '{"relevance": 11, "credibility": 11}']) == 0
     assert "have the same labels" in (err := capsys.readouterr().err)
     assert "--no-check" in err
@@ -840,5 +974,7 @@ def test_files_that_are_no_copies(labels: Iterable[int], others: Iterable[int]) 
 def test_one_file_with_a_column_for_each_aspect(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     path = tmp_path / "qrels.parquet"
-    read_qrels(io.StringIO("q1 0 d1 1 2\nq1 0 d2 0 3\n"), aspects=["relevance", "credibility"]).to_parquet(path)
+    read_qrels(
+        io.StringIO("q1 0 d1 1 2\nq1 0 d2 0 3\n"), aspects=["relevance", "credibility"]
+    ).to_parquet(path)
     assert read_qrels({"relevance": path, "credibility": path})["credibility"].tolist() == [2, 3]

@@ -48,7 +48,12 @@ def test_aggregates_are_means_of_the_values() -> None:
     aggregates = ir_measures.calc_aggregate(DECLARED, IR_QRELS, IR_RUN)
     both = ir_measures.calc(DECLARED, IR_QRELS, IR_RUN)
     evaluator = ir_measures.evaluator(DECLARED, IR_QRELS)
-    assert both.aggregated == aggregates == evaluator.calc_aggregate(IR_RUN) == evaluator.calc(IR_RUN).aggregated
+    assert (
+        both.aggregated
+        == aggregates
+        == evaluator.calc_aggregate(IR_RUN)
+        == evaluator.calc(IR_RUN).aggregated
+    )
     assert {(m.query_id, str(m.measure)): m.value for m in both.per_query} == values
     assert {(m.query_id, str(m.measure)): m.value for m in evaluator.iter_calc(IR_RUN)} == values
     for measure in DECLARED:
@@ -67,7 +72,9 @@ def test_an_evaluator_takes_any_number_of_runs() -> None:
     first, again = evaluator.calc_aggregate(IR_RUN), evaluator.calc_aggregate(RUN)
     assert first == again
     other = IR_RUN.assign(score=-IR_RUN["score"])
-    assert evaluator.calc_aggregate(other) == ir_measures.calc_aggregate([*DECLARED, nDCG @ 10], IR_QRELS, other)
+    assert evaluator.calc_aggregate(other) == ir_measures.calc_aggregate(
+        [*DECLARED, nDCG @ 10], IR_QRELS, other
+    )
     assert evaluator.calc_aggregate(IR_RUN) == first
 
 
@@ -78,16 +85,23 @@ def test_combinations_are_those_of_their_parts() -> None:
         relevance, readability = (values[qid, str(part)] for part in parts.values())
         assert values[qid, str(CAM_10)] == pytest.approx((relevance + readability) / 2, abs=1e-12)
         harmonic = 2 * relevance * readability / (relevance + readability)
-        assert values[qid, str(MM(base=nDCG, aspects=HEALTH) @ 10)] == pytest.approx(harmonic, abs=1e-12)
+        assert values[qid, str(MM(base=nDCG, aspects=HEALTH) @ 10)] == pytest.approx(
+            harmonic, abs=1e-12
+        )
     plain = per_query([nDCG @ 10])
     for qid in QIDS:
-        assert values[qid, str(parts["relevance"])] == pytest.approx(plain[qid, "nDCG@10"], abs=1e-9)
+        assert values[qid, str(parts["relevance"])] == pytest.approx(
+            plain[qid, "nDCG@10"], abs=1e-9
+        )
 
 
 @pytest.mark.filterwarnings("ignore:.* is lower-is-better")
 @pytest.mark.parametrize("measure", [*ALL, *DECLARED], ids=str)
 def test_measures_parse_from_what_they_print(measure: Measure) -> None:
-    for parsed in (ir_measures.parse_measure(str(measure)), *ir_measures.parse_trec_measure(str(measure))):
+    for parsed in (
+        ir_measures.parse_measure(str(measure)),
+        *ir_measures.parse_trec_measure(str(measure)),
+    ):
         assert parsed == measure
         assert hash(parsed) == hash(measure)
         assert str(parsed) == str(measure)
@@ -101,15 +115,25 @@ def test_every_measure_is_in_the_registry_and_has_what_documentation_lists() -> 
         assert getattr(pt.measures, measure.NAME) is measure
         assert measure.PRETTY_NAME
         assert measure.SHORT_DESC.endswith(".")
-        assert all(isinstance(param.desc, str) and param.desc for param in measure.SUPPORTED_PARAMS.values())
+        assert all(
+            isinstance(param.desc, str) and param.desc
+            for param in measure.SUPPORTED_PARAMS.values()
+        )
         if not any(param.required for param in measure.SUPPORTED_PARAMS.values()):
             assert ir_measures.DefaultPipeline.supports(measure)
-    assert [type(p).__name__ for p in ir_measures.DefaultPipeline.providers].count("MultiAspectProvider") == 1
+    assert [type(p).__name__ for p in ir_measures.DefaultPipeline.providers].count(
+        "MultiAspectProvider"
+    ) == 1
 
 
 def test_what_the_provider_needs_is_told() -> None:
     assert set(ir_measures.run_inputs([TOMA_10])) == {"query_id", "doc_id", "score"}
-    assert set(ir_measures.qrel_inputs([TOMA_10])) == {"query_id", "doc_id", "relevance", "readability"}
+    assert set(ir_measures.qrel_inputs([TOMA_10])) == {
+        "query_id",
+        "doc_id",
+        "relevance",
+        "readability",
+    }
 
 
 # --- qrels and runs of every shape ------------------------------------------------------------
@@ -206,7 +230,9 @@ RUNS: dict[str, Callable[[], object]] = {
     "shuffled": lambda: SCORES.sample(frac=1, random_state=7),
     "dict of dicts": lambda: RUN,
     "ScoredDocs": lambda: [ir_measures.ScoredDoc(*row) for row in IR_RUN.itertuples(index=False)],
-    "generator of ScoredDocs": lambda: (ir_measures.ScoredDoc(*row) for row in IR_RUN.itertuples(index=False)),
+    "generator of ScoredDocs": lambda: (
+        ir_measures.ScoredDoc(*row) for row in IR_RUN.itertuples(index=False)
+    ),
     "integer scores": lambda: SCORES.astype({"score": int}),
     "read-only": lambda: SCORES.copy(deep=True),
 }
@@ -238,10 +264,15 @@ def _own_classes() -> dict[str, type]:
     common = [("query_id", str), ("doc_id", str), ("relevance", int)]
     return {
         "EhealthQrel": NamedTuple(
-            "EhealthQrel", [*common, ("trustworthiness", int), ("understandability", int), ("iteration", str)]
+            "EhealthQrel",
+            [*common, ("trustworthiness", int), ("understandability", int), ("iteration", str)],
         ),
-        "MisinfoQrel": NamedTuple("MisinfoQrel", [*common, ("effectiveness", int), ("redibility", int)]),
-        "ToucheQualityQrel": NamedTuple("ToucheQualityQrel", [*common, ("quality", int), ("iteration", str)]),
+        "MisinfoQrel": NamedTuple(
+            "MisinfoQrel", [*common, ("effectiveness", int), ("redibility", int)]
+        ),
+        "ToucheQualityQrel": NamedTuple(
+            "ToucheQualityQrel", [*common, ("quality", int), ("iteration", str)]
+        ),
         "ToucheQualityComparativeStanceQrel": NamedTuple(
             "ToucheQualityComparativeStanceQrel",
             [*common, ("quality", int), ("stance", Stance), ("iteration", str)],
@@ -267,7 +298,8 @@ def _ir_datasets_classes() -> dict[str, type]:
 @pytest.mark.parametrize("origin", ["real", "own"])
 @pytest.mark.parametrize("shape", ["list", "generator", "frame"])
 @pytest.mark.parametrize(
-    "name", ["EhealthQrel", "MisinfoQrel", "ToucheQualityQrel", "ToucheQualityComparativeStanceQrel"]
+    "name",
+    ["EhealthQrel", "MisinfoQrel", "ToucheQualityQrel", "ToucheQualityComparativeStanceQrel"],
 )
 def test_qrels_of_ir_datasets(name: str, shape: str, origin: str) -> None:
     if origin == "real":
@@ -275,11 +307,17 @@ def test_qrels_of_ir_datasets(name: str, shape: str, origin: str) -> None:
     classes = _ir_datasets_classes() if origin == "real" else _own_classes()
     qrel_class: Any = classes[name]
     stances = list(classes["Stance"])  # type: ignore[call-overload]
-    aspects = [field for field in qrel_class._fields if field not in ("query_id", "doc_id", "stance", "iteration")]
+    aspects = [
+        field
+        for field in qrel_class._fields
+        if field not in ("query_id", "doc_id", "stance", "iteration")
+    ]
     rows = []
     for index, (qid, docno, relevance, readability) in enumerate(ROWS):
         values = {"query_id": qid, "doc_id": docno, "iteration": "0", "stance": stances[index % 2]}
-        values |= {aspect: (relevance, readability, index % 4)[at] for at, aspect in enumerate(aspects)}
+        values |= {
+            aspect: (relevance, readability, index % 4)[at] for at, aspect in enumerate(aspects)
+        }
         rows.append(qrel_class(**{field: values[field] for field in qrel_class._fields}))
     expected_frame = pd.DataFrame(rows)[["query_id", "doc_id", *aspects]]
     misspelt = "redibility" in aspects
@@ -305,7 +343,8 @@ def rescore_run(run: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]
     """The run with scores n - rank + 1, on which the general road evaluates."""
     return {
         qid: {
-            docno: float(rank) for rank, docno in enumerate(sorted(docs, key=lambda d: (np.float32(docs[d]), d)), 1)
+            docno: float(rank)
+            for rank, docno in enumerate(sorted(docs, key=lambda d: (np.float32(docs[d]), d)), 1)
         }
         for qid, docs in run.items()
     }
@@ -334,7 +373,11 @@ GENERAL = [
 @pytest.mark.every(2)
 @pytest.mark.parametrize(
     "base",
-    [*GENERAL, ir_measures.define_byquery(share_found), ir_measures.define_byquery(share_found) @ 3],
+    [
+        *GENERAL,
+        ir_measures.define_byquery(share_found),
+        ir_measures.define_byquery(share_found) @ 3,
+    ],
     ids=str,
 )
 def test_general_road(base: Any) -> None:
@@ -342,7 +385,10 @@ def test_general_road(base: Any) -> None:
         pytest.importorskip("cwl")  # of cwl-eval
     measure = ir_measures.parse_measure(base) if isinstance(base, str) else base
     on = {aspect: On(aspect=aspect, base=base) for aspect in HEALTH}
-    cam, gam = CAM(base=base, aspects="relevance,readability"), GAM(base=base, aspects="relevance,readability")
+    cam, gam = (
+        CAM(base=base, aspects="relevance,readability"),
+        GAM(base=base, aspects="relevance,readability"),
+    )
     run = rescore_run(RUN)
     values = per_query([*on.values(), cam, gam])
     for aspect in HEALTH:
@@ -360,7 +406,9 @@ def test_general_road(base: Any) -> None:
 
 def test_general_road_under_toma() -> None:
     """TOMA over a general base is the base on the classes."""
-    classes = ma.DistanceOrder(HEALTH, "manhattan").classes(IR_QRELS[["relevance", "readability"]].to_numpy())
+    classes = ma.DistanceOrder(HEALTH, "manhattan").classes(
+        IR_QRELS[["relevance", "readability"]].to_numpy()
+    )
     column = IR_QRELS[["query_id", "doc_id"]].assign(relevance=classes)
     bases = [
         "Compat(p=0.8)",
@@ -383,7 +431,11 @@ def test_general_road_under_toma() -> None:
 
 
 def test_a_base_in_pt_experiment_without_a_kernel() -> None:
-    metrics = [CAM(base="Compat(p=0.8)", aspects=HEALTH), "On(aspect='readability',base='Bpref')", "Bpref"]
+    metrics = [
+        CAM(base="Compat(p=0.8)", aspects=HEALTH),
+        "On(aspect='readability',base='Bpref')",
+        "Bpref",
+    ]
     table = experiment(metrics)
     assert set(table.columns) == {"name", *map(str, metrics)}
     assert table[[str(metric) for metric in metrics]].notna().all(axis=None)
@@ -491,7 +543,11 @@ UNPICKLE = """
 @pytest.mark.slow
 def test_pickled_measures_carry_the_names_they_print() -> None:
     named = Aspects({"relevance": 2, "readability": Aspect(3, threshold=2)}, name="pickled-health")
-    order = Order({(0, 0): 0, (0, 1): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="pickled-order")
+    order = Order(
+        {(0, 0): 0, (0, 1): 0, (1, 0): 1, (1, 1): 2},
+        ["relevance", "credibility"],
+        name="pickled-order",
+    )
     measures: list[Measure] = [
         TOMA(aspects=named) @ 10,
         CAM(base=nDCG @ 10, aspects=named),
@@ -506,7 +562,9 @@ def test_pickled_measures_carry_the_names_they_print() -> None:
     assert parsed
     assert {tuple(key): value for key, value in values} == per_query(measures)
 
-    binary = IR_QRELS.assign(relevance=(IR_QRELS["relevance"] > 0) * 1, credibility=IR_QRELS["readability"] % 2)
+    binary = IR_QRELS.assign(
+        relevance=(IR_QRELS["relevance"] > 0) * 1, credibility=IR_QRELS["readability"] % 2
+    )
     with_order = [TOMA(order=order) @ 10]
     assert str(with_order[0]) == "TOMA(order='pickled-order')@10"
     content = base64.b64encode(pickle.dumps((with_order, binary, RUN))).decode()
@@ -525,7 +583,9 @@ def test_pickles_of_every_protocol(protocol: int) -> None:
         assert type(again) is type(measure)
     judgments = pickle.loads(pickle.dumps(ma.Judgments(QRELS), protocol))
     evaluator = provider.MultiAspectProvider().evaluator([TOMA_10], judgments)
-    assert {(m.query_id, str(m.measure)): m.value for m in evaluator.iter_calc(RUN)} == per_query([TOMA_10])
+    assert {(m.query_id, str(m.measure)): m.value for m in evaluator.iter_calc(RUN)} == per_query(
+        [TOMA_10]
+    )
 
 
 def _qrel_iterator() -> Iterator[ReadableQrel]:
@@ -564,8 +624,12 @@ def test_warnings_of_many_runs_are_given_once_and_here() -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             ma.evaluate(runs, frame, ma.TOMA(distance=3), progress=False)
-        ours = [warning for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+        ours = [
+            warning for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)
+        ]
         assert len(ours) <= 1
         assert all(warning.filename == __file__ for warning in ours)
         if call == 1:
-            assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(ours[0].message)
+            assert "as in TOMA(distance=3,aspects={'relevance': 1, 'credibility': 2})" in str(
+                ours[0].message
+            )

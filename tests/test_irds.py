@@ -80,7 +80,10 @@ def test_a_pair_judged_in_both_years_is_an_error_when_it_is_evaluated() -> None:
 
 
 def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
-    records = [clueweb12.MisinfoQrel("q1", "d1", 2, 3, 1), clueweb12.MisinfoQrel("q1", "d2", 0, -1, 0)]
+    records = [
+        clueweb12.MisinfoQrel("q1", "d1", 2, 3, 1),
+        clueweb12.MisinfoQrel("q1", "d2", 0, -1, 0),
+    ]
     dataset = Dataset(records, clueweb12.MISINFO_QREL_DEFS)
     judged = datasets.from_irds(dataset)
     assert list(judged.qrels.columns) == ["qid", "docno", "label", "credibility"]
@@ -90,7 +93,9 @@ def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
     assert any("does not state the codes of credibility" in note for note in judged.notes)
     with pytest.warns(ma.MultiAspectWarning, match=r"inferred.*credibility 0, 1"):
         ma.evaluate(RUN, judged.qrels, ma.TOMA(aspects=judged.aspects), progress=False)
-    declared = datasets.from_irds(dataset, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]})
+    declared = datasets.from_irds(
+        dataset, aspects={"credibility": 1, "effectiveness": [-1, 1, 2, 3]}
+    )
     assert declared.aspects["effectiveness"].grades == (-1, 1, 2, 3)
     assert declared.aspects["credibility"].grades == (0, 1)
     assert declared.qrels["effectiveness"].tolist() == [3, -1]
@@ -100,7 +105,12 @@ def test_misinfo_is_spelt_as_it_is_meant_and_codes_are_no_aspect() -> None:
 @pytest.mark.parametrize(
     ("record", "definitions", "expected", "names"),
     [
-        (formats.ToucheQualityQrel("q1", "d1", -2, 2, "0"), touche.QRELS_DEFS_2021_TASK_1, ["quality"], ()),
+        (
+            formats.ToucheQualityQrel("q1", "d1", -2, 2, "0"),
+            touche.QRELS_DEFS_2021_TASK_1,
+            ["quality"],
+            (),
+        ),
         (
             formats.ToucheQualityCoherenceQrel("q1", "d1", 2, 1, 0, "0"),
             touche.QRELS_DEFS_2022_TASK_1,
@@ -128,14 +138,23 @@ def test_touche(record, definitions, expected, names) -> None:
 
 def test_junk_has_gain_0() -> None:
     """Without a grade 0, junk would count as the lowest grade, of gain 1."""
-    records = [TrecQrel("q1", "d1", -2, "0"), TrecQrel("q1", "d2", 1, "0"), TrecQrel("q1", "d3", 5, "0")]
+    records = [
+        TrecQrel("q1", "d1", -2, "0"),
+        TrecQrel("q1", "d2", 1, "0"),
+        TrecQrel("q1", "d3", 5, "0"),
+    ]
     judged = datasets.from_irds(Dataset(records, touche.QRELS_DEFS_2020_TASK_1))
     assert judged.aspects["relevance"] == ma.Aspect([-2, 1, 2, 3, 4, 5], gains=[0, 1, 2, 3, 4, 5])
     value = ma.On(base="DCG@1", aspects=judged.aspects).calc_aggregate(judged.qrels, RUN)
     assert value == 0
     web = datasets.from_irds(Dataset(records, clueweb12.QREL_DEFS))
     assert web.aspects["relevance"].grades == (0, 1, 2, 3, 4)
-    assert ma.On(base="P@1", aspects={"relevance": ma.Aspect(5, threshold=1)}).calc_aggregate(web.qrels, RUN) == 0
+    assert (
+        ma.On(base="P@1", aspects={"relevance": ma.Aspect(5, threshold=1)}).calc_aggregate(
+            web.qrels, RUN
+        )
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,7 +184,8 @@ def test_what_is_judged_per_subtopic_or_stance_is_refused() -> None:
         "subtopic_2",
     )
     stances = [
-        formats.ToucheControversialStanceQrel("q1", "d1", 0, stance) for stance in formats.ToucheControversialStance
+        formats.ToucheControversialStanceQrel("q1", "d1", 0, stance)
+        for stance in formats.ToucheControversialStance
     ]
     with pytest.raises(ma.MultiAspectError, match="document and stance"):
         datasets.from_irds(Dataset(stances, touche.QRELS_DEFS_2022_TASK_3))
@@ -178,7 +198,9 @@ class Passage(NamedTuple):
     start: int
 
 
-@pytest.mark.parametrize("record", [Passage("q1", "d1", 1, 4000), highwire.HighwireQrel("q1", "d1", 1, 3, 4)])
+@pytest.mark.parametrize(
+    "record", [Passage("q1", "d1", 1, 4000), highwire.HighwireQrel("q1", "d1", 1, 3, 4)]
+)
 def test_unknown_numbers_are_no_aspects(record) -> None:
     dataset = Dataset([record], {0: "", 1: "", 2: ""})
     with pytest.warns(ma.MultiAspectWarning, match=r"start.*labels.*left out"):
@@ -205,10 +227,18 @@ def test_by_name(monkeypatch) -> None:
     ("dataset", "options", "message"),
     [
         ("clueweb12/b13/clef-ehealt", {}, "ir_datasets has no dataset 'clueweb12/b13/clef-ehealt'"),
-        ("c4/en-noclean-tr/trec-misinfo-2021", {}, "c4/en-noclean-tr/trec-misinfo-2021 has no judgments"),
+        (
+            "c4/en-noclean-tr/trec-misinfo-2021",
+            {},
+            "c4/en-noclean-tr/trec-misinfo-2021 has no judgments",
+        ),
         (Dataset([]), {}, "some/dataset has no judgments"),
         (3, {}, "expected an identifier of ir_datasets, .*, got 3"),
-        (EHEALTH, {"aspects": {"credibility": 2}}, "fields .relevance, trustworthiness.*, got credibility"),
+        (
+            EHEALTH,
+            {"aspects": {"credibility": 2}},
+            "fields .relevance, trustworthiness.*, got credibility",
+        ),
         (EHEALTH, {"aspects": {"iteration": 2}}, "got iteration"),
         (EHEALTH, {"aspects": {"label": 2, "relevance": 1}}, "got 'relevance' twice"),
     ],
@@ -231,7 +261,9 @@ def expand_name(name: str) -> list[str]:
         return [
             expansion
             for alternative in alternatives[1].split(",")
-            for expansion in expand_name(name[: alternatives.start()] + alternative + name[alternatives.end() :])
+            for expansion in expand_name(
+                name[: alternatives.start()] + alternative + name[alternatives.end() :]
+            )
         ]
     return fnmatch.filter(list(ir_datasets.registry), name) if "*" in name else [name]
 
@@ -253,7 +285,9 @@ def test_every_dataset_with_several_columns_is_known() -> None:
             known.update(CODES_OF_RECORDS.get(kind.__name__, {}))
             if "redibility" in kind._fields:
                 known["redibility"] = known.pop("credibility")
-            numeric = {field for field, type_ in kind.__annotations__.items() if type_ in (int, float)}
+            numeric = {
+                field for field, type_ in kind.__annotations__.items() if type_ in (int, float)
+            }
             assert numeric - {"relevance"} == set(known) - {"relevance"}, name
             relevance, *others = entry["fields"]
             scale = datasets.from_irds(Dataset([first_record(kind)], dataset.qrels_defs()))
@@ -265,7 +299,9 @@ def test_every_dataset_with_several_columns_is_known() -> None:
                 codes = re.match(r"(\w+) int (\d+)\D+\.\.(\d+)|(\w+) int (\d+)\.\.(\d+)", field)
                 if codes:
                     field, low, high = (part for part in codes.groups() if part is not None)
-                    assert scale.aspects[field].grades == tuple(range(int(low), int(high) + 1)), name
+                    assert scale.aspects[field].grades == tuple(range(int(low), int(high) + 1)), (
+                        name
+                    )
             seen.add(kind.__name__)
     assert set(ASPECTS_OF_RECORDS) <= seen
 
@@ -274,5 +310,10 @@ def first_record(kind: Any) -> Any:
     """A judgment of the type; those of subtopics are read as the plain type, whose definitions are the same."""
     if kind is TrecSubQrel:
         return TrecQrel("q1", "d1", 1, "0")
-    kinds = {int: 1, float: 0.5, str: "0", formats.ToucheComparativeStance: formats.ToucheComparativeStance.NO}
+    kinds = {
+        int: 1,
+        float: 0.5,
+        str: "0",
+        formats.ToucheComparativeStance: formats.ToucheComparativeStance.NO,
+    }
     return kind(*[kinds[type_] for type_ in kind.__annotations__.values()])

@@ -17,8 +17,8 @@ from strategies import examples
 
 from pt_multiaspect import MultiAspectError
 from pt_multiaspect.collection import Judgments, Rankings
-from pt_multiaspect.strings import pairs, texts
-from pt_multiaspect.strings.pairs import PairTable, pair_keys, repeated_pairs
+from pt_multiaspect.strings import pair_table, texts
+from pt_multiaspect.strings.pair_table import PairTable, pair_keys, repeated_pairs
 from pt_multiaspect.strings.texts import Texts
 
 pytestmark = [
@@ -26,13 +26,16 @@ pytestmark = [
     for message in ("repeated documents", "most scores of")
 ]
 
-#: Parts of identifiers: ends of words of 8 bytes, common beginnings, zero bytes, several bytes per character.
+#: Parts of identifiers: ends of words of 8 bytes, common beginnings, zero bytes, several bytes per
+#: character.
 PARTS = (
     "", "a", "b", "0", "d1", "\0", "é", "ｚ", "𝄞", "\uffff", "clueweb1", "clueweb12-0000wb-", "x" * 70,
 )  # fmt: skip
 strings = st.lists(st.sampled_from(PARTS), max_size=4).map("".join)
 #: Without zero bytes, at which pandas ends strings before version 3.1, so that they are refused.
-identifiers = st.lists(st.sampled_from([part for part in PARTS if part != "\0"]), max_size=4).map("".join)
+identifiers = st.lists(st.sampled_from([part for part in PARTS if part != "\0"]), max_size=4).map(
+    "".join
+)
 #: Ties, ties that only float32 sees, both zeros, infinity.
 SCORES = (1.0, 1.0 + 1e-12, 0.0, -0.0, 1e-60, 2.0, -1.5, 1e300, float("inf"), -float("inf"))
 
@@ -49,7 +52,9 @@ def collections(draw: st.DrawFn) -> tuple[list[Row], list[tuple[str, str]]]:
         rows.sort(key=lambda row: qids.index(row[0]) if row[0] in qids else -1)
     elif order == "ranked":
         rows.sort(key=lambda row: (qids.index(row[0]) if row[0] in qids else -1, -row[2]))
-    judged = draw(st.lists(st.tuples(st.sampled_from(qids), st.sampled_from(docnos)), min_size=1, unique=True))
+    judged = draw(
+        st.lists(st.tuples(st.sampled_from(qids), st.sampled_from(docnos)), min_size=1, unique=True)
+    )
     return rows, judged
 
 
@@ -88,17 +93,23 @@ FORMS: dict[str, Callable[[list[str]], pd.Series]] = {
 def run_frame(rows: list[Row], form: str) -> pd.DataFrame:
     columns = [[row[column] for row in rows] for column in range(3)]
     make = FORMS[form]
-    return pd.DataFrame({"qid": make(columns[0]), "docno": make(columns[1]), "score": np.array(columns[2], float)})
+    return pd.DataFrame(
+        {"qid": make(columns[0]), "docno": make(columns[1]), "score": np.array(columns[2], float)}
+    )
 
 
 def qrels_frame(judged: list[tuple[str, str]]) -> pd.DataFrame:
-    return pd.DataFrame({"qid": [qid for qid, _ in judged], "docno": [docno for _, docno in judged], "label": 1})
+    return pd.DataFrame(
+        {"qid": [qid for qid, _ in judged], "docno": [docno for _, docno in judged], "label": 1}
+    )
 
 
 def hits_of(rankings: Rankings) -> list[tuple[str, int, str]]:
     hits, judgments = rankings.hits, rankings.judgments
     assert (judgments.pool_query[hits.row] == hits.query).all()
-    return list(zip(judgments.qids[hits.query], hits.rank.tolist(), judgments.docnos[hits.row], strict=True))
+    return list(
+        zip(judgments.qids[hits.query], hits.rank.tolist(), judgments.docnos[hits.row], strict=True)
+    )
 
 
 def check_join(rows: list[Row], judged: list[tuple[str, str]], form: str) -> None:
@@ -108,7 +119,9 @@ def check_join(rows: list[Row], judged: list[tuple[str, str]], form: str) -> Non
     ranked = [(qid, docno) for qid in sorted(whole) for docno in whole[qid]]
     frame = rankings.frame_by_rank()
     assert list(zip(frame["query_id"], frame["doc_id"], strict=True)) == ranked
-    assert frame["score"].tolist() == [float(n) for qid in sorted(whole) for n in range(len(whole[qid]), 0, -1)]
+    assert frame["score"].tolist() == [
+        float(n) for qid in sorted(whole) for n in range(len(whole[qid]), 0, -1)
+    ]
     assert rankings.hits.n_ret.tolist() == [len(whole[qid]) for qid in sorted(whole)]
 
 
@@ -133,10 +146,12 @@ def test_is_the_simple_join(form: str, collection: tuple[list[Row], list[tuple[s
 
 @PROPERTY
 @given(collections(), st.integers(1, 4))
-def test_blocks_do_not_matter(collection: tuple[list[Row], list[tuple[str, str]]], size: int) -> None:
+def test_blocks_do_not_matter(
+    collection: tuple[list[Row], list[tuple[str, str]]], size: int
+) -> None:
     """Rows are hashed, looked up and searched for repetitions some at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((texts, "_BLOCK"), (texts, "_JOINED"), (pairs, "_BLOCK")):
+        for module, name in ((texts, "_BLOCK"), (texts, "_JOINED"), (pair_table, "_BLOCK")):
             patch.setattr(module, name, size)
         check_join(*collection, "objects")
         check_join(sorted(collection[0], key=lambda row: row[0]), collection[1], "objects")
@@ -145,7 +160,9 @@ def test_blocks_do_not_matter(collection: tuple[list[Row], list[tuple[str, str]]
 @pytest.mark.parametrize("bits", [0, 1 << 63, 3 << 40])
 @examples(50)
 @given(collections())
-def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], list[tuple[str, str]]]) -> None:
+def test_colliding_hashes_do_not_matter(
+    bits: int, collection: tuple[list[Row], list[tuple[str, str]]]
+) -> None:
     with limit_hashes(bits):
         check_join(*collection, "objects")
         check_join(*collection, "categories")
@@ -160,14 +177,21 @@ def test_colliding_hashes_do_not_matter(bits: int, collection: tuple[list[Row], 
 def test_hashes_depend_on_the_string_alone(texts: list[str], second: list[str]) -> None:
     """Not on the longest string beside it, nor on what follows it in the buffer."""
     hashed = [
-        dict(zip(values, Texts.from_strings(np.array(values, dtype=object)).hashes().tolist(), strict=True))
+        dict(
+            zip(
+                values,
+                Texts.from_strings(np.array(values, dtype=object)).hashes().tolist(),
+                strict=True,
+            )
+        )
         for values in (texts, second, [*second, "x" * 300])
     ]
     for values in hashed[1:]:
         assert all(hashed[0][value] == values[value] for value in set(texts) & set(values))
     assert len(set(hashed[0].values())) == len(set(texts))
     assert all(
-        Texts.from_strings(np.array([text], dtype=object)).hashes()[0] == hashed[0][text] for text in set(texts)
+        Texts.from_strings(np.array([text], dtype=object)).hashes()[0] == hashed[0][text]
+        for text in set(texts)
     )
 
 
@@ -176,7 +200,9 @@ def test_hashes_depend_on_the_string_alone(texts: list[str], second: list[str]) 
 def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
     texts = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
     order = texts.descending_order(np.array([group for group, _ in rows], dtype=np.intp)).tolist()
-    by_bytes = sorted(range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True)
+    by_bytes = sorted(
+        range(len(rows)), key=lambda n: rows[n][1].encode("utf-8", "surrogatepass"), reverse=True
+    )
     expected = sorted(by_bytes, key=lambda n: rows[n][0])
     assert [rows[n] for n in order] == [rows[n] for n in expected]
     for row, before in zip(order[1:], order[:-1], strict=True):
@@ -185,7 +211,10 @@ def test_order_of_strings(rows: list[tuple[int, str]]) -> None:
 
 
 @PROPERTY
-@given(st.lists(st.tuples(st.integers(0, 1), strings), max_size=25), st.sampled_from([0, 1 << 63, 2**64 - 1]))
+@given(
+    st.lists(st.tuples(st.integers(0, 1), strings), max_size=25),
+    st.sampled_from([0, 1 << 63, 2**64 - 1]),
+)
 def test_repetitions(rows: list[tuple[int, str]], bits: int) -> None:
     query = np.array([number for number, _ in rows], dtype=np.intp)
     docnos = Texts.from_strings(np.array([string for _, string in rows], dtype=object))
@@ -239,7 +268,9 @@ def test_one_long_id_costs_nothing_for_the_others() -> None:
     reads = []
     with pytest.MonkeyPatch.context() as patch:
         original = Texts._word
-        patch.setattr(Texts, "_word", lambda self, *args: reads.append(read := original(self, *args)) or read)
+        patch.setattr(
+            Texts, "_word", lambda self, *args: reads.append(read := original(self, *args)) or read
+        )
         assert column.heads().tolist() == expected
     assert sum(map(len, reads)) < 300_000
 
@@ -281,13 +312,15 @@ def test_all_scores_tied(shuffled: bool) -> None:
 )
 def test_ids_of_other_kinds(values: Any, read: list[str]) -> None:
     frame = pd.DataFrame({"docno": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]}).assign(qid=values)
-    assert hits_of(Rankings(frame, Judgments(qrels_frame([("3", "a"), ("1", "b")])))) == simple_hits(
-        list(zip(read, "abc", [3.0, 2.0, 1.0], strict=True)), [("3", "a"), ("1", "b")]
-    )
+    assert hits_of(
+        Rankings(frame, Judgments(qrels_frame([("3", "a"), ("1", "b")])))
+    ) == simple_hits(list(zip(read, "abc", [3.0, 2.0, 1.0], strict=True)), [("3", "a"), ("1", "b")])
     frame = pd.DataFrame({"qid": "q", "score": [3.0, 2.0, 1.0]}).assign(docno=values)
     judged = [("q", docno) for docno in set(read)]
     rankings = Rankings(frame, Judgments(qrels_frame(judged)))
-    assert hits_of(rankings) == simple_hits([("q", docno, 3.0 - n) for n, docno in enumerate(read)], judged)
+    assert hits_of(rankings) == simple_hits(
+        [("q", docno, 3.0 - n) for n, docno in enumerate(read)], judged
+    )
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
@@ -304,7 +337,9 @@ def test_missing_ids_are_refused(missing: Any, form: str) -> None:
     judgments = Judgments({"a": {"a": 1}})
     for column, other in (("qid", "docno"), ("docno", "qid")):
         frame = pd.DataFrame({column: values, other: "a", "score": 1.0})
-        with pytest.raises(MultiAspectError, match=f"the run: expected a {column} in every row, got none in row 1"):
+        with pytest.raises(
+            MultiAspectError, match=f"the run: expected a {column} in every row, got none in row 1"
+        ):
             Rankings(frame, judgments)
 
 
@@ -332,7 +367,10 @@ def test_lone_surrogates_are_refused(column: str, text: str, other: object) -> N
 
 def test_characters_of_two_surrogates_are_fine() -> None:
     run = pd.DataFrame({"qid": "q", "docno": ["\U0001f600", "\uffff"], "score": 1.0})
-    assert Rankings(run, Judgments({"q": {"\U0001f600": 1, "\uffff": 1}})).hits.rank.tolist() == [1, 2]
+    assert Rankings(run, Judgments({"q": {"\U0001f600": 1, "\uffff": 1}})).hits.rank.tolist() == [
+        1,
+        2,
+    ]
 
 
 def test_an_empty_run() -> None:
@@ -343,6 +381,7 @@ def test_an_empty_run() -> None:
 def test_an_invalid_score_names_its_row() -> None:
     frame = run_frame([("q1", "a", 1.0), ("q2", "é" * 9, float("nan"))], "objects")
     with pytest.raises(
-        MultiAspectError, match=f"score nan for document {'é' * 9}, query q2: expected a number .1 such row"
+        MultiAspectError,
+        match=f"score nan for document {'é' * 9}, query q2: expected a number .1 such row",
     ):
         Rankings(frame, Judgments({"q1": {"a": 1}}))

@@ -22,7 +22,8 @@ import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
 from pt_multiaspect.analysis import judge_agreement
 
-# -- Judged@k per aspect ----------------------------------------------------------------------------------
+# -- Judged@k per aspect
+# ----------------------------------------------------------------------------------
 
 QRELS = pd.DataFrame(
     [
@@ -48,12 +49,16 @@ def values_of(measure: object, qrels: pd.DataFrame = QRELS) -> list[float]:
     [(1, [1, 1], [1, 0]), (2, [1, 1], [1 / 2, 0]), (3, [2 / 3, 1], [1 / 3, 0]), (5, [3 / 5, 1], [2 / 5, 0]),
      (100, [3 / 5, 1], [2 / 5, 0])],
 )  # fmt: skip
-def test_judged_is_the_fraction_of_the_top_with_a_label_on_the_aspect(k, relevance, credibility) -> None:
+def test_judged_is_the_fraction_of_the_top_with_a_label_on_the_aspect(
+    k, relevance, credibility
+) -> None:
     for aspect, expected in (("relevance", relevance), ("credibility", credibility)):
         measure = ma.On(aspect=aspect, base="Judged", aspects=SCALES) @ k
         assert values_of(measure) == expected
         assert values_of(str(measure)) == expected
-        assert values_of(ma.On(aspect=aspect, base=ir_measures.Judged @ k, aspects=SCALES)) == expected
+        assert (
+            values_of(ma.On(aspect=aspect, base=ir_measures.Judged @ k, aspects=SCALES)) == expected
+        )
 
 
 def test_judged_without_a_cutoff_is_that_of_ir_measures() -> None:
@@ -69,7 +74,10 @@ def test_judged_counts_labels_that_are_no_integers() -> None:
 def test_judged_breaks_ties_as_all_measures_of_evaluate() -> None:
     tied = {"q1": {"d1": 1.0, "d9": 1.0}, "q2": {"d1": 1.0}}
     values = ma.evaluate({"run": tied}, QRELS, ["Judged@1", "On(base='Judged')@1"], progress=False)
-    assert values[values["qid"] == "q1"]["value"].tolist() == [0.0, 0.0]  # docno descending, as in trec_eval
+    assert values[values["qid"] == "q1"]["value"].tolist() == [
+        0.0,
+        0.0,
+    ]  # docno descending, as in trec_eval
 
 
 def test_judged_in_an_experiment() -> None:
@@ -85,11 +93,14 @@ def test_judged_in_an_experiment() -> None:
 
 
 def test_judged_is_explained() -> None:
-    explanation = ma.On(aspect="credibility", base="Judged", aspects=SCALES).explain(RUN, QRELS, "q1")
+    explanation = ma.On(aspect="credibility", base="Judged", aspects=SCALES).explain(
+        RUN, QRELS, "q1"
+    )
     assert explanation.ranks["contribution"].tolist() == [1 / 5, 0, 0, 1 / 5, 0]
 
 
-# -- from_long -------------------------------------------------------------------------------------------
+# -- from_long
+# -------------------------------------------------------------------------------------------
 
 Row = tuple[str, str, str, str, float]
 
@@ -124,7 +135,9 @@ def reference(rows: list[Row], combine: str) -> dict[tuple[str, str, str], float
 @pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
 @pytest.mark.parametrize("combine", ["median", "mean", "majority"])
-@pytest.mark.parametrize("grades", [[0, 1, 2, 3], [0, 1], [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.7]], ids=str)
+@pytest.mark.parametrize(
+    "grades", [[0, 1, 2, 3], [0, 1], [1, 2, 3, 4, 5], [0.1, 0.2, 0.3, 0.7]], ids=str
+)
 def test_from_long_equals_the_reference(combine: str, grades: list[float]) -> None:
     rng = np.random.default_rng(len(grades))
     scales = {"correct": ma.Aspect(grades), "fluent": ma.Aspect(grades)}
@@ -139,7 +152,9 @@ def test_from_long_equals_the_reference(combine: str, grades: list[float]) -> No
         }  # fmt: skip
         assert values == expected  # exactly
         # All labels are grades of the scales it returns.
-        ma.evaluate({"r": {"q0": {"d0": 1.0}}}, wide, ma.CAM(aspects=wide.attrs["aspects"]), progress=False)
+        ma.evaluate(
+            {"r": {"q0": {"d0": 1.0}}}, wide, ma.CAM(aspects=wide.attrs["aspects"]), progress=False
+        )
 
 
 def test_rows_are_in_any_order() -> None:
@@ -153,7 +168,10 @@ def test_rows_are_in_any_order() -> None:
 
 def test_the_scale_is_that_of_all_judges() -> None:
     """The highest grade is never the median: inferred from the medians, the scale was 0, 1."""
-    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (0, 1, 2), strict=True)]
+    rows = [
+        ("q1", "d1", "relevance", judge, value)
+        for judge, value in zip("abc", (0, 1, 2), strict=True)
+    ]
     rows += [("q1", "d2", "relevance", judge, 0) for judge in "abc"]
     wide = ma.from_long(long(rows))
     assert wide["label"].tolist() == [1, 0]
@@ -165,19 +183,30 @@ def test_the_scale_is_that_of_all_judges() -> None:
 
 
 def test_codes_are_left_out_before_labels_are_combined() -> None:
-    rows = [("q1", "d1", "relevance", judge, value) for judge, value in zip("abc", (-1, 2, 2), strict=True)]
+    rows = [
+        ("q1", "d1", "relevance", judge, value)
+        for judge, value in zip("abc", (-1, 2, 2), strict=True)
+    ]
     rows += [("q1", "d2", "relevance", judge, -1) for judge in "abc"]
     with pytest.raises(MultiAspectError, match=r"relevance: expected.*0.*got -1.*unjudged=\[-1\]"):
         ma.from_long(long(rows))
-    wide = ma.from_long(long(rows), aspects={"relevance": ma.Aspect(2, unjudged=[-1])}, combine="mean")
+    wide = ma.from_long(
+        long(rows), aspects={"relevance": ma.Aspect(2, unjudged=[-1])}, combine="mean"
+    )
     assert wide["label"].tolist()[0] == 2
     assert np.isnan(wide["label"].tolist()[1])
 
 
 def test_means_keep_what_the_scale_declares() -> None:
     labels = {"a": [0, 1, 2, 0], "b": [1, 2, 2, 0]}
-    rows = [("q1", f"d{n}", "relevance", judge, label) for judge in labels for n, label in enumerate(labels[judge])]
-    declared = ma.Aspect([0, 1, 2], gains=[0, 1, 3], probabilities=[0, 0.2, 1], threshold=2, unjudged=[9])
+    rows = [
+        ("q1", f"d{n}", "relevance", judge, label)
+        for judge in labels
+        for n, label in enumerate(labels[judge])
+    ]
+    declared = ma.Aspect(
+        [0, 1, 2], gains=[0, 1, 3], probabilities=[0, 0.2, 1], threshold=2, unjudged=[9]
+    )
     wide = ma.from_long(long(rows), combine="mean", aspects={"relevance": declared})
     aspect = ma.Aspects(json.loads(wide.attrs["aspects"]))["relevance"]
     assert aspect.grades == (0, 0.5, 1, 1.5, 2)
@@ -187,7 +216,9 @@ def test_means_keep_what_the_scale_declares() -> None:
 
 
 def test_means_on_a_scale_where_lower_is_better() -> None:
-    rows = [("q1", "d1", "difficulty", judge, value) for judge, value in zip("ab", (1, 2), strict=True)]
+    rows = [
+        ("q1", "d1", "difficulty", judge, value) for judge, value in zip("ab", (1, 2), strict=True)
+    ]
     aspect = ma.Aspect([1, 2, 3], greater_is_better=False, threshold=2)
     wide = ma.from_long(long(rows), combine="mean", aspects={"difficulty": aspect})
     assert ma.Aspects(json.loads(wide.attrs["aspects"]))["difficulty"].grades == (3, 2, 1.5, 1)
@@ -196,7 +227,9 @@ def test_means_on_a_scale_where_lower_is_better() -> None:
 
 
 def test_means_of_two_grades_warn() -> None:
-    rows = [("q1", "d1", "correct", judge, value) for judge, value in zip("abc", (0, 1, 1), strict=True)]
+    rows = [
+        ("q1", "d1", "correct", judge, value) for judge, value in zip("abc", (0, 1, 1), strict=True)
+    ]
     with pytest.warns(ma.MultiAspectWarning, match="only if all judges agree"):
         ma.from_long(long(rows), combine="mean", aspects={"correct": 1})
 
@@ -206,7 +239,9 @@ def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
     rows = [("q1", f"d{n}", "correct", judge, 2 + n % 4) for n in range(12) for judge in "ab"]
     with pytest.warns(ma.MultiAspectWarning, match=r"second grade.*100%.*threshold=3"):
         ma.from_long(long(rows), combine="mean", aspects={"correct": [1, 2, 3, 4, 5]})
-    ma.from_long(long(rows), combine="mean", aspects={"correct": ma.Aspect([1, 2, 3, 4, 5], threshold=4)})
+    ma.from_long(
+        long(rows), combine="mean", aspects={"correct": ma.Aspect([1, 2, 3, 4, 5], threshold=4)}
+    )
     rows = [("q1", f"d{n}", "trust", judge, 1 + n % 2) for n in range(12) for judge in "ab"]
     with pytest.warns(ma.MultiAspectWarning, match=r"second grade on, 1,.*100%.*threshold=1\)"):
         ma.from_long(long(rows), combine="mean", aspects={"trust": 2})
@@ -214,7 +249,9 @@ def test_means_that_nearly_all_reach_the_default_threshold_warn() -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("label", "grades"), [(np.nan, [1, 2, 3]), (1, [1])])
-def test_means_without_labels_and_of_one_grade_are_not_doubted(label: float, grades: list[int]) -> None:
+def test_means_without_labels_and_of_one_grade_are_not_doubted(
+    label: float, grades: list[int]
+) -> None:
     rows = [("q1", f"d{n}", "correct", judge, label) for n in range(12) for judge in "ab"]
     rows += [("q1", f"d{n}", "trust", judge, n % 3) for n in range(12) for judge in "ab"]
     declared = {"correct": grades, "trust": ma.Aspect(2, threshold=1)}
@@ -223,7 +260,11 @@ def test_means_without_labels_and_of_one_grade_are_not_doubted(label: float, gra
 
 
 def test_majorities_of_two_judges_warn() -> None:
-    rows = [("q1", f"d{n}", "correct", judge, value) for n in range(2) for judge, value in (("a", n), ("b", 2 + n))]
+    rows = [
+        ("q1", f"d{n}", "correct", judge, value)
+        for n in range(2)
+        for judge, value in (("a", n), ("b", 2 + n))
+    ]
     with pytest.warns(ma.MultiAspectWarning, match=r"2 of 2 documents.*majority"):
         wide = ma.from_long(long(rows), combine="majority", aspects={"correct": 3})
     assert wide["correct"].tolist() == [0, 1]
@@ -250,9 +291,19 @@ def test_the_scales_are_named_and_survive_parquet(tmp_path) -> None:
 
 
 def test_columns_by_other_names_and_frames() -> None:
-    rows = [("q1", "d1", "label", "a", 1), ("q1", "d1", "label", "b", 1), ("q1", "d2", "label", "b", None)]
+    rows = [
+        ("q1", "d1", "label", "a", 1),
+        ("q1", "d1", "label", "b", 1),
+        ("q1", "d2", "label", "b", None),
+    ]
     frame = long(rows).rename(
-        columns={"qid": "query_id", "docno": "doc_id", "criterion": "aspect", "judge": "model", "value": "grade"}
+        columns={
+            "qid": "query_id",
+            "docno": "doc_id",
+            "criterion": "aspect",
+            "judge": "model",
+            "value": "grade",
+        }
     )
     polars = pytest.importorskip("polars")
     as_polars = polars.DataFrame({column: frame[column].tolist() for column in frame})
@@ -264,13 +315,20 @@ def test_columns_by_other_names_and_frames() -> None:
 
 
 def test_in_an_experiment() -> None:
-    rows = [("q1", "d1", criterion, judge, 2) for criterion in ("relevance", "fluent") for judge in "ab"]
-    rows += [("q1", "d2", criterion, judge, 0) for criterion in ("relevance", "fluent") for judge in "ab"]
+    rows = [
+        ("q1", "d1", criterion, judge, 2) for criterion in ("relevance", "fluent") for judge in "ab"
+    ]
+    rows += [
+        ("q1", "d2", criterion, judge, 0) for criterion in ("relevance", "fluent") for judge in "ab"
+    ]
     wide = ma.from_long(long(rows), aspects={"relevance": 2, "fluent": 2}, name="experiment-long")
     run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [1.0, 2.0]})
     topics = pd.DataFrame({"qid": ["q1"], "query": ["one"]})
     table = pt.Experiment(
-        [pt.Transformer.from_df(run)], topics, wide, ["CAM(base='P@1',aspects='experiment-long')", "P@2"]
+        [pt.Transformer.from_df(run)],
+        topics,
+        wide,
+        ["CAM(base='P@1',aspects='experiment-long')", "P@2"],
     )
     assert table["P@2"].tolist() == [0.5]
     assert table["CAM(base='P@1',aspects='experiment-long')"].tolist() == [0]
@@ -287,28 +345,49 @@ CASES: list[tuple[list[tuple[Any, ...]], dict[str, Any], str]] = [
     (
         [("q1", "d1", "correct", "a", 6)],
         {"aspects": {"correct": 5}},
-        "invalid label 6 for document d1, query q1, criterion correct, judge a: expected one of the grades",
+        (
+            "invalid label 6 for document d1, query q1, criterion correct, judge a: expected one of "
+            "the grades"
+        ),
     ),
     ([("q1", "d1", "correct", "a", 0)], {"aspects": {"correct": [1, 2, 3]}}, "invalid label 0"),
-    ([("q1", "d1", "correct", "a", "4/5"), ("q1", "d2", "correct", "a", "4")], {}, "label '4/5' for document d1"),
+    (
+        [("q1", "d1", "correct", "a", "4/5"), ("q1", "d2", "correct", "a", "4")],
+        {},
+        "label '4/5' for document d1",
+    ),
     ([("q1", "d1", "correct", "a", np.inf)], {}, "invalid label inf"),
-    ([ONE], {"aspects": {"corect": 5}}, "expected criteria .correct., got corect. Did you mean correct"),
+    (
+        [ONE],
+        {"aspects": {"corect": 5}},
+        "expected criteria .correct., got corect. Did you mean correct",
+    ),
     ([ONE], {"aspects": "correct"}, "expected scales by criterion"),
     ([ONE, ("q1", "d2", "Correct ", "a", 1)], {}, "expected criteria with different names"),
-    ([("q1", "d1", criterion, "a", 1) for criterion in ("label", "relevance")], {}, "got 'label' and 'relevance'"),
+    (
+        [("q1", "d1", criterion, "a", 1) for criterion in ("label", "relevance")],
+        {},
+        "got 'label' and 'relevance'",
+    ),
     ([("q1", "d1", "qid", "a", 1)], {}, "'qid' cannot be the name of an aspect"),
     ([("q1", "d1", "correct", None, 1)], {}, "expected a judge in every row"),
     ([ONE], {"judge": "assessor"}, "expected columns of the frame .*, got assessor"),
     ([ONE], {"criterion": "value"}, "expected distinct columns, got several value"),
     ([ONE], {"criterion": None}, r"long judgments: expected columns of the frame .* got None"),
-    ([ONE], {"judge": ["judge"]}, r"long judgments: expected columns of the frame .* got \['judge'\]"),
+    (
+        [ONE],
+        {"judge": ["judge"]},
+        r"long judgments: expected columns of the frame .* got \['judge'\]",
+    ),
     ([ONE], {"combine": "max"}, "combine: expected one of 'median', 'mean', 'majority', got 'max'"),
     ([], {}, "expected at least one row"),
 ]
 
 
 @pytest.mark.parametrize(("rows", "options", "message"), CASES)
-def test_invalid_judgments(rows: list[tuple[Any, ...]], options: dict[str, Any], message: str) -> None:
+def test_invalid_judgments(
+    rows: list[tuple[Any, ...]], options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(MultiAspectError, match=message):
         ma.from_long(long(rows), **options)
 
@@ -321,7 +400,8 @@ def test_equal_labels_of_a_judge_count_once() -> None:
     assert ma.from_long(long(rows), aspects={"correct": 1})["correct"].tolist() == [1]
 
 
-# -- agreement -------------------------------------------------------------------------------------------
+# -- agreement
+# -------------------------------------------------------------------------------------------
 
 
 def alpha_by_hand(rows: list[Row], criterion: str) -> float:
@@ -353,7 +433,9 @@ def test_agreement_equals_alpha_by_hand() -> None:
         rows = draw_labels(np.random.default_rng(seed), 4, [0, 1, 2, 5])
         table = judge_agreement(long(rows), aspects={"fluent": [0, 1, 2, 5]}).set_index("aspect")
         for criterion in ("correct", "fluent"):
-            assert table.loc[criterion, "alpha"] == pytest.approx(alpha_by_hand(rows, criterion), abs=1e-9)
+            assert table.loc[criterion, "alpha"] == pytest.approx(
+                alpha_by_hand(rows, criterion), abs=1e-9
+            )
             per_document = Counter(row[:3] for row in rows if row[2] == criterion)
             several = [count for count in per_document.values() if count > 1]
             shared_rows = [row for row in rows if per_document[row[:3]] > 1]
@@ -365,7 +447,11 @@ def test_agreement_equals_alpha_by_hand() -> None:
 def test_agreement_leaves_codes_out() -> None:
     pytest.importorskip("krippendorff")
     labels = {"a": [0, 1, 2, 9], "b": [0, 1, 2, 0]}
-    rows = [("q1", f"d{n}", "correct", judge, label) for judge in labels for n, label in enumerate(labels[judge])]
+    rows = [
+        ("q1", f"d{n}", "correct", judge, label)
+        for judge in labels
+        for n, label in enumerate(labels[judge])
+    ]
     table = judge_agreement(long(rows), aspects={"correct": ma.Aspect(2, unjudged=[9])})
     assert table.iloc[0].tolist() == ["correct", 1, 3, 2, 6, 1]
     assert judge_agreement(long(rows))["alpha"][0] < 1
@@ -376,7 +462,9 @@ def test_agreement_leaves_codes_out() -> None:
 )
 def test_undefined_agreement_warns(values, why) -> None:
     pytest.importorskip("krippendorff")
-    rows = [("q1", "d1", "correct", judge, value) for judge, value in zip("ab", values, strict=True)]
+    rows = [
+        ("q1", "d1", "correct", judge, value) for judge, value in zip("ab", values, strict=True)
+    ]
     with pytest.warns(ma.MultiAspectWarning, match=f"α of correct is undefined: {why}"):
         table = judge_agreement(long(rows))
     assert np.isnan(table["alpha"][0])
@@ -391,7 +479,8 @@ def test_agreement_requires_judges_and_the_library(monkeypatch) -> None:
         judge_agreement(long(rows))
 
 
-# -- differences by judge --------------------------------------------------------------------------------
+# -- differences by judge
+# --------------------------------------------------------------------------------
 
 SCALES_OF_JUDGES = {"relevance": 3, "fluent": ma.Aspect([1, 2, 3], threshold=2)}
 
@@ -421,12 +510,16 @@ MEASURES = {
 }
 
 
-def by_judge(runs: dict[str, Any], rows: list[Row], measure: Any, baseline: str = "run 0") -> pd.DataFrame:
+def by_judge(
+    runs: dict[str, Any], rows: list[Row], measure: Any, baseline: str = "run 0"
+) -> pd.DataFrame:
     """The differences of a measure by the labels of each judge; all labels together are the qrels."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scales that are inferred
         qrels = ma.from_long(long(rows))
-        found = ma.robustness(runs, qrels, measure, baseline=baseline, variants="AP", judges=long(rows))
+        found = ma.robustness(
+            runs, qrels, measure, baseline=baseline, variants="AP", judges=long(rows)
+        )
     assert found.judges is not None
     return found.judges
 
@@ -439,7 +532,9 @@ def test_differences_are_those_of_the_labels_of_each_judge(label: str) -> None:
     found = by_judge(runs, rows, {label: MEASURES[label]})
     assert len(found) == 4 * 3
     for judge, table in found.groupby("judge"):
-        wide = ma.from_long(long([row for row in rows if row[3] == judge]), aspects=SCALES_OF_JUDGES)
+        wide = ma.from_long(
+            long([row for row in rows if row[3] == judge]), aspects=SCALES_OF_JUDGES
+        )
         values = ma.evaluate(runs, wide, {label: MEASURES[label]}, progress=False)
         by_topic = values.pivot(index="qid", columns="name", values="value")
         for row in table.itertuples():
@@ -454,12 +549,17 @@ def test_differences_do_not_depend_on_the_order_of_labels() -> None:
     first, second = (by_judge(runs, order, MEASURES["CAM"]) for order in (rows, rows[::-1]))
     columns = ["a", "b", "judge"]
     pd.testing.assert_frame_equal(
-        first.sort_values(columns, ignore_index=True), second.sort_values(columns, ignore_index=True)
+        first.sort_values(columns, ignore_index=True),
+        second.sort_values(columns, ignore_index=True),
     )
 
 
 def test_two_judges_can_reverse_the_order() -> None:
-    rows = [(qid, "d1", "relevance", judge, label) for qid in ("q1", "q2") for judge, label in (("x", 2), ("y", 0))]
+    rows = [
+        (qid, "d1", "relevance", judge, label)
+        for qid in ("q1", "q2")
+        for judge, label in (("x", 2), ("y", 0))
+    ]
     rows += [(qid, "d2", "relevance", judge, 1) for qid in ("q1", "q2") for judge in "xy"]
     runs = {docno: {qid: {docno: 1.0} for qid in ("q1", "q2")} for docno in ("d1", "d2")}
     measure = ma.On(base="CG", aspects={"relevance": 2}) @ 1
@@ -470,7 +570,9 @@ def test_two_judges_can_reverse_the_order() -> None:
 def test_few_labels_of_a_judge_keep_the_documents() -> None:
     """Evaluated on the judge's own documents alone, coverage would look like disagreement."""
     runs, rows = world(noise=0.0)
-    rows = [row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")]
+    rows = [
+        row for row in rows if row[2] == "relevance" and (row[3] != "judge 2" or row[1] == "d0")
+    ]
     found = by_judge(runs, rows, "nDCG")
     assert (found.groupby(["a", "b"])["difference"].nunique() == 1).all()
 
@@ -478,7 +580,11 @@ def test_few_labels_of_a_judge_keep_the_documents() -> None:
 def test_where_a_judge_has_no_label_the_median_of_all_is_kept() -> None:
     """The median of 0 and 2 is the lower label."""
     topics = ("q1", "q2")
-    rows = [(qid, "d1", "relevance", judge, label) for qid in topics for judge, label in (("x", 2), ("y", 0))]
+    rows = [
+        (qid, "d1", "relevance", judge, label)
+        for qid in topics
+        for judge, label in (("x", 2), ("y", 0))
+    ]
     rows += [(qid, "d2", "relevance", judge, 1) for qid in topics for judge in "xz"]
     runs = {docno: {qid: {docno: 1.0} for qid in topics} for docno in ("d1", "d2")}
     measure = ma.On(base="CG", aspects={"relevance": 2}) @ 1
@@ -499,7 +605,9 @@ def test_what_cannot_be_compared() -> None:
     runs, rows = world()
     rows = [row for row in rows if row[2] == "relevance"]
     qrels = ma.from_long(long(rows))
-    apart = [row for row in rows if (row[3] == "judge 0") == (row[1] < "d4") and row[3] != "judge 2"]
+    apart = [
+        row for row in rows if (row[3] == "judge 0") == (row[1] < "d4") and row[3] != "judge 2"
+    ]
     for chosen, message in (
         ([row for row in rows if row[3] == "judge 1"], r"expected.*two judges, got judge 1"),
         ([row for row in rows if row[0] == "q1"], "expected at least two topics"),

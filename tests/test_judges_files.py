@@ -38,8 +38,13 @@ def test_a_criterion_stays_one_whatever_the_number_of_failures(
 ) -> None:
     """N/A on 25 of the first 30 rows left the criterion out without a word, on 24 it was an error."""
     scores = ["0.5" if is_constant else f"{number % 10 / 10}" for number in range(50 - n_failed)]
-    judged_frame(*[word] * n_failed, *scores).assign(other=0.5).to_csv(tmp_path / "judged.csv", index=False)
-    with no_warnings(), pytest.raises(MultiAspectError, match=rf"in faithful for a on topic q0, got '{word}'"):
+    judged_frame(*[word] * n_failed, *scores).assign(other=0.5).to_csv(
+        tmp_path / "judged.csv", index=False
+    )
+    with (
+        no_warnings(),
+        pytest.raises(MultiAspectError, match=rf"in faithful for a on topic q0, got '{word}'"),
+    ):
         ma.answers.from_criteria(tmp_path / "judged.csv")
     with no_warnings():
         description = ma.describe(tmp_path / "judged.csv")
@@ -50,14 +55,18 @@ def test_a_criterion_stays_one_whatever_the_number_of_failures(
 def test_an_aspect_of_qrels_stays_one_whatever_the_number_of_failures() -> None:
     """The same in qrels whose labels are text."""
     for n_failed in (4, 9):
-        frame = judged_frame(*["N/A"] * n_failed, *["1"] * (10 - n_failed)).rename(columns={"name": "docno"})
+        frame = judged_frame(*["N/A"] * n_failed, *["1"] * (10 - n_failed)).rename(
+            columns={"name": "docno"}
+        )
         assert ma.Judgments(frame.assign(label=1)).label_names == ("relevance", "faithful")
 
 
 def test_a_column_of_sentences_beside_numbers_is_named_when_it_is_left_out() -> None:
     refusals = [f"I cannot judge answer {number}" for number in range(20)]
     frame = judged_frame(*refusals, *["0.5", "0.7"] * 5).assign(other=0.5)
-    with pytest.warns(MultiAspectWarning, match="the column faithful is left out, as it contains texts beside"):
+    with pytest.warns(
+        MultiAspectWarning, match="the column faithful is left out, as it contains texts beside"
+    ):
         assert set(ma.answers.from_criteria(frame)["measure"]) == {"other"}
 
 
@@ -104,9 +113,13 @@ def qrels_value(frame: pd.DataFrame, aspects: Any) -> object:
         lambda label: qrels_value(judged_frame(label, label), FIVE),
     ],
 )
-def test_truth_values_are_refused_on_longer_scales(read: Callable[[object], object], value: bool) -> None:
+def test_truth_values_are_refused_on_longer_scales(
+    read: Callable[[object], object], value: bool
+) -> None:
     """JSON true on a scale 1 to 5 was its lowest grade."""
-    with pytest.raises(MultiAspectError, match=f"{value}.*truth values on scales of two grades only|truth values"):
+    with pytest.raises(
+        MultiAspectError, match=f"{value}.*truth values on scales of two grades only|truth values"
+    ):
         read(value)
 
 
@@ -121,7 +134,12 @@ def test_truth_values_are_the_grades_of_scales_of_two(grades: list[int]) -> None
     frame = judged_frame(True, False, False, True)
     with no_warnings():
         assert ma.answers.from_criteria(frame, aspects=aspects)["value"].tolist() == [1, 0, 0, 1]
-        assert qrels_value(frame, aspects).label.tolist() == [grades[1], grades[0], grades[0], grades[1]]  # type: ignore[attr-defined]
+        assert qrels_value(frame, aspects).label.tolist() == [
+            grades[1],
+            grades[0],
+            grades[0],
+            grades[1],
+        ]  # type: ignore[attr-defined]
         assert ma.answers.from_criteria(frame)["value"].tolist() == [1, 0, 0, 1]
         assert "truth values" not in str(ma.describe(frame))
     falling = {"faithful": Aspect([0, 1], greater_is_better=False)}
@@ -143,7 +161,9 @@ SCALES = {name: [1, 2, 3, 4, 5] for name in ("faithful", "complete")}
 
 def with_gap(missing: object) -> pd.DataFrame:
     """Return answers of which b has no label of faithful on q1."""
-    frame = pd.DataFrame(ROWS, columns=["qid", "name", "faithful", "complete"]).astype({"faithful": object})
+    frame = pd.DataFrame(ROWS, columns=["qid", "name", "faithful", "complete"]).astype(
+        {"faithful": object}
+    )
     frame.loc[1, "faithful"] = missing
     return frame
 
@@ -184,10 +204,14 @@ def test_missing_labels_are_left_out_however_they_are_written(
         source = tmp_path / "judged.jsonl"
     elif form == "long":
         source = frame.melt(["qid", "name"], var_name="criterion", value_name="score")
-    with pytest.warns(MultiAspectWarning, match=r"1 of 12 labels is missing \(b 1\) on 1 topic \(q1\)"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"1 of 12 labels is missing \(b 1\) on 1 topic \(q1\)"
+    ):
         values = values_by_answer(ma.answers.from_criteria(source, aspects=aspects))
     expected = values_by_answer(
-        ma.answers.from_criteria(pd.DataFrame(ROWS, columns=["qid", "name", *SCALES]), aspects=SCALES)
+        ma.answers.from_criteria(
+            pd.DataFrame(ROWS, columns=["qid", "name", *SCALES]), aspects=SCALES
+        )
     )
     del expected["b", "q1", "faithful"]
     assert values == expected
@@ -198,7 +222,9 @@ def test_undeclared_texts_name_the_call_that_declares_them() -> None:
         ma.answers.from_criteria(with_gap("N/A"), aspects=SCALES)
     call = "aspects={'faithful': {'grades': [1, 2, 3, 4, 5], 'unjudged': ['N/A']}}"
     assert call in str(caught.value)
-    with pytest.raises(MultiAspectError, match=r"aspects=\{'faithful': \{'unjudged': \['N/A'\]\}\}"):
+    with pytest.raises(
+        MultiAspectError, match=r"aspects=\{'faithful': \{'unjudged': \['N/A'\]\}\}"
+    ):
         ma.answers.from_criteria(judged_frame(0.5, 0.7, 0.6, "N/A"))
 
 
@@ -250,7 +276,9 @@ def test_missing_labels_are_counted_over_all_criteria_and_in_every_data_set() ->
 
 def test_gaps_of_one_judge_are_counted_too() -> None:
     rows = pd.concat([with_gap(None).assign(judge="x"), with_gap(3).assign(judge="y")])
-    with pytest.warns(MultiAspectWarning, match=r"1 of 24 labels is missing \(b 1\).*by different judges"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"1 of 24 labels is missing \(b 1\).*by different judges"
+    ):
         values = values_by_answer(ma.answers.from_criteria(rows, aspects=SCALES))
     assert values["b", "q1", "faithful"] == 0.5
 
@@ -268,10 +296,39 @@ def test_the_shell_declares_codes_by_a_word(
     scales = json.dumps(SCALES)
     assert main(["answers", "judged.csv", "--aspects", scales]) == 2
     assert "declare --unjudged N/A" in capsys.readouterr().err
-    assert main(["answers", "judged.csv", "--aspects", scales, "--unjudged", "N/A", "-m", "CAM", "-o", "t.md"]) == 0
+    assert (
+        main(
+            [
+                "answers",
+                "judged.csv",
+                "--aspects",
+                scales,
+                "--unjudged",
+                "N/A",
+                "-m",
+                "CAM",
+                "-o",
+                "t.md",
+            ]
+        )
+        == 0
+    )
     assert "labels is missing (b 1)" in capsys.readouterr().err
     assert "Without 1 topic (q1), as labels are missing: b 1." in Path("t.md").read_text()
-    assert main(["describe", "--answers", "judged.csv", "--unjudged", "N/A", "--write-aspects", "s.json"]) == 0
+    assert (
+        main(
+            [
+                "describe",
+                "--answers",
+                "judged.csv",
+                "--unjudged",
+                "N/A",
+                "--write-aspects",
+                "s.json",
+            ]
+        )
+        == 0
+    )
     assert "labels are no numbers" not in capsys.readouterr().out
     assert ma.Aspects.from_file("s.json")["faithful"].unjudged == ("N/A",)
 
@@ -298,7 +355,9 @@ def test_codes_of_failures_are_proposed_as_such(code: int, as_text: bool) -> Non
     proposed = description.proposed["faithful"]
     assert (proposed.grades, proposed.unjudged) == ((1, 2, 3, 4, 5), (code,))
     if code < 99:
-        assert f"{code} is outside of the other labels, 1 to 5" in " ".join(str(description).split())
+        assert f"{code} is outside of the other labels, 1 to 5" in " ".join(
+            str(description).split()
+        )
 
 
 def test_codes_of_failures_among_values_are_proposed_as_such() -> None:
@@ -320,7 +379,9 @@ def long_rows(*columns: str) -> pd.DataFrame:
     answers = [(f"q{topic}", system) for topic in range(4) for system in ("a", "bb")]
     rows = []
     for name in ("faithful", "complete"):
-        rows += [(qid, system, name, (int(qid[1]) + len(system)) % 5 / 4) for qid, system in answers]
+        rows += [
+            (qid, system, name, (int(qid[1]) + len(system)) % 5 / 4) for qid, system in answers
+        ]
     return pd.DataFrame(rows, columns=[*columns])
 
 
@@ -334,7 +395,9 @@ def test_decimal_commas_in_quotes_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("labels", [["1,200", "950", "870", "2"], ["0.5", "2,5", "1", "1"]])
-def test_commas_that_may_separate_thousands_are_not_decimals(labels: list[str], tmp_path: Path) -> None:
+def test_commas_that_may_separate_thousands_are_not_decimals(
+    labels: list[str], tmp_path: Path
+) -> None:
     judged_frame(*labels).to_csv(tmp_path / "j.csv", index=False)
     with pytest.raises(MultiAspectError, match=r"in faithful for .*, got '[12],\d+'"):
         ma.answers.from_criteria(tmp_path / "j.csv")
@@ -343,17 +406,23 @@ def test_commas_that_may_separate_thousands_are_not_decimals(labels: list[str], 
 def test_parquet_is_named_as_such(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     judged_frame(0.5, 0.25).to_parquet(tmp_path / "j.parquet")
-    with pytest.raises(MultiAspectError, match=r"j\.parquet: expected text, got Parquet; write text: pandas"):
+    with pytest.raises(
+        MultiAspectError, match=r"j\.parquet: expected text, got Parquet; write text: pandas"
+    ):
         ma.answers.from_criteria(tmp_path / "j.parquet")
 
 
-@pytest.mark.parametrize("name", ["reference", "ground_truth", "Expected_Output", "reference_answer"])
+@pytest.mark.parametrize(
+    "name", ["reference", "ground_truth", "Expected_Output", "reference_answer"]
+)
 def test_gold_answers_that_are_numbers_are_no_criteria(name: str, tmp_path: Path) -> None:
     """Kind: a column beside the criteria that is a number in each row."""
     frame = judged_frame(0.5, 0.25, 1, 0.75)
     expected = ma.answers.from_criteria(frame)
     frame.assign(**{name: [7, 0, 1, 42]}).to_csv(tmp_path / "j.csv", index=False)
-    with pytest.warns(MultiAspectWarning, match=f"the column {name} is left out, as it looks like gold answers"):
+    with pytest.warns(
+        MultiAspectWarning, match=f"the column {name} is left out, as it looks like gold answers"
+    ):
         pd.testing.assert_frame_equal(ma.answers.from_criteria(tmp_path / "j.csv"), expected)
     chosen = frame.assign(**{name: [1, 0, 1, 1]})
     values = ma.answers.from_criteria(chosen, aspects={"faithful": None, name: [0, 1]})
@@ -368,10 +437,14 @@ def test_gold_answers_that_are_numbers_are_no_criteria(name: str, tmp_path: Path
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("form", ["frame", "csv"])
-def test_columns_of_rows_are_matched_in_any_case(columns: tuple[str, ...], form: str, tmp_path: Path) -> None:
+def test_columns_of_rows_are_matched_in_any_case(
+    columns: tuple[str, ...], form: str, tmp_path: Path
+) -> None:
     """A file with topic, system, metric and score was told to rename value."""
     rows = long_rows(*columns)
-    expected = values_by_answer(ma.answers.from_criteria(long_rows("qid", "name", "criterion", "score")))
+    expected = values_by_answer(
+        ma.answers.from_criteria(long_rows("qid", "name", "criterion", "score"))
+    )
     rows.to_csv(tmp_path / "judged.csv", index=False)
     source = rows if form == "frame" else tmp_path / "judged.csv"
     with no_warnings():
@@ -381,10 +454,14 @@ def test_columns_of_rows_are_matched_in_any_case(columns: tuple[str, ...], form:
 
 
 @pytest.mark.parametrize("name", ["score", "rating", "Score"])
-def test_one_score_per_answer_is_described(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_score_per_answer_is_described(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The first command of the page failed for question_id, system, score, with advice about runs."""
     rows = [(f"q{number // 2}", "ab"[number % 2], 1 + number % 5) for number in range(20)]
-    pd.DataFrame(rows, columns=["question_id", "system", name]).to_csv(tmp_path / "j.csv", index=False)
+    pd.DataFrame(rows, columns=["question_id", "system", name]).to_csv(
+        tmp_path / "j.csv", index=False
+    )
     scales = str(tmp_path / "scales.json")
     assert main(["describe", "--answers", str(tmp_path / "j.csv"), "--write-aspects", scales]) == 0
     assert ma.Aspects.from_file(scales)[name].grades == (1, 2, 3, 4, 5)
@@ -405,16 +482,29 @@ def test_files_with_a_row_index_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_tables_of_spreadsheets_with_decimal_commas_are_read(separator: str, tmp_path: Path) -> None:
-    judged_frame(0.5, 0.25, 1, 0.75).to_csv(tmp_path / "j.csv", index=False, sep=separator, decimal=",")
+def test_tables_of_spreadsheets_with_decimal_commas_are_read(
+    separator: str, tmp_path: Path
+) -> None:
+    judged_frame(0.5, 0.25, 1, 0.75).to_csv(
+        tmp_path / "j.csv", index=False, sep=separator, decimal=","
+    )
     with no_warnings():
-        assert ma.answers.from_criteria(tmp_path / "j.csv")["value"].tolist() == [0.5, 0.25, 1, 0.75]
+        assert ma.answers.from_criteria(tmp_path / "j.csv")["value"].tolist() == [
+            0.5,
+            0.25,
+            1,
+            0.75,
+        ]
 
 
-@pytest.mark.parametrize("name", ["latency", "latency_ms", "cost", "seed", "total_tokens", "judge_cost"])
+@pytest.mark.parametrize(
+    "name", ["latency", "latency_ms", "cost", "seed", "total_tokens", "judge_cost"]
+)
 def test_measurements_are_named_when_they_become_criteria(name: str) -> None:
     frame = judged_frame(0.5, 0.25, 1, 0.75).assign(**{name: [0.1, 0.2, 0.3, 0.4]})
-    with pytest.warns(MultiAspectWarning, match=rf"unlikely to contain labels: {name}; select .*faithful"):
+    with pytest.warns(
+        MultiAspectWarning, match=rf"unlikely to contain labels: {name}; select .*faithful"
+    ):
         ma.answers.from_criteria(frame)
     with no_warnings():
         ma.answers.from_criteria(frame, aspects=["faithful"])
@@ -423,9 +513,13 @@ def test_measurements_are_named_when_they_become_criteria(name: str) -> None:
 @pytest.mark.parametrize("as_file", [True, False], ids=["file", "frame"])
 def test_an_empty_column_is_named(as_file: bool) -> None:
     """Kind: a criterion that vanishes."""
-    frame = pd.DataFrame({"name": ["a", "b"], "qid": ["1", "1"], "ok": [1, 0], "faithful": ["", ""]})
+    frame = pd.DataFrame(
+        {"name": ["a", "b"], "qid": ["1", "1"], "ok": [1, 0], "faithful": ["", ""]}
+    )
     source = StringIO(frame.to_csv(index=False)) if as_file else frame
-    with pytest.warns(MultiAspectWarning, match="the column faithful is empty, so it is no criterion"):
+    with pytest.warns(
+        MultiAspectWarning, match="the column faithful is empty, so it is no criterion"
+    ):
         values = ma.answers.from_criteria(source)
     assert values["measure"].unique().tolist() == ["ok"]
 
@@ -442,9 +536,15 @@ def test_truth_values_of_a_table_are_those_of_json(words: tuple[str, str]) -> No
     table = StringIO(f"name,qid,ok\na,1,{yes}\nb,1,{no}\nc,1,{yes}\n")
     assert ma.answers.from_criteria(table)["value"].tolist() == [1.0, 0.0, 1.0]
     table.seek(0)
-    assert ma.answers.from_criteria(table, aspects={"ok": [1, 2]})["value"].tolist() == [1.0, 0.0, 1.0]
+    assert ma.answers.from_criteria(table, aspects={"ok": [1, 2]})["value"].tolist() == [
+        1.0,
+        0.0,
+        1.0,
+    ]
     table.seek(0)
-    with pytest.raises(MultiAspectError, match="expected truth values on scales of two grades only"):
+    with pytest.raises(
+        MultiAspectError, match="expected truth values on scales of two grades only"
+    ):
         ma.answers.from_criteria(table, aspects={"ok": 5})
 
 
@@ -453,7 +553,9 @@ def test_truth_values_beside_failures() -> None:
     with pytest.raises(MultiAspectError, match=r"got 'N/A'.*'unjudged': \['N/A'\]"):
         ma.answers.from_criteria(StringIO(table))
     with pytest.warns(MultiAspectWarning, match="1 of 3 labels is missing"):
-        values = ma.answers.from_criteria(StringIO(table), aspects={"ok": {"grades": 1, "unjudged": ["N/A"]}})
+        values = ma.answers.from_criteria(
+            StringIO(table), aspects={"ok": {"grades": 1, "unjudged": ["N/A"]}}
+        )
     assert values["value"].tolist() == [1.0, 0.0]
 
 
@@ -463,14 +565,21 @@ def test_answers_that_are_true_or_false_are_no_labels() -> None:
 
 
 def test_truth_values_beside_sentences_are_left_out_with_a_word() -> None:
-    with pytest.warns(MultiAspectWarning, match="the column verdict is left out. If the texts are labels"):
+    with pytest.warns(
+        MultiAspectWarning, match="the column verdict is left out. If the texts are labels"
+    ):
         ma.answers.from_criteria(StringIO("name,qid,ok,verdict\na,1,1,true\nb,1,0,it depends\n"))
 
 
 def test_a_rare_0_may_be_a_code_or_a_grade() -> None:
     labels = [0, *[1, 2, 3, 4, 5] * 5]
     frame = pd.DataFrame({"name": "a", "qid": map(str, range(26)), "faithful": labels})
-    (finding,) = (row for row in ma.describe(frame).findings.to_dict("records") if row["severity"] == "error")
-    assert "0 is outside of the other labels, 1 to 5, and may be a code of failures" in finding["finding"]
+    (finding,) = (
+        row for row in ma.describe(frame).findings.to_dict("records") if row["severity"] == "error"
+    )
+    assert (
+        "0 is outside of the other labels, 1 to 5, and may be a code of failures"
+        in finding["finding"]
+    )
     assert "if 0 is the lowest grade, declare the grades 0 to 5 instead" in finding["finding"]
     assert "Aspect([1, 2, 3, 4, 5], unjudged=[0])" in finding["remedy"]

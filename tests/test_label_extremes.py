@@ -17,7 +17,9 @@ Sets = Sequence[Sequence[float]]
 
 def attainable(sets: Sets, discounts: Any) -> AttainableGains:
     levels = np.unique(np.concatenate([[0.0], *map(np.asarray, sets)]))
-    return AttainableGains(levels, np.array([np.isin(levels, gains) for gains in sets]), np.asarray(discounts))
+    return AttainableGains(
+        levels, np.array([np.isin(levels, gains) for gains in sets]), np.asarray(discounts)
+    )
 
 
 def ratio(weights: Any, gain: Any, discounts: Any) -> float:
@@ -63,18 +65,24 @@ def test_maxima_are_those_of_enumeration(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(40):
         n = int(rng.integers(2, 7))
-        discounts = [1 / np.log2(np.arange(n) + 2.0), 0.5 ** np.arange(n), np.ones(n)][rng.integers(3)]
+        discounts = [1 / np.log2(np.arange(n) + 2.0), 0.5 ** np.arange(n), np.ones(n)][
+            rng.integers(3)
+        ]
         discounts[rng.integers(1, n + 1) :] = 0.0
         sets, weights = draw_sets(rng, n), draw_weights(rng, discounts)
         gains = attainable(sets, discounts)
         result = highest_ratios(weights, gains)
         assert result.exact.all()
         for row, value in zip(weights, result.value, strict=True):
-            assert value == pytest.approx(enumerate_ratios(row, sets, discounts), abs=1e-14, rel=1e-12)
+            assert value == pytest.approx(
+                enumerate_ratios(row, sets, discounts), abs=1e-14, rel=1e-12
+            )
         # The same if the documents without a weight, which come last, are left out of the weights.
         weighted = np.flatnonzero((weights != 0).any(axis=0))
         order = np.append(weighted, np.flatnonzero((weights == 0).all(axis=0)))
-        shorter = highest_ratios(weights[:, weighted], attainable([sets[row] for row in order], discounts))
+        shorter = highest_ratios(
+            weights[:, weighted], attainable([sets[row] for row in order], discounts)
+        )
         np.testing.assert_allclose(shorter.value, result.value, rtol=1e-14, atol=1e-14)
 
 
@@ -85,7 +93,10 @@ def test_ratios_of_several_ideals_are_those_of_enumeration(seed: int) -> None:
         n = int(rng.integers(1, 4))
         discounts = 1 / np.log2(np.arange(n) + 2.0)
         scales = [np.unique(rng.integers(0, 4, 3)).astype(float).tolist() for _ in range(2)]
-        sets = [[scale if rng.random() < 0.6 else [float(rng.choice(scale))] for _ in range(n)] for scale in scales]
+        sets = [
+            [scale if rng.random() < 0.6 else [float(rng.choice(scale))] for _ in range(n)]
+            for scale in scales
+        ]
         values = []
         for gain in itertools.product(*sets[0], *sets[1]):
             parts = [np.array(part) for part in (gain[:n], gain[n:])]
@@ -99,8 +110,13 @@ def test_gains_with_gaps_are_not_set_to_what_a_document_cannot_have() -> None:
     weights, discounts = np.array([[1.0, 0.5, 0.0]]), np.array([1.0, 1 / np.log2(3), 0.5])
     sets = [[0.0, 1.0], [0.0, 3.0], [1.0]]
     gains = attainable(sets, discounts)
-    assert highest_ratios(weights, gains).value[0] == pytest.approx(enumerate_ratios(weights[0], sets, discounts))
-    assert highest_ratios(weights, gains.without_gaps()).value[0] > highest_ratios(weights, gains).value[0]
+    assert highest_ratios(weights, gains).value[0] == pytest.approx(
+        enumerate_ratios(weights[0], sets, discounts)
+    )
+    assert (
+        highest_ratios(weights, gains.without_gaps()).value[0]
+        > highest_ratios(weights, gains).value[0]
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e-300, 2.0**52])
@@ -131,4 +147,6 @@ def test_beyond_the_limit_of_nodes_values_are_bounds(monkeypatch: pytest.MonkeyP
 def test_without_problems_and_without_missing_labels() -> None:
     gains = attainable([[2.0], [0.0]], [1.0, 0.5])
     assert len(highest_ratios(np.zeros((0, 2)), gains).value) == 0
-    np.testing.assert_array_equal(highest_ratios(np.array([[1.0, 0.0], [0.0, 0.0]]), gains).value, [1.0, 0.0])
+    np.testing.assert_array_equal(
+        highest_ratios(np.array([[1.0, 0.0], [0.0, 0.0]]), gains).value, [1.0, 0.0]
+    )

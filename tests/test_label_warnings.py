@@ -21,10 +21,22 @@ from sklearn.linear_model import Ridge
 from strategies import no_warnings
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, CRP, ESL, TOMA, Aspect, Aspects, Judgments, MultiAspectError, On, nCRP, unDCG
+from pt_multiaspect import (
+    CAM,
+    CRP,
+    ESL,
+    TOMA,
+    Aspect,
+    Aspects,
+    Judgments,
+    MultiAspectError,
+    On,
+    nCRP,
+    unDCG,
+)
 from pt_multiaspect import uRBP as URBP
 from pt_multiaspect import uRBPgr as URBPgr
-from pt_multiaspect.analysis.upper_bounds.upper_bound import sorted_judgments
+from pt_multiaspect.analysis.upper_bounds.attainable_values import sorted_judgments
 from pt_multiaspect.aspects.aspect import infer_grades
 from pt_multiaspect.aspects.parameter import parse_aspects
 from pt_multiaspect.cli import main
@@ -47,7 +59,9 @@ def value_and_warnings(measure: Any, qrels: pd.DataFrame) -> tuple[float, list[s
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         score = value(measure, qrels)
-    return score, [str(warning.message) for warning in caught if issubclass(warning.category, Warned)]
+    return score, [
+        str(warning.message) for warning in caught if issubclass(warning.category, Warned)
+    ]
 
 
 def warned_by(call: Any) -> list[str]:
@@ -55,7 +69,11 @@ def warned_by(call: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    return [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ma.MultiAspectWarning)
+    ]
 
 
 MIXED = [0, 2, 1, 0, 1, 0, 0, 2, 0, 1, 0, 0]
@@ -73,25 +91,35 @@ def test_the_lowest_label_of_a_scale_without_zero_is_named() -> None:
 
 
 def test_each_call_warns_of_its_scales() -> None:
-    first, second = one_topic(label=MIXED, trust=[0, 1] * 6), one_topic(label=MIXED, trust=[0, 3] * 6)
+    first, second = (
+        one_topic(label=MIXED, trust=[0, 1] * 6),
+        one_topic(label=MIXED, trust=[0, 3] * 6),
+    )
     assert "trust 0, 1" in value_and_warnings(TOMA, first)[1][0]
     assert len(value_and_warnings(TOMA @ 5, first)[1]) == 1
     (message,) = value_and_warnings(TOMA, second)[1]
     assert "trust 0, 1, 2, 3" in message
-    assert value(TOMA(aspects={"relevance": 2, "trust": 1}), first) == value_and_warnings(TOMA, first)[0]
+    assert (
+        value(TOMA(aspects={"relevance": 2, "trust": 1}), first)
+        == value_and_warnings(TOMA, first)[0]
+    )
 
 
 def test_after_three_scales_of_the_same_aspects_in_a_call_there_is_one_last_warning() -> None:
     """Experiments show measures one batch of topics, with its own scales, at a time."""
     tops = (1, 2, 3, 4, 5, 6, 1)
-    topics = [one_topic(label=MIXED, trust=[0, top] * 6).assign(qid=f"q{n}") for n, top in enumerate(tops)]
+    topics = [
+        one_topic(label=MIXED, trust=[0, top] * 6).assign(qid=f"q{n}") for n, top in enumerate(tops)
+    ]
     qrels = pd.concat(topics, ignore_index=True)
     system = pt.Transformer.from_df(run_of(qrels))
     queries = pd.DataFrame({"qid": [f"q{n}" for n in range(len(tops))], "query": "x"})
     gated = TOMA(gate="relevance")
     messages = warned_by(lambda: pt.Experiment([system], queries, qrels, [gated], batch_size=1))
     assert len(messages) == 4
-    assert ["further cases are not reported" in message for message in messages] == [False] * 3 + [True]
+    assert ["further cases are not reported" in message for message in messages] == [False] * 3 + [
+        True
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +148,9 @@ def test_scales_that_start_at_1_warn_with_the_other_reading(measure: Any) -> Non
 
 @pytest.mark.parametrize("measure", [TOMA(distance="manhattan"), URBPgr, unDCG])
 def test_the_scale_warning_does_not_suggest_the_wrong_scale(measure: Any) -> None:
-    (message,) = value_and_warnings(measure, one_topic(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2]))[1]
+    (message,) = value_and_warnings(
+        measure, one_topic(label=[1, 4, 1, 2, 3, 1], trust=[1, 2, 0, 0, 1, 2])
+    )[1]
     assert '"grades":[1,2,3,4]' in message.partition("as in ")[2].partition(". ")[0]
     assert "if 0 is a grade, declare Aspect(grades=[0, 1, 2, 3, 4])" in message
 
@@ -147,7 +177,9 @@ def test_the_lowest_of_fractional_labels_is_a_matter_of_the_qrels(measure: Any) 
     assert "inferred from these qrels: relevance 0.25, 0.5, 0.75, 1." in message
 
 
-@pytest.mark.parametrize("measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP])
+@pytest.mark.parametrize(
+    "measure", [On(base=nDCG), CAM(aspects="label"), On(base=AP(rel=2)), nCRP, CRP]
+)
 @no_warnings()
 def test_measures_that_do_not_read_the_lowest_grade_are_silent(measure: Any) -> None:
     value(measure, one_topic(label=[1, 4, 1, 2, 3, 1]))
@@ -159,9 +191,15 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
     assert infer_grades(np.array([0.5, 0.9]), "trust", identity=False) == (0.5, 0.9)
     qrels = one_topic(label=[1, 0, 2], trust=[0.25, 0.5, 1])
     aspects = Aspects({"relevance": 2, "trust": Aspect(probabilities="identity")})
-    spelled = Aspects({"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")})
-    score = value_and_warnings(TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels)[0]
-    assert score == value(TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels)
+    spelled = Aspects(
+        {"relevance": 2, "trust": Aspect([0, 0.25, 0.5, 1], probabilities="identity")}
+    )
+    score = value_and_warnings(
+        TOMA(weighting="normalized", distance="manhattan", aspects=aspects), qrels
+    )[0]
+    assert score == value(
+        TOMA(weighting="normalized", distance="manhattan", aspects=spelled), qrels
+    )
     short = Aspects({"relevance": 2, "trust": Aspect([0.25, 0.5, 1], gains=[0.25, 0.5, 1])})
     assert score != value(TOMA(weighting="normalized", distance="manhattan", aspects=short), qrels)
 
@@ -179,7 +217,9 @@ def test_probabilities_start_at_0_whatever_the_labels() -> None:
         ("cost", list(range(12)), "12 distinct values"),
     ],
 )
-def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, values: list[Any], reason: str) -> None:
+def test_columns_that_hardly_hold_labels_warn_unless_selected(
+    column: str, values: list[Any], reason: str
+) -> None:
     qrels = one_topic(label=MIXED, trust=[0, 1] * 6).assign(**{column: values})
     score, messages = value_and_warnings(CAM, qrels)
     assert score != value(CAM(aspects=["relevance", "trust"]), qrels)
@@ -192,7 +232,9 @@ def test_columns_that_hardly_hold_labels_warn_unless_selected(column: str, value
 
 @no_warnings()
 def test_likely_columns_are_taken_silently() -> None:
-    value(CAM, one_topic(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0]))
+    value(
+        CAM, one_topic(label=[float(x) for x in range(100)], trust_score=list(range(11)) * 9 + [0])
+    )
 
 
 def test_a_misspelt_column_is_read_as_credibility_with_a_notice() -> None:
@@ -274,13 +316,17 @@ def test_no_threshold_warning_on_the_demo() -> None:
 
 def test_codes_below_a_scale_warn() -> None:
     declared = {"relevance": Aspect([1, 2, 3])}
-    (message,) = value_and_warnings(On(base=AP, aspects=declared), one_topic(label=[0, 3, 1, 2, 1]))[1]
+    (message,) = value_and_warnings(
+        On(base=AP, aspects=declared), one_topic(label=[0, 3, 1, 2, 1])
+    )[1]
     assert "relevance has labels below its lowest grade 1" in message
     assert "Aspect(unjudged=[0])" in message
     (message,) = value_and_warnings(On(base=AP), one_topic(label=[-3, 3, 0, 2, 0]))[1]
     assert "Aspect(unjudged=[-3])" in message
     reversed_scale = {"relevance": Aspect([0, 1, 2], greater_is_better=False)}
-    (message,) = value_and_warnings(On(base=AP, aspects=reversed_scale), one_topic(label=[7, 0, 1, 2, 2]))[1]
+    (message,) = value_and_warnings(
+        On(base=AP, aspects=reversed_scale), one_topic(label=[7, 0, 1, 2, 2])
+    )[1]
     assert "lowest grade 2" in message
 
 
@@ -303,7 +349,9 @@ def test_preference_codes_are_not_grades(measure: Any) -> None:
 
 def test_probabilities_below_a_scale_warn() -> None:
     aspects = {"relevance": Aspect([0.2, 0.5, 1], probabilities="identity")}
-    score, (message,) = value_and_warnings(ma.uRBPgr(aspects=aspects), one_topic(label=[0.1, 1, 0.5]))
+    score, (message,) = value_and_warnings(
+        ma.uRBPgr(aspects=aspects), one_topic(label=[0.1, 1, 0.5])
+    )
     assert "relevance has labels below its lowest grade 0.2" in message
     assert score == value(ma.uRBPgr(aspects=aspects), one_topic(label=[0.2, 1, 0.5]))
 
@@ -315,12 +363,17 @@ def test_a_column_of_times_is_named() -> None:
 
 
 NOT_JUDGED = pd.DataFrame(
-    [("q", f"d{number}", label, trust) for number, (label, trust) in enumerate([(2, -1), (1, 0), (0, 1), (1, -1)])],
+    [
+        ("q", f"d{number}", label, trust)
+        for number, (label, trust) in enumerate([(2, -1), (1, 0), (0, 1), (1, -1)])
+    ],
     columns=["qid", "docno", "label", "trust"],
 )
 
 
-def test_codes_of_aspects_that_are_not_declared_are_said_at_all_doors(tmp_path: Path, capsys: Any) -> None:
+def test_codes_of_aspects_that_are_not_declared_are_said_at_all_doors(
+    tmp_path: Path, capsys: Any
+) -> None:
     """Kind: labels below 0 on an aspect that nothing declares. Only AspectRanker told of them."""
     run = run_of(NOT_JUDGED)
     topics = pd.DataFrame({"qid": ["q"], "query": ["x"]})
@@ -329,11 +382,15 @@ def test_codes_of_aspects_that_are_not_declared_are_said_at_all_doors(tmp_path: 
     labels = NOT_JUDGED[["label", "trust"]].rename(columns={"label": "relevance"})
     measure = ma.CAM(base="AP")
     doors = {
-        "Experiment": lambda: pt.Experiment([pt.Transformer.from_df(run)], topics, NOT_JUDGED, [measure]),
+        "Experiment": lambda: pt.Experiment(
+            [pt.Transformer.from_df(run)], topics, NOT_JUDGED, [measure]
+        ),
         "evaluate": lambda: ma.evaluate({"run": run}, NOT_JUDGED, measure, progress=False),
         "iter_calc": lambda: list(ir_measures.iter_calc([measure], table, ranked)),
         "upper_bound": lambda: ma.analysis.upper_bound(NOT_JUDGED, measure),
-        "ranking_score": lambda: ma.ranking_score(labels, [3, 2, 1, 0], measure=measure, qid=NOT_JUDGED["qid"]),
+        "ranking_score": lambda: ma.ranking_score(
+            labels, [3, 2, 1, 0], measure=measure, qid=NOT_JUDGED["qid"]
+        ),
         "fit": lambda: ma.AspectRanker(Ridge()).fit(labels, labels, qid=NOT_JUDGED["qid"]),
     }
     for name, door in doors.items():
@@ -342,24 +399,37 @@ def test_codes_of_aspects_that_are_not_declared_are_said_at_all_doors(tmp_path: 
         assert told[0].startswith("trust has labels below its lowest grade 0")
         assert "unjudged=[-1]" in told[0]
     findings = ma.describe(NOT_JUDGED).findings
-    assert findings.loc[findings["aspects"] == "trust", "finding"].str.contains("labels below .* -1").any()
+    assert (
+        findings.loc[findings["aspects"] == "trust", "finding"]
+        .str.contains("labels below .* -1")
+        .any()
+    )
 
 
 @pytest.mark.parametrize("command", ["evaluate", "describe"])
 def test_codes_of_aspects_that_are_not_declared_are_said_in_the_shell(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for aspect, column in (("relevance", "label"), ("trust", "trust")):
         rows = NOT_JUDGED[["qid", "docno", column]].to_numpy()
-        Path(f"{aspect}.txt").write_text("".join(f"{qid} 0 {docno} {label}\n" for qid, docno, label in rows))
+        Path(f"{aspect}.txt").write_text(
+            "".join(f"{qid} 0 {docno} {label}\n" for qid, docno, label in rows)
+        )
     rows = run_of(NOT_JUDGED).to_numpy()
-    Path("a.run").write_text("".join(f"{qid} Q0 {docno} 1 {score} tag\n" for qid, docno, score in rows))
+    Path("a.run").write_text(
+        "".join(f"{qid} Q0 {docno} 1 {score} tag\n" for qid, docno, score in rows)
+    )
     arguments = ["a.run", "-m", "CAM(base=AP)"] if command == "evaluate" else []
     assert main([command, *arguments, "--qrels", "relevance=relevance.txt", "trust=trust.txt"]) == 0
     printed = capsys.readouterr()
     text = " ".join((printed.out + printed.err).split())
-    assert "trust has labels below its lowest grade 0, which are evaluated as that grade: -1" in text
+    assert (
+        "trust has labels below its lowest grade 0, which are evaluated as that grade: -1" in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -377,7 +447,9 @@ def test_codes_that_are_declared_or_of_trec_are_silent(qrels: pd.DataFrame, meas
 
 
 def test_junk_is_ordinary() -> None:
-    assert value(On(base=AP), one_topic(label=[-1, 2, 0, -2, 1])) == pytest.approx((1 / 2 + 2 / 5) / 2)
+    assert value(On(base=AP), one_topic(label=[-1, 2, 0, -2, 1])) == pytest.approx(
+        (1 / 2 + 2 / 5) / 2
+    )
 
 
 def test_codes_that_mean_not_judged() -> None:
@@ -433,7 +505,9 @@ def test_changing_the_qrels_afterwards_changes_nothing() -> None:
 def test_short_floats_are_the_decimals_they_print_as(kind: str) -> None:
     trust = [0.1, 0.7, 0.3, 0.9, 1.0, 0.0]
     qrels = one_topic(label=[0, 1, 2, 0, 1, 2], trust=trust)
-    short = qrels.assign(trust=pd.array(trust, dtype="Float32") if kind == "Float32" else np.array(trust, kind))
+    short = qrels.assign(
+        trust=pd.array(trust, dtype="Float32") if kind == "Float32" else np.array(trust, kind)
+    )
     assert Judgments(short).labels("trust").tolist() == trust
     aspects = {"relevance": 2, "trust": Aspect([k / 10 for k in range(11)])}
     measure = TOMA(distance="manhattan", aspects=aspects)
@@ -441,10 +515,19 @@ def test_short_floats_are_the_decimals_they_print_as(kind: str) -> None:
     objects = short.assign(trust=pd.Series([np.float32(label) for label in trust], dtype=object))
     assert Judgments(objects).labels("trust").tolist() == trust
     missing = short.assign(trust=short["trust"].where(short["label"] > 0))
-    assert np.isnan(Judgments(missing).labels("trust")).tolist() == [True, False, False, True, False, False]
+    assert np.isnan(Judgments(missing).labels("trust")).tolist() == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
 
 
-@pytest.mark.parametrize("kind", ["bool", "boolean", "Int8", "bool[pyarrow]", "int64[pyarrow]", "double[pyarrow]"])
+@pytest.mark.parametrize(
+    "kind", ["bool", "boolean", "Int8", "bool[pyarrow]", "int64[pyarrow]", "double[pyarrow]"]
+)
 def test_booleans_and_numbers_of_any_kind_are_labels(kind: str) -> None:
     if "pyarrow" in kind:
         pytest.importorskip("pyarrow")
@@ -463,7 +546,11 @@ ODD_NAMES = st.sampled_from(["a,b", " a", "{", "[a]", '"a"', "a", "b", "relevanc
 
 @given(st.lists(NAMES | ODD_NAMES, min_size=1, unique=True))
 def test_printed_forms_of_names_parse_back(names: list[str]) -> None:
-    for measure in (URBP(aspects=names), TOMA(aspects=dict.fromkeys(names, 2)), CAM(aspects={names[0]: [0, 2]})):
+    for measure in (
+        URBP(aspects=names),
+        TOMA(aspects=dict.fromkeys(names, 2)),
+        CAM(aspects={names[0]: [0, 2]}),
+    ):
         assert ir_measures.parse_measure(str(measure)) == measure
         assert tuple(ir_measures.parse_measure(str(measure)).spec) == tuple(measure.spec)
 
@@ -477,7 +564,10 @@ def test_names_with_commas_and_names_of_sets_stay_apart() -> None:
     assert str(named) == "uRBP(aspects='silent-set')"
     assert ir_measures.parse_measure(str(column)).spec == ("silent-set",)
     assert URBP(aspects=["silent-set"]) == column
-    assert str(URBP(aspects=["relevance", "ease of reading"])) == "uRBP(aspects='relevance,ease of reading')"
+    assert (
+        str(URBP(aspects=["relevance", "ease of reading"]))
+        == "uRBP(aspects='relevance,ease of reading')"
+    )
 
 
 # --- JSON and huge numbers ----------------------------------------------------------------------
@@ -590,19 +680,30 @@ def test_scales_that_are_meant_are_silent(declared: Any, labels: list[int]) -> N
     qrels = one_topic(label=labels, trust=([0, 1, 0] * 11)[: len(labels)])
     for measure in scaled_measures(declared):
         if declared == 5:  # a default threshold is a finding of its own
-            measure = measure if measure.NAME == "TOMA" else TOMA(aspects=Aspects({"relevance": 5, "trust": 1}))
+            measure = (
+                measure
+                if measure.NAME == "TOMA"
+                else TOMA(aspects=Aspects({"relevance": 5, "trust": 1}))
+            )
         value(measure, qrels)
 
 
 def test_listed_grades_are_meant_whatever_was_declared_before(tmp_path: Any) -> None:
-    listed, top = Aspects({"relevance": [0, 1, 2, 3, 4, 5], "trust": 1}), Aspects({"relevance": 5, "trust": 1})
+    listed, top = (
+        Aspects({"relevance": [0, 1, 2, 3, 4, 5], "trust": 1}),
+        Aspects({"relevance": 5, "trust": 1}),
+    )
     assert listed == top
     listed.to_file(tmp_path / "scales.json")
     judgments = Judgments(one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10))
     rankings = Rankings(run_of(one_topic(label=FROM_ONE)), judgments)
     with pytest.warns(Warned, match="top grade alone"):
         expected = TOMA(aspects=top).evaluate(rankings)
-    for aspects in (listed, pickle.loads(pickle.dumps(listed)), Aspects.from_file(tmp_path / "scales.json")):
+    for aspects in (
+        listed,
+        pickle.loads(pickle.dumps(listed)),
+        Aspects.from_file(tmp_path / "scales.json"),
+    ):
         measure = pickle.loads(pickle.dumps(TOMA(aspects=aspects))) @ 1000
         assert measure.evaluate(rankings).tolist() == expected.tolist()
     assert pickle.loads(pickle.dumps(top)).by_top == ("relevance", "trust")
@@ -610,14 +711,19 @@ def test_listed_grades_are_meant_whatever_was_declared_before(tmp_path: Any) -> 
 
 def test_measures_that_do_not_read_the_lowest_grade_do_not_doubt_a_declared_scale() -> None:
     qrels = one_topic(label=FROM_ONE, trust=[0, 1, 0] * 10)
-    for measure in (CAM(aspects={"relevance": 5, "trust": 1}), On(base=nDCG, aspects={"relevance": 5}), nCRP):
+    for measure in (
+        CAM(aspects={"relevance": 5, "trust": 1}),
+        On(base=nDCG, aspects={"relevance": 5}),
+        nCRP,
+    ):
         value(measure, qrels)
     relevant = one_topic(label=[1, 2, 1, 3] * 10, trust=[0, 1] * 20)  # others are not in the qrels
     value(TOMA(aspects={"relevance": 3, "trust": 1}), relevant)
     assert (
         "no label of trust is 0"
         in value_and_warnings(
-            TOMA(aspects={"relevance": 1, "trust": 3}), relevant.assign(trust=relevant["label"], label=[0, 1] * 20)
+            TOMA(aspects={"relevance": 1, "trust": 3}),
+            relevant.assign(trust=relevant["label"], label=[0, 1] * 20),
         )[1][0]
     )
     positives = one_topic(label=[1] * 40)

@@ -14,7 +14,17 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import CAM_10, IR_QRELS, IR_RUN, QRELS, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, per_query
+from door_world import (
+    CAM_10,
+    IR_QRELS,
+    IR_RUN,
+    QRELS,
+    SYSTEM_NAMES,
+    SYSTEMS,
+    TOMA_10,
+    TOPICS,
+    per_query,
+)
 
 import pt_multiaspect as ma
 from pt_multiaspect import Judgments
@@ -61,7 +71,9 @@ def test_qrels_that_change_in_place_count_as_they_are(built_judgments) -> None:
     [
         lambda qrels: qrels.assign(query_id=qrels["query_id"].replace("q1", "q7")),
         lambda qrels: qrels.assign(doc_id=qrels["doc_id"].replace("d01", "d99")),
-        lambda qrels: qrels.assign(readability=qrels["readability"].where(qrels["doc_id"] != "d01")),
+        lambda qrels: qrels.assign(
+            readability=qrels["readability"].where(qrels["doc_id"] != "d01")
+        ),
         lambda qrels: qrels.rename(columns={"readability": "effort"}),
         lambda qrels: qrels.assign(effort=1),
         lambda qrels: qrels.drop(columns="readability"),
@@ -103,7 +115,9 @@ def test_what_measures_compute_is_not_kept(built_judgments, monkeypatch) -> None
 
 
 def test_each_thread_has_judgments_of_its_own(built_judgments) -> None:
-    worlds = [IR_QRELS.assign(relevance=np.roll(IR_QRELS["relevance"], shift)) for shift in range(4)]
+    worlds = [
+        IR_QRELS.assign(relevance=np.roll(IR_QRELS["relevance"], shift)) for shift in range(4)
+    ]
     expected = [per_query([CAM_10], Judgments(qrels)) for qrels in worlds]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(5):
@@ -132,5 +146,8 @@ def test_no_measure_adds_to_what_is_kept(built_judgments) -> None:
 
 def test_qrels_in_other_forms_are_built_anew(built_judgments) -> None:
     rows = list(IR_QRELS.itertuples(index=False, name="Qrel"))
-    result = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)}
+    result = {
+        (m.query_id, str(m.measure)): m.value
+        for m in ir_measures.iter_calc([CAM_10], iter(rows), IR_RUN)
+    }
     assert result == per_query([CAM_10])

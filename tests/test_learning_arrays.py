@@ -20,11 +20,15 @@ import pt_multiaspect as ma
 from pt_multiaspect import AspectRanker, MultiAspectError, MultiAspectWarning
 from pt_multiaspect.model_selection.arrays import label_frame
 
-#: In another order than the columns of the labels, which `pivot_table` sorts. Both scales fit both columns.
+#: In another order than the columns of the labels, which `pivot_table` sorts. Both scales fit both
+#: columns.
 ASPECTS = ma.Aspects({"relevance": 3, "credibility": 3})
 MEASURE = ma.CAM(aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.05}) @ 10
 TARGET = ma.TOMA(
-    aspects=ASPECTS, weights={"relevance": 1, "credibility": 0.05}, distance="manhattan", weighting="normalized"
+    aspects=ASPECTS,
+    weights={"relevance": 1, "credibility": 0.05},
+    distance="manhattan",
+    weighting="normalized",
 )
 UNNAMED = r"y has 2 columns without names; pass aspects=.*RFE.*: there, pass aspects"
 
@@ -56,15 +60,24 @@ def data() -> Data:
 
 
 @pytest.mark.parametrize(
-    ("name", "aspect"), [("credibility", "credibility"), ("", "relevance"), (5, "relevance"), (None, "relevance")]
+    ("name", "aspect"),
+    [("credibility", "credibility"), ("", "relevance"), (5, "relevance"), (None, "relevance")],
 )
-def test_a_series_without_a_name_in_words_has_labels_of_relevance(name: object, aspect: str) -> None:
+def test_a_series_without_a_name_in_words_has_labels_of_relevance(
+    name: object, aspect: str
+) -> None:
     assert list(label_frame(pd.Series([0, 1], name=name), None)) == [aspect]
 
 
 def lightgbm(**params: Any) -> Any:
     library = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    fixed = {"n_estimators": 10, "min_child_samples": 3, "num_leaves": 4, "verbose": -1, "n_jobs": 1}
+    fixed = {
+        "n_estimators": 10,
+        "min_child_samples": 3,
+        "num_leaves": 4,
+        "verbose": -1,
+        "n_jobs": 1,
+    }
     return library.LGBMRanker(**{**fixed, "random_state": 0, **params})
 
 
@@ -73,7 +86,9 @@ def test_labels_are_sorted_by_pivot_table(data: Data) -> None:
 
 
 @pytest.mark.parametrize("make", [RFE, RFECV])
-def test_recursive_feature_elimination_chooses_the_feature_of_the_right_aspect(make: Any, data: Data) -> None:
+def test_recursive_feature_elimination_chooses_the_feature_of_the_right_aspect(
+    make: Any, data: Data
+) -> None:
     how = {"n_features_to_select": 1} if make is RFE else {"cv": GroupKFold(3)}
     fit_params: dict[str, Any] = {"groups": data.qid} if make is RFECV else {}
     with pytest.raises(MultiAspectError, match=UNNAMED):
@@ -113,7 +128,9 @@ def test_grid_search_over_arrays(data: Data) -> None:
             )
         named = AspectRanker(Ridge(), TARGET, measure=MEASURE, aspects=list(data.Y))
         values = [
-            GridSearchCV(named, grid, **how, scoring=scoring).fit(data.X, labels, **fit_params).best_score_
+            GridSearchCV(named, grid, **how, scoring=scoring)
+            .fit(data.X, labels, **fit_params)
+            .best_score_
             for labels in (array, data.Y)
             for scoring in (None, scorer)
         ]
@@ -122,17 +139,28 @@ def test_grid_search_over_arrays(data: Data) -> None:
 
 
 @pytest.mark.parametrize("how", ["aspects", "frame"])
-def test_arrays_in_evaluation_sets_and_scores_have_the_columns_of_the_training_set(how: str, data: Data) -> None:
+def test_arrays_in_evaluation_sets_and_scores_have_the_columns_of_the_training_set(
+    how: str, data: Data
+) -> None:
     train, rest = data.train, ~data.train
-    ranker = AspectRanker(lightgbm(), TARGET, measure=MEASURE, aspects=list(data.Y) if how == "aspects" else None)
+    ranker = AspectRanker(
+        lightgbm(), TARGET, measure=MEASURE, aspects=list(data.Y) if how == "aspects" else None
+    )
     fitted = []
     for labels in (data.Y[rest], data.Y[rest].to_numpy(), data.Y[rest][list(ASPECTS)]):
         trained = data.Y[train].to_numpy() if how == "aspects" else data.Y[train]
-        ranker.fit(data.X[train], trained, qid=data.qid[train], eval_set=[(data.X[rest], labels, data.qid[rest])])
+        ranker.fit(
+            data.X[train],
+            trained,
+            qid=data.qid[train],
+            eval_set=[(data.X[rest], labels, data.qid[rest])],
+        )
         fitted.append(ranker.evals_result_)
         assert ranker.score(data.X[rest], labels, qid=data.qid[rest]) > 0.9
     assert fitted[0] == fitted[1] == fitted[2]
-    with pytest.raises(MultiAspectError, match=r"y has 3 columns, but there are 2 aspects|y has 3 columns without"):
+    with pytest.raises(
+        MultiAspectError, match=r"y has 3 columns, but there are 2 aspects|y has 3 columns without"
+    ):
         ranker.score(data.X, np.ones((240, 3)), qid=data.qid)
 
 
@@ -142,7 +170,10 @@ def test_labels_aggregated_from_arrays(data: Data) -> None:
         ma.aggregate_labels(data.Y.to_numpy(), TARGET)
     array = data.Y.to_numpy()
     assert (ma.aggregate_labels(array, TARGET, aspects=list(data.Y)).values == expected).all()
-    assert (ma.aggregate_labels(array.tolist(), TARGET, aspects="credibility,relevance").values == expected).all()
+    assert (
+        ma.aggregate_labels(array.tolist(), TARGET, aspects="credibility,relevance").values
+        == expected
+    ).all()
     # Scales may be declared with the names, also for qrels, of which columns are selected.
     scales = {"credibility": 3, "relevance": 3}
     target = TARGET(aspects=None)
@@ -170,9 +201,12 @@ def test_single_columns_are_named_by_the_target(data: Data) -> None:
 
 @pytest.mark.parametrize("form", ["frame", "series", "array", "several columns"])
 @pytest.mark.parametrize(
-    ("target", "remedy"), [("CAMM", "the nearest names are CAM"), ("toma", "TOMA"), ("nDCG10", "write nDCG@10")]
+    ("target", "remedy"),
+    [("CAMM", "the nearest names are CAM"), ("toma", "TOMA"), ("nDCG10", "write nDCG@10")],
 )
-def test_a_target_that_is_neither_a_measure_nor_an_aspect(data: Data, form: str, target: str, remedy: str) -> None:
+def test_a_target_that_is_neither_a_measure_nor_an_aspect(
+    data: Data, form: str, target: str, remedy: str
+) -> None:
     """A column without a name took that of the target."""
     labels, aspects = {
         "frame": (data.Y, None),
@@ -192,7 +226,9 @@ def test_a_column_may_have_the_name_of_a_measure_nearly(data: Data) -> None:
     labels = data.Y["relevance"].to_numpy()
     for target, aspects in (("CAMM", {"CAMM": 3}), ("trust", {"trust": 3})):
         AspectRanker(Ridge(), target, aspects=aspects).fit(data.X, labels, qid=data.qid)
-    AspectRanker(Ridge(), ma.On(aspect="trust", aspects={"trust": 3})).fit(data.X, labels, qid=data.qid)
+    AspectRanker(Ridge(), ma.On(aspect="trust", aspects={"trust": 3})).fit(
+        data.X, labels, qid=data.qid
+    )
 
 
 @pytest.mark.parametrize("aspects", [None, {"credibility": 3}], ids=["undeclared", "declared"])
@@ -210,13 +246,16 @@ def test_the_single_column_of_a_target_on_an_aspect_has_its_name(data: Data, asp
         ranker = AspectRanker(Ridge(), target).fit(data.X, labels, qid=data.qid)
         assert ranker.score(data.X, labels, qid=data.qid) > 0.9
         assert (ma.aggregate_labels(labels, target).values == credibility).all()
-        assert ma.ranking_score(labels, credibility, measure=target, qid=data.qid) == pytest.approx(1)
+        assert ma.ranking_score(labels, credibility, measure=target, qid=data.qid) == pytest.approx(
+            1
+        )
     if aspects is None:
         with pytest.raises(MultiAspectError, match="no column for the aspect credibility"):
             ma.aggregate_labels(data.Y["relevance"], target)
 
 
-# -- candidates with measures of their own ------------------------------------------------------------------
+# -- candidates with measures of their own
+# ------------------------------------------------------------------
 
 
 def test_a_search_over_measures_does_not_compare_them(data: Data) -> None:
@@ -225,9 +264,14 @@ def test_a_search_over_measures_does_not_compare_them(data: Data) -> None:
     how: dict[str, Any] = {"cv": GroupKFold(2), "error_score": "raise"}
     ranker = AspectRanker(Ridge(), TARGET)
     pipeline = Pipeline([("ranker", ranker)])
-    for estimator, searched in ((ranker, grid), (pipeline, {f"ranker__{name}": grid[name] for name in grid})):
+    for estimator, searched in (
+        (ranker, grid),
+        (pipeline, {f"ranker__{name}": grid[name] for name in grid}),
+    ):
         with (
-            pytest.warns(MultiAspectWarning, match=r"was set by set_params: .*by its own measure.*scoring="),
+            pytest.warns(
+                MultiAspectWarning, match=r"was set by set_params: .*by its own measure.*scoring="
+            ),
             pytest.raises(MultiAspectError, match=r"score does not evaluate by the measure"),
         ):
             GridSearchCV(estimator, searched, **how).fit(data.X, data.Y, groups=data.qid)
@@ -256,7 +300,9 @@ def test_plausible_searches_are_silent(data: Data) -> None:
     search = GridSearchCV(fixed, {"target": [TARGET, "relevance", "scaled sum"]}, **how)
     best = search.fit(data.X, data.Y, groups=data.qid).best_estimator_
     # Nothing is compared any more.
-    by_another = best.set_params(measure=ma.On(aspect="credibility", aspects=ASPECTS)).score(data.X, data.Y)
+    by_another = best.set_params(measure=ma.On(aspect="credibility", aspects=ASPECTS)).score(
+        data.X, data.Y
+    )
     assert by_another == ma.ranking_score(
         data.Y, best.predict(data.X), measure=ma.On(aspect="credibility", aspects=ASPECTS)
     )
@@ -266,12 +312,15 @@ def test_an_array_of_queries_in_one_column_contradicts_the_index() -> None:
     rng = np.random.default_rng(3)
     qid, X = np.repeat(np.arange(8), 5), rng.normal(size=(40, 3))
     labels = pd.DataFrame(
-        {"relevance": rng.integers(0, 3, 40), "credibility": rng.integers(0, 4, 40)}, pd.Index(qid, name="qid")
+        {"relevance": rng.integers(0, 3, 40), "credibility": rng.integers(0, 4, 40)},
+        pd.Index(qid, name="qid"),
     )
     other = np.where(qid == 0, 1, qid)[:, None]
     with pytest.raises(MultiAspectError, match=r"expected.*index.*qid"):
         ma.ranking_score(labels, X[:, 0], qid=other, measure="CAM")
     relevance = labels["relevance"].to_numpy()
     ranker = AspectRanker(Ridge(), target="relevance").fit(X[:20], relevance[:20], qid=qid[:20])
-    with pytest.warns(MultiAspectWarning, match=r"such as 2, were among those that AspectRanker was fitted on"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"such as 2, were among those that AspectRanker was fitted on"
+    ):
         ranker.score(X[10:], relevance[10:], qid=qid[10:, None])

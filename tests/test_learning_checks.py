@@ -38,7 +38,13 @@ LABELS = Y.set_axis(pd.Index(QID, name="qid"))
 
 def lightgbm_ranker(**params: Any) -> Any:
     lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    fixed = {"n_estimators": 20, "min_child_samples": 3, "num_leaves": 7, "verbose": -1, "n_jobs": 1}
+    fixed = {
+        "n_estimators": 20,
+        "min_child_samples": 3,
+        "num_leaves": 7,
+        "verbose": -1,
+        "n_jobs": 1,
+    }
     return lightgbm.LGBMRanker(**{**fixed, "random_state": 0, **params})
 
 
@@ -52,12 +58,23 @@ def test_classes_of_a_classifier_rank_with_many_ties() -> None:
         "QuadraticDiscriminantAnalysis": lambda model: scorer(
             make_pipeline(model).fit(X, Y["relevance"]), X, LABELS
         ),
-        "LogisticRegression": lambda model: ma.AspectRanker(model, "relevance").fit(X, LABELS).predict(X),
-        "GaussianNB": lambda model: ma.AspectRanker(make_pipeline(model), "relevance").fit(X, LABELS).predict(X),
+        "LogisticRegression": lambda model: (
+            ma.AspectRanker(model, "relevance").fit(X, LABELS).predict(X)
+        ),
+        "GaussianNB": lambda model: (
+            ma.AspectRanker(make_pipeline(model), "relevance").fit(X, LABELS).predict(X)
+        ),
     }
-    models = [DecisionTreeClassifier(), QuadraticDiscriminantAnalysis(), LogisticRegression(), GaussianNB()]
+    models = [
+        DecisionTreeClassifier(),
+        QuadraticDiscriminantAnalysis(),
+        LogisticRegression(),
+        GaussianNB(),
+    ]
     for (name, door), model in zip(doors.items(), models, strict=True):
-        with pytest.warns(MultiAspectWarning, match=f"{name} is a classifier, whose few distinct predictions"):
+        with pytest.warns(
+            MultiAspectWarning, match=f"{name} is a classifier, whose few distinct predictions"
+        ):
             door(model)
     for method in ("predict_proba", "decision_function"):
         model = LinearDiscriminantAnalysis().fit(X, Y["relevance"] > 0)
@@ -78,11 +95,15 @@ LINEAR = (
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("measure", LINEAR, ids=str)
-def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(measure: Any) -> None:
+def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(
+    measure: Any,
+) -> None:
     labels = pd.DataFrame({"relevance": [2, 0, 1, 2, 0, 1], "credibility": [0, 3, 2, 2, 1, 0]})
     qid, scores = ["a", "a", "a", "a", "b", "b"], np.array([0.5, 0.5, 0.9, 0.5, 0.1, 0.1])
     values = []
-    for order in itertools.product(itertools.permutations(range(3)), itertools.permutations(range(2))):
+    for order in itertools.product(
+        itertools.permutations(range(3)), itertools.permutations(range(2))
+    ):
         (first, second, fourth), last = order
         untied = scores + 1e-3 * np.array([first, second, 0, fourth, *last])
         values.append(ma.ranking_score(labels, untied, qid=qid, measure=measure, aspects=ASPECTS))
@@ -94,7 +115,9 @@ def test_linear_measures_have_their_expected_value_over_the_orders_of_tied_rows(
 def test_ties_are_those_of_scikit_learn() -> None:
     scores = np.round(X[:, 0])
     expected = ndcg_score(Y["relevance"].to_numpy().reshape(20, 8), scores.reshape(20, 8), k=5)
-    assert ma.ranking_score(Y["relevance"], scores, qid=QID, measure="nDCG@5") == pytest.approx(expected, abs=1e-12)
+    assert ma.ranking_score(Y["relevance"], scores, qid=QID, measure="nDCG@5") == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("measure", [*LINEAR, MM(aspects=ASPECTS), RR, "ESL"], ids=str)
@@ -114,7 +137,8 @@ def test_only_values_with_tied_scores_change() -> None:
     ties = np.where(QID == "q03", 0.0, X[:, 0])
     for measure in (MEASURE, MM(aspects=ASPECTS)):
         values = [
-            ma.ranking_score(Y, scores, qid=QID, measure=measure, per_query=True) for scores in (X[:, 0], ties)
+            ma.ranking_score(Y, scores, qid=QID, measure=measure, per_query=True)
+            for scores in (X[:, 0], ties)
         ]
         assert set(values[0].index[values[0] != values[1]]) == {"q03"}
 
@@ -141,7 +165,9 @@ def test_rank_xendcg_learns_fractional_targets() -> None:
     # It knows no gains but 2^label - 1: of hundreds of codes, it learnt the topmost only.
     values = {}
     for objective in ("rank_xendcg", "lambdarank"):
-        ranker = ma.AspectRanker(lightgbm_ranker(objective=objective, n_estimators=40), target=MEASURE)
+        ranker = ma.AspectRanker(
+            lightgbm_ranker(objective=objective, n_estimators=40), target=MEASURE
+        )
         ranker.fit(X[:112], LABELS[:112])
         values[objective] = ranker.score(X[112:], LABELS[112:])
     with warnings.catch_warnings():
@@ -204,24 +230,37 @@ def test_a_search_compares_candidates_by_one_measure() -> None:
         pytest.raises(MultiAspectError, match="score needs measure="),
     ):
         GridSearchCV(ranker, grid, cv=GroupKFold(2), error_score="raise").fit(X, LABELS, groups=QID)
-    search = GridSearchCV(ranker.set_params(measure=MEASURE), grid, cv=GroupKFold(2)).fit(X, LABELS, groups=QID)
+    search = GridSearchCV(ranker.set_params(measure=MEASURE), grid, cv=GroupKFold(2)).fit(
+        X, LABELS, groups=QID
+    )
     same = GridSearchCV(ranker, grid, scoring=ma.ranking_scorer(MEASURE), cv=GroupKFold(2))
     assert np.array_equal(
-        search.cv_results_["mean_test_score"], same.fit(X, LABELS, groups=QID).cv_results_["mean_test_score"]
+        search.cv_results_["mean_test_score"],
+        same.fit(X, LABELS, groups=QID).cv_results_["mean_test_score"],
     )
     assert search.best_params_["target__weights"]["credibility"] == 1
 
 
 def test_a_measure_is_no_scorer() -> None:
     message = r"a measure is not a scorer; use scoring=ranking_scorer\(CAM"
-    with pytest.warns(UserWarning, match="Scoring failed"), pytest.warns(MultiAspectWarning, match=message):
-        scores = cross_validate(ma.AspectRanker(Ridge(), target=MEASURE), X, LABELS, scoring=MEASURE, cv=2)
+    with (
+        pytest.warns(UserWarning, match="Scoring failed"),
+        pytest.warns(MultiAspectWarning, match=message),
+    ):
+        scores = cross_validate(
+            ma.AspectRanker(Ridge(), target=MEASURE), X, LABELS, scoring=MEASURE, cv=2
+        )
     assert np.isnan(scores["test_score"]).all()
 
 
 def test_four_measures_are_scored_as_one_by_one() -> None:
     ranker = ma.AspectRanker(Ridge(), target=MEASURE).fit(X[:80], LABELS[:80])
-    measures = {"a": MEASURE, "b": MM(aspects=ASPECTS), "c": "nDCG@5", "d": On(aspect="credibility")}
+    measures = {
+        "a": MEASURE,
+        "b": MM(aspects=ASPECTS),
+        "c": "nDCG@5",
+        "d": On(aspect="credibility"),
+    }
     together = ma.ranking_scorer(measures, aspects=ASPECTS)(ranker, X[80:], LABELS[80:])
     for name, measure in measures.items():
         alone = ma.ranking_scorer(measure, aspects=ASPECTS)(ranker, X[80:], LABELS[80:])
@@ -235,11 +274,17 @@ def test_a_feature_that_equals_a_label() -> None:
     leak = np.column_stack([X, Y["credibility"]])
     for features, name in ((leak, "3"), (pd.DataFrame(leak, columns=list("abcd")), "d")):
         for _ in range(2):  # in every fit, not once per process
-            with pytest.warns(MultiAspectWarning, match=f"column {name} of X equals the labels of credibility"):
+            with pytest.warns(
+                MultiAspectWarning, match=f"column {name} of X equals the labels of credibility"
+            ):
                 ma.AspectRanker(Ridge(), target=MEASURE).fit(features, LABELS)
     # A predicted credibility is not a leak, nor is a constant with labels that are all the same.
-    ma.AspectRanker(Ridge(), target=MEASURE).fit(np.column_stack([X, Y["credibility"] + 0.1]), LABELS)
-    ma.AspectRanker(Ridge(), target="relevance").fit(np.column_stack([X, np.ones(160)]), np.ones((160, 1)))
+    ma.AspectRanker(Ridge(), target=MEASURE).fit(
+        np.column_stack([X, Y["credibility"] + 0.1]), LABELS
+    )
+    ma.AspectRanker(Ridge(), target="relevance").fit(
+        np.column_stack([X, np.ones(160)]), np.ones((160, 1))
+    )
 
 
 def test_queries_in_both_sets() -> None:
@@ -253,7 +298,9 @@ def test_minus_one_beside_zero_and_one() -> None:
     labels = (LABELS > 0).astype(int)
     labels.iloc[3, 1] = -1
     with (
-        pytest.warns(MultiAspectWarning, match=r"credibility has labels below .* -1\..*unjudged=\[-1\]"),
+        pytest.warns(
+            MultiAspectWarning, match=r"credibility has labels below .* -1\..*unjudged=\[-1\]"
+        ),
         pytest.warns(MultiAspectWarning, match="inferred"),
     ):
         ma.AspectRanker(Ridge(), target=TOMA).fit(X, labels)
@@ -295,7 +342,8 @@ def test_labels_with_queries_named_as_in_ir_measures(as_level: bool) -> None:
     assert ma.ranking_score(labels, X[:, 0], measure=MEASURE) == expected
     ranker = ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(X, labels)
     assert (
-        ranker.predict(X) == ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(X, Y, qid=QID).predict(X)
+        ranker.predict(X)
+        == ma.AspectRanker(lightgbm_ranker(), target=MEASURE).fit(X, Y, qid=QID).predict(X)
     ).all()
     with pytest.raises(MultiAspectError, match=r"expected.*same qid"):
         ma.ranking_score(labels, X[:, 0], qid=np.roll(QID, 1), measure=MEASURE)
@@ -307,10 +355,14 @@ def test_a_column_of_a_frame_that_is_the_query(name: str) -> None:
     frame = pd.DataFrame(X, columns=list("abc"))
     for values in (numbers, numbers.astype(np.float32)):
         with pytest.warns(MultiAspectWarning, match=f"column {name} of X looks like the query id"):
-            ma.AspectRanker(Ridge(), target=MEASURE).fit(frame.assign(**{name: values}), Y, qid=numbers)
+            ma.AspectRanker(Ridge(), target=MEASURE).fit(
+                frame.assign(**{name: values}), Y, qid=numbers
+            )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ma.AspectRanker(Ridge(), target=MEASURE).fit(frame.assign(length_of_query=numbers * 7), Y, qid=numbers)
+        ma.AspectRanker(Ridge(), target=MEASURE).fit(
+            frame.assign(length_of_query=numbers * 7), Y, qid=numbers
+        )
 
 
 def test_training_on_queries_of_one_row_each() -> None:
@@ -329,15 +381,23 @@ def test_features_in_another_order() -> None:
 def test_folds_that_divide_queries_with_the_rankers_own_score() -> None:
     with pytest.warns(MultiAspectWarning, match="AspectRanker was fitted on"):
         cross_validate(
-            ma.AspectRanker(Ridge(), target=MEASURE), X, LABELS, cv=KFold(3, shuffle=True, random_state=0)
+            ma.AspectRanker(Ridge(), target=MEASURE),
+            X,
+            LABELS,
+            cv=KFold(3, shuffle=True, random_state=0),
         )
 
 
 def test_one_metric_for_each_library() -> None:
     value = ma.ranking_score(LABELS, X[:, 0], measure=nDCG @ 5)
-    metrics = {name: ma.metric_for(name, nDCG @ 5, LABELS) for name in ("lightgbm", "xgboost", "catboost")}
+    metrics = {
+        name: ma.metric_for(name, nDCG @ 5, LABELS) for name in ("lightgbm", "xgboost", "catboost")
+    }
     assert metrics["lightgbm"](Y["relevance"], X[:, 0]) == (metrics["lightgbm"].name, value, True)
-    assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)  # the training set
+    assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (
+        0.0,
+        1.0,
+    )  # the training set
     assert metrics["catboost"].evaluate([X[:, 0]], Y["relevance"], None) == (value, 1.0)
     assert metrics["catboost"].evaluate([X[:5, 0]], Y["relevance"][:5], None) == (0.0, 1.0)
     with pytest.raises(MultiAspectError, match="160 rows, got 5"):
@@ -373,14 +433,19 @@ def test_a_metric_of_one_set_refuses_another_of_the_same_length(library: str) ->
         def fit(sets):
             return booster.train(params, train, 3, valid_sets=sets, feval=metric)
     else:
-        train, valid = booster.DMatrix(features[:20], label[:20]), booster.DMatrix(features[20:], label[20:])
+        train, valid = (
+            booster.DMatrix(features[:20], label[:20]),
+            booster.DMatrix(features[20:], label[20:]),
+        )
         for part in (train, valid):
             part.set_group(sizes)
         params = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "nthread": 1}
 
         def fit(sets):
             evals = [(part, str(index)) for index, part in enumerate(sets)]
-            return booster.train(params, train, 3, evals=evals, custom_metric=metric, verbose_eval=False)
+            return booster.train(
+                params, train, 3, evals=evals, custom_metric=metric, verbose_eval=False
+            )
 
     with pytest.raises(MultiAspectError, match="one validation set"):
         fit([train, valid])
@@ -402,7 +467,9 @@ def test_missing_labels_of_every_evaluation_set_are_errors() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     rng = np.random.default_rng(3)
     X = rng.random((20, 2))
-    y = pd.DataFrame({"relevance": rng.integers(0, 3, 20), "credibility": rng.integers(0, 3, 20).astype(float)})
+    y = pd.DataFrame(
+        {"relevance": rng.integers(0, 3, 20), "credibility": rng.integers(0, 3, 20).astype(float)}
+    )
     holes = y.assign(credibility=y["credibility"].where(np.arange(20) % 2 == 0))
     qid = np.repeat(["a", "b"], 10)
     scales = {"relevance": 2, "credibility": 2}

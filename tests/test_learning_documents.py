@@ -34,9 +34,16 @@ QRELS = pd.DataFrame(
         "credibility": RNG.integers(0, 4, N),
     }
 )
-ROWS = QRELS.groupby("qid").sample(RETRIEVED, random_state=0).sample(frac=1, random_state=1).reset_index(drop=True)
+ROWS = (
+    QRELS.groupby("qid")
+    .sample(RETRIEVED, random_state=0)
+    .sample(frac=1, random_state=1)
+    .reset_index(drop=True)
+)
 SCORES = RNG.permutation(len(ROWS)) / 7
-X = np.column_stack([ROWS["relevance"] + RNG.normal(size=len(ROWS)), RNG.normal(size=len(ROWS)), SCORES])
+X = np.column_stack(
+    [ROWS["relevance"] + RNG.normal(size=len(ROWS)), RNG.normal(size=len(ROWS)), SCORES]
+)
 
 
 def index_rows(rows: pd.DataFrame = ROWS) -> pd.DataFrame:
@@ -56,7 +63,9 @@ class Last(BaseEstimator):
         return True
 
 
-def score_by(door: str, rows: pd.DataFrame, scores: Any = None, measure: Any = MEASURE, **more: Any) -> float:
+def score_by(
+    door: str, rows: pd.DataFrame, scores: Any = None, measure: Any = MEASURE, **more: Any
+) -> float:
     """Return the value of rows at one of the doors that evaluate rankings."""
     scores = np.arange(len(rows), dtype=float) if scores is None else scores
     if door == "ranking_score":
@@ -65,7 +74,9 @@ def score_by(door: str, rows: pd.DataFrame, scores: Any = None, measure: Any = M
         value: Any = ma.ranking_scorer(measure, **more)(Last(), np.asarray(scores)[:, None], rows)
         return float(value)
     if door == "metric_for":
-        return float(ma.metric_for("lightgbm", measure, rows, **more)(np.zeros(len(rows)), scores)[1])
+        return float(
+            ma.metric_for("lightgbm", measure, rows, **more)(np.zeros(len(rows)), scores)[1]
+        )
     features = np.asarray(scores)[:, None]
     ranker = AspectRanker(Last(), TARGET, measure=measure).fit(features, rows, **more)
     return ranker.score(features, rows)
@@ -79,7 +90,8 @@ def lightgbm() -> Any:
 DOORS = ("ranking_score", "ranking_scorer", "metric_for")
 
 
-# -- repeated and contradictory rows ------------------------------------------------------------------------
+# -- repeated and contradictory rows
+# ------------------------------------------------------------------------
 
 
 def with_repeated_row(label: int | None = None) -> pd.DataFrame:
@@ -98,7 +110,9 @@ WHERE = f"document {ROWS.loc[3, 'docno']}, query {ROWS.loc[3, 'qid']}"
 def test_repeated_rows_are_not_evaluated(door: str, as_index: bool) -> None:
     # Each of them was a document of its own, and a relevant one counted twice.
     rows = with_repeated_row()
-    message = f"expected one row per query and document to evaluate rankings, got several for {WHERE}"
+    message = (
+        f"expected one row per query and document to evaluate rankings, got several for {WHERE}"
+    )
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         score_by(door, index_rows(rows) if as_index else rows)
     # Without the names of documents, nothing is known.
@@ -159,12 +173,17 @@ def test_repeated_rows_in_evaluation_sets(how: str) -> None:
     if how == "eval_set":
         more = {"eval_set": [(np.r_[X[~first], X[~first]], pd.concat([held, held]))]}
     else:
-        features, labels, more = np.r_[X, X], pd.concat([index_rows(), index_rows()]), {"eval_fraction": 0.5}
+        features, labels, more = (
+            np.r_[X, X],
+            pd.concat([index_rows(), index_rows()]),
+            {"eval_fraction": 0.5},
+        )
     with pytest.raises(MultiAspectError, match="expected one row per query and document"):
         ranker.fit(features, labels, **more)
 
 
-# -- queries of one row ---------------------------------------------------------------------------------------
+# -- queries of one row
+# ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("door", [*DOORS, "score"])
@@ -174,7 +193,9 @@ def test_row_numbers_are_no_queries(door: str) -> None:
     values = set()
     for scores in (SCORES, -SCORES):
         forget_warnings()
-        with pytest.warns(MultiAspectWarning, match=r"every query has one row.*Pass as qid the query of each row"):
+        with pytest.warns(
+            MultiAspectWarning, match=r"every query has one row.*Pass as qid the query of each row"
+        ):
             value = score_by(door, rows, scores)
         values.add(value)
     assert len(values) == 1
@@ -182,7 +203,9 @@ def test_row_numbers_are_no_queries(door: str) -> None:
 
 @no_warnings()
 def test_some_queries_of_one_row_are_silent() -> None:
-    rows = pd.concat([index_rows(), index_rows().iloc[:1].rename(index={ROWS.loc[0, "qid"]: "q99"})])
+    rows = pd.concat(
+        [index_rows(), index_rows().iloc[:1].rename(index={ROWS.loc[0, "qid"]: "q99"})]
+    )
     assert score_by("ranking_score", rows) > 0
     for qid, part in rows.groupby("qid"):  # query by query
         assert qid == "q99" or ma.ranking_score(part, np.arange(len(part)), measure=MEASURE) > 0
@@ -196,7 +219,8 @@ def test_one_relevant_document_per_query_is_silent() -> None:
         assert 0 < score_by(door, known, SCORES, measure="nDCG@10") < 1
 
 
-# -- ideal rankings of all judged documents -------------------------------------------------------------------
+# -- ideal rankings of all judged documents
+# -------------------------------------------------------------------
 
 
 MEASURES = (
@@ -219,7 +243,9 @@ MEASURES = (
 )
 
 
-def evaluate_rows(measure: Any, rows: pd.DataFrame, scores: Any, qrels: pd.DataFrame = QRELS) -> pd.Series[float]:
+def evaluate_rows(
+    measure: Any, rows: pd.DataFrame, scores: Any, qrels: pd.DataFrame = QRELS
+) -> pd.Series[float]:
     run = rows[["qid", "docno"]].assign(score=scores)
     judged = qrels[qrels["qid"].isin(rows["qid"])]
     values = ma.evaluate({"run": run}, judged, {"m": measure}, progress=False)
@@ -238,7 +264,9 @@ def test_with_qrels_values_are_those_of_evaluate(measure: Any) -> None:
     for labels in (ROWS, index_rows()):
         for door in DOORS:
             wanted = expected.mean() * (sign if door == "ranking_scorer" else 1)
-            assert score_by(door, labels, SCORES, measure, qrels=QRELS) == pytest.approx(wanted, abs=1e-12)
+            assert score_by(door, labels, SCORES, measure, qrels=QRELS) == pytest.approx(
+                wanted, abs=1e-12
+            )
 
 
 @pytest.mark.parametrize("unjudged", [np.nan, 0])
@@ -257,7 +285,9 @@ def test_rows_without_judgments_are_not_relevant(unjudged: float) -> None:
 @pytest.mark.parametrize("measure", [ma.CAM, ma.CAM(base="Bpref")], ids=str)
 def test_labels_below_the_scale_are_its_lowest_grade(measure: Any, aspect: Any) -> None:
     # Junk documents of TREC have negative labels, which learners refuse, so that rows have 0.
-    qrels = pd.DataFrame({"qid": "q", "docno": list("abcde"), "relevance": [2, -1, 1, 0, -2 + (aspect != 2)]})
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": list("abcde"), "relevance": [2, -1, 1, 0, -2 + (aspect != 2)]}
+    )
     rows = qrels.iloc[:4].assign(relevance=[2, 0, 1, 0])
     measure = measure(aspects={"relevance": aspect})
     values = {
@@ -265,15 +295,21 @@ def test_labels_below_the_scale_are_its_lowest_grade(measure: Any, aspect: Any) 
         for labels in (rows, rows.assign(relevance=qrels["relevance"]))
     }
     assert values == {evaluate_rows(measure, rows, [1, 4, 2, 3], qrels).item()}
-    with pytest.raises(MultiAspectError, match="got the relevance label 1 for document b, query q, which the"):
-        ma.ranking_score(rows.replace({"relevance": {0: 1}}), [1, 4, 2, 3], measure=measure, qrels=qrels)
+    with pytest.raises(
+        MultiAspectError, match="got the relevance label 1 for document b, query q, which the"
+    ):
+        ma.ranking_score(
+            rows.replace({"relevance": {0: 1}}), [1, 4, 2, 3], measure=measure, qrels=qrels
+        )
 
 
 @pytest.mark.filterwarnings("ignore:effort has labels below its lowest grade")
 def test_scales_on_which_lower_is_better_begin_at_the_highest_number() -> None:
     qrels = pd.DataFrame({"qid": "q", "docno": list("abc"), "effort": [0, 3, 1]})
     rows = qrels.assign(effort=[0, 2, 1])
-    measure = ma.On(aspect="effort", base=nDCG, aspects={"effort": ma.Aspect(2, greater_is_better=False)})
+    measure = ma.On(
+        aspect="effort", base=nDCG, aspects={"effort": ma.Aspect(2, greater_is_better=False)}
+    )
     assert ma.ranking_score(rows, [1, 3, 2], measure=measure, qrels=qrels) == pytest.approx(
         evaluate_rows(measure, rows, [1, 3, 2], qrels).item()
     )
@@ -283,7 +319,10 @@ def test_tied_rows_have_their_expected_value() -> None:
     # One tie of a judged and an unjudged document.
     qrels = {"q": {"a": 2, "b": 0, "c": 1}}
     rows = pd.DataFrame({"qid": "q", "docno": ["a", "x", "b"], "relevance": [2, 0, 0]})
-    orders = [ma.ranking_score(rows, scores, measure=nDCG, qrels=qrels) for scores in ([3, 2, 1], [2, 3, 1])]
+    orders = [
+        ma.ranking_score(rows, scores, measure=nDCG, qrels=qrels)
+        for scores in ([3, 2, 1], [2, 3, 1])
+    ]
     tied = ma.ranking_score(rows, [2, 2, 1], measure=nDCG, qrels=qrels)
     assert orders[0] > orders[1]
     assert tied == pytest.approx(np.mean(orders), abs=1e-15)
@@ -294,7 +333,9 @@ def test_rows_of_all_judged_documents_have_the_same_value_with_and_without_qrels
     scores = RNG.normal(size=N)
     expected = ma.ranking_score(QRELS, scores, measure=MEASURE)
     shuffled = QRELS.sample(frac=1, random_state=2)
-    assert ma.ranking_score(QRELS, scores, measure=MEASURE, qrels=shuffled) == pytest.approx(expected, abs=1e-15)
+    assert ma.ranking_score(QRELS, scores, measure=MEASURE, qrels=shuffled) == pytest.approx(
+        expected, abs=1e-15
+    )
     assert ma.ranking_score(QRELS, QRELS["relevance"], measure="nDCG", qrels=shuffled) == 1
 
 
@@ -315,14 +356,19 @@ def test_folds_have_some_topics_of_the_qrels() -> None:
     again = pickle.loads(pickle.dumps(scorer))
     ranker = AspectRanker(Ridge(), TARGET)
     for scoring in (scorer, again):
-        scores = cross_validate(ranker, X, index_rows(), scoring=scoring, cv=GroupKFold(3), groups=ROWS["qid"])
+        scores = cross_validate(
+            ranker, X, index_rows(), scoring=scoring, cv=GroupKFold(3), groups=ROWS["qid"]
+        )
         for fold, (train, test) in enumerate(GroupKFold(3).split(X, groups=ROWS["qid"])):
             predicted = ranker.fit(X[train], index_rows().iloc[train]).predict(X[test])
             for name, measure in {"CAM": MEASURE, "AP": AP}.items():
                 expected = evaluate_rows(measure, ROWS.iloc[test], predicted).mean()
                 assert scores[f"test_{name}"][fold] == pytest.approx(expected, abs=1e-12)
     search = GridSearchCV(
-        ranker, {"estimator__alpha": [1.0]}, scoring=ma.ranking_scorer(MEASURE, qrels=QRELS), cv=GroupKFold(3)
+        ranker,
+        {"estimator__alpha": [1.0]},
+        scoring=ma.ranking_scorer(MEASURE, qrels=QRELS),
+        cv=GroupKFold(3),
     )
     search.fit(X, index_rows(), groups=ROWS["qid"])
     assert search.best_score_ == pytest.approx(scores["test_CAM"].mean())
@@ -348,17 +394,22 @@ def test_rows_that_are_not_those_of_the_qrels(door: str) -> None:
         score(ROWS.drop(columns="docno"))
     other = ROWS.assign(relevance=2 - ROWS["relevance"])
     with pytest.raises(
-        MultiAspectError, match=r"expected y to have the labels of the qrels, got the relevance label"
+        MultiAspectError,
+        match=r"expected y to have the labels of the qrels, got the relevance label",
     ):
         score(other)
     unknown = ROWS.assign(docno="x" + ROWS["docno"])
-    with pytest.raises(MultiAspectError, match=r"which the qrels do not judge \(\d+ such rows in all\)"):
+    with pytest.raises(
+        MultiAspectError, match=r"which the qrels do not judge \(\d+ such rows in all\)"
+    ):
         score(unknown)
     with pytest.raises(
         MultiAspectError, match="the qrels have no judgments for 12 of 12 queries of the rows, such"
     ):
         score(ROWS.assign(qid="x" + ROWS["qid"]))
-    with pytest.raises(MultiAspectError, match="the qrels have no column for the aspect credibility"):
+    with pytest.raises(
+        MultiAspectError, match="the qrels have no column for the aspect credibility"
+    ):
         score(ROWS, qrels=QRELS.drop(columns="credibility"))
     with pytest.raises(MultiAspectError, match="expected one row per query and document"):
         score_by(door, pd.concat([ROWS, ROWS]), qrels=QRELS)
@@ -378,7 +429,10 @@ def test_qrels_in_other_forms() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.from_dict(ROWS.to_dict("list"))
     assert (
-        ma.ranking_score(frame, SCORES, measure=MEASURE, qrels=polars.from_dict(QRELS.to_dict("list"))) == expected
+        ma.ranking_score(
+            frame, SCORES, measure=MEASURE, qrels=polars.from_dict(QRELS.to_dict("list"))
+        )
+        == expected
     )
 
 
@@ -393,7 +447,10 @@ def test_lightgbm_evaluates_the_metric_with_qrels() -> None:
     fixed = {"metric": "None", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 2}
     model = library.train({**params, **fixed}, train, 5, valid_sets=[valid], feval=metric)
     assert metric.history[0][-1] == ma.ranking_score(
-        rows[held], model.predict(features[held]), measure=MEASURE, qrels=QRELS[QRELS["qid"] > "q07"]
+        rows[held],
+        model.predict(features[held]),
+        measure=MEASURE,
+        qrels=QRELS[QRELS["qid"] > "q07"],
     )
 
 

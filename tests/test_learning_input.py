@@ -86,9 +86,15 @@ DOORS: dict[str, Callable[..., Any]] = {
 #: What is wrong -> the arguments, and what every message must tell.
 WRONG: dict[str, tuple[tuple[Any, Any], str]] = {
     "no qid": ((Y, None), r"qid"),
-    "qid of one row missing": ((Y, np.where(np.arange(N) == 2, None, QID)), r"in every row, got none in row 2"),
+    "qid of one row missing": (
+        (Y, np.where(np.arange(N) == 2, None, QID)),
+        r"in every row, got none in row 2",
+    ),
     "qid of fewer rows": ((Y, QID[:-5]), r"one value for each of 40 rows, got shape \(35,\)"),
-    "a label missing": ((HOLES, QID), r"label in 1 of 40 rows \(NaN\); drop these rows, or pass missing='lowest'"),
+    "a label missing": (
+        (HOLES, QID),
+        r"label in 1 of 40 rows \(NaN\); drop these rows, or pass missing='lowest'",
+    ),
     "an aspect missing": ((Y[["relevance"]], QID), r"no column for the aspect credibility"),
 }
 
@@ -121,7 +127,8 @@ def test_single_aspect_measures_need_labels_of_their_aspect_only() -> None:
         assert door(holes, QID, "nDCG@5") == door(Y, QID, "nDCG@5") > 0
 
 
-# -- measures for which lower is better -------------------------------------------------------------
+# -- measures for which lower is better
+# -------------------------------------------------------------
 
 
 def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
@@ -136,7 +143,9 @@ def test_lower_is_better_has_its_direction_at_each_way_in() -> None:
 
 @pytest.mark.parametrize("door", [_fit, _labels])
 @pytest.mark.parametrize("target", [LONGER, "ESL(wanted=1)", "nDCG@5"])
-def test_measures_without_a_gain_per_document_are_no_targets(door: Callable[..., Any], target: Any) -> None:
+def test_measures_without_a_gain_per_document_are_no_targets(
+    door: Callable[..., Any], target: Any
+) -> None:
     message = r"expected a measure with a gain per document .*ranking_scorer"
     with pytest.raises(MultiAspectError, match=message):
         door(Y, QID, target)
@@ -149,7 +158,8 @@ def test_a_target_over_a_lower_is_better_base_still_ranks_better_documents_first
         assert labels.corr(Y.sum(axis=1), method="spearman") > 0.5
 
 
-# -- other groups --------------------------------------------------------------------------------------
+# -- other groups
+# --------------------------------------------------------------------------------------
 
 
 def test_queries_of_a_metric_may_be_in_the_index_of_its_labels() -> None:
@@ -167,12 +177,14 @@ def test_folds_need_queries_of_all_rows() -> None:
             next(ma.RepeatedQueryKFold(2, 1).split(X, Y, groups=groups))
 
 
-# -- rows in another order -----------------------------------------------------------------------------
+# -- rows in another order
+# -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("door", sorted(set(DOORS) - {"aggregate_labels"}))
 def test_frames_with_the_same_rows_in_another_order_are_no_pair(door: str) -> None:
-    # Rows match by position, as in scikit-learn: labels or queries of other rows were taken without a sign.
+    # Rows match by position, as in scikit-learn: labels or queries of other rows were taken without
+    # a sign.
     backwards = pd.Series(QID[::-1], index=Y.index[::-1])
     with pytest.raises(MultiAspectError, match="rows are matched by position"):
         DOORS[door](Y, backwards, MEASURE)
@@ -202,11 +214,17 @@ def test_queries_and_weights_in_another_order_than_features(use: str) -> None:
         "fit": lambda: ranker.fit(features, y, qid=backwards),
         "weigh": lambda: ranker.fit(X, y, qid=backwards, sample_weight=weights),
         "score": lambda: ranker.fit(X, y, qid=QID).score(features, y, qid=backwards),
-        "search": lambda: ma.ranking_scorer(MEASURE)(ranker.fit(X, y, qid=QID), features, y, qid=backwards),
-        "ranking_score": lambda: ma.ranking_score(y, pd.Series(X[:, 0]), qid=backwards, measure=MEASURE),
+        "search": lambda: ma.ranking_scorer(MEASURE)(
+            ranker.fit(X, y, qid=QID), features, y, qid=backwards
+        ),
+        "ranking_score": lambda: ma.ranking_score(
+            y, pd.Series(X[:, 0]), qid=backwards, measure=MEASURE
+        ),
         "split": lambda: next(ma.RepeatedQueryKFold(2, 1).split(features, y, groups=backwards)),
     }
-    with pytest.raises(MultiAspectError, match=r"index of \w+ has.*different order.*\w+\.to_numpy\(\)"):
+    with pytest.raises(
+        MultiAspectError, match=r"index of \w+ has.*different order.*\w+\.to_numpy\(\)"
+    ):
         calls[use]()
     assert ranker.fit(features, y, qid=backwards.to_numpy()).n_features_in_ == X.shape[1]
 
@@ -216,7 +234,9 @@ def test_queries_and_weights_in_another_order_than_features(use: str) -> None:
 def test_features_of_other_queries_than_the_labels(use: str, as_column: bool) -> None:
     level = pd.Index(QID, name="qid")
     y = Y.set_axis(level)
-    other = pd.Index(np.where(QID == "q0", "q1", QID), name="qid")  # no reordering of the same elements
+    other = pd.Index(
+        np.where(QID == "q0", "q1", QID), name="qid"
+    )  # no reordering of the same elements
     features = pd.DataFrame(X).rename(columns=str)
     features = features.assign(qid=other) if as_column else features.set_axis(other)
     calls: dict[str, Callable[[], Any]] = {
@@ -237,7 +257,8 @@ def test_queries_numbered_in_the_features_are_the_same_queries() -> None:
     )
 
 
-# -- settings that failed ------------------------------------------------------------------------------
+# -- settings that failed
+# ------------------------------------------------------------------------------
 
 
 def test_failed_settings_are_never_chosen() -> None:

@@ -1,6 +1,7 @@
 """The how-to pages on learning: their code runs, and gives what their texts say.
 
-The documentation build executes the pages, too, but for the cells that need packages which it does not install.
+The documentation build executes the pages, too, but for the cells that need packages which it does
+not install.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ def is_installed(package: str) -> bool:
 def cells(page: str) -> list[str]:
     """The code of a page, cell by cell, without the options of cells."""
     text = (HOWTO / f"{page}.md").read_text(encoding="utf-8")
-    return [re.sub(r"\A(?::tags:[^\n]*\n|---\n.*?\n---\n)", "", cell, flags=re.S) for cell in CELL.findall(text)]
+    return [
+        re.sub(r"\A(?::tags:[^\n]*\n|---\n.*?\n---\n)", "", cell, flags=re.S)
+        for cell in CELL.findall(text)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +107,9 @@ def test_the_front_of_a_search(run: Any) -> None:
     front = ma.pareto_front(page["several"])
     chosen = page["several"].best_index_
     assert front.loc[chosen, "understandability"] >= 0.7
-    assert front.loc[chosen, "relevance"] == front.query("understandability >= 0.7")["relevance"].max()
+    assert (
+        front.loc[chosen, "relevance"] == front.query("understandability >= 0.7")["relevance"].max()
+    )
     importance = {name: values["importances_mean"] for name, values in page["found"].items()}
     assert importance["relevance"].argmax() == 0
 
@@ -117,14 +123,18 @@ def test_other_trainers(run: Any) -> None:
         (rows,) = page[name]._sets
         assert len(rows) == page["valid"].sum()
     assert not (page["valid"] & (page["test"] | page["fitted"])).any()
-    assert page["trained"].best_score["valid_0"][page["metric"].name] == max(page["metric"].history[0])
+    assert page["trained"].best_score["valid_0"][page["metric"].name] == max(
+        page["metric"].history[0]
+    )
     assert len(page["metric_of_all"].history) == 4
 
 
 def test_optuna(run: Any) -> None:
     page = run("searches", "optuna")
     front = ma.pareto_front(page["trials"], list(page["on"]))
-    assert set(np.flatnonzero(front["on_front"])) == {trial.number for trial in page["study"].best_trials}
+    assert set(np.flatnonzero(front["on_front"])) == {
+        trial.number for trial in page["study"].best_trials
+    }
 
 
 def test_neural_rankers(run: Any) -> None:

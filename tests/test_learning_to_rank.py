@@ -52,7 +52,11 @@ def aggregate_labels(qrels: Any, target: Any, **more: Any) -> Any:
     return ma.aggregate_labels(qrels, target, missing="lowest", **more).values
 
 
-ORDER = ma.Order({(0, 0): 0, (0, 1): -1, (1, 0): 1, (1, 1): 4, (2, 0): 3, (2, 1): 9}, GRADES, allow_violations=True)
+ORDER = ma.Order(
+    {(0, 0): 0, (0, 1): -1, (1, 0): 1, (1, 1): 4, (2, 0): 3, (2, 1): 9},
+    GRADES,
+    allow_violations=True,
+)
 MANHATTAN = TOMA(distance="manhattan", axes="gains", aspects=GRADES)
 
 # -- labels -------------------------------------------------------------------------------------
@@ -128,7 +132,14 @@ def test_the_frame_is_one_of_pyterriers_qrels_whatever_came_in() -> None:
     more = QRELS.assign(iteration=0, comment="none")[
         ["credibility", "iteration", "label", "docno", "comment", "qid"]
     ]
-    for qrels in (renamed, as_dict, tuples, ma.Judgments(QRELS), more, QRELS.set_index(pd.Index(list("edcba")))):
+    for qrels in (
+        renamed,
+        as_dict,
+        tuples,
+        ma.Judgments(QRELS),
+        more,
+        QRELS.set_index(pd.Index(list("edcba"))),
+    ):
         pd.testing.assert_frame_equal(aggregate_rows(qrels), expected)
 
 
@@ -153,14 +164,18 @@ def test_equal_duplicates_keep_a_row_each_and_others_are_an_error() -> None:
     assert labels["docno"].tolist() == twice["docno"].tolist()
     assert labels["label"].tolist() == [3, 2, 2, 1, 0, 2]
     twice.loc[5, "credibility"] = 1
-    with pytest.raises(MultiAspectError, match=r"expected one label in column .* for document d9, query q1"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected one label in column .* for document d9, query q1"
+    ):
         aggregate_labels(twice, MANHATTAN)
 
 
 def test_frames_of_polars_are_qrels() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({column: QRELS[column].tolist() for column in QRELS}, strict=False)
-    pd.testing.assert_frame_equal(aggregate_labels(frame, MANHATTAN), aggregate_labels(QRELS, MANHATTAN))
+    pd.testing.assert_frame_equal(
+        aggregate_labels(frame, MANHATTAN), aggregate_labels(QRELS, MANHATTAN)
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +195,10 @@ def test_frames_of_polars_are_qrels() -> None:
         (CAM(base="Rprec", aspects="label"), False),
         (CAM(base="AP"), True),
         (CAM(base="AP", weights={"relevance": 0, "credibility": 1}), True),
-        (CAM(base={"label": "AP", "credibility": "R@2"}, weights={"label": 0, "credibility": 1}), False),
+        (
+            CAM(base={"label": "AP", "credibility": "R@2"}, weights={"label": 0, "credibility": 1}),
+            False,
+        ),
         (MM, True),
         (GAM, True),
         (MM(aspects="label"), False),
@@ -210,7 +228,10 @@ def test_labels_are_integers_as_long_as_floats_tell_them_apart() -> None:
 @pytest.mark.parametrize("base", ["RelativeRecall(expected=4)", "P(rel=1)@2", "RBP(p=0.6)"])
 def test_a_norm_that_is_the_same_for_all_queries_is_not_in_the_label(base: str) -> None:
     labels = aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))["label"]
-    assert labels.tolist() == aggregate_labels(QRELS, CAM(base="P@5", aspects=GRADES))["label"].tolist()
+    assert (
+        labels.tolist()
+        == aggregate_labels(QRELS, CAM(base="P@5", aspects=GRADES))["label"].tolist()
+    )
     assert set(labels) == {0, 0.5, 1}
 
 
@@ -220,7 +241,16 @@ def test_labels_of_an_incomplete_base_are_refused(base: str, missing: str) -> No
         aggregate_labels(QRELS, CAM(base=base, aspects=GRADES))
 
 
-LINEAR_BASES = ("nDCG", "nDCG@1", "nDCG@3", "nDCG(dcg='exp-log2')@3", "P@2", "R@3", "RBP(p=0.6)", "SetR")
+LINEAR_BASES = (
+    "nDCG",
+    "nDCG@1",
+    "nDCG@3",
+    "nDCG(dcg='exp-log2')@3",
+    "P@2",
+    "R@3",
+    "RBP(p=0.6)",
+    "SetR",
+)
 
 
 class World:
@@ -238,23 +268,33 @@ class World:
 
     def aspects(self, factor: float = 1) -> ma.Aspects:
         scaled = [factor * gain for gain in self.gains.tolist()]
-        return ma.Aspects({"relevance": 2, "credibility": ma.Aspect([0, 1, 2, 3], gains=scaled), "mood": 1})
+        return ma.Aspects(
+            {"relevance": 2, "credibility": ma.Aspect([0, 1, 2, 3], gains=scaled), "mood": 1}
+        )
 
 
 WORLDS = st.integers(0, 10**6).map(World)
 BASES = st.sampled_from(LINEAR_BASES)
 WEIGHTS = st.none() | st.fixed_dictionaries(
-    {"relevance": st.sampled_from([1, 2]), "credibility": st.sampled_from([0, 0.1, 1, 3.3]), "mood": st.just(0.5)}
+    {
+        "relevance": st.sampled_from([1, 2]),
+        "credibility": st.sampled_from([0, 0.1, 1, 3.3]),
+        "mood": st.just(0.5),
+    }
 )
 
 
 @given(world=WORLDS, base=BASES, weights=WEIGHTS, empty=st.sampled_from(["zero", "drop"]))
 @examples(25)
-def test_a_ranking_by_the_linear_form_has_the_best_cam(world: World, base: str, weights: Any, empty: str) -> None:
+def test_a_ranking_by_the_linear_form_has_the_best_cam(
+    world: World, base: str, weights: Any, empty: str
+) -> None:
     measure = CAM(base=base, weights=weights, empty=empty, normalized=True, aspects=world.aspects())
     labels = aggregate_labels(world.qrels, measure)
     # Compared as predictions are: float32 would tie labels that differ.
-    rankings = Rankings(labels.rename(columns={"label": "score"}), ma.Judgments(world.qrels), dtype=np.float64)
+    rankings = Rankings(
+        labels.rename(columns={"label": "score"}), ma.Judgments(world.qrels), dtype=np.float64
+    )
     anything = labels.groupby("qid")["label"].max().reindex(rankings.judgments.qids) > 0
     assert measure.evaluate(rankings) == pytest.approx(anything.to_numpy(dtype=float), abs=1e-9)
 
@@ -268,10 +308,14 @@ def test_the_sum_of_raw_gains_is_not_the_linear_form() -> None:
         measure = CAM(normalized=True, aspects=world.aspects())
         judgments = ma.Judgments(world.qrels)
         new = aggregate_labels(world.qrels, measure).rename(columns={"label": "score"})
-        old = aggregate_labels(world.qrels, ma.NWCS(aspects=world.aspects())).rename(columns={"label": "score"})
+        old = aggregate_labels(world.qrels, ma.NWCS(aspects=world.aspects())).rename(
+            columns={"label": "score"}
+        )
         anything = new.groupby("qid")["score"].max().reindex(judgments.qids).to_numpy() > 0
         for name, run in (("old", old), ("new", new)):
-            values[name] += measure.evaluate(Rankings(run, judgments, dtype=np.float64))[anything].tolist()
+            values[name] += measure.evaluate(Rankings(run, judgments, dtype=np.float64))[
+                anything
+            ].tolist()
     assert np.mean(values["new"]) == pytest.approx(1, abs=1e-12)
     assert np.mean(values["old"]) < 0.99
 
@@ -282,7 +326,9 @@ def test_multiplying_the_gains_of_an_aspect_changes_no_order(
     world: World, base: str, weights: Any, factor: float
 ) -> None:
     base = base.replace("(dcg='exp-log2')", "")  # whose gains are then not multiples
-    measures = [CAM(base=base, weights=weights, aspects=world.aspects(scale)) for scale in (1, factor)]
+    measures = [
+        CAM(base=base, weights=weights, aspects=world.aspects(scale)) for scale in (1, factor)
+    ]
     first, second = (aggregate_labels(world.qrels, measure)["label"] for measure in measures)
     assert second.to_numpy() == pytest.approx(first.to_numpy(), rel=1e-12, abs=1e-15)
 
@@ -295,7 +341,9 @@ def test_undeclared_scales_warn() -> None:
 
 
 def test_gains_beyond_a_float_are_refused() -> None:
-    with pytest.raises(MultiAspectError, match=r"the exponent s·P of 5000 gives the gain 2\^5000 - 1"):
+    with pytest.raises(
+        MultiAspectError, match=r"the exponent s·P of 5000 gives the gain 2\^5000 - 1"
+    ):
         aggregate_labels(QRELS, ma.unDCG(s=5000, aspects=GRADES))
 
 
@@ -375,7 +423,10 @@ def features(health: Collection) -> Any:
         return np.array([readability[row["docno"]], len(text) / 1000])
 
     def overlap(row: Any) -> float:
-        query, text = (set(re.findall("[a-z]{4,}", words.lower())) for words in (row["query"], texts[row["docno"]]))
+        query, text = (
+            set(re.findall("[a-z]{4,}", words.lower()))
+            for words in (row["query"], texts[row["docno"]])
+        )
         return len(query & text) / max(len(query), 1)
 
     return (
@@ -392,18 +443,24 @@ def split(topics: pd.DataFrame, *sizes: int) -> list[pd.DataFrame]:
 
 def value(pipeline: Any, topics: pd.DataFrame, qrels: pd.DataFrame) -> float:
     """The mean over `topics`; pt.Experiment leaves out qrels of other queries."""
-    table = pt.Experiment([pipeline], topics, qrels, [MEASURE], filter_by_qrels=False, filter_by_topics=True)
+    table = pt.Experiment(
+        [pipeline], topics, qrels, [MEASURE], filter_by_qrels=False, filter_by_topics=True
+    )
     return float(table[str(MEASURE)].iloc[0])
 
 
 @pytest.mark.slow
-def test_a_pipeline_learns_aggregated_labels(health: Collection, retrieve: Any, features: Any) -> None:
+def test_a_pipeline_learns_aggregated_labels(
+    health: Collection, retrieve: Any, features: Any
+) -> None:
     train, test = split(health.topics, 7, 3)
     learned = pt.ltr.apply_learned_model(RandomForestRegressor(random_state=0))
     pipeline = retrieve >> features >> learned
     pipeline.fit(train, aggregate_labels(health.qrels, MEASURE))
     # What it learnt from is what AspectRanker learns from: the class of every retrieved document.
-    rows = (retrieve >> features)(train).merge(health.qrels, on=["qid", "docno"], how="left").fillna(0)
+    rows = (
+        (retrieve >> features)(train).merge(health.qrels, on=["qid", "docno"], how="left").fillna(0)
+    )
     target = ma.AspectRanker(RandomForestRegressor(random_state=0), target=MEASURE)
     target.fit(np.stack(rows["features"]), rows[ASPECTS], qid=rows["qid"])
     assert pipeline(test)["score"].tolist() == pytest.approx(
@@ -446,21 +503,33 @@ def test_early_stopping_by_a_multi_aspect_measure(
     rows = validation_rows((retrieve >> features)(valid), health.qrels)
     metric = ma.metric_for("lightgbm", MEASURE, rows[ASPECTS], rows["qid"])
     learner = Ranker(
-        n_estimators=100, learning_rate=0.05, min_child_samples=3, num_leaves=7, metric="None", verbose=-1, n_jobs=1
+        n_estimators=100,
+        learning_rate=0.05,
+        min_child_samples=3,
+        num_leaves=7,
+        metric="None",
+        verbose=-1,
+        n_jobs=1,
     )
     stop = {"eval_metric": metric, "callbacks": [lightgbm.early_stopping(5, verbose=False)]}
-    pipeline = retrieve >> features >> pt.ltr.apply_learned_model(learner, form="ltr", fit_kwargs=stop)
+    pipeline = (
+        retrieve >> features >> pt.ltr.apply_learned_model(learner, form="ltr", fit_kwargs=stop)
+    )
     pipeline.fit(train, labels, valid, labels)
     # pt.ltr did evaluate on these rows in this order.
     seen_features, seen_labels = learner.evaluated
     assert np.array_equal(seen_features, np.stack(rows["features"]))
-    aggregated = rows[["qid", "docno"]].merge(labels, on=["qid", "docno"], how="left")["label"].fillna(0)
+    aggregated = (
+        rows[["qid", "docno"]].merge(labels, on=["qid", "docno"], how="left")["label"].fillna(0)
+    )
     assert np.array_equal(seen_labels, aggregated)
     # It stopped by the measure, whose value is that of the fitted model on the validation topics.
     (values,) = learner.evals_result_["valid_0"].values()
     assert learner.best_iteration_ == int(np.argmax(values)) + 1
     assert len(values) == learner.best_iteration_ + 5 < 100
-    scored = ma.ranking_scorer(MEASURE)(learner, np.stack(rows["features"]), rows[ASPECTS], qid=rows["qid"])
+    scored = ma.ranking_scorer(MEASURE)(
+        learner, np.stack(rows["features"]), rows[ASPECTS], qid=rows["qid"]
+    )
     assert max(values) == pytest.approx(scored, abs=1e-12)
     assert len(pipeline(test)) == len(retrieve(test))
 
@@ -472,7 +541,11 @@ def test_kfold_grid_search_selects_the_learned_model(
     train, *folds = split(health.topics, 4, 2, 2, 2)
     retrieve = TfidfRetriever(health.documents, num_results=20)
     models: dict[str, Any] = {}
-    for name, target in (("relevance", "relevance"), ("toma", MEASURE), ("cam", CAM(aspects=MEASURE["aspects"]))):
+    for name, target in (
+        ("relevance", "relevance"),
+        ("toma", MEASURE),
+        ("cam", CAM(aspects=MEASURE["aspects"])),
+    ):
         models[name] = Ridge(alpha=0.1)
         fitted = retrieve >> features >> pt.ltr.apply_learned_model(models[name])
         fitted.fit(train, aggregate_labels(health.qrels, target))
@@ -493,10 +566,14 @@ def test_kfold_grid_search_selects_the_learned_model(
         by_hand = {}
         for number, (name, model) in itertools.product([3, 20], models.items()):
             alone = TfidfRetriever(health.documents, num_results=number) >> features
-            by_hand[number, name] = value(alone >> pt.ltr.apply_learned_model(model), selecting, health.qrels)
+            by_hand[number, name] = value(
+                alone >> pt.ltr.apply_learned_model(model), selecting, health.qrels
+            )
         chosen = {name: setting_value for _, name, setting_value in setting}
         (name,) = (name for name, model in models.items() if model is chosen["learner"])
-        assert by_hand[chosen["num_results"], name] == pytest.approx(max(by_hand.values()), abs=1e-12)
+        assert by_hand[chosen["num_results"], name] == pytest.approx(
+            max(by_hand.values()), abs=1e-12
+        )
         assert len({round(score, 12) for score in by_hand.values()}) > 3
     # The pipeline is as it was.
     assert retrieve.num_results == 20
@@ -506,7 +583,11 @@ def test_kfold_grid_search_selects_the_learned_model(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("target", "lowest", "highest", "inverted"),
-    [(ma.TOMA, 1, 1, 0), (ma.CAM @ 10, 0.384, 0.573, 0.004), (ma.CAM(base="R@10"), 0.017, 0.207, 0.248)],
+    [
+        (ma.TOMA, 1, 1, 0),
+        (ma.CAM @ 10, 0.384, 0.573, 0.004),
+        (ma.CAM(base="R@10"), 0.017, 0.207, 0.248),
+    ],
     ids=str,
 )
 @pytest.mark.filterwarnings("ignore:the threshold of understandability is not declared")
@@ -521,5 +602,7 @@ def test_labels_that_compare_across_queries(target, lowest, highest, inverted):
     best = unit[(labels == [2, 3]).all(axis=1)]
     assert (best.min(), best.max()) == pytest.approx((lowest, highest), abs=5e-4)
     first, second = np.random.default_rng(0).integers(len(unit), size=(2, 500_000))
-    dominates = (labels[first] >= labels[second]).all(axis=1) & (labels[first] > labels[second]).any(axis=1)
+    dominates = (labels[first] >= labels[second]).all(axis=1) & (
+        labels[first] > labels[second]
+    ).any(axis=1)
     assert (unit[first] < unit[second])[dominates].mean() == pytest.approx(inverted, abs=3e-3)

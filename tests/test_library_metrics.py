@@ -30,7 +30,13 @@ LABEL, PARAMS = ma.aggregate_labels(Y, CAM, "lightgbm", qid=QID)
 VALID = QID >= "q15"
 GROUPS = {False: SIZES[:15], True: SIZES[15:]}
 PARAMS = {**PARAMS, "metric": "None", "num_leaves": 5, "num_threads": 1, "verbose": -1, "seed": 0}
-TREES = {"objective": "rank:ndcg", "disable_default_eval_metric": True, "max_depth": 3, "nthread": 1, "seed": 0}
+TREES = {
+    "objective": "rank:ndcg",
+    "disable_default_eval_metric": True,
+    "max_depth": 3,
+    "nthread": 1,
+    "seed": 0,
+}
 
 
 def _metric(library: str, rows: Any = VALID, y: Any = Y, measure: Any = CAM, **options: Any) -> Any:
@@ -52,27 +58,46 @@ def _train_lightgbm(metric: Any, rounds: int = 5, **options: Any) -> Any:
 
 def _matrix(part: bool, *, is_grouped: bool = True) -> Any:
     rows = part == VALID
-    return xgboost.DMatrix(X[rows], LABEL[rows], qid=pd.factorize(QID[rows])[0] if is_grouped else None)
+    return xgboost.DMatrix(
+        X[rows], LABEL[rows], qid=pd.factorize(QID[rows])[0] if is_grouped else None
+    )
 
 
 def _train_xgboost(metric: Any, rounds: int = 5, *, is_grouped: bool = True, **options: Any) -> Any:
     valid = [(_matrix(True, is_grouped=is_grouped), "valid")]
     return xgboost.train(
-        TREES, _matrix(False), rounds, evals=valid, custom_metric=metric, verbose_eval=False, **options
+        TREES,
+        _matrix(False),
+        rounds,
+        evals=valid,
+        custom_metric=metric,
+        verbose_eval=False,
+        **options,
     )
 
 
 def _train_ranker(metric: Any, rounds: int = 5) -> Any:
     ranker = lightgbm.LGBMRanker(n_estimators=rounds, **PARAMS)
-    sets = {"eval_set": [(X[VALID], LABEL[VALID])], "eval_group": [GROUPS[True]], "eval_metric": metric}
+    sets = {
+        "eval_set": [(X[VALID], LABEL[VALID])],
+        "eval_group": [GROUPS[True]],
+        "eval_metric": metric,
+    }
     return ranker.fit(X[~VALID], LABEL[~VALID], group=GROUPS[False], **sets)
 
 
 def _train_catboost(metric: Any, rounds: int = 5) -> Any:
     catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
     pools = [catboost.Pool(X[rows], LABEL[rows], group_id=QID[rows]) for rows in (~VALID, VALID)]
-    fixed = {"loss_function": "QueryRMSE", "thread_count": 1, "verbose": 0, "allow_writing_files": False}
-    return catboost.CatBoostRanker(iterations=rounds, eval_metric=metric, **fixed).fit(pools[0], eval_set=pools[1])
+    fixed = {
+        "loss_function": "QueryRMSE",
+        "thread_count": 1,
+        "verbose": 0,
+        "allow_writing_files": False,
+    }
+    return catboost.CatBoostRanker(iterations=rounds, eval_metric=metric, **fixed).fit(
+        pools[0], eval_set=pools[1]
+    )
 
 
 LIBRARIES = {
@@ -87,7 +112,8 @@ pytestmark = [
 ]
 
 
-# -- rows in another order -----------------------------------------------------------------------------
+# -- rows in another order
+# -----------------------------------------------------------------------------
 
 
 def _shuffled_rows() -> Any:
@@ -110,7 +136,9 @@ def test_rows_in_another_order_than_those_of_the_library(door: str, order: Any) 
     library, train = LIBRARIES[door]
     metric = _metric(library, order())
     # CatBoost wraps errors in its own.
-    error = MultiAspectError if library != "catboost" else pytest.importorskip("catboost").CatBoostError
+    error = (
+        MultiAspectError if library != "catboost" else pytest.importorskip("catboost").CatBoostError
+    )
     with pytest.raises(error, match=r"one validation set.*in the order of the rows of the set"):
         train(metric)
 
@@ -126,7 +154,8 @@ def test_groups_of_the_library_are_the_queries_of_the_rows() -> None:
         matrix = _matrix(True, is_grouped=False)
         matrix.set_group(sizes)
         with pytest.raises(
-            MultiAspectError, match=r"group \d+ .* has \d rows of query q\d+ in y, but \d+ in the set"
+            MultiAspectError,
+            match=r"group \d+ .* has \d rows of query q\d+ in y, but \d+ in the set",
         ):
             _metric("xgboost")(np.zeros(VALID.sum()), matrix)
     with pytest.raises(MultiAspectError, match=r"group 15 .* has no rows in y, but 1 in the set"):
@@ -140,7 +169,11 @@ def test_a_metric_has_the_value_of_the_fitted_model(door: str) -> None:
     model = train(metric)
     features = xgboost.DMatrix(X[VALID]) if door == "xgb.train" else X[VALID]
     value = ma.ranking_score(Y[VALID], model.predict(features), qid=QID[VALID], measure=CAM)
-    assert max(metric.history[0]) if door == "CatBoostRanker" else metric.history[0][-1] == pytest.approx(value)
+    assert (
+        max(metric.history[0])
+        if door == "CatBoostRanker"
+        else metric.history[0][-1] == pytest.approx(value)
+    )
     assert len(metric.history[0]) == 5
 
 
@@ -153,7 +186,9 @@ def test_data_without_groups_have_labels_to_compare() -> None:
     valid = lightgbm.Dataset(X[VALID], LABEL[VALID], reference=data)
     lightgbm.train(regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm"))
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
-        lightgbm.train(regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm", _shuffled_rows()))
+        lightgbm.train(
+            regression, data, 2, valid_sets=[valid], feval=_metric("lightgbm", _shuffled_rows())
+        )
 
 
 def test_labels_of_another_source_are_a_column_of_y() -> None:
@@ -161,10 +196,21 @@ def test_labels_of_another_source_are_a_column_of_y() -> None:
     with pytest.raises(MultiAspectError, match="add that as a column to y"):
         _metric("lightgbm")(clicks[VALID], X[VALID, 0])
     y = Y.assign(clicks=clicks, text="a text")
-    for measure, aspects in ((CAM, None), ("CAM@5", {"relevance": 2, "credibility": 3}), ("nDCG@5", "relevance")):
-        assert _metric("lightgbm", y=y, measure=measure, aspects=aspects)(clicks[VALID], X[VALID, 0])[1] > 0
+    for measure, aspects in (
+        (CAM, None),
+        ("CAM@5", {"relevance": 2, "credibility": 3}),
+        ("nDCG@5", "relevance"),
+    ):
+        assert (
+            _metric("lightgbm", y=y, measure=measure, aspects=aspects)(clicks[VALID], X[VALID, 0])[
+                1
+            ]
+            > 0
+        )
     # Neither document ids nor the scores of a run are labels, so they hide nothing.
-    run = Y.assign(docno=[f"d{row}" for row in range(len(QID))], score=X[:, 2], rank=np.arange(len(QID)))
+    run = Y.assign(
+        docno=[f"d{row}" for row in range(len(QID))], score=X[:, 2], rank=np.arange(len(QID))
+    )
     with pytest.raises(MultiAspectError, match="have equal labels in y, but"):
         _metric("lightgbm", _shuffled_rows(), run)(LABEL[VALID], X[VALID, 0])
 
@@ -179,7 +225,8 @@ def test_a_metric_of_one_aspect_with_labels_of_two() -> None:
     assert metric(holes.loc[VALID, "relevance"].fillna(0), X[VALID, 0])[1] > 0
 
 
-# -- directions ----------------------------------------------------------------------------------------
+# -- directions
+# ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measure", [CAM, ma.ESL(wanted=1)], ids=str)
@@ -203,7 +250,8 @@ def test_catboost_has_no_callback() -> None:
         _metric("catboost").early_stopping(5)
 
 
-# -- folds ---------------------------------------------------------------------------------------------
+# -- folds
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("evaluates_training", [False, True])
@@ -243,8 +291,12 @@ def test_folds_have_the_scales_of_all_rows() -> None:
 def test_folds_divide_no_query() -> None:
     data = lightgbm.Dataset(X, LABEL)
     metric = _metric("lightgbm", np.arange(len(QID)))
-    with pytest.raises(MultiAspectError, match=r"expected folds of whole queries, got .* divided between folds"):
-        lightgbm.cv({**PARAMS, "objective": "regression"}, data, 2, nfold=2, stratified=False, feval=metric)
+    with pytest.raises(
+        MultiAspectError, match=r"expected folds of whole queries, got .* divided between folds"
+    ):
+        lightgbm.cv(
+            {**PARAMS, "objective": "regression"}, data, 2, nfold=2, stratified=False, feval=metric
+        )
 
 
 def test_xgboost_does_not_tell_the_rows_of_a_fold() -> None:
@@ -256,9 +308,20 @@ def test_xgboost_does_not_tell_the_rows_of_a_fold() -> None:
 def test_estimators_of_xgboost_evaluate_query_by_query() -> None:
     fixed = {"n_estimators": 2, "n_jobs": 1, "eval_metric": _metric("xgboost")}
     queries = {"qid": pd.factorize(QID[~VALID])[0], "eval_qid": [pd.factorize(QID[VALID])[0]]}
-    for estimator, options in ((xgboost.XGBRanker(**fixed), queries), (xgboost.XGBRegressor(**fixed), {})):
-        with pytest.raises(MultiAspectError, match="query by query, and minimise it; pass the measure to AspectR"):
-            estimator.fit(X[~VALID], LABEL[~VALID], eval_set=[(X[VALID], LABEL[VALID])], verbose=False, **options)
+    for estimator, options in (
+        (xgboost.XGBRanker(**fixed), queries),
+        (xgboost.XGBRegressor(**fixed), {}),
+    ):
+        with pytest.raises(
+            MultiAspectError, match="query by query, and minimise it; pass the measure to AspectR"
+        ):
+            estimator.fit(
+                X[~VALID],
+                LABEL[~VALID],
+                eval_set=[(X[VALID], LABEL[VALID])],
+                verbose=False,
+                **options,
+            )
 
 
 def test_folds_take_ideal_rankings_from_qrels() -> None:
@@ -270,13 +333,17 @@ def test_folds_take_ideal_rankings_from_qrels() -> None:
     data = lightgbm.Dataset(X[retrieved], labels, group=[4] * 30, free_raw_data=False)
     _, value, _ = metric(X[retrieved[held], 0], data.subset(held.tolist()).construct())
     judged = qrels[qrels["qid"] >= "q15"]
-    assert value == ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM, qrels=judged)
+    assert value == ma.ranking_score(
+        rows.iloc[held], X[retrieved[held], 0], measure=CAM, qrels=judged
+    )
     assert value < ma.ranking_score(rows.iloc[held], X[retrieved[held], 0], measure=CAM)
 
 
-# -- CatBoost's sets -----------------------------------------------------------------------------------
+# -- CatBoost's sets
+# -----------------------------------------------------------------------------------
 
-#: Each query has one relevant document, which comes first, so that all sets of ten queries have equal labels.
+#: Each query has one relevant document, which comes first, so that all sets of ten queries have
+#: equal labels.
 FIRST = pd.DataFrame({"relevance": np.tile([1, 0, 0, 0, 0, 0], 10)})
 FIRST_QID = np.repeat(np.arange(10), 6)
 
@@ -288,7 +355,12 @@ def _equal_sets(number: int) -> list[Any]:
 
 def _catboost(**params: Any) -> Any:
     catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
-    fixed = {"thread_count": 2, "verbose": 0, "allow_writing_files": False, "loss_function": "QueryRMSE"}
+    fixed = {
+        "thread_count": 2,
+        "verbose": 0,
+        "allow_writing_files": False,
+        "loss_function": "QueryRMSE",
+    }
     return catboost.CatBoostRanker(iterations=12, depth=3, **fixed, **params)
 
 
@@ -299,7 +371,10 @@ def _pools(number: int) -> list[Any]:
 
 def _staged(model: Any, features: Any, rounds: Any) -> list[float]:
     scores = list(model.staged_predict(features))
-    return [ma.ranking_score(FIRST, scores[iteration], qid=FIRST_QID, measure="nDCG@3") for iteration in rounds]
+    return [
+        ma.ranking_score(FIRST, scores[iteration], qid=FIRST_QID, measure="nDCG@3")
+        for iteration in rounds
+    ]
 
 
 @pytest.mark.every(3)
@@ -325,7 +400,9 @@ def test_catboost_sets_with_equal_labels(number: int, period: int, stops: bool) 
 @pytest.mark.filterwarnings("ignore:Overfitting detector")
 @pytest.mark.parametrize("period", [1, 5])
 def test_ranker_of_catboost_with_equal_sets(period: int) -> None:
-    sets = [(features, FIRST, FIRST_QID + 10 * index) for index, features in enumerate(_equal_sets(3))]
+    sets = [
+        (features, FIRST, FIRST_QID + 10 * index) for index, features in enumerate(_equal_sets(3))
+    ]
     ranker = ma.AspectRanker(_catboost(metric_period=period), "relevance", measure="nDCG@3")
     ranker.fit(*sets[0], eval_set=sets[1:])
     (values,) = ranker.evals_result_["valid_1"].values()
@@ -339,10 +416,14 @@ def test_catboost_without_the_set_of_the_metric() -> None:
     catboost = pytest.importorskip("catboost", reason="CatBoost is not installed")
     pools = _pools(2)
     metric = ma.metric_for("catboost", "nDCG@3", FIRST[:54], FIRST_QID[:54])
-    with pytest.raises(catboost.CatBoostError, match=r"expected an evaluation set of 54 rows, .* got 60; pass"):
+    with pytest.raises(
+        catboost.CatBoostError, match=r"expected an evaluation set of 54 rows, .* got 60; pass"
+    ):
         _catboost(eval_metric=metric).fit(pools[0], eval_set=pools[1])
     metric = ma.metric_for("catboost", "nDCG@3", FIRST, FIRST_QID)
-    with pytest.raises(catboost.CatBoostError, match=r"expected an evaluation set of 60 rows, .* got none; pass"):
+    with pytest.raises(
+        catboost.CatBoostError, match=r"expected an evaluation set of 60 rows, .* got none; pass"
+    ):
         _catboost(eval_metric=metric).fit(pools[0])
 
 

@@ -13,7 +13,18 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
-from test_early_stopping import CAM, LABELS, LIBRARIES, QID, TRAIN, X, Y, catboost, lightgbm, xgboost
+from test_early_stopping import (
+    CAM,
+    LABELS,
+    LIBRARIES,
+    QID,
+    TRAIN,
+    X,
+    Y,
+    catboost,
+    lightgbm,
+    xgboost,
+)
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -47,7 +58,8 @@ def best_with(values: list[float], delta: float, patience: int) -> tuple[int, in
     return best, len(values)
 
 
-# -- off, unless it is asked for -----------------------------------------------------------------------
+# -- off, unless it is asked for
+# -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("rounds", [0, None])
@@ -58,7 +70,9 @@ def test_stopping_that_is_off_trains_all_iterations(make: Any, rounds: Any) -> N
     ranker = fit(make(**{name: rounds}, n_estimators=120))
     assert ranker.best_iteration_ == len(values_of(ranker)) == 120
     assert score_held(ranker) == pytest.approx(values_of(ranker)[-1], abs=1e-9)
-    plain = ma.AspectRanker(make(**{name: rounds}, n_estimators=120), target=CAM).fit(X[TRAIN], LABELS[TRAIN])
+    plain = ma.AspectRanker(make(**{name: rounds}, n_estimators=120), target=CAM).fit(
+        X[TRAIN], LABELS[TRAIN]
+    )
     assert (ranker.predict(X) == plain.predict(X)).all()
 
 
@@ -70,13 +84,18 @@ def test_catboost_keeps_the_best_of_all_iterations_by_default() -> None:
     assert score_held(ranker) == pytest.approx(max(values), abs=1e-9)
 
 
-# -- the libraries' parameters -------------------------------------------------------------------------
+# -- the libraries' parameters
+# -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["early_stopping_round", "early_stopping", "n_iter_no_change"])
 def test_lightgbm_knows_the_number_by_several_names(name: str) -> None:
     booster = lightgbm()
-    params = {known: value for known, value in booster.get_params().items() if known != "early_stopping_round"}
+    params = {
+        known: value
+        for known, value in booster.get_params().items()
+        if known != "early_stopping_round"
+    }
     ranker = fit(type(booster)(**params, **{name: 6}))
     values = values_of(ranker)
     best, number = best_with(values, 0, 6)
@@ -141,7 +160,9 @@ def test_catboost_stops_by_its_overfitting_detector() -> None:
     values, params = ma.aggregate_labels(LABELS[TRAIN], CAM, "catboost")
     held_values, _ = ma.aggregate_labels(LABELS[~TRAIN], CAM, "catboost")
     metric = ma.metric_for("catboost", CAM, LABELS[~TRAIN])
-    alone = catboost(early_stopping_rounds=None, iterations=200, eval_metric=metric, **detector, **params)
+    alone = catboost(
+        early_stopping_rounds=None, iterations=200, eval_metric=metric, **detector, **params
+    )
     codes = pd.factorize(QID)[0]
     pool = library.Pool(X[~TRAIN], held_values, group_id=codes[~TRAIN])
     alone.fit(X[TRAIN], values, group_id=codes[TRAIN], eval_set=pool)
@@ -152,10 +173,16 @@ def test_catboost_stops_by_its_overfitting_detector() -> None:
 
 @pytest.mark.parametrize(
     ("params", "n_trees"),
-    [({"use_best_model": False}, "all"), ({"best_model_min_trees": 30}, 30), ({"use_best_model": True}, "best")],
+    [
+        ({"use_best_model": False}, "all"),
+        ({"best_model_min_trees": 30}, 30),
+        ({"use_best_model": True}, "best"),
+    ],
     ids=str,
 )
-def test_the_iterations_of_catboost_are_those_that_predict(params: dict[str, Any], n_trees: Any) -> None:
+def test_the_iterations_of_catboost_are_those_that_predict(
+    params: dict[str, Any], n_trees: Any
+) -> None:
     ranker = fit(catboost(early_stopping_rounds=None, **params))
     values = values_of(ranker)
     best = int(np.argmax(values)) + 1
@@ -176,7 +203,8 @@ def test_the_last_set_stops_alone(make: Any) -> None:
     assert len(watched) == len(values_of(alone))
 
 
-# -- continued training --------------------------------------------------------------------------------
+# -- continued training
+# --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
@@ -225,19 +253,26 @@ def test_catboost_continues_a_model() -> None:
     assert score_held(ranker) == pytest.approx(values[best], abs=1e-9)
 
 
-# -- what cannot stop ----------------------------------------------------------------------------------
+# -- what cannot stop
+# ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", [Ridge(), HistGradientBoostingRegressor(early_stopping=True)], ids=str)
+@pytest.mark.parametrize(
+    "estimator", [Ridge(), HistGradientBoostingRegressor(early_stopping=True)], ids=str
+)
 def test_estimators_without_evaluation_sets_are_refused(estimator: Any) -> None:
     name = type(estimator).__name__
-    with pytest.raises(MultiAspectError, match=f"{name} accepts no evaluation set; leave out eval_set"):
+    with pytest.raises(
+        MultiAspectError, match=f"{name} accepts no evaluation set; leave out eval_set"
+    ):
         fit(estimator)
 
 
 def test_random_forests_of_xgboost_are_refused() -> None:
     library = pytest.importorskip("xgboost", reason="XGBoost is not installed")
-    with pytest.raises(MultiAspectError, match=r"XGBRFRegressor trains a single iteration.*leave out eval_set"):
+    with pytest.raises(
+        MultiAspectError, match=r"XGBRFRegressor trains a single iteration.*leave out eval_set"
+    ):
         fit(library.XGBRFRegressor(n_estimators=3))
 
 
@@ -254,10 +289,14 @@ def test_random_forests_of_xgboost_are_refused() -> None:
     ],
     ids=["gblinear", "dart of XGBoost", "dart", "dart as boosting", "dart as boost"],
 )
-def test_models_that_later_iterations_change_do_not_stop(make: Any, params: dict[str, Any], kind: str) -> None:
+def test_models_that_later_iterations_change_do_not_stop(
+    make: Any, params: dict[str, Any], kind: str
+) -> None:
     """XGBoost predicted with the last iteration of gblinear, and with the last weights of dart's trees."""
     remedy = r"leave out early_stopping_rounds?, or choose another boost"
-    with pytest.raises(MultiAspectError, match=f"best iteration is lost when training stops; {remedy}"):
+    with pytest.raises(
+        MultiAspectError, match=f"best iteration is lost when training stops; {remedy}"
+    ):
         fit(make(kind, **params))
     name = "early_stopping_round" if make is lightgbm else "early_stopping_rounds"
     ranker = fit(make(kind, **params, **{name: None}, n_estimators=10))
@@ -265,7 +304,8 @@ def test_models_that_later_iterations_change_do_not_stop(make: Any, params: dict
     assert score_held(ranker) == pytest.approx(values_of(ranker)[-1], abs=1e-6)
 
 
-# -- names of parameters and values --------------------------------------------------------------------
+# -- names of parameters and values
+# --------------------------------------------------------------------
 
 
 def learn(target: Any = CAM, **params: Any) -> Any:
@@ -289,7 +329,10 @@ def test_names_of_an_objective_of_lightgbm(name: str, value: str) -> None:
 def test_names_of_lambdarank_set_its_gains(params: dict[str, Any]) -> None:
     expected = learn()
     ranker = learn(**params)
-    assert ranker.estimator_.get_params()["label_gain"] == expected.estimator_.get_params()["label_gain"]
+    assert (
+        ranker.estimator_.get_params()["label_gain"]
+        == expected.estimator_.get_params()["label_gain"]
+    )
     assert (ranker.predict(X) == expected.predict(X)).all()
 
 
@@ -341,7 +384,8 @@ def test_names_of_the_seed_choose_the_queries_that_are_held_out(
     assert value == pytest.approx(values_of(ranker)[ranker.best_iteration_ - 1], abs=1e-6)
 
 
-# -- files ---------------------------------------------------------------------------------------------
+# -- files
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -368,7 +412,9 @@ def test_catboost_is_pickled_where_numba_is_installed() -> None:
     library = pytest.importorskip("catboost", reason="CatBoost is not installed")
     codes = pd.factorize(QID)[0]
     pool = library.Pool(X[~TRAIN], Y["relevance"][~TRAIN], group_id=codes[~TRAIN])
-    model = catboost(eval_metric=metric).fit(X[TRAIN], Y["relevance"][TRAIN], group_id=codes[TRAIN], eval_set=pool)
+    model = catboost(eval_metric=metric).fit(
+        X[TRAIN], Y["relevance"][TRAIN], group_id=codes[TRAIN], eval_set=pool
+    )
     assert (pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)).all()
 
 
@@ -377,7 +423,8 @@ def test_fitted_folds_come_back_from_other_processes() -> None:
     ranker = ma.AspectRanker(catboost(), target="scaled sum", measure=CAM)
     options = {"cv": GroupKFold(2), "return_estimator": True, "error_score": "raise", "groups": QID}
     one, two = (
-        cross_validate(ranker, X, LABELS, params={"eval_fraction": 0.2}, n_jobs=jobs, **options) for jobs in (1, 2)
+        cross_validate(ranker, X, LABELS, params={"eval_fraction": 0.2}, n_jobs=jobs, **options)
+        for jobs in (1, 2)
     )
     assert (one["test_score"] == two["test_score"]).all()
     for alone, parallel in zip(one["estimator"], two["estimator"], strict=True):

@@ -15,10 +15,19 @@ from pt_multiaspect.cli.tables import SUFFIXES
 ROOT = Path(__file__).resolve().parent.parent
 HOW_TO = ROOT / "docs" / "howto"
 
-#: Pages and notebooks written by hand; those of measures are generated when the documentation is built.
+#: Pages and notebooks written by hand; those of measures are generated when the documentation is
+#: built.
 PAGES = sorted(
     page
-    for folder in (".", "docs", "docs/howto", "docs/reproductions", "notebooks", "benchmarks", "benchmarks/study")
+    for folder in (
+        ".",
+        "docs",
+        "docs/howto",
+        "docs/reproductions",
+        "notebooks",
+        "benchmarks",
+        "benchmarks/study",
+    )
     for page in [*(ROOT / folder).glob("*.md"), *(ROOT / folder).glob("*.ipynb")]
 )
 
@@ -27,8 +36,12 @@ def text(page: Path) -> str:
     """The text of a page or a notebook, without code."""
     if page.suffix == ".ipynb":
         cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
-        return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        return "\n".join(
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+        )
+    return re.sub(
+        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
 
 
 def anchors(page: Path) -> set[str]:
@@ -39,7 +52,13 @@ def anchors(page: Path) -> set[str]:
 
 def test_there_are_pages():
     names = {str(page.relative_to(ROOT).as_posix()) for page in PAGES}
-    assert {"README.md", "CONTRIBUTING.md", "docs/start.md", "docs/howto/index.md", "notebooks/README.md"} <= names
+    assert {
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/start.md",
+        "docs/howto/index.md",
+        "notebooks/README.md",
+    } <= names
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -62,15 +81,21 @@ def test_the_list_of_how_to_pages_is_their_table_of_contents():
     listed = re.findall(r"^- \[.+?\]\((\w+)\.md\)", index, re.MULTILINE)
     tables = re.findall(r"```{toctree}\n:hidden:\n:caption: \w+\n\n(.*?)```", index, re.DOTALL)
     assert listed == " ".join(tables).split()
-    assert sorted(listed) == sorted(page.stem for page in HOW_TO.glob("*.md") if page.stem != "index")
+    assert sorted(listed) == sorted(
+        page.stem for page in HOW_TO.glob("*.md") if page.stem != "index"
+    )
     assert max(len(table.split()) for table in tables) <= 7
 
 
 def test_how_to_pages_are_listed_by_their_titles():
     index = (HOW_TO / "index.md").read_text(encoding="utf-8")
-    listed = {stem: title for title, stem in re.findall(r"^- \[(.+?)\]\((\w+)\.md\)", index, re.MULTILINE)}
+    listed = {
+        stem: title for title, stem in re.findall(r"^- \[(.+?)\]\((\w+)\.md\)", index, re.MULTILINE)
+    }
     titles = {
-        stem: re.search(r"^# (.+)$", (HOW_TO / f"{stem}.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
+        stem: re.search(
+            r"^# (.+)$", (HOW_TO / f"{stem}.md").read_text(encoding="utf-8"), re.MULTILINE
+        )[1]
         for stem in listed
     }
     assert listed == titles
@@ -78,11 +103,16 @@ def test_how_to_pages_are_listed_by_their_titles():
 
 def test_cells_of_notebooks_are_short_and_prose_is_no_code():
     long, prose = [], []
-    for path in [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "docs" / "reproductions").glob("*.ipynb")]:
+    for path in [
+        *(ROOT / "notebooks").glob("*.ipynb"),
+        *(ROOT / "docs" / "reproductions").glob("*.ipynb"),
+    ]:
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             code = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
             long += [(path.name, cell["id"])] if len(code.splitlines()) > 40 else []
-            prose += [(path.name, cell["id"])] if re.search(r"Markdown\(\s*f(\"\"\"|''')", code) else []
+            prose += (
+                [(path.name, cell["id"])] if re.search(r"Markdown\(\s*f(\"\"\"|''')", code) else []
+            )
     assert long == []
     assert prose == []
 
@@ -109,14 +139,18 @@ SAVED = [page for page in PAGES if page.suffix == ".ipynb"]
 
 @pytest.mark.parametrize("page", SAVED, ids=lambda page: page.stem)
 def test_saved_outputs_are_the_same_on_every_machine(page):
-    outputs = [cell.get("outputs", []) for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]]
+    outputs = [
+        cell.get("outputs", []) for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]
+    ]
     assert re.findall(r"\bat 0x|/tmp/|site-packages|Warning: ", json.dumps(outputs)) == []
 
 
 def test_the_page_on_installation_lists_the_extras():
     tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    rows = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "install.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)` \|", (ROOT / "docs" / "install.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert sorted(rows) == sorted(project["optional-dependencies"])
 
 
@@ -128,7 +162,9 @@ def test_the_help_of_output_lists_the_suffixes():
 
 
 def test_contributing_names_files_that_exist():
-    table = re.search(r"\| what \| where \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL)
+    table = re.search(
+        r"\| what \| where \|\n.*?\n\n", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.DOTALL
+    )
     named = re.findall(r"`([\w/]+(?:/|\.py|\.bib))`", table[0])
     assert len(named) > 50
     package = ROOT / "pt_multiaspect"
@@ -138,12 +174,14 @@ def test_contributing_names_files_that_exist():
 
 def test_contributing_shows_the_layers():
     tomllib = pytest.importorskip("tomllib", reason="requires Python 3.11")
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
-        "contracts"
-    ]
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "importlinter"
+    ]["contracts"]
     layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
     lines = re.findall(
-        r"^[│▼]  (.+?)(?:  .*)?$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^[│▼]  (.+?)(?:  .*)?$",
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
     )
     assert lines == [layer.replace("pt_multiaspect.", "").replace(" | ", ", ") for layer in layers]
 
@@ -154,5 +192,9 @@ def test_what_is_public_in_a_module_is_on_the_api_page(room):
     module = getattr(ma, room)
     public = [name for name in module.__all__ if callable(getattr(module, name))]
     assert public
-    missing = [name for name in public if not re.search(rf"auto\w+:: (pt_multiaspect\.{room}\.)?{name}\n", page)]
+    missing = [
+        name
+        for name in public
+        if not re.search(rf"auto\w+:: (pt_multiaspect\.{room}\.)?{name}\n", page)
+    ]
     assert missing == []

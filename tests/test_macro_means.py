@@ -48,7 +48,9 @@ def test_the_golden_cases() -> None:
             means = ma.aggregate(frame[frame["name"] == "new"], {"AP": "CRP"}, ci=0.95, **options)
         test = found.set_index("group").loc["macro"]
         row = [read_nan(expected[column]) for column in ("mean", "low", "high", "p")]
-        assert test[["difference", "low", "high", "p"]].tolist() == pytest.approx(row, rel=1e-10, nan_ok=True)
+        assert test[["difference", "low", "high", "p"]].tolist() == pytest.approx(
+            row, rel=1e-10, nan_ok=True
+        )
         assert means.iloc[-1, 2:].tolist() == pytest.approx(row[:3], rel=1e-10, nan_ok=True)
 
 
@@ -65,7 +67,9 @@ def test_rows_of_macro_means_follow_those_of_all_topics() -> None:
 
 def test_other_means_are_those_of_the_same_kind_over_groups() -> None:
     for mean, of_groups in (("geometric", stats.gmean), ("harmonic", stats.hmean)):
-        table = ma.aggregate(FRAME, by=COLLECTIONS, macro=True, mean=mean, ci=0.9).set_index(["group", "name"])
+        table = ma.aggregate(FRAME, by=COLLECTIONS, macro=True, mean=mean, ci=0.9).set_index(
+            ["group", "name"]
+        )
         for name in SCORES:
             groups = [table.loc[(group, name), "AP"] for group in "abc"]
             value, low, high = table.loc[("macro", name)]
@@ -79,7 +83,9 @@ def test_for_these_groups_the_interval_is_welchs() -> None:
     by_group = [differences(collection=group) for group in "abc"]
     variances = np.array([own.var(ddof=1) / len(own) for own in by_group]) / 9
     error = math.sqrt(variances.sum())
-    freedom = variances.sum() ** 2 / sum(v**2 / (len(own) - 1) for v, own in zip(variances, by_group, strict=True))
+    freedom = variances.sum() ** 2 / sum(
+        v**2 / (len(own) - 1) for v, own in zip(variances, by_group, strict=True)
+    )
     mean = np.mean([own.mean() for own in by_group])
     assert row["difference"] == pytest.approx(mean)
     assert row["p"] == pytest.approx(2 * stats.t.sf(mean / error, freedom))
@@ -90,9 +96,13 @@ def test_for_these_groups_the_interval_is_welchs() -> None:
 def test_clusters_within_groups_and_single_topics_ask_for_these_groups() -> None:
     options: dict[str, Any] = {"by": COLLECTIONS, "macro": True}
     plain = compare_with_baseline(FRAME, "bm25", **options)
-    pd.testing.assert_frame_equal(compare_with_baseline(FRAME, "bm25", cluster="qid", **options), plain)
+    pd.testing.assert_frame_equal(
+        compare_with_baseline(FRAME, "bm25", cluster="qid", **options), plain
+    )
     alone = {qid: f"cluster {qid}" for qid in COLLECTIONS}
-    pd.testing.assert_frame_equal(compare_with_baseline(FRAME, "bm25", cluster=alone, **options), plain)
+    pd.testing.assert_frame_equal(
+        compare_with_baseline(FRAME, "bm25", cluster=alone, **options), plain
+    )
     with errors.silence_warnings():
         clustered = compare_with_baseline(FRAME, "bm25", cluster=WITHIN, **options)
     assert clustered["difference"].tolist() == plain["difference"].tolist()
@@ -102,7 +112,9 @@ def test_clusters_within_groups_and_single_topics_ask_for_these_groups() -> None
 
 def test_the_same_groups_as_clusters_ask_for_a_new_draw() -> None:
     with pytest.warns(ma.MultiAspectWarning) as warned:
-        found = compare_with_baseline(FRAME, "bm25", by=COLLECTIONS, cluster=COLLECTIONS, macro=True)
+        found = compare_with_baseline(
+            FRAME, "bm25", by=COLLECTIONS, cluster=COLLECTIONS, macro=True
+        )
     few_groups, few_freedom = sorted((str(warning.message) for warning in warned), reverse=True)
     assert few_groups.startswith("macro=: a new draw of groups is estimated from 3, ")
     assert few_freedom.startswith("12 topics in 3 clusters leave 1.9 degrees of freedom")
@@ -117,14 +129,19 @@ def test_a_cluster_of_several_groups_is_drawn_as_one() -> None:
     rng = np.random.default_rng(0)
     names = [group for group in range(8) for _ in range(3)]
     frame = long({"base": [0.0] * 24, "new": rng.normal(0.1, 0.1, 24).tolist()})
-    groups, clusters = by_qid([f"g{name}" for name in names]), by_qid([f"c{min(name, 5)}" for name in names])
+    groups, clusters = (
+        by_qid([f"g{name}" for name in names]),
+        by_qid([f"c{min(name, 5)}" for name in names]),
+    )
     with errors.silence_warnings():
         found = compare_with_baseline(frame, "base", by=groups, cluster=clusters, macro=True)
     new = frame[frame["name"] == "new"]
     means = new.groupby(new["qid"].map(groups))["value"].mean().tolist()
     of_means = long({"base": [0.0] * 8, "new": means})
     with errors.silence_warnings():
-        expected = compare_with_baseline(of_means, "base", cluster=by_qid([f"c{min(n, 5)}" for n in range(8)]))
+        expected = compare_with_baseline(
+            of_means, "base", cluster=by_qid([f"c{min(n, 5)}" for n in range(8)])
+        )
     columns = ["difference", "low", "high", "p"]
     macro = found[found["group"] == "macro"]
     assert macro[columns].iloc[0].tolist() == pytest.approx(expected[columns].iloc[0].tolist())
@@ -138,7 +155,9 @@ def test_macro_means_are_a_family_of_their_own() -> None:
     assert groups["p"].tolist() == pytest.approx(holm(groups["asl"].tolist()))
     plain = compare_with_baseline(FRAME, "bm25", by=COLLECTIONS)
     pd.testing.assert_frame_equal(found.iloc[: len(plain)], plain)
-    assert (found["wins"] + found["losses"] + found["ties"] == found["group"].map(len_of_group)).all()
+    assert (
+        found["wins"] + found["losses"] + found["ties"] == found["group"].map(len_of_group)
+    ).all()
 
 
 def len_of_group(group: str) -> int:
@@ -191,18 +210,30 @@ def test_wrong_options_are_errors(options: dict[str, Any], message: str) -> None
 def test_what_has_no_macro_mean_is_refused() -> None:
     options: dict[str, Any] = {"by": COLLECTIONS, "macro": True}
     for test in ("bootstrap", "permutation", "tukey"):
-        with pytest.raises(MultiAspectError, match=f"test='{test}' is not defined for macro means: use test='t'"):
+        with pytest.raises(
+            MultiAspectError, match=f"test='{test}' is not defined for macro means: use test='t'"
+        ):
             compare_with_baseline(FRAME, "bm25", test, **options)
-    with pytest.raises(MultiAspectError, match="ci_method='bootstrap' is not defined for macro means"):
+    with pytest.raises(
+        MultiAspectError, match="ci_method='bootstrap' is not defined for macro means"
+    ):
         ma.aggregate(FRAME, ci=0.9, ci_method="bootstrap", **options)
-    with pytest.raises(MultiAspectError, match="macro= gives all groups the same weight: omit weights= and over="):
+    with pytest.raises(
+        MultiAspectError, match="macro= gives all groups the same weight: omit weights= and over="
+    ):
         ma.aggregate(FRAME, weights=dict.fromkeys(COLLECTIONS, 1.0), **options)
-    with pytest.raises(MultiAspectError, match="macro= gives all groups the same weight: omit weights= and over="):
-        ma.aggregate(pd.concat([FRAME.assign(seed=seed) for seed in (1, 2)]), over="seed", **options)
+    with pytest.raises(
+        MultiAspectError, match="macro= gives all groups the same weight: omit weights= and over="
+    ):
+        ma.aggregate(
+            pd.concat([FRAME.assign(seed=seed) for seed in (1, 2)]), over="seed", **options
+        )
     counts = FRAME.assign(measure="NumRet")
     for compute in (
         lambda: ma.aggregate(counts, **options),
         lambda: compare_with_baseline(counts, "bm25", **options),
     ):
-        with pytest.raises(MultiAspectError, match="macro=: NumRet is a sum over topics, not a mean"):
+        with pytest.raises(
+            MultiAspectError, match="macro=: NumRet is a sum over topics, not a mean"
+        ):
             compute()

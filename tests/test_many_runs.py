@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 from ir_measures import ScoredDoc
 from strategies import examples
 
-from pt_multiaspect import CAM, TOMA, Aspects, Judgments, MultiAspectError, MultiAspectWarning, evaluate
+from pt_multiaspect import (
+    CAM,
+    TOMA,
+    Aspects,
+    Judgments,
+    MultiAspectError,
+    MultiAspectWarning,
+    evaluate,
+)
 from pt_multiaspect.collection.run import Run
 from pt_multiaspect.evaluation import plan as plans
 from pt_multiaspect.evaluation.plan import Plan
@@ -39,11 +47,15 @@ def qrels() -> pd.DataFrame:
 def test_a_generator_of_named_runs_gives_what_the_dict_gives(qrels):
     runs = {f"run {seed} of ten": random_run(qrels, seed) for seed in range(10)}
     values = evaluate((pair for pair in runs.items()), qrels, MEASURES, progress=False)
-    pd.testing.assert_frame_equal(values, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True)
+    pd.testing.assert_frame_equal(
+        values, evaluate(runs, qrels, MEASURES, progress=False), check_exact=True
+    )
     pd.testing.assert_frame_equal(
         values, evaluate(list(runs.items()), qrels, MEASURES, progress=False), check_exact=True
     )
-    pd.testing.assert_frame_equal(values, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True)
+    pd.testing.assert_frame_equal(
+        values, evaluate(runs.items(), qrels, MEASURES, progress=False), check_exact=True
+    )
 
 
 def test_generators_of_files_and_of_rows_are_read_as_their_lists(qrels, tmp_path):
@@ -54,9 +66,9 @@ def test_generators_of_files_and_of_rows_are_read_as_their_lists(qrels, tmp_path
     values = evaluate((file for file in files), qrels, "AP", progress=False)
     assert values["name"].unique().tolist() == [str(file) for file in files]
     pd.testing.assert_frame_equal(values, evaluate(files, qrels, "AP", progress=False))
-    (folder,) = evaluate((str(folder) for folder in [files[0].parent]), qrels, "AP", progress=False)[
-        "name"
-    ].unique()
+    (folder,) = evaluate(
+        (str(folder) for folder in [files[0].parent]), qrels, "AP", progress=False
+    )["name"].unique()
     assert folder == "a.run"
     rows = [ScoredDoc(*row) for row in random_run(qrels, 0).itertuples(index=False)]
     one = evaluate(iter(rows), qrels, "AP", progress=False)
@@ -104,7 +116,9 @@ def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
     values = evaluate(lazy, qrels, MEASURES, progress=False)
     # The first run once more, to tell runs by name from one run by query.
     assert lazy.asked == ["0", "0", "1", "2"]
-    expected = evaluate({str(seed): random_run(qrels, seed) for seed in range(3)}, qrels, MEASURES, progress=False)
+    expected = evaluate(
+        {str(seed): random_run(qrels, seed) for seed in range(3)}, qrels, MEASURES, progress=False
+    )
     pd.testing.assert_frame_equal(values, expected, check_exact=True)
 
 
@@ -112,13 +126,17 @@ def test_a_mapping_is_asked_for_one_run_at_a_time(qrels):
 def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-    for seed, name in enumerate(["a/one.run", "a/two.run", "b/three.run", "a/.hidden", "b/notes.txt"]):
+    for seed, name in enumerate(
+        ["a/one.run", "a/two.run", "b/three.run", "a/.hidden", "b/notes.txt"]
+    ):
         write_run(random_run(qrels, seed), tmp_path / name)
     monkeypatch.chdir(tmp_path)
     expected = {name: tmp_path / "a" / name for name in ("one.run", "two.run")}
     table = evaluate(expected, qrels, MEASURES, progress=False)
     for runs in ("a", tmp_path / "a", "a/*.run", ["a"], (folder for folder in ["a"])):
-        pd.testing.assert_frame_equal(evaluate(runs, qrels, MEASURES, progress=False), table, check_exact=True)
+        pd.testing.assert_frame_equal(
+            evaluate(runs, qrels, MEASURES, progress=False), table, check_exact=True
+        )
     several = evaluate(["a", "b/*.run"], qrels, "AP", progress=False)
     assert several["name"].unique().tolist() == ["one.run", "two.run", "three.run"]
     assert evaluate("**/*.run", qrels, "AP", progress=False)["name"].nunique() == 3
@@ -128,8 +146,14 @@ def test_directories_and_patterns_are_their_files(qrels, tmp_path, monkeypatch):
     ("runs", "message"),
     [
         (lambda: [("a", {"q0": {"d0": 1.0}})] * 2, "distinct names, got several runs named a"),
-        (lambda: iter([("a", {"q0": {"d0": 1.0}})] * 2), "distinct names, got several runs named a"),
-        (lambda: {1: {"q0": {"d0": 1.0}}, "1": {"q0": {"d0": 2.0}}}, "distinct names, got several runs named 1"),
+        (
+            lambda: iter([("a", {"q0": {"d0": 1.0}})] * 2),
+            "distinct names, got several runs named a",
+        ),
+        (
+            lambda: {1: {"q0": {"d0": 1.0}}, "1": {"q0": {"d0": 2.0}}},
+            "distinct names, got several runs named 1",
+        ),
         (lambda: iter([]), "expected at least one run, got none"),
         (dict, "expected at least one run, got none"),
         (list, "expected at least one run, got none"),
@@ -147,10 +171,16 @@ def test_a_missing_file_is_an_error_before_the_first_run_is_evaluated(qrels, tmp
             raise AssertionError("evaluated before the files were looked for")
 
     write_run(random_run(qrels, 1), tmp_path / "there.run")
-    runs = {"there": tmp_path / "there.run", "watched": Evaluated(q0={"d0": 1.0}), "gone": tmp_path / "gone.run"}
+    runs = {
+        "there": tmp_path / "there.run",
+        "watched": Evaluated(q0={"d0": 1.0}),
+        "gone": tmp_path / "gone.run",
+    }
     with pytest.raises(MultiAspectError, match=r"run gone: .*gone\.run: no such file"):
         evaluate(runs, qrels, "AP", progress=False)
-    with pytest.raises(MultiAspectError, match=r"run folder: .*expected a run file, got a directory"):
+    with pytest.raises(
+        MultiAspectError, match=r"run folder: .*expected a run file, got a directory"
+    ):
         evaluate({"folder": tmp_path}, qrels, "AP", progress=False)
 
 
@@ -217,7 +247,13 @@ def test_pickling_keeps_every_row(given_rows):
     for before in (
         run,
         Run(run.qids, run.query[::-1], run.docnos.take(slice(None, None, -1)), run.score),
-        Run(run.qids, run.query, Texts.from_strings(run.docnos.decode()[::-1]), run.score, frame[["docno"]]),
+        Run(
+            run.qids,
+            run.query,
+            Texts.from_strings(run.docnos.decode()[::-1]),
+            run.score,
+            frame[["docno"]],
+        ),
     ):
         after = pickle.loads(pickle.dumps(before))
         pd.testing.assert_frame_equal(after.to_pandas(), before.to_pandas())
@@ -230,7 +266,9 @@ def test_pickling_keeps_every_row(given_rows):
 
 def test_a_pickled_run_has_no_bytes_of_other_runs():
     """As the docnos of a file are within its lines, and some rows of a frame within all."""
-    run = Run.of(pd.DataFrame({"qid": "q1", "docno": [f"d{n:06}" for n in range(10_000)], "score": 1.0}))
+    run = Run.of(
+        pd.DataFrame({"qid": "q1", "docno": [f"d{n:06}" for n in range(10_000)], "score": 1.0})
+    )
     some = Run(run.qids, run.query[:100], run.docnos.take(slice(0, 10_000, 100)), run.score[:100])
     assert len(pickle.dumps(run)) < 30 * len(run)
     assert len(pickle.dumps(some)) < 40 * len(some)

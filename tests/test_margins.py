@@ -37,7 +37,9 @@ def test_two_one_sided_tests(label: str, lower: bool) -> None:
         assert row["p_not_worse"] == pytest.approx(below if lower else above)
         assert row["p_equivalent"] == pytest.approx(max(above, below))
         interval = stats.ttest_1samp(own, 0).confidence_interval(0.9)
-        assert row[["margin_low", "margin_high"]].tolist() == pytest.approx([interval.low, interval.high])
+        assert row[["margin_low", "margin_high"]].tolist() == pytest.approx(
+            [interval.low, interval.high]
+        )
 
 
 def test_the_other_columns_are_as_without_a_margin() -> None:
@@ -54,7 +56,11 @@ def test_levels_are_corrected_in_the_family_of_p() -> None:
     plain = compare_with_baseline(FRAME, "bm25", correction=None, **options)
     corrected = compare_with_baseline(FRAME, "bm25", **options)
     bonferroni = compare_with_baseline(FRAME, "bm25", correction="bonferroni", **options)
-    for rows in (plain["group"].isin(list("abc")), plain["group"] == "all", plain["group"] == "macro"):
+    for rows in (
+        plain["group"].isin(list("abc")),
+        plain["group"] == "all",
+        plain["group"] == "macro",
+    ):
         for column in NEW[:2]:
             levels = plain.loc[rows, column].tolist()
             assert corrected.loc[rows, column].tolist() == pytest.approx(holm(levels))
@@ -62,8 +68,12 @@ def test_levels_are_corrected_in_the_family_of_p() -> None:
             assert bonferroni.loc[rows, column].tolist() == pytest.approx(expected)
     whole = corrected[corrected["group"] == "all"]
     for _, row in whole.iterrows():
-        interval = stats.ttest_1samp(differences(row["name"]), 0).confidence_interval(1 - 2 * 0.05 / 2)
-        assert row[["margin_low", "margin_high"]].tolist() == pytest.approx([interval.low, interval.high])
+        interval = stats.ttest_1samp(differences(row["name"]), 0).confidence_interval(
+            1 - 2 * 0.05 / 2
+        )
+        assert row[["margin_low", "margin_high"]].tolist() == pytest.approx(
+            [interval.low, interval.high]
+        )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -85,14 +95,21 @@ def test_intervals_and_equivalence_agree(seed: int) -> None:
 
 def test_differences_without_error() -> None:
     """Decided by the margin, which rounding does not blur."""
-    runs = {"base": [0.3, 0.5, 0.1], "up": [0.35, 0.55, 0.15], "down": [0.25, 0.45, 0.05], "same": [0.3, 0.5, 0.1]}
+    runs = {
+        "base": [0.3, 0.5, 0.1],
+        "up": [0.35, 0.55, 0.15],
+        "down": [0.25, 0.45, 0.05],
+        "same": [0.3, 0.5, 0.1],
+    }
     expected = {
         0.05: {"up": (0.0, 1.0), "down": (1.0, 1.0), "same": (0.0, 0.0)},
         0.0501: dict.fromkeys(("up", "down", "same"), (0.0, 0.0)),
         0.0499: {"up": (0.0, 1.0), "down": (1.0, 1.0), "same": (0.0, 0.0)},
     }
     for margin, rows in expected.items():
-        found = compare_with_baseline(long(runs), "base", correction=None, margin=margin).set_index("name")
+        found = compare_with_baseline(long(runs), "base", correction=None, margin=margin).set_index(
+            "name"
+        )
         for name, levels in rows.items():
             assert tuple(found.loc[name, NEW[:2]]) == levels, (margin, name)
 
@@ -103,9 +120,13 @@ def test_the_golden_case_with_clusters() -> None:
     frame, clusters = long(given["runs"]), by_qid(given["clusters"])
     with errors.silence_warnings():
         found = compare_with_baseline(frame, "b", cluster=clusters, correction=None, margin=0.3)
-    for row, freedom, low in zip(found.to_dict("records"), expected["freedom"], expected["low"], strict=True):
+    for row, freedom, low in zip(
+        found.to_dict("records"), expected["freedom"], expected["low"], strict=True
+    ):
         error = (row["difference"] - low) / stats.t.isf(0.025, freedom)
-        above, below = (stats.t.sf((0.3 + sign * row["difference"]) / error, freedom) for sign in (1, -1))
+        above, below = (
+            stats.t.sf((0.3 + sign * row["difference"]) / error, freedom) for sign in (1, -1)
+        )
         assert row["p_not_worse"] == pytest.approx(above, rel=1e-9)
         assert row["p_equivalent"] == pytest.approx(max(above, below), rel=1e-9)
         half = stats.t.isf(0.05, freedom) * error
@@ -113,10 +134,17 @@ def test_the_golden_case_with_clusters() -> None:
 
 
 def test_macro_means_and_clusters_within_groups() -> None:
-    options: dict[str, Any] = {"by": COLLECTIONS, "macro": True, "cluster": WITHIN, "correction": None}
+    options: dict[str, Any] = {
+        "by": COLLECTIONS,
+        "macro": True,
+        "cluster": WITHIN,
+        "correction": None,
+    }
     with errors.silence_warnings():
         wide = compare_with_baseline(FRAME, "bm25", margin=0.5, **options)
-        alone = compare_with_baseline(FRAME, "bm25", margin=0.5, by={**COLLECTIONS, "q00": "x"}, macro=True)
+        alone = compare_with_baseline(
+            FRAME, "bm25", margin=0.5, by={**COLLECTIONS, "q00": "x"}, macro=True
+        )
     macro = wide[wide["group"] == "macro"]
     assert macro[NEW].notna().all(axis=None)
     assert (macro["margin_high"] - macro["difference"] < macro["high"] - macro["difference"]).all()
@@ -130,14 +158,22 @@ def test_two_baselines_are_compared_in_both_directions() -> None:
     above, below = one_sided(differences("dense"), 0.1)
     assert [forth["p_not_worse"], back["p_not_worse"]] == pytest.approx([above, below])
     assert forth["p_equivalent"] == back["p_equivalent"]
-    assert [back["margin_low"], back["margin_high"]] == pytest.approx([-forth["margin_high"], -forth["margin_low"]])
+    assert [back["margin_low"], back["margin_high"]] == pytest.approx(
+        [-forth["margin_high"], -forth["margin_low"]]
+    )
 
 
 def test_margins_by_measure() -> None:
-    both = pd.concat([FRAME, FRAME.assign(measure="RR", value=FRAME["value"] / 2)], ignore_index=True)
-    found = compare_with_baseline(both, "bm25", margin={"AP": 0.1, "RR": 0.05}).set_index(["measure", "name"])
+    both = pd.concat(
+        [FRAME, FRAME.assign(measure="RR", value=FRAME["value"] / 2)], ignore_index=True
+    )
+    found = compare_with_baseline(both, "bm25", margin={"AP": 0.1, "RR": 0.05}).set_index(
+        ["measure", "name"]
+    )
     for name in list(SCORES)[1:]:
-        assert found.loc[("AP", name), NEW[:2]].tolist() == pytest.approx(found.loc[("RR", name), NEW[:2]].tolist())
+        assert found.loc[("AP", name), NEW[:2]].tolist() == pytest.approx(
+            found.loc[("RR", name), NEW[:2]].tolist()
+        )
 
 
 @pytest.mark.parametrize(
@@ -149,7 +185,10 @@ def test_margins_by_measure() -> None:
         ({"margin": True}, "margin: expected"),
         ({"margin": {"RR": 0.1}}, "margin: expected measures .*, got RR"),
         ({"margin": {"AP": 0}}, "margin: AP: expected a number above 0"),
-        ({"margin": 0.1, "test": "permutation"}, "margin= is defined for test='t', got test='permutation'"),
+        (
+            {"margin": 0.1, "test": "permutation"},
+            "margin= is defined for test='t', got test='permutation'",
+        ),
         ({"margin": 0.1, "alpha": 0.5}, "margin=: expected alpha below 0.5"),
     ],
 )

@@ -37,7 +37,8 @@ FEATURES = LABELS[["qid", "docno"]].assign(
 )
 IR_NAMES = {"qid": "query_id", "docno": "doc_id"}
 QRELS = LABELS.rename(columns=IR_NAMES)[["query_id", "doc_id", "relevance"]]
-#: The rows of all queries in the reverse order of documents: the queries are the same at each position.
+#: The rows of all queries in the reverse order of documents: the queries are the same at each
+#: position.
 WITHIN = np.concatenate([query * DEPTH + np.arange(DEPTH)[::-1] for query in range(N_QUERIES)])
 COLUMNS = ["qid", "docno"]
 
@@ -101,16 +102,22 @@ DOORS: dict[str, Callable[[Any, Any], Any]] = {
     "fit": lambda X, y: fit(X, y).estimator_.coef_,
     "fit with an evaluation set": lambda X, y: (
         pytest.importorskip("lightgbm")
-        and ma.AspectRanker(lightgbm(), MEASURE).fit(TRAINING.set_index(COLUMNS), TRAINED, eval_set=[(X, y)])
+        and ma.AspectRanker(lightgbm(), MEASURE).fit(
+            TRAINING.set_index(COLUMNS), TRAINED, eval_set=[(X, y)]
+        )
     ),
     "score": lambda X, y: FITTED.score(X, y),
     "search": search,
-    "split": lambda X, y: next(ma.RepeatedQueryKFold(2, 1).split(X, y, groups=LABELS["qid"].to_numpy())),
+    "split": lambda X, y: next(
+        ma.RepeatedQueryKFold(2, 1).split(X, y, groups=LABELS["qid"].to_numpy())
+    ),
 }
 
 
 def lightgbm() -> Any:
-    return pytest.importorskip("lightgbm").LGBMRanker(n_estimators=2, min_child_samples=2, verbose=-1, n_jobs=1)
+    return pytest.importorskip("lightgbm").LGBMRanker(
+        n_estimators=2, min_child_samples=2, verbose=-1, n_jobs=1
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -134,10 +141,12 @@ def test_queries_in_another_order_whose_documents_have_equal_names(names: str) -
     """Kind: documents are numbered within queries, so that only the pair tells rows apart."""
     docnos = np.tile([f"d{number}" for number in range(DEPTH)], N_QUERIES)
     labels, features = LABELS.assign(docno=docnos), FEATURES.assign(docno=docnos)
-    shuffled = by_index(features[::-1].groupby("docno", sort=True).head(N), *names.split()).sort_index(
-        level=[0, 1], ascending=[False, True]
-    )
-    with pytest.raises(MultiAspectError, match="expected y and X to have the same qid in each row, got q0 and q5"):
+    shuffled = by_index(
+        features[::-1].groupby("docno", sort=True).head(N), *names.split()
+    ).sort_index(level=[0, 1], ascending=[False, True])
+    with pytest.raises(
+        MultiAspectError, match="expected y and X to have the same qid in each row, got q0 and q5"
+    ):
         fit(shuffled, labels)
     assert fit(by_index(features, *names.split()), labels).n_features_in_ == 2
 
@@ -195,7 +204,9 @@ def test_scores_of_ranking_score_in_another_order() -> None:
         "no name": scores.droplevel("qid").rename_axis(None).iloc[WITHIN],
     }
     for predictions in forms.values():
-        with pytest.raises(MultiAspectError, match="expected y_true and y_score to have the same docno"):
+        with pytest.raises(
+            MultiAspectError, match="expected y_true and y_score to have the same docno"
+        ):
             ma.ranking_score(LABELS, predictions, measure="nDCG@5")
 
 
@@ -207,7 +218,9 @@ def test_weights_in_another_order(door: str) -> None:
         "fit": lambda values: fit(FEATURES[["first"]].to_numpy(), LABELS, sample_weight=values),
         "offset": lambda values: (
             pytest.importorskip("lightgbm")
-            and ma.AspectRanker(lightgbm(), MEASURE).fit(FEATURES[["first"]].to_numpy(), LABELS, init_score=values)
+            and ma.AspectRanker(lightgbm(), MEASURE).fit(
+                FEATURES[["first"]].to_numpy(), LABELS, init_score=values
+            )
         ),
         "ranking_score": lambda values: ma.ranking_score(
             LABELS, np.arange(N), measure=MEASURE, sample_weight=values
@@ -219,14 +232,18 @@ def test_weights_in_another_order(door: str) -> None:
         calls[door](weights.iloc[WITHIN])
 
 
-@pytest.mark.parametrize("door", ["fit", "ranking_score", "metric_for", "aggregate_labels", "labels of qrels"])
+@pytest.mark.parametrize(
+    "door", ["fit", "ranking_score", "metric_for", "aggregate_labels", "labels of qrels"]
+)
 def test_queries_in_another_order_of_documents(door: str) -> None:
     """Kind: the queries passed as qid name the documents, too."""
     labels = LABELS.drop(columns="qid").set_index("docno")
     queries = LABELS.set_index("docno")["qid"]
     calls: dict[str, Callable[[Any], Any]] = {
         "fit": lambda qid: fit(FEATURES[["first"]].to_numpy(), labels, qid=qid),
-        "ranking_score": lambda qid: ma.ranking_score(labels, np.arange(N), qid=qid, measure=MEASURE),
+        "ranking_score": lambda qid: ma.ranking_score(
+            labels, np.arange(N), qid=qid, measure=MEASURE
+        ),
         "metric_for": lambda qid: ma.metric_for("lightgbm", MEASURE, labels, qid),
         "aggregate_labels": lambda qid: ma.aggregate_labels(labels, MEASURE, qid=qid),
         "labels of qrels": lambda qid: ma.aggregate_labels(LABELS, MEASURE, qid=qid),
@@ -266,7 +283,9 @@ def test_rows_in_the_same_order_are_matched() -> None:
         assert (fit(form, LABELS).estimator_.coef_ == coefficients).all()
     numbered = LABELS.assign(docno=RNG.permutation(N))  # not the numbers of rows
     assert (fit(features, numbered).estimator_.coef_ == coefficients).all()
-    texts = features.assign(url=[f"u{number}" for number in RNG.permutation(N)], docid=RNG.permutation(N))
+    texts = features.assign(
+        url=[f"u{number}" for number in RNG.permutation(N)], docid=RNG.permutation(N)
+    )
     assert ma.AspectRanker(Plain(), MEASURE).fit(texts, LABELS).n_features_in_ == 4
     both = LABELS.set_index(COLUMNS, drop=False)
     assert (fit(by_index(FEATURES), both).estimator_.coef_ == coefficients).all()
@@ -290,7 +309,9 @@ def test_scores_of_splits_in_another_order() -> None:
         ma.paired_interval(by_fold[0].sort_index(level="fold"), by_fold[1], n_folds=5)
     for level in ("split", None):  # the first or the last split failed
         one, other = (values.rename_axis(level) for values in (scores[1:9], baseline[:8]))
-        with pytest.raises(MultiAspectError, match="expected scores and baseline to have the same split"):
+        with pytest.raises(
+            MultiAspectError, match="expected scores and baseline to have the same split"
+        ):
             ma.paired_interval(one, other, n_folds=4)
     with no_warnings():
         for other in (
@@ -302,8 +323,13 @@ def test_scores_of_splits_in_another_order() -> None:
             assert ma.paired_interval(other, baseline, n_folds=5).equals(expected)
         assert ma.paired_interval(by_fold[0], by_fold[1], n_folds=5).equals(expected)
         assert ma.paired_interval(by_fold[0].swaplevel(), by_fold[1], n_folds=5).equals(expected)
-        models = [pd.MultiIndex.from_product([[model], splits], names=["model", "split"]) for model in "ab"]
-        named = [values.set_axis(index) for values, index in zip((scores, baseline), models, strict=True)]
+        models = [
+            pd.MultiIndex.from_product([[model], splits], names=["model", "split"])
+            for model in "ab"
+        ]
+        named = [
+            values.set_axis(index) for values, index in zip((scores, baseline), models, strict=True)
+        ]
         assert ma.paired_interval(*named, n_folds=5).equals(expected)
 
 
@@ -312,17 +338,20 @@ def test_weights_of_queries_for_sums_over_queries() -> None:
     weights = np.ones(N)
     for measure in ("NumRel", "NumRet", "NumQ", "NumRelRet"):
         with pytest.raises(
-            MultiAspectError, match=r"^sample_weight: .* is not a mean over queries; omit the weights"
+            MultiAspectError,
+            match=r"^sample_weight: .* is not a mean over queries; omit the weights",
         ):
             ma.ranking_score(LABELS, np.arange(N), measure=measure, sample_weight=weights)
     # Without weights, they are sums as in evaluate, and their means were given.
     run = LABELS[COLUMNS].assign(score=np.arange(N))
     for measure in (NumRet, NumRel, NumRet(rel=2)):
-        expected = ir_measures.calc_aggregate([measure], QRELS, run.rename(columns=IR_NAMES))[measure]
+        expected = ir_measures.calc_aggregate([measure], QRELS, run.rename(columns=IR_NAMES))[
+            measure
+        ]
         assert ma.ranking_score(LABELS, np.arange(N), measure=measure) == expected
         scorer = ma.ranking_scorer(measure)
         assert scorer(Plain(), pd.DataFrame({"first": np.arange(N)}), LABELS) == expected
     counts = ma.On(aspect="credibility", base="NumRel", aspects=GRADES)  # a mean
-    assert ma.ranking_score(LABELS, np.arange(N), measure=counts, sample_weight=weights) == pytest.approx(
-        ma.ranking_score(LABELS, np.arange(N), measure=counts)
-    )
+    assert ma.ranking_score(
+        LABELS, np.arange(N), measure=counts, sample_weight=weights
+    ) == pytest.approx(ma.ranking_score(LABELS, np.arange(N), measure=counts))

@@ -22,7 +22,18 @@ from sklearn.linear_model import Ridge
 from strategies import examples, scaled_collections
 
 import pt_multiaspect as ma
-from pt_multiaspect import CAM, MM, TOMA, Aspect, DnDCG, DSharpnDCG, IRec, MeanOf, MultiAspectError, On
+from pt_multiaspect import (
+    CAM,
+    MM,
+    TOMA,
+    Aspect,
+    DnDCG,
+    DSharpnDCG,
+    IRec,
+    MeanOf,
+    MultiAspectError,
+    On,
+)
 from pt_multiaspect.analysis import upper_bound
 from pt_multiaspect.integration.declared import with_aspects
 
@@ -33,7 +44,14 @@ QRELS = pd.DataFrame(
     columns=["qid", "docno", "label", "credibility"],
 )
 RUN = pd.DataFrame(
-    [("1", "d4", 4.0), ("1", "d2", 3.0), ("1", "d1", 2.0), ("2", "d3", 3.0), ("2", "d2", 2.0), ("2", "d4", 1.0)],
+    [
+        ("1", "d4", 4.0),
+        ("1", "d2", 3.0),
+        ("1", "d1", 2.0),
+        ("2", "d3", 3.0),
+        ("2", "d2", 2.0),
+        ("2", "d4", 1.0),
+    ],
     columns=["qid", "docno", "score"],
 )
 TOPICS = pd.DataFrame({"qid": ["1", "2"], "query": ["one", "two"]})
@@ -47,7 +65,8 @@ def values(*measures: Any, qrels: Any = QRELS, run: Any = RUN, **params: Any) ->
     return table.pivot(index="qid", columns="measure", values="value")[list(labelled)]
 
 
-# -- values ----------------------------------------------------------------------------------------------------
+# -- values
+# ----------------------------------------------------------------------------------------------------
 
 
 @given(
@@ -70,16 +89,24 @@ def test_it_is_the_weighted_mean_of_its_members(drawn: Any, weights: list[float]
 
 
 def test_a_list_has_equal_weights_and_weight_0_ignores() -> None:
-    table = values(MeanOf([nDCG, "AP"]), MeanOf({nDCG: 4, AP: 4}), nDCG, AP, MeanOf({nDCG: 0.3, AP: 0}))
+    table = values(
+        MeanOf([nDCG, "AP"]), MeanOf({nDCG: 4, AP: 4}), nDCG, AP, MeanOf({nDCG: 0.3, AP: 0})
+    )
     assert (table["0"] == table["1"]).all()
-    assert table["0"].to_numpy() == pytest.approx((table["2"] + table["3"]).to_numpy() / 2, abs=1e-15)
+    assert table["0"].to_numpy() == pytest.approx(
+        (table["2"] + table["3"]).to_numpy() / 2, abs=1e-15
+    )
     assert table["4"].to_numpy() == pytest.approx(table["2"].to_numpy(), abs=1e-15)
 
 
-@pytest.mark.parametrize("weights", [[0.1] * 3, [0.1, 0.2, 0.7], [3, 1, 1], [1e-9, 1, 1e9], [1.2e308] * 3])
+@pytest.mark.parametrize(
+    "weights", [[0.1] * 3, [0.1, 0.2, 0.7], [3, 1, 1], [1e-9, 1, 1e9], [1.2e308] * 3]
+)
 def test_a_perfect_ranking_scores_exactly_1(weights: list[float]) -> None:
     mean = MeanOf(dict(zip([nDCG, AP, RR], weights, strict=True)))
-    assert mean.calc_aggregate({"q": {"d1": 2, "d2": 1, "d3": 0}}, {"q": {"d1": 2.0, "d2": 1.0}}) == 1
+    assert (
+        mean.calc_aggregate({"q": {"d1": 2, "d2": 1, "d3": 0}}, {"q": {"d1": 2.0, "d2": 1.0}}) == 1
+    )
 
 
 def test_named_means_are_means() -> None:
@@ -94,25 +121,42 @@ def test_means_of_means() -> None:
     table = values(MeanOf({inner: 2, RR: 1}), nDCG, AP, RR)
     wanted = (2 * (table["1"] + 3 * table["2"]) / 4 + table["3"]) / 3
     assert table["0"].to_numpy() == pytest.approx(wanted.to_numpy(), abs=1e-15)
-    nested = MeanOf([MeanOf(["CAM(base='AP')", "IRec"]), "TOMA(aspects='relevance,credibility')"]) @ 5
+    nested = (
+        MeanOf([MeanOf(["CAM(base='AP')", "IRec"]), "TOMA(aspects='relevance,credibility')"]) @ 5
+    )
     assert ir_measures.parse_measure(str(nested)) == nested
     assert nested.cutoff == 5
 
 
 def test_measures_of_ir_measures_evaluate_relevance_as_on_does() -> None:
-    table = values(MeanOf([nDCG @ 2]), nDCG @ 2, MeanOf(["AP(rel=2)"]), AP(rel=2), MeanOf([P @ 1, RR]), P @ 1, RR)
+    table = values(
+        MeanOf([nDCG @ 2]),
+        nDCG @ 2,
+        MeanOf(["AP(rel=2)"]),
+        AP(rel=2),
+        MeanOf([P @ 1, RR]),
+        P @ 1,
+        RR,
+    )
     assert table["0"].to_numpy() == pytest.approx(table["1"].to_numpy(), abs=1e-9)
     assert table["2"].to_numpy() == pytest.approx(table["3"].to_numpy(), abs=1e-9)
-    assert table["4"].to_numpy() == pytest.approx((table["5"] + table["6"]).to_numpy() / 2, abs=1e-9)
+    assert table["4"].to_numpy() == pytest.approx(
+        (table["5"] + table["6"]).to_numpy() / 2, abs=1e-9
+    )
 
 
-# -- aspects and cutoffs ---------------------------------------------------------------------------------------
+# -- aspects and cutoffs
+# ---------------------------------------------------------------------------------------
 
 
 def test_aspects_are_for_members_that_declare_none() -> None:
-    scales = ma.Aspects({"relevance": Aspect([0, 1, 2], gains=[0, 1, 5]), "credibility": Aspect(2, threshold=2)})
+    scales = ma.Aspects(
+        {"relevance": Aspect([0, 1, 2], gains=[0, 1, 5]), "credibility": Aspect(2, threshold=2)}
+    )
     own = CAM(aspects={"relevance": 2, "credibility": 2})
-    mean = MeanOf(["TOMA", own, "On(aspect='credibility',base='AP')", "nDCG", "DCG@1"], aspects=scales)
+    mean = MeanOf(
+        ["TOMA", own, "On(aspect='credibility',base='AP')", "nDCG", "DCG@1"], aspects=scales
+    )
     members = [
         TOMA(aspects=scales),
         own,
@@ -123,15 +167,23 @@ def test_aspects_are_for_members_that_declare_none() -> None:
     assert [member for member, _ in mean.members] == members
     with pytest.warns(ma.MultiAspectWarning, match=r"DCG@1.*no maximum"):
         table = values(mean, *members)
-    assert table["0"].to_numpy() == pytest.approx(table[list("12345")].mean(axis=1).to_numpy(), abs=1e-12)
+    assert table["0"].to_numpy() == pytest.approx(
+        table[list("12345")].mean(axis=1).to_numpy(), abs=1e-12
+    )
 
 
 def test_scales_declared_for_an_evaluation_reach_the_members() -> None:
-    scales = ma.Aspects({"relevance": Aspect([0, 1, 2], gains=[0, 1, 5]), "credibility": Aspect(2, threshold=2)})
+    scales = ma.Aspects(
+        {"relevance": Aspect([0, 1, 2], gains=[0, 1, 5]), "credibility": Aspect(2, threshold=2)}
+    )
     mean, members = MeanOf(["TOMA", "IRec"]), ["TOMA", "IRec"]
     bound = with_aspects({"mean": mean}, scales, ["relevance", "credibility"])["mean"]
-    table = values(bound, *(ir_measures.parse_measure(member)(aspects=scales) for member in members))
-    assert table["0"].to_numpy() == pytest.approx(table[["1", "2"]].mean(axis=1).to_numpy(), abs=1e-12)
+    table = values(
+        bound, *(ir_measures.parse_measure(member)(aspects=scales) for member in members)
+    )
+    assert table["0"].to_numpy() == pytest.approx(
+        table[["1", "2"]].mean(axis=1).to_numpy(), abs=1e-12
+    )
     chosen = with_aspects({"mean": mean}, ("relevance",), ["relevance", "credibility"])["mean"]
     assert [member.spec for member, _ in chosen.members] == [("relevance",)] * 2
 
@@ -169,10 +221,15 @@ def test_the_cutoff_can_be_changed() -> None:
     assert str(mean) == "MeanOf(measures={'nDCG': 1, 'AP': 1})@10"
     assert str(mean @ 5) == "MeanOf(measures={'nDCG': 1, 'AP': 1})@5"
     assert mean(cutoff=None) == MeanOf([nDCG, AP])
-    assert (mean.cutoff, MeanOf([nDCG @ 3, AP @ 7]).cutoff, MeanOf([nDCG @ 3, AP]).cutoff) == (10, 7, None)
+    assert (mean.cutoff, MeanOf([nDCG @ 3, AP @ 7]).cutoff, MeanOf([nDCG @ 3, AP]).cutoff) == (
+        10,
+        7,
+        None,
+    )
 
 
-# -- as a value ------------------------------------------------------------------------------------------------
+# -- as a value
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -209,7 +266,8 @@ def test_ranges_and_directions() -> None:
         upper_bound(QRELS, lower)
 
 
-# -- doors -----------------------------------------------------------------------------------------------------
+# -- doors
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("given_as", [str, lambda measure: measure], ids=["string", "object"])
@@ -218,9 +276,13 @@ def test_experiments_and_ir_measures(given_as: Callable[[Any], Any]) -> None:
     mean = values(MIXED)["0"].mean()
     assert table[str(MIXED)].item() == pytest.approx(mean, abs=1e-12)
     renamed = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
-    scores = ir_measures.calc_aggregate([MIXED], QRELS.rename(columns=renamed), RUN.rename(columns=renamed))
+    scores = ir_measures.calc_aggregate(
+        [MIXED], QRELS.rename(columns=renamed), RUN.rename(columns=renamed)
+    )
     assert scores[MIXED] == pytest.approx(mean, abs=1e-12)
-    assert ma.aggregate(ma.evaluate({"run": RUN}, QRELS, MIXED, progress=False)).iloc[0, -1] == pytest.approx(mean)
+    assert ma.aggregate(ma.evaluate({"run": RUN}, QRELS, MIXED, progress=False)).iloc[
+        0, -1
+    ] == pytest.approx(mean)
 
 
 class Turned(pt.Transformer):
@@ -241,7 +303,10 @@ def test_grid_search(jobs: int) -> None:
         pipeline, {pipeline: {"sign": [1.0, -1.0]}}, TOPICS, QRELS, metric=str(MIXED), return_type="best_setting",
         jobs=jobs,
     )  # fmt: skip
-    by_sign = {sign: values(MIXED, run=RUN.assign(score=RUN["score"] * sign))["0"].mean() for sign in (1.0, -1.0)}
+    by_sign = {
+        sign: values(MIXED, run=RUN.assign(score=RUN["score"] * sign))["0"].mean()
+        for sign in (1.0, -1.0)
+    }
     assert value == pytest.approx(max(by_sign.values()))
     assert by_sign[setting[0][2]] == max(by_sign.values()) > min(by_sign.values())
 
@@ -266,8 +331,12 @@ def test_scorers_and_training_labels() -> None:
     features, labels, qid = rows()
     linear = MeanOf({"On(aspect='relevance')": 1, "On(aspect='credibility')": 3}, aspects=TWO)
     ranker = ma.AspectRanker(Ridge(), target=linear).fit(features, labels, qid=qid)
-    twin = ma.AspectRanker(Ridge(), target=CAM(weights={"relevance": 1, "credibility": 3}, aspects=TWO))
-    assert ranker.predict(features) == pytest.approx(twin.fit(features, labels, qid=qid).predict(features))
+    twin = ma.AspectRanker(
+        Ridge(), target=CAM(weights={"relevance": 1, "credibility": 3}, aspects=TWO)
+    )
+    assert ranker.predict(features) == pytest.approx(
+        twin.fit(features, labels, qid=qid).predict(features)
+    )
     scores = {
         mean: ma.ranking_score(labels, ranker.predict(features), measure=mean, qid=qid)
         for mean in (linear, CAM(weights={"relevance": 1, "credibility": 3}, aspects=TWO))
@@ -286,18 +355,25 @@ def test_label_of_the_mean_is_surrogate_unless_discounts_agree() -> None:
     assert MeanOf(["nDCG", "MM"], **aspects).document_gain(judgments) is None
 
 
-# -- explanations and bounds ------------------------------------------------------------------------------
+# -- explanations and bounds
+# ------------------------------------------------------------------------------
 
 
 def test_explanations_have_the_parts_of_members() -> None:
     mean = MeanOf({"nDCG@2": 1, "CAM(base='AP')": 3}, aspects=TWO)
     explanation = mean.explain(RUN, QRELS, "1")
     cam = "CAM(base='AP')"
-    assert explanation.aspects["aspect"].tolist() == ["nDCG@2", f"{cam} relevance", f"{cam} credibility"]
+    assert explanation.aspects["aspect"].tolist() == [
+        "nDCG@2",
+        f"{cam} relevance",
+        f"{cam} credibility",
+    ]
     assert explanation.aspects["weight"].tolist() == [0.25, 0.375, 0.375]
     assert explanation.ranks["contribution"].sum() == pytest.approx(explanation.value)
     assert {"nDCG@2 part", "CAM(base='AP') relevance part"} <= set(explanation.ranks)
-    same = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=TWO).explain(RUN, QRELS, "1")
+    same = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=TWO).explain(
+        RUN, QRELS, "1"
+    )
     assert same.aspects["aspect"].tolist() == ["On", "On(aspect='credibility')"]
     marginal = MeanOf(["MM(base='AP')", "IRec"], aspects=TWO).explain(RUN, QRELS, "1")
     assert set(marginal.ranks["how"]) == {"marginal"}
@@ -306,14 +382,20 @@ def test_explanations_have_the_parts_of_members() -> None:
 
 def test_upper_bounds() -> None:
     scales = ma.Aspects(TWO)
-    mean, cam = MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=scales), CAM(aspects=scales)
+    mean, cam = (
+        MeanOf(["On(aspect='relevance')", "On(aspect='credibility')"], aspects=scales),
+        CAM(aspects=scales),
+    )
     for first, second in ((mean, cam), (mean @ 2, cam @ 2)):
         bounds, wanted = upper_bound(QRELS, first), upper_bound(QRELS, second)
         assert bounds["value"].to_numpy() == pytest.approx(wanted["value"].to_numpy())
         assert bounds["strategy"].tolist() == wanted["strategy"].tolist()
     searched = upper_bound(QRELS, MeanOf({"AP": 2, "TOMA": 1, "IRec@1": 1}, aspects=scales))
     assert (searched["value"] <= searched["bound"] + 1e-12).all()
-    for measure in (MeanOf(["MM", "AP"], aspects=scales), MeanOf([CAM(normalized=True)], aspects=scales)):
+    for measure in (
+        MeanOf(["MM", "AP"], aspects=scales),
+        MeanOf([CAM(normalized=True)], aspects=scales),
+    ):
         with pytest.raises(MultiAspectError, match=r"no upper bound.*MeanOf"):
             upper_bound(QRELS, measure)
 
@@ -326,7 +408,8 @@ def test_it_is_described_and_cited() -> None:
     assert set(ir_measures.qrel_inputs([MIXED])) >= {"relevance", "credibility"}
 
 
-# -- bad input -------------------------------------------------------------------------------------------------
+# -- bad input
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -377,7 +460,10 @@ def test_measures_on_different_scales_are_told() -> None:
 
 
 def test_a_scorer_is_not_made_of_it() -> None:
-    with pytest.warns(ma.MultiAspectWarning), pytest.raises(MultiAspectError, match="a measure is not a scorer"):
+    with (
+        pytest.warns(ma.MultiAspectWarning),
+        pytest.raises(MultiAspectError, match="a measure is not a scorer"),
+    ):
         MeanOf(Ridge(), np.ones((2, 1)), np.ones(2))
 
 

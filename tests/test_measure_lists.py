@@ -1,7 +1,7 @@
 """What is listed of each measure: the tables of ``docs/measures.md``, PyTerrier's page, and values of the guard.
 
-Run this file as a program to write what is missing. It changes no value that is stored, unless it is told to accept
-changes, which is right only when a change of values is intended.
+Run this file as a program to write what is missing. It changes no value that is stored, unless it
+is told to accept changes, which is right only when a change of values is intended.
 """
 
 from __future__ import annotations
@@ -56,7 +56,13 @@ def table(measures: list[Measure]) -> str:
     lines = ["| Family | Measure | Name | What it computes | Source |", "|---|---|---|---|---|"]
     for name, members in groupby(measures, family):
         for measure in members:
-            cells = (name, f"`{measure.NAME}`", measure.PRETTY_NAME, measure.SHORT_DESC, linked_citation(measure))
+            cells = (
+                name,
+                f"`{measure.NAME}`",
+                measure.PRETTY_NAME,
+                measure.SHORT_DESC,
+                linked_citation(measure),
+            )
             lines.append(f"| {' | '.join(cells)} |")
             name = ""
     return "\n".join(lines).replace("|  |", "| |") + "\n"
@@ -64,7 +70,10 @@ def table(measures: list[Measure]) -> str:
 
 def with_tables(page: str) -> str:
     """Replace the tables of a page: of measures of several aspects, and of one aspect."""
-    tables = [table([measure for measure in ALL if measure.SINGLE_ASPECT is single]) for single in (False, True)]
+    tables = [
+        table([measure for measure in ALL if measure.SINGLE_ASPECT is single])
+        for single in (False, True)
+    ]
     remaining = iter(tables)
     return re.sub(r"(?:^\|.*\n)+", lambda _: next(remaining), page, flags=re.MULTILINE)
 
@@ -95,7 +104,9 @@ def test_pages_list_every_measure_as_it_describes_itself(path: Path) -> None:
 def test_what_is_missing_from_a_page_is_written(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert all(page.count(mention) == 1 for mention in mentions(path))
-    without = re.sub(r"^\|  ?\| `GAM`.*\n|^\.\. py:data:: GAM\n\n.*\n\n", "", page, flags=re.MULTILINE)
+    without = re.sub(
+        r"^\|  ?\| `GAM`.*\n|^\.\. py:data:: GAM\n\n.*\n\n", "", page, flags=re.MULTILINE
+    )
     assert without != page
     assert PAGES[path](without) == page
 
@@ -107,12 +118,20 @@ def mentions(path: Path) -> Iterator[str]:
 
 
 def test_every_measure_has_a_family() -> None:
-    assert [measure.NAME for measure in ALL if not re.fullmatch(r"[A-Z][\w -]{4,30}", family(measure))] == []
+    assert [
+        measure.NAME for measure in ALL if not re.fullmatch(r"[A-Z][\w -]{4,30}", family(measure))
+    ] == []
 
 
 def test_sources_with_an_address_are_links() -> None:
-    palotti, maistro = "https://doi.org/10.1145/3269206.3269261", "https://doi.org/10.1145/3459637.3482287"
-    assert linked_citation(MM) == f"[Palotti et al. 2018]({palotti}); [Maistro et al. 2021]({maistro}), Eq. 6"
+    palotti, maistro = (
+        "https://doi.org/10.1145/3269206.3269261",
+        "https://doi.org/10.1145/3459637.3482287",
+    )
+    assert (
+        linked_citation(MM)
+        == f"[Palotti et al. 2018]({palotti}); [Maistro et al. 2021]({maistro}), Eq. 6"
+    )
     assert linked_citation(RBU).startswith("[Amigó et al. 2018](")
 
 

@@ -14,9 +14,14 @@ from pt_multiaspect import MultiAspectError
 matplotlib.use("Agg")
 
 GATED = "TOMA(gate='relevance')@10"
-SPELLINGS = ['TOMA(gate="relevance")@10', "TOMA( gate = relevance ) @ 10", ma.TOMA(gate="relevance") @ 10]
+SPELLINGS = [
+    'TOMA(gate="relevance")@10',
+    "TOMA( gate = relevance ) @ 10",
+    ma.TOMA(gate="relevance") @ 10,
+]
 QRELS = {
-    f"q{q}": {f"d{d}": {"relevance": (q * d) % 3, "credibility": (q + d) % 3} for d in range(5)} for q in range(4)
+    f"q{q}": {f"d{d}": {"relevance": (q * d) % 3, "credibility": (q + d) % 3} for d in range(5)}
+    for q in range(4)
 }
 RUNS = {
     name: {qid: {docno: float((int(docno[1]) * step) % 7) for docno in QRELS[qid]} for qid in QRELS}
@@ -48,9 +53,15 @@ DOORS: dict[str, Callable[[Any], object]] = {
     "detectable_difference": lambda measure: ma.analysis.detectable_difference(
         FRAME, measures=[measure], difference={str(measure): 0.1}
     ),
-    "multiverse": lambda measure: ma.analysis.multiverse(FRAME, measures=["AP", measure], reference=measure),
-    "largest_differences": lambda measure: ma.largest_differences(FRAME, "one", "two", measure=measure),
-    "aggregate": lambda measure: ma.aggregate(FRAME, measures=["map", measure, "CAM(base='nDCG@10')"]),
+    "multiverse": lambda measure: ma.analysis.multiverse(
+        FRAME, measures=["AP", measure], reference=measure
+    ),
+    "largest_differences": lambda measure: ma.largest_differences(
+        FRAME, "one", "two", measure=measure
+    ),
+    "aggregate": lambda measure: ma.aggregate(
+        FRAME, measures=["map", measure, "CAM(base='nDCG@10')"]
+    ),
     "systems_table": lambda measure: ma.systems_table(FRAME, ["AP", measure, "CAM@10"]),
     "decimals": lambda measure: ma.systems_table(FRAME, decimals={str(measure): 5}),
     "report": lambda measure: ma.report(FRAME, measures=[measure, "AP"]).labels,
@@ -68,8 +79,12 @@ def test_measures_of_a_frame_in_another_spelling(door: str) -> None:
             assert result == as_written
 
 
-@pytest.mark.parametrize("other", ["TOMA@10", "TOMA(gate='credibility')@10", "TOMA(gate='relevance')@5", "no"])
-@pytest.mark.parametrize("door", ["plots.systems", "ranks", "robustness", "largest_differences", "report"])
+@pytest.mark.parametrize(
+    "other", ["TOMA@10", "TOMA(gate='credibility')@10", "TOMA(gate='relevance')@5", "no"]
+)
+@pytest.mark.parametrize(
+    "door", ["plots.systems", "ranks", "robustness", "largest_differences", "report"]
+)
 def test_another_measure_is_not_found(door: str, other: str) -> None:
     with pytest.raises(MultiAspectError, match="measures of the frame"):
         DOORS[door](other)
@@ -89,7 +104,17 @@ def test_an_alias_is_found_by_its_measure() -> None:
 @pytest.fixture
 def values(cli) -> Callable[..., tuple[int, str, str]]:
     """A file of values, and a function that runs a command on it."""
-    code, _, _ = cli("evaluate", "-m", "TOMA(gate=relevance)@10", "short=CAM@10", "AP", "-q", "-o", "v.csv", "runs")
+    code, _, _ = cli(
+        "evaluate",
+        "-m",
+        "TOMA(gate=relevance)@10",
+        "short=CAM@10",
+        "AP",
+        "-q",
+        "-o",
+        "v.csv",
+        "runs",
+    )
     assert code == 0
     return lambda *arguments: cli(*arguments, qrels=())
 
@@ -114,20 +139,43 @@ def test_positional_measures_with_an_equals_sign(cli, spelling: str) -> None:
     alone = cli("evaluate", "runs", "-m", "TOMA(gate=relevance)@10")
     after_runs = cli("evaluate", "runs", spelling)
     after_qrels = cli(
-        "evaluate", "runs", "--qrels", "relevance=relevance.txt", "credibility=credibility.txt", spelling, qrels=()
+        "evaluate",
+        "runs",
+        "--qrels",
+        "relevance=relevance.txt",
+        "credibility=credibility.txt",
+        spelling,
+        qrels=(),
     )
     assert alone[0] == after_runs[0] == after_qrels[0] == 0
-    assert after_runs[1].splitlines()[1:] == after_qrels[1].splitlines()[1:] == alone[1].splitlines()[1:]
-    named = cli("evaluate", "runs", "--qrels", "relevance.txt", "X=On(base='ERR@10')", "On(base='AP')", qrels=())
+    assert (
+        after_runs[1].splitlines()[1:]
+        == after_qrels[1].splitlines()[1:]
+        == alone[1].splitlines()[1:]
+    )
+    named = cli(
+        "evaluate",
+        "runs",
+        "--qrels",
+        "relevance.txt",
+        "X=On(base='ERR@10')",
+        "On(base='AP')",
+        qrels=(),
+    )
     assert named[0] == 0
     assert named[1].splitlines()[0].split("\t") == ["name", "X", "On(base='AP')"]
 
 
 def test_files_with_names_of_measures(cli, trec_files) -> None:
     (trec_files / "AP").write_text((trec_files / "relevance.txt").read_text())
-    code, out, _ = cli("evaluate", "-m", "nDCG@10", "--qrels", "relevance=AP", "--", "runs", qrels=())
+    code, out, _ = cli(
+        "evaluate", "-m", "nDCG@10", "--qrels", "relevance=AP", "--", "runs", qrels=()
+    )
     assert code == 0
-    assert out == cli("evaluate", "-m", "nDCG@10", "--qrels", "relevance.txt", "--", "runs", qrels=())[1]
+    assert (
+        out
+        == cli("evaluate", "-m", "nDCG@10", "--qrels", "relevance.txt", "--", "runs", qrels=())[1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,9 +184,15 @@ def test_files_with_names_of_measures(cli, trec_files) -> None:
         (["runs", "TOMAA(gate='relevance')@10"], "unknown measure 'TOMAA'"),
         (["runs", "X=TOMA(gat='relevance')@10"], "expected parameters"),
         (["TOMA(gate='relevance')@10", "runs"], "is a measure; write it after -m"),
-        (["-m", "AP", "--", "TOMA(gate='relevance')@10", "runs"], "is a measure; write it after -m"),
+        (
+            ["-m", "AP", "--", "TOMA(gate='relevance')@10", "runs"],
+            "is a measure; write it after -m",
+        ),
         (["runs", "-m", "TOMA@5(gate=relevance)"], "write TOMA(gate='relevance')@5"),
-        (["runs", "-m", "TOMA@5(gate=relevance, distance=1)"], "write TOMA(gate='relevance', distance=1)@5"),
+        (
+            ["runs", "-m", "TOMA@5(gate=relevance, distance=1)"],
+            "write TOMA(gate='relevance', distance=1)@5",
+        ),
         (["runs", "-m", "TOMA(gate=relevance@5)"], "write TOMA(gate='relevance')@5"),
         (["runs", "-m", "TOMA(gate=relevance@5,axes=gains)"], "write TOMA(gate='relevance', …)@5"),
         (["runs", "-m", "TOMA(axes=gains@5)"], "write TOMA(axes='gains')@5"),
@@ -165,7 +219,15 @@ def test_a_cutoff_in_a_parameter_of_an_object() -> None:
 def test_an_aspect_whose_name_has_a_cutoff() -> None:
     """As measures that are criteria have it."""
     named = {
-        qid: {docno: {"exact": 1, "exact@5": labels["relevance"]} for docno, labels in documents.items()}
+        qid: {
+            docno: {"exact": 1, "exact@5": labels["relevance"]}
+            for docno, labels in documents.items()
+        }
         for qid, documents in QRELS.items()
     }
-    assert ma.TOMA(gate="exact@5", aspects={"exact": 1, "exact@5": 2}).calc_aggregate(named, RUNS["one"]) > 0
+    assert (
+        ma.TOMA(gate="exact@5", aspects={"exact": 1, "exact@5": 2}).calc_aggregate(
+            named, RUNS["one"]
+        )
+        > 0
+    )

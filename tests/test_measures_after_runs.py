@@ -50,13 +50,25 @@ def test_a_file_is_a_run_also_if_it_has_the_name_of_a_measure(cli, trec_files):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([A, "APP"], "there is no file APP, and as a measure it is invalid: unknown measure 'APP'; the nearest"),
+        (
+            [A, "APP"],
+            (
+                "there is no file APP, and as a measure it is invalid: unknown measure 'APP'; the "
+                "nearest"
+            ),
+        ),
         ([A, "APP", "RR"], "error: there is no file APP, and as a measure it is invalid"),
         ([A, "nDGC@10", "RR"], "error: there is no file nDGC@10, and as a measure it is invalid"),
-        ([A, "nDCG@x"], "missing measures: there is no file nDCG@x, and as a measure it is invalid"),
+        (
+            [A, "nDCG@x"],
+            "missing measures: there is no file nDCG@x, and as a measure it is invalid",
+        ),
         (["runs/alhpa.run", "AP"], "alhpa.run: no such file"),
         (["alpha.rnu", "AP"], "error: run alpha.rnu: no such file"),
-        ([A, "AP", B, "RR"], "no such file: AP, which is a measure; write it after -m, as in -m AP AP"),
+        (
+            [A, "AP", B, "RR"],
+            "no such file: AP, which is a measure; write it after -m, as in -m AP AP",
+        ),
         (["AP", A], "missing measures: no such file: AP, which is a measure"),
         ([A, "RR"], "missing measures: RR is read as a run, as there is such a file; write -m RR"),
         ([A, "nDCG", "RR"], "RR is read as a run, as there is such a file; write -m RR"),

@@ -32,11 +32,17 @@ def rows() -> tuple[Any, pd.DataFrame]:
 
 
 DOORS: dict[str, Callable[[Any], object]] = {
-    "evaluate": lambda measure: ma.evaluate({"one": RUN, "two": RUN}, QRELS, measure, progress=False),
-    "pt.Experiment": lambda measure: pt.Experiment([RUN, RUN], TOPICS, QRELS, [measure], names=["one", "two"]),
+    "evaluate": lambda measure: ma.evaluate(
+        {"one": RUN, "two": RUN}, QRELS, measure, progress=False
+    ),
+    "pt.Experiment": lambda measure: pt.Experiment(
+        [RUN, RUN], TOPICS, QRELS, [measure], names=["one", "two"]
+    ),
     "ir_measures": lambda measure: measure.calc_aggregate(QRELS, RUN),
     "report": lambda measure: ma.report({"one": RUN, "two": RUN}, QRELS, measure, progress=False),
-    "scorer": lambda measure: ma.ranking_scorer(measure)(Ridge().fit(rows()[0], rows()[1].relevance), *rows()),
+    "scorer": lambda measure: ma.ranking_scorer(measure)(
+        Ridge().fit(rows()[0], rows()[1].relevance), *rows()
+    ),
     "mean": lambda measure: ma.evaluate(RUN, QRELS, ma.MeanOf([measure]), progress=False),
 }
 
@@ -77,10 +83,16 @@ SILENT = {
         QRELS.rename(columns={"label": "usefulness"}),
         ma.TOMA(aspects={"usefulness": 2, "credibility": 2}) @ 5,
     ),
-    "relevance is not evaluated": (QRELS.assign(trust=1), ma.TOMA(aspects={"credibility": 2, "trust": 2}) @ 5),
+    "relevance is not evaluated": (
+        QRELS.assign(trust=1),
+        ma.TOMA(aspects={"credibility": 2, "trust": 2}) @ 5,
+    ),
     "a distance that needs none": (QRELS, ma.TOMA(aspects=SCALES, distance="chebyshev") @ 5),
     "an order": (QRELS, ma.TOMA(order=ma.Order.from_distance(SCALES, sum)) @ 5),
-    "an aspect without weight": (QRELS, ma.TOMA(aspects=SCALES, weights={"relevance": 1, "credibility": 0}) @ 5),
+    "an aspect without weight": (
+        QRELS,
+        ma.TOMA(aspects=SCALES, weights={"relevance": 1, "credibility": 0}) @ 5,
+    ),
     "another measure": (QRELS, ma.CAM(aspects=SCALES) @ 5),
     "with and without": (QRELS, [PLAIN, GATED]),
 }
@@ -97,19 +109,25 @@ def test_robustness_shows_both() -> None:
     assert warnings_of(lambda: ma.robustness(runs, QRELS, PLAIN)) == []
 
 
-@pytest.mark.parametrize("measure", ["TOMA(gate=relevance)@10", "CAM@10", "uRBP", "uRBPgr", "MM", "NLRE"])
+@pytest.mark.parametrize(
+    "measure", ["TOMA(gate=relevance)@10", "CAM@10", "uRBP", "uRBPgr", "MM", "NLRE"]
+)
 def test_undeclared_scales_in_the_shell(cli, measure: str) -> None:
     code, _, err = cli("evaluate", "-m", measure, "runs")
     assert code == 0
     name = measure.partition("(")[0].partition("@")[0]
     start = f"pt-multiaspect: warning: {name} depends on the label scales, which were inferred from these qrels: "
-    assert err.startswith(f"{start}relevance 0, 1, 2; credibility 0, 1, 2, 3. Declare them with --aspects FILE")
+    assert err.startswith(
+        f"{start}relevance 0, 1, 2; credibility 0, 1, 2, 3. Declare them with --aspects FILE"
+    )
     assert err.count("were inferred") == 1
     assert cli("evaluate", "-m", measure, "--aspects", "scales.json", "runs")[::2] == (0, "")
 
 
 def test_undeclared_scales_of_several_measures_are_said_once(cli) -> None:
-    code, _, err = cli("evaluate", "-m", "CAM@10", "MM", "TOMA(gate=relevance)", "uRBPgr", "nDCG@10", "runs")
+    code, _, err = cli(
+        "evaluate", "-m", "CAM@10", "MM", "TOMA(gate=relevance)", "uRBPgr", "nDCG@10", "runs"
+    )
     assert code == 0
     assert err.count("\n") == err.count("were inferred") == 1
 

@@ -19,7 +19,7 @@ from shared_data import golden, shared_path
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
-from pt_multiaspect.analysis import _label_intervals, missing_labels
+from pt_multiaspect.analysis import _value_intervals, missing_labels
 from pt_multiaspect.analysis.missing_labels import MissingLabels
 from pt_multiaspect.integration.parsing import parse
 
@@ -35,7 +35,12 @@ def run_of(*documents: str) -> dict[str, dict[str, float]]:
 def extremes(result: MissingLabels) -> list[float]:
     """The extremes of a, b and their difference."""
     frames = (result.runs, result.pairs)
-    return [number for frame in frames for row in frame[["low", "high"]].to_numpy().tolist() for number in row]
+    return [
+        number
+        for frame in frames
+        for row in frame[["low", "high"]].to_numpy().tolist()
+        for number in row
+    ]
 
 
 def quiet(*args: Any, **options: Any) -> MissingLabels:
@@ -50,13 +55,18 @@ def read(text: str) -> Any:
     return measure
 
 
-# -- golden cases --------------------------------------------------------------------------------------------
+# -- golden cases
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("name", "tolerance"),
-    [("missing_labels", 1e-12), ("missing_labels_fractions", 1e-15), ("missing_labels_large", 1e-12)],
+    [
+        ("missing_labels", 1e-12),
+        ("missing_labels_fractions", 1e-15),
+        ("missing_labels_large", 1e-12),
+    ],
 )
 def test_golden_cases(name: str, tolerance: float) -> None:
     for case in golden(f"{name}.json")["cases"]:
@@ -71,22 +81,28 @@ def test_golden_cases(name: str, tolerance: float) -> None:
         result = quiet(runs, {"q": labels, "other": other}, measure)
         parts = (case["value_a"], case["value_b"], case["difference"])
         expected = [float(Fraction(part[end])) / 2 for part in parts for end in ("low", "high")]
-        np.testing.assert_allclose(extremes(result), expected, rtol=0, atol=tolerance, err_msg=case["id"])
+        np.testing.assert_allclose(
+            extremes(result), expected, rtol=0, atol=tolerance, err_msg=case["id"]
+        )
         assert result.runs["exact"].all()
         assert result.pairs["exact"].all()
 
 
-# -- enumeration through evaluate ----------------------------------------------------------------------------
+# -- enumeration through evaluate
+# ----------------------------------------------------------------------------
 
 
-def draw_world(rng: np.random.Generator, most: int) -> tuple[Labels, dict[str, dict[str, dict[str, float]]]]:
+def draw_world(
+    rng: np.random.Generator, most: int
+) -> tuple[Labels, dict[str, dict[str, dict[str, float]]]]:
     """Two topics with missing labels, and three runs, which also retrieve a document that is not judged."""
     qrels: Labels = {}
     runs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in "abc"}
     for qid in ("q1", "q2"):
         documents = [f"d{number}" for number in range(int(rng.integers(3, 6)))]
         qrels[qid] = {
-            docno: {name: float(rng.integers(0, top + 1)) for name, top in SCALES.items()} for docno in documents
+            docno: {name: float(rng.integers(0, top + 1)) for name, top in SCALES.items()}
+            for docno in documents
         }
         number = 1
         for _ in range(5):
@@ -104,9 +120,16 @@ def enumerate_means(measure: Any, qrels: Labels, runs: Any) -> tuple[Any, Any]:
     """The mean extremes of runs and pairs, of `evaluate` on every completion of each topic."""
     ends = []
     for qid, judged in qrels.items():
-        holes = [(d, name) for d, labels in judged.items() for name, label in labels.items() if np.isnan(label)]
+        holes = [
+            (d, name)
+            for d, labels in judged.items()
+            for name, label in labels.items()
+            if np.isnan(label)
+        ]
         completed = {}
-        for number, grades in enumerate(itertools.product(*(range(SCALES[name] + 1) for _, name in holes))):
+        for number, grades in enumerate(
+            itertools.product(*(range(SCALES[name] + 1) for _, name in holes))
+        ):
             labels = {docno: dict(row) for docno, row in judged.items()}
             for (docno, name), grade in zip(holes, grades, strict=True):
                 labels[docno][name] = float(grade)
@@ -118,7 +141,9 @@ def enumerate_means(measure: Any, qrels: Labels, runs: Any) -> tuple[Any, Any]:
         table = long.pivot(index="name", columns="qid", values="value").loc[list(runs)].to_numpy()
         first, second = np.transpose(list(itertools.combinations(range(len(runs)), 2)))
         pairs = table[first] - table[second]
-        ends.append([np.stack([rows.min(axis=1), rows.max(axis=1)], axis=1) for rows in (table, pairs)])
+        ends.append(
+            [np.stack([rows.min(axis=1), rows.max(axis=1)], axis=1) for rows in (table, pairs)]
+        )
     of_runs, of_pairs = (np.mean(part, axis=0) for part in zip(*ends, strict=True))
     return of_runs, of_pairs
 
@@ -137,10 +162,12 @@ MEASURES = [
 @pytest.mark.every(5)
 @pytest.mark.parametrize("enumerating", [True, False])
 @pytest.mark.parametrize("text", MEASURES)
-def test_intervals_are_those_of_enumeration(text: str, enumerating: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_are_those_of_enumeration(
+    text: str, enumerating: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without enumeration, what is called exact is so, and bounds are not too narrow."""
     if not enumerating:
-        monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)
+        monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
     measure = read(text)(aspects=SCALES)
     rng = np.random.default_rng(len(text))
     for _ in range(2):
@@ -163,15 +190,18 @@ COUNTING = ["AP", "AP@2", "AP(rel=2)", "Rprec", "SetF", "SetF(beta=3.0)", "SetAP
 @pytest.mark.parametrize("base", COUNTING)
 def test_bases_that_count_relevant_documents(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Topic by topic, on the documents that may be relevant, values are those of all documents of all topics."""
-    monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)  # no enumeration
-    measures = [ma.On(aspect="credibility", base=base, aspects=SCALES), ma.CAM(base=base, aspects=SCALES)]
+    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)  # no enumeration
+    measures = [
+        ma.On(aspect="credibility", base=base, aspects=SCALES),
+        ma.CAM(base=base, aspects=SCALES),
+    ]
     rng = np.random.default_rng(20 + len(base))
     for _ in range(2):
         qrels, runs = draw_world(rng, 2000)
         runs["a"]["q1"]["new"] = runs["b"]["q2"]["other"] = -0.5
         results = [quiet(runs, qrels, measures)]
         with monkeypatch.context() as context:
-            context.setattr(_label_intervals, "Counting", type(None))
+            context.setattr(_value_intervals, "Counting", type(None))
             results.append(quiet(runs, qrels, measures))
         pd.testing.assert_frame_equal(results[0].runs, results[1].runs, rtol=1e-15, atol=0)
         pd.testing.assert_frame_equal(results[0].pairs, results[1].pairs, rtol=1e-13, atol=1e-15)
@@ -200,13 +230,15 @@ def test_bases_that_count_relevant_documents(base: str, monkeypatch: pytest.Monk
 def test_what_is_exact_without_enumeration(
     text: str, of_runs: bool, of_pairs: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)
+    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
     qrels, runs = draw_world(np.random.default_rng(1), 150)
     result = quiet(runs, qrels, read(text)(aspects=SCALES))
     assert result.runs["exact"].all() == of_runs
     assert result.runs["low"].notna().all() == of_runs
     assert result.pairs["exact"].all() == of_pairs
-    assert any("bounded by" in note or "no interval" in note for note in result.notes) == (not of_pairs)
+    assert any("bounded by" in note or "no interval" in note for note in result.notes) == (
+        not of_pairs
+    )
 
 
 def test_a_measure_of_a_users_own_with_an_ideal_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,11 +253,13 @@ def test_a_measure_of_a_users_own_with_an_ideal_is_exact(monkeypatch: pytest.Mon
             return ma.forms.Linear(target, target.gain, discount, depth=self.cutoff, ideal=ideal)
 
     ma.testing.check_measure(Steep)
-    monkeypatch.setattr(_label_intervals, "MOST_OF_TOPIC", 0)
+    monkeypatch.setattr(_value_intervals, "MOST_OF_TOPIC", 0)
     qrels, runs = draw_world(np.random.default_rng(2), 150)
     measure = ma.CAM(base=Steep(cutoff=3), aspects=SCALES)
     result = quiet(runs, qrels, measure)
-    for frame, expected in zip((result.runs, result.pairs), enumerate_means(measure, qrels, runs), strict=True):
+    for frame, expected in zip(
+        (result.runs, result.pairs), enumerate_means(measure, qrels, runs), strict=True
+    ):
         assert frame["exact"].all()
         np.testing.assert_allclose(frame[["low", "high"]], expected, atol=1e-12)
 
@@ -234,7 +268,11 @@ def test_a_measure_of_a_users_own_with_an_ideal_is_exact(monkeypatch: pytest.Mon
 def test_the_unit_of_gains_makes_no_difference(factor: float) -> None:
     qrels, runs = draw_world(np.random.default_rng(4), 150)
     plain, scaled = (
-        quiet(runs, qrels, ma.CAM(aspects={"relevance": ma.Aspect(2, gains=gains), "credibility": 3}) @ 3)
+        quiet(
+            runs,
+            qrels,
+            ma.CAM(aspects={"relevance": ma.Aspect(2, gains=gains), "credibility": 3}) @ 3,
+        )
         for gains in ([0, 1, 3], [0, factor, 3 * factor])
     )
     np.testing.assert_allclose(extremes(plain), extremes(scaled), atol=1e-14)
@@ -248,7 +286,10 @@ KNOWN = {
     },
     "q2": {"d1": {"relevance": 0, "known": 0}, "d2": {"relevance": 1, "known": 1}},
 }
-KNOWN_RUNS = {"a": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}}, "b": {"q1": {"d3": 1.0}, "q2": {"new": 1.0}}}
+KNOWN_RUNS = {
+    "a": {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d2": 1.0}},
+    "b": {"q1": {"d3": 1.0}, "q2": {"new": 1.0}},
+}
 
 
 @pytest.mark.parametrize("name", ["CoverageRatio", "NoveltyRatio"])
@@ -285,7 +326,8 @@ def test_functions_read_further_columns_and_miss_none_silently() -> None:
         quiet(KNOWN_RUNS, without, measure)
 
 
-# -- what is said, and refused -------------------------------------------------------------------------------
+# -- what is said, and refused
+# -------------------------------------------------------------------------------
 
 ONE_HOLE = {
     "q": {
@@ -321,13 +363,19 @@ def test_pairs_with_a_baseline() -> None:
 
 def test_the_universe_reaches_to_the_cutoff() -> None:
     run = {"a": run_of("d1", "d2", "new", "newer")}
-    counts = [missing_labels(run, ONE_HOLE, measure).universe["documents"][0] for measure in (CAM, CAM @ 3)]
+    counts = [
+        missing_labels(run, ONE_HOLE, measure).universe["documents"][0]
+        for measure in (CAM, CAM @ 3)
+    ]
     assert counts == [3, 4]
 
 
-@pytest.mark.parametrize("base", ["P(judged_only=True)@2", "nDCG(judged_only=True)@2", "AP(judged_only=True)@2"])
 @pytest.mark.parametrize(
-    ("unjudged", "code", "reaches"), [([], 0, True), ([], 1, True), ([], 2, False), ([-1], 0, False)]
+    "base", ["P(judged_only=True)@2", "nDCG(judged_only=True)@2", "AP(judged_only=True)@2"]
+)
+@pytest.mark.parametrize(
+    ("unjudged", "code", "reaches"),
+    [([], 0, True), ([], 1, True), ([], 2, False), ([-1], 0, False)],
 )
 def test_condensed_rankings_are_cut_after_they_are_condensed(
     unjudged: list[int], code: int, reaches: bool, base: str
@@ -337,20 +385,29 @@ def test_condensed_rankings_are_cut_after_they_are_condensed(
     measure = ma.On(base=base, aspects={"relevance": aspect})
     runs = {"a": run_of("d0", "d1", "d2", "d3"), "b": run_of("d1", "d0")}
     for known in (0, 1, NAN):
-        # Of a code that is a label, the document is always left out: d2 counts, which has no judgment.
+        # Of a code that is a label, the document is always left out: d2 counts, which has no
+        # judgment.
         labels = {"d0": known, "d1": known, f"d{code}": -1, "other": 1}
-        qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "relevance": list(labels.values())})
+        qrels = pd.DataFrame(
+            {"qid": "q", "docno": list(labels), "relevance": list(labels.values())}
+        )
         result = quiet(runs, qrels, measure)
         universe = {**labels, "d2": NAN} if reaches else labels
-        missing = [docno for docno, label in universe.items() if np.isnan(label) or label in unjudged]
+        missing = [
+            docno for docno, label in universe.items() if np.isnan(label) or label in unjudged
+        ]
         values = []
         for grades in itertools.product([0, 1], repeat=len(missing)):
             complete = {**universe, **dict(zip(missing, grades, strict=True))}
             completion = {"q": {docno: {"relevance": label} for docno, label in complete.items()}}
-            values.append(ma.evaluate(runs, completion, measure, progress=False)["value"].to_numpy())
+            values.append(
+                ma.evaluate(runs, completion, measure, progress=False)["value"].to_numpy()
+            )
         assert result.runs["exact"].all()
         ends = result.runs[["low", "high"]].to_numpy()
-        assert ends == pytest.approx(np.stack([np.min(values, axis=0), np.max(values, axis=0)], axis=1), abs=1e-12)
+        assert ends == pytest.approx(
+            np.stack([np.min(values, axis=0), np.max(values, axis=0)], axis=1), abs=1e-12
+        )
         as_evaluated = ma.evaluate(runs, qrels, measure, progress=False)["value"].to_numpy()
         assert result.runs["value"].to_numpy() == pytest.approx(as_evaluated, abs=1e-12)
 
@@ -358,13 +415,19 @@ def test_condensed_rankings_are_cut_after_they_are_condensed(
 def test_codes_that_mean_not_judged_are_missing_labels() -> None:
     scales = {"relevance": 2, "credibility": ma.Aspect(3, unjudged=[9])}
     coded = {"q": {**ONE_HOLE["q"], "d2": {"relevance": 1, "credibility": 9}}}
-    results = [missing_labels(RUNS, qrels, ma.CAM(aspects=scales) @ 2) for qrels in (coded, ONE_HOLE)]
+    results = [
+        missing_labels(RUNS, qrels, ma.CAM(aspects=scales) @ 2) for qrels in (coded, ONE_HOLE)
+    ]
     pd.testing.assert_frame_equal(results[0].runs, results[1].runs)
 
 
 def test_values_as_evaluated_may_lie_outside() -> None:
     scales = {"relevance": [1, 2, 3]}
-    result = quiet({"a": run_of("d1", "new")}, {"q": {"d1": {"relevance": 1}}}, ma.CAM(base="DCG", aspects=scales))
+    result = quiet(
+        {"a": run_of("d1", "new")},
+        {"q": {"d1": {"relevance": 1}}},
+        ma.CAM(base="DCG", aspects=scales),
+    )
     assert result.runs["value"][0] < result.runs["low"][0]
     assert any("not that of any completion" in note for note in result.notes)
 
@@ -381,7 +444,11 @@ def test_a_run_that_widens_all_intervals_is_named() -> None:
     [
         ("CAM@2", ONE_HOLE, "expected declared grades of relevance"),
         (ma.HelpfulCompat, ONE_HOLE, "grades of relevance.*; leave the measure out"),
-        ("nDCG@2", ONE_HOLE, r"declare them, as in On\(base='nDCG@2', aspects=\{'relevance': \[0, 1, 2\]\}\)"),
+        (
+            "nDCG@2",
+            ONE_HOLE,
+            r"declare them, as in On\(base='nDCG@2', aspects=\{'relevance': \[0, 1, 2\]\}\)",
+        ),
         (
             ma.CAM(aspects={"relevance": ma.Aspect(2, gains=[-1, 0, 1]), "credibility": 3}),
             ONE_HOLE,
@@ -392,7 +459,11 @@ def test_a_run_that_widens_all_intervals_is_named() -> None:
             {"q": {"d1": 1}},
             "identity",
         ),
-        (CAM, {"q": {"d1": {"relevance": 1, "credibility": NAN}}}, "expected labels of credibility, got none"),
+        (
+            CAM,
+            {"q": {"d1": {"relevance": 1, "credibility": NAN}}},
+            "expected labels of credibility, got none",
+        ),
     ],
 )
 def test_refusals(measures: Any, qrels: Any, message: str) -> None:
@@ -411,14 +482,18 @@ def test_it_prints_and_shows() -> None:
     assert "certain" in result.to_html()
 
 
-# -- expected values -----------------------------------------------------------------------------------------
+# -- expected values
+# -----------------------------------------------------------------------------------------
 
 
 def lose_labels(seed: int) -> tuple[Labels, Any]:
     """Two topics with two complete documents each, of which one is positive and one is not, and missing labels."""
     qrels, runs = draw_world(np.random.default_rng(seed), 10**6)
     for judged in qrels.values():
-        judged |= {"high": {"relevance": 2, "credibility": 3}, "low": {"relevance": 0, "credibility": 0}}
+        judged |= {
+            "high": {"relevance": 2, "credibility": 3},
+            "low": {"relevance": 0, "credibility": 0},
+        }
     runs["a"]["q2"]["new"] = 5.0
     return qrels, runs
 
@@ -431,7 +506,9 @@ def value_of(runs: Any, qrels: Any, measure: Any) -> list[float]:
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("text", ["CAM@3", "TOMA@3", "MM(base='AP')", "NLRE@3", "CAM(base='Bpref')"])
+@pytest.mark.parametrize(
+    "text", ["CAM@3", "TOMA@3", "MM(base='AP')", "NLRE@3", "CAM(base='Bpref')"]
+)
 @pytest.mark.parametrize("seed", [0, 3])
 def test_one_draw_is_that_of_filled_qrels(text: str, seed: int) -> None:
     measure = read(text)(aspects=SCALES)
@@ -447,13 +524,16 @@ def test_expected_values_are_means_over_draws(monkeypatch: pytest.MonkeyPatch) -
     """Two of three donors are of the topic, so that theirs is drawn in 2/7 of the cases, and any in 5/7."""
     donors = {"q1": {"d1": 1, "d2": 1}, "q2": {"d3": 0}}
     qrels = {
-        qid: {docno: {"relevance": label} for docno, label in judged.items()} for qid, judged in donors.items()
+        qid: {docno: {"relevance": label} for docno, label in judged.items()}
+        for qid, judged in donors.items()
     }
     runs = {"a": {"q1": {"new": 1.0}, "q2": {"d3": 1.0}}}
     measure = ma.On(base="P@1", aspects={"relevance": 1})
     expected = (2 / 7 + 5 / 7 * 2 / 3) / 2
     values = []
-    module = importlib.import_module("pt_multiaspect.analysis.missing_labels")  # the attribute is the function
+    module = importlib.import_module(
+        "pt_multiaspect.analysis.missing_labels"
+    )  # the attribute is the function
     for size in (module._BATCH, 3 * 700):
         monkeypatch.setattr(module, "_BATCH", size)
         values.append(quiet(runs, qrels, measure, n_samples=20_000).runs["expected"][0])
@@ -467,14 +547,22 @@ def test_labels_of_a_model_fill_what_they_have() -> None:
     measure = ma.CAM(aspects=SCALES) @ 3
     result = quiet(runs, qrels, measure, n_samples=100, labels=model)
     filled = ma.fill_labels(qrels, runs, model, aspects=SCALES, depth=3)
-    assert result.runs["expected"].tolist() == pytest.approx(value_of(runs, filled, measure), rel=1e-13)
+    assert result.runs["expected"].tolist() == pytest.approx(
+        value_of(runs, filled, measure), rel=1e-13
+    )
     assert (result.universe["unfilled"] == result.universe["missing"] - 1).all()
     assert result.universe["unfilled"].tolist() == filled[list(SCALES)].isna().sum().tolist()
 
 
 def test_labels_behind_a_gate_are_not_missing() -> None:
     """Credibility is judged for relevant documents only."""
-    qrels = {"q": {"d1": {"relevance": 2, "credibility": 1}, "d2": {"relevance": 0}, "d3": {"relevance": 0}}}
+    qrels = {
+        "q": {
+            "d1": {"relevance": 2, "credibility": 1},
+            "d2": {"relevance": 0},
+            "d3": {"relevance": 0},
+        }
+    }
     runs = {"a": run_of("d1", "d2"), "b": run_of("d3", "d1")}
     gated = missing_labels(runs, qrels, ma.CAM(gate="relevance", aspects=SCALES) @ 2)
     assert (gated.universe["missing"] == 0).all()
@@ -483,7 +571,10 @@ def test_labels_behind_a_gate_are_not_missing() -> None:
     alone = missing_labels(runs, qrels, ma.CAM(aspects=SCALES) @ 2)
     assert alone.runs["expected"].isna().all()
     assert alone.runs["exact"].all()
-    assert re.search(r"no expected values: .* none for document d2 of topic q .*gate=.*labels=\.$", alone.notes[0])
+    assert re.search(
+        r"no expected values: .* none for document d2 of topic q .*gate=.*labels=\.$",
+        alone.notes[0],
+    )
     without = missing_labels(runs, qrels, ma.CAM(aspects=SCALES) @ 2, n_samples=0)
     assert without.runs["expected"].isna().all()
 
@@ -492,16 +583,28 @@ def test_labels_behind_a_gate_are_not_missing() -> None:
 @pytest.mark.parametrize(
     ("year", "files", "signs"),
     [
-        (2015, {"relevance": "qrels.graded", "understandability": "qread.graded"}, (549, 2278, 367, 1688)),
-        (2018, {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}, (624, 630, 345, 345)),
+        (
+            2015,
+            {"relevance": "qrels.graded", "understandability": "qread.graded"},
+            (549, 2278, 367, 1688),
+        ),
+        (
+            2018,
+            {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"},
+            (624, 630, 345, 345),
+        ),
     ],
 )
 def test_certain_signs_on_clef(year: int, files: dict[str, str], signs: tuple[int, ...]) -> None:
     folder = shared_path("data", f"clef{year}")
     qrels = ma.read_qrels({name: folder / f"{file}.txt.gz" for name, file in files.items()})
-    table = pd.read_csv(folder / "runs.top100.tsv.gz", sep="\t", names=["run", "qid", "rank", "docno"], dtype=str)
+    table = pd.read_csv(
+        folder / "runs.top100.tsv.gz", sep="\t", names=["run", "qid", "rank", "docno"], dtype=str
+    )
     runs = dict(iter(table.assign(score=-table["rank"].astype(float)).groupby("run")))
-    result = quiet(runs, qrels, ma.CAM(aspects=ma.datasets.info(f"clef-ehealth-{year}").aspects) @ 10)
+    result = quiet(
+        runs, qrels, ma.CAM(aspects=ma.datasets.info(f"clef-ehealth-{year}").aspects) @ 10
+    )
     certain, pairs, of_tested, tested = signs
     text = f"certain for {certain} of {pairs} pairs, and for {of_tested} of {tested} with p < 0.05."
     assert result.summary.endswith(text)
@@ -509,7 +612,8 @@ def test_certain_signs_on_clef(year: int, files: dict[str, str], signs: tuple[in
     assert result.pairs["exact"].all()
 
 
-# -- the study of three readings -----------------------------------------------------------------------------
+# -- the study of three readings
+# -----------------------------------------------------------------------------
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -24,16 +24,24 @@ def world(n_topics: int = 8, seed: int = 0) -> tuple[dict[str, pd.DataFrame], pd
     rng = np.random.default_rng(seed)
     pairs = [(f"q{topic}", f"d{number}") for topic in range(n_topics) for number in range(12)]
     qrels = pd.DataFrame(pairs, columns=["qid", "docno"])
-    qrels["relevance"], qrels["credibility"] = rng.integers(0, 3, len(qrels)), rng.integers(0, 4, len(qrels))
+    qrels["relevance"], qrels["credibility"] = (
+        rng.integers(0, 3, len(qrels)),
+        rng.integers(0, 4, len(qrels)),
+    )
     runs = {
-        name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels)) + more * qrels["relevance"])
+        name: qrels[["qid", "docno"]].assign(
+            score=rng.random(len(qrels)) + more * qrels["relevance"]
+        )
         for name, more in (("best", 0.8), ("good", 0.3), ("random", 0.0))
     }
     return runs, qrels
 
 
 def grid() -> dict[str, ir_measures.Measure]:
-    aspects = {"strict": SCALES, "lenient": {"relevance": ma.Aspect(2, threshold=2), "credibility": 3}}
+    aspects = {
+        "strict": SCALES,
+        "lenient": {"relevance": ma.Aspect(2, threshold=2), "credibility": 3},
+    }
     return ma.variants(
         TOMA(base="nDCG"),
         distance=["euclidean", "chebyshev"],
@@ -49,7 +57,8 @@ def perquery() -> pd.DataFrame:
     return ma.evaluate(runs, qrels, grid(), progress=False)
 
 
-# -- variants -----------------------------------------------------------------------------------------------
+# -- variants
+# -----------------------------------------------------------------------------------------------
 
 
 def test_labels_name_what_differs_in_the_order_of_the_arguments() -> None:
@@ -75,7 +84,10 @@ def test_values_of_parameters_are_no_options() -> None:
 def test_sets_of_aspects_have_names() -> None:
     measures = ma.variants(TOMA, aspects={"narrow": {"relevance": 1}, "wide": {"relevance": 2}})
     assert str(measures["aspects=wide"]) == "TOMA(aspects='wide')"
-    declared = [ma.Aspects({"relevance": 1}, name="first"), ma.Aspects({"relevance": 2}, name="second")]
+    declared = [
+        ma.Aspects({"relevance": 1}, name="first"),
+        ma.Aspects({"relevance": 2}, name="second"),
+    ]
     assert list(ma.variants(TOMA, aspects=declared)) == ["aspects=first", "aspects=second"]
 
 
@@ -93,14 +105,21 @@ def test_measures_of_ir_measures_without_a_cutoff_have_none_among_options() -> N
 
 
 def test_none_is_a_parameter_of_ir_measures_that_is_not_given() -> None:
-    assert ma.variants("RR", cutoff=[None, 5]) == {"cutoff=none": ir_measures.RR, "cutoff=5": ir_measures.RR @ 5}
+    assert ma.variants("RR", cutoff=[None, 5]) == {
+        "cutoff=none": ir_measures.RR,
+        "cutoff=5": ir_measures.RR @ 5,
+    }
     assert ma.variants("nDCG@10", cutoff=None) == {"nDCG": ir_measures.nDCG}
-    with pytest.warns(ma.MultiAspectWarning, match="1 of 2 combinations is impossible.*P requires .*cutoff"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="1 of 2 combinations is impossible.*P requires .*cutoff"
+    ):
         assert ma.variants("P@10", cutoff=[None, 5]) == {"cutoff=5": ir_measures.P @ 5}
 
 
 def test_impossible_combinations_are_left_out() -> None:
-    with pytest.warns(ma.MultiAspectWarning, match="1 of 4 combinations is impossible.*requires a base"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="1 of 4 combinations is impossible.*requires a base"
+    ):
         measures = ma.variants(CAM, base=["nDCG@5", "RR"], normalized=[False, True], empty=["zero"])
     assert list(measures) == [
         "base=nDCG@5 normalized=false",
@@ -120,7 +139,11 @@ def test_impossible_combinations_are_left_out() -> None:
             {"aspects": [ma.Aspects({"relevance": 1}), ma.Aspects({"relevance": 2})]},
             "expected options with names",
         ),
-        (TOMA, {"distance": ["taxicab", "hamming"]}, "expected at least one possible combination, got none"),
+        (
+            TOMA,
+            {"distance": ["taxicab", "hamming"]},
+            "expected at least one possible combination, got none",
+        ),
         ("P", {"rel": [1, 2]}, "expands to"),
         ("TOMATO", {"cutoff": [5]}, "TOMATO"),
     ],
@@ -164,7 +187,12 @@ def test_one_choice_variants_differ_in_one_parameter(measure: Any, expected: lis
 def test_one_choice_variants_require_the_precondition() -> None:
     for aspects in (["credibility", "trust"], ["relevance"]):
         assert not any("gate" in label for label in one_choice_variants(CAM @ 10, aspects))
-    assert list(one_choice_variants(CAM @ 10, ["a", "b"])) == ["CAM cutoff=5", "CAM cutoff=20", "MM", "TOMA"]
+    assert list(one_choice_variants(CAM @ 10, ["a", "b"])) == [
+        "CAM cutoff=5",
+        "CAM cutoff=20",
+        "MM",
+        "TOMA",
+    ]
 
 
 def test_variants_in_an_experiment(perquery: pd.DataFrame) -> None:
@@ -173,14 +201,17 @@ def test_variants_in_an_experiment(perquery: pd.DataFrame) -> None:
     runs, qrels = world()
     topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "x"})
     frames = [run.assign(rank=0) for run in runs.values()]
-    table = pt.Experiment(frames, topics, qrels, list(grid().values()), names=list(runs)).set_index("name")
+    table = pt.Experiment(frames, topics, qrels, list(grid().values()), names=list(runs)).set_index(
+        "name"
+    )
     means = perquery.groupby(["measure", "name"])["value"].mean()
     for label, measure in grid().items():
         for name in runs:
             assert table.loc[name, str(measure)] == pytest.approx(means[label, name], abs=1e-12)
 
 
-# -- multiverse ---------------------------------------------------------------------------------------------
+# -- multiverse
+# ---------------------------------------------------------------------------------------------
 
 
 def test_variants_agree_with_compare_with_baseline(perquery: pd.DataFrame) -> None:
@@ -200,7 +231,9 @@ def test_variants_agree_with_compare_with_baseline(perquery: pd.DataFrame) -> No
 def test_doubles_count_once(perquery: pd.DataFrame) -> None:
     """TOMA over nDCG reads no threshold, and its distance 'chebyshev' implies the gate."""
     result = multiverse(perquery)
-    values = perquery.pivot(index="measure", columns=["name", "qid"], values="value").loc[list(grid())]
+    values = perquery.pivot(index="measure", columns=["name", "qid"], values="value").loc[
+        list(grid())
+    ]
     doubles = values.round(12).duplicated()
     assert list(result.same_as) == list(doubles.index[doubles])
     for label, earlier in result.same_as.items():
@@ -209,7 +242,9 @@ def test_doubles_count_once(perquery: pd.DataFrame) -> None:
     distinct = [label for label in grid() if label not in result.same_as]
     assert f"16 variants, {len(distinct)} with distinct values" in result.summary
     for row in result.pairs.to_dict("records"):
-        variants = result.variants[(result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])]
+        variants = result.variants[
+            (result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])
+        ]
         counted = variants[variants["measure"].isin(distinct)]
         assert row["better"] == pytest.approx((counted["difference"] > 0).mean())
         assert row["worse"] == pytest.approx((counted["difference"] < 0).mean())
@@ -243,7 +278,9 @@ def test_main_effects_are_those_of_an_analysis_of_variance(perquery: pd.DataFram
                 (column == option).sum() * (values[column == option].mean() - values.mean()) ** 2
                 for option in set(column)
             )
-            assert effect["effect"] == pytest.approx(squares / ((values - values.mean()) ** 2).sum(), abs=1e-12)
+            assert effect["effect"] == pytest.approx(
+                squares / ((values - values.mean()) ** 2).sum(), abs=1e-12
+            )
             assert effect["n_options"] == 2
         assert 0 <= effects["effect"].sum() <= 1 + 1e-12
 
@@ -273,7 +310,9 @@ def test_parameters_of_single_classes_are_no_choices() -> None:
     runs, qrels = world()
     scales = ma.Aspects(SCALES)
     classes = {"CAM": CAM, "MM": ma.MM, "GAM": ma.GAM}
-    measures = {f"{name}@{k}": mean(aspects=scales) @ k for name, mean in classes.items() for k in (3, 5)}
+    measures = {
+        f"{name}@{k}": mean(aspects=scales) @ k for name, mean in classes.items() for k in (3, 5)
+    }
     result = multiverse(ma.evaluate(runs, qrels, measures, progress=False))
     assert sorted(result.options) == ["cutoff", "measure"]
     assert not result.choices["effect"].isna().any()
@@ -311,7 +350,10 @@ def test_lower_is_better() -> None:
     [
         ({"reference": "TOMA"}, "TOMA"),
         ({"baseline": "none"}, "none"),
-        ({"measures": ["distance=euclidean gate=none cutoff=3 aspects=strict"]}, "at least two variants"),
+        (
+            {"measures": ["distance=euclidean gate=none cutoff=3 aspects=strict"]},
+            "at least two variants",
+        ),
         ({"alpha": 1}, "alpha"),
         ({"correction": "guess"}, "correction"),
     ],
@@ -325,9 +367,30 @@ def test_bad_calls(perquery: pd.DataFrame, options: dict[str, Any], message: str
     ("kept", "n_significant", "expected"),
     [
         (0, 0, "No difference is significant (p < 0.05)."),
-        (1, 1, "1 of 1 significant difference (p < 0.05) remains significant, with the same sign, under all."),
-        (0, 1, "0 of 1 significant difference (p < 0.05) remains significant, with the same sign, under all."),
-        (0, 2, "0 of 2 significant differences (p < 0.05) remain significant, with the same sign, under all."),
+        (
+            1,
+            1,
+            (
+                "1 of 1 significant difference (p < 0.05) remains significant, with the same sign, "
+                "under all."
+            ),
+        ),
+        (
+            0,
+            1,
+            (
+                "0 of 1 significant difference (p < 0.05) remains significant, with the same sign, "
+                "under all."
+            ),
+        ),
+        (
+            0,
+            2,
+            (
+                "0 of 2 significant differences (p < 0.05) remain significant, with the same sign, "
+                "under all."
+            ),
+        ),
     ],
 )
 def test_sentences_have_the_right_number(kept: int, n_significant: int, expected: str) -> None:

@@ -47,7 +47,9 @@ def test_measures_of_one_name_and_other_content_do_not_share_values(edited_measu
     """They print alike: compared by what they print, the second got the values of the first."""
     before, after = edited_measures
     assert before != after
-    alone = [measure.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for measure in edited_measures]
+    alone = [
+        measure.evaluate(Rankings(RUN, Judgments(QRELS))).tolist() for measure in edited_measures
+    ]
     assert alone[0] != alone[1]
     together = Rankings(RUN, Judgments(QRELS))
     assert [measure.evaluate(together).tolist() for measure in edited_measures] == alone
@@ -67,7 +69,9 @@ def test_cam_of_one_name_and_other_content_does_not_share_terms() -> None:
 
 
 @pytest.mark.parametrize(
-    "again", [copy.deepcopy, lambda measure: pickle.loads(pickle.dumps(measure))], ids=["copy", "pickle"]
+    "again",
+    [copy.deepcopy, lambda measure: pickle.loads(pickle.dumps(measure))],
+    ids=["copy", "pickle"],
 )
 def test_a_copy_of_an_earlier_measure_does_not_take_the_name_back(edited_measures, again) -> None:
     before, after = edited_measures
@@ -83,7 +87,10 @@ def test_orders_are_named_again_too() -> None:
     with pytest.warns(MultiAspectWarning, match="'edited-order' now refers to"):
         order(5)
     again = [TOMA(order="edited-order", base="DCG"), HelpfulCompat(order="edited-order")]
-    assert all(left != right and str(left) == str(right) for left, right in zip(measures, again, strict=True))
+    assert all(
+        left != right and str(left) == str(right)
+        for left, right in zip(measures, again, strict=True)
+    )
     rankings = Rankings(RUN, Judgments(QRELS))
     first, second = (group[0].evaluate(rankings)[0] for group in (measures, again))
     assert second - first == 4
@@ -128,7 +135,10 @@ def test_another_process_learns_what_comes_last() -> None:
     """A worker that is used again gets the new content under the old name."""
     kept = Aspects.registry
     assert "restored-only" not in list(kept)
-    for content, warned in ((OLD, no_warnings()), (NEW, pytest.warns(MultiAspectWarning, match="now refers"))):
+    for content, warned in (
+        (OLD, no_warnings()),
+        (NEW, pytest.warns(MultiAspectWarning, match="now refers")),
+    ):
         restored = Aspects(content)
         restored.name = "restored-only"
         with warned:
@@ -152,7 +162,8 @@ def test_redeclaring_in_a_worker_is_silent_and_right(edited_measures) -> None:
         assert here["value"].tolist() == there["value"].tolist()
 
 
-# -- what is declared with a name ----------------------------------------------------------------------------
+# -- what is declared with a name
+# ----------------------------------------------------------------------------
 
 
 def declared(kind: type, name: str | None, changed: bool = False) -> Aspects | Order:
@@ -182,7 +193,11 @@ def test_declared_content_is_compared_by_content_and_name(kind: type) -> None:
 def test_copies_are_equal_and_register_their_name_if_it_is_unknown(kind: type) -> None:
     for name in ("copied", None):
         content = declared(kind, name)
-        for restored in (pickle.loads(pickle.dumps(content)), copy.copy(content), copy.deepcopy(content)):
+        for restored in (
+            pickle.loads(pickle.dumps(content)),
+            copy.copy(content),
+            copy.deepcopy(content),
+        ):
             assert type(restored) is kind
             assert restored == content
             assert hash(restored) == hash(content)

@@ -46,18 +46,33 @@ def test_gains_below_0_are_subtracted() -> None:
     assert aspect_measure("DCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg)
     assert aspect_measure("nDCG").calc_aggregate(QRELS, RUN) == pytest.approx(dcg / ideal)
     relevance = (1 + 2 / log3) / (2 + 1 / log3)
-    assert CAM(aspects=BOTH).calc_aggregate(QRELS, RUN) == pytest.approx((relevance + dcg / ideal) / 2)
-    # The ideal leaves out the harmful document: a run that does not retrieve it has 1, one that does less.
+    assert CAM(aspects=BOTH).calc_aggregate(QRELS, RUN) == pytest.approx(
+        (relevance + dcg / ideal) / 2
+    )
+    # The ideal leaves out the harmful document: a run that does not retrieve it has 1, one that
+    # does less.
     assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 2.0, "fair": 1.0}}) == 1
-    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}}) < 1
-    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == pytest.approx(-1 / ideal)
-    assert aspect_measure("nDCG").calc_aggregate({"q": {"bad": QRELS["q"]["bad"]}}, {"q": {"bad": 1.0}}) == 0
+    assert (
+        aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"good": 3.0, "fair": 2.0, "bad": 1.0}})
+        < 1
+    )
+    assert aspect_measure("nDCG").calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == pytest.approx(
+        -1 / ideal
+    )
+    assert (
+        aspect_measure("nDCG").calc_aggregate(
+            {"q": {"bad": QRELS["q"]["bad"]}}, {"q": {"bad": 1.0}}
+        )
+        == 0
+    )
 
 
 def test_unjudged_documents_gain_nothing() -> None:
     with_unjudged = {"q": {"unknown": 9.0, "bad": 3.0}}
     assert aspect_measure("CG").calc_aggregate(QRELS, with_unjudged) == -1
-    missing = pd.DataFrame({"qid": "q", "docno": ["a", "b"], "label": [1, 1], "credibility": [np.nan, 3]})
+    missing = pd.DataFrame(
+        {"qid": "q", "docno": ["a", "b"], "label": [1, 1], "credibility": [np.nan, 3]}
+    )
     assert aspect_measure("CG").calc_aggregate(missing, {"q": {"a": 2.0, "b": 1.0}}) == 3
 
 
@@ -65,7 +80,10 @@ def test_unjudged_documents_gain_nothing() -> None:
     "ignore:credibility has labels below its lowest grade:pt_multiaspect.MultiAspectWarning"
 )
 def test_labels_below_0_without_declared_gains_are_junk() -> None:
-    for aspects in (Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], threshold=1)}), None):
+    for aspects in (
+        Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], threshold=1)}),
+        None,
+    ):
         assert On(aspect="credibility", base="CG", aspects=aspects).calc_aggregate(QRELS, RUN) == 4
     ir = ir_measures.nDCG.calc_aggregate({"q": {"bad": -1, "fair": 1, "good": 3}}, RUN)
     plain = Aspects({"credibility": Aspect([-1, 0, 1, 3], threshold=1)})
@@ -88,20 +106,31 @@ def test_ranges_have_no_minimum() -> None:
     assert aspect_measure("CG").range == (-np.inf, np.inf)
     assert CAM(aspects=BOTH).range == (-np.inf, 1)
     assert On(aspect="relevance", aspects=BOTH).range == (0, 1)
-    assert aspect_measure("AP").range == CAM(base="AP", aspects=BOTH).range == TOMA(aspects=BOTH).range == (0, 1)
+    assert (
+        aspect_measure("AP").range
+        == CAM(base="AP", aspects=BOTH).range
+        == TOMA(aspects=BOTH).range
+        == (0, 1)
+    )
 
 
 def test_toma_embeds_them() -> None:
     assert TOMA(aspects=BOTH).range == (0, 1)
-    shifted = Aspects({"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], gains=[0, 1, 2, 4], threshold=1)})
+    shifted = Aspects(
+        {"relevance": 2, "credibility": Aspect([-1, 0, 1, 3], gains=[0, 1, 2, 4], threshold=1)}
+    )
     for base in ("nDCG", "ERR", "CRP", "AP"):
         measure = TOMA(base=base, aspects=BOTH)
-        assert measure.calc_aggregate(QRELS, RUN) == measure(aspects=shifted).calc_aggregate(QRELS, RUN)
+        assert measure.calc_aggregate(QRELS, RUN) == measure(aspects=shifted).calc_aggregate(
+            QRELS, RUN
+        )
 
 
 def test_gains_of_the_base_come_first() -> None:
     mapped = aspect_measure("nDCG(gains={3: 2})")
-    assert mapped.calc_aggregate(QRELS, RUN) == pytest.approx((-1 + 1 / np.log2(3) + 1) / (2 + 1 / np.log2(3)))
+    assert mapped.calc_aggregate(QRELS, RUN) == pytest.approx(
+        (-1 + 1 / np.log2(3) + 1) / (2 + 1 / np.log2(3))
+    )
 
 
 @st.composite
@@ -110,16 +139,23 @@ def signed_collections(draw: st.DrawFn) -> tuple[Collection, Aspects, dict[str, 
     names = ("relevance", "credibility")
     ours, theirs, grades = {}, {}, []
     for name in names:
-        gains = sorted(draw(st.lists(st.sampled_from([-3, -1, -0.5, 0, 0.5, 1, 2, 4]), min_size=2, max_size=4)))
+        gains = sorted(
+            draw(st.lists(st.sampled_from([-3, -1, -0.5, 0, 0.5, 1, 2, 4]), min_size=2, max_size=4))
+        )
         scale = list(range(len(gains)))
-        ours[name], theirs[name] = Aspect(scale, gains=gains, threshold=1), ref.ref_aspect(scale, gains=gains)
+        ours[name], theirs[name] = (
+            Aspect(scale, gains=gains, threshold=1),
+            ref.ref_aspect(scale, gains=gains),
+        )
         grades.append(scale)
     return draw(collections(grades=grades, junk=False)), Aspects(ours), theirs
 
 
 @given(signed_collections())
 @examples(60)
-@pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings(
+    "ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"
+)
 def test_against_the_reference(drawn: tuple[Collection, Aspects, dict[str, ref.RefAspect]]) -> None:
     collection, ours, theirs = drawn
     cases: dict[Any, Any] = {}
@@ -149,10 +185,16 @@ def test_no_ranking_of_judged_documents_exceeds_1_and_one_attains_it(drawn: Any)
     (qid, judged), *_ = collection.labels.items()
     documents = sorted(judged)[:4]
     qrels = {qid: {docno: judged[docno] for docno in documents}}
-    rankings = [order for n in range(len(documents) + 1) for order in itertools.permutations(documents, n)]
+    rankings = [
+        order for n in range(len(documents) + 1) for order in itertools.permutations(documents, n)
+    ]
     repeated = {f"{number}": qrels[qid] for number in range(len(rankings))}
     frame = pd.DataFrame(
-        [(key, docno, *labels.values()) for key, docs in repeated.items() for docno, labels in docs.items()],
+        [
+            (key, docno, *labels.values())
+            for key, docs in repeated.items()
+            for docno, labels in docs.items()
+        ],
         columns=["query_id", "doc_id", "relevance", "credibility"],
     ).astype({"relevance": float, "credibility": float})
     run = {
@@ -205,7 +247,9 @@ def test_measures_that_read_no_gains_do_not_ask_for_other_ones(measure: ma.Measu
     assert measure(aspects=BOTH).calc_aggregate(QRELS, RUN) == wanted
 
 
-@pytest.mark.parametrize("measure", [aspect_measure("nDCG"), aspect_measure("CG@2"), CAM(aspects=BOTH)])
+@pytest.mark.parametrize(
+    "measure", [aspect_measure("nDCG"), aspect_measure("CG@2"), CAM(aspects=BOTH)]
+)
 def test_bounds_and_labels_refuse_them(measure: ma.Measure) -> None:
     refused = r"requires gains of at least 0, but credibility declares"
     with pytest.raises(MultiAspectError, match=f"the upper bound of {measure.NAME}.*{refused}"):
@@ -217,7 +261,9 @@ def test_bounds_and_labels_refuse_them(measure: ma.Measure) -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("base", ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "CG", "DCG(dcg='exp-log2')@2"])
+@pytest.mark.parametrize(
+    "base", ["nDCG", "nDCG@2", "nDCG(dcg='exp-log2')", "CG", "DCG(dcg='exp-log2')@2"]
+)
 def test_explanations_sum_to_the_value(base: str) -> None:
     for measure in (aspect_measure(base), CAM(base=base, aspects=BOTH)):
         explained = measure.explain(RUN, QRELS, "q")
@@ -229,7 +275,12 @@ def test_explanations_sum_to_the_value(base: str) -> None:
 
 def test_in_an_experiment() -> None:
     qrels = pd.DataFrame(
-        {"qid": "q", "docno": ["bad", "fair", "good"], "label": [1, 2, 0], "credibility": [-1, 1, 3]}
+        {
+            "qid": "q",
+            "docno": ["bad", "fair", "good"],
+            "label": [1, 2, 0],
+            "credibility": [-1, 1, 3],
+        }
     )
     run = pd.DataFrame({"qid": "q", "docno": ["bad", "fair", "good"], "score": [3.0, 2.0, 1.0]})
     topics = pd.DataFrame({"qid": ["q"], "query": ["x"]})
@@ -246,7 +297,9 @@ def test_negative_gains_of_a_base_beside_those_of_an_aspect_are_refused() -> Non
     """Those of a base count as 0, as in ir-measures, and those of an aspect are subtracted."""
     message = r"gains= of the base: credibility.*got \{1: -1\}"
     with pytest.raises(MultiAspectError, match=message):
-        On(aspect="credibility", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH).calc_aggregate(QRELS, RUN)
+        On(aspect="credibility", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH).calc_aggregate(
+            QRELS, RUN
+        )
     plain = On(aspect="relevance", base=ir_measures.nDCG(gains={1: -1}), aspects=BOTH)
     assert plain.calc_aggregate(QRELS, {"q": {"bad": 1.0}}) == 0
 

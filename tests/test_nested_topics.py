@@ -70,21 +70,31 @@ INDEPENDENT = {
     "parts of DBpedia": [
         *[f"INEX_LD-20{year}{qid:03}" for year in ("09", "10") for qid in RNG.choice(150, 50)],
         *join(
-            ["QALD2_tr", "QALD2_te", "SemSearch_ES", "SemSearch_LS"], [str(qid) for qid in range(1, 141, 3)], "-"
+            ["QALD2_tr", "QALD2_te", "SemSearch_ES", "SemSearch_LS"],
+            [str(qid) for qid in range(1, 141, 3)],
+            "-",
         ),
     ],
     "topics drawn from several sets": [
-        f"{name}-{qid}" for name in ("ES", "LS", "tr", "te", "XER") for qid in RNG.choice(np.arange(20, 400), 8)
+        f"{name}-{qid}"
+        for name in ("ES", "LS", "tr", "te", "XER")
+        for qid in RNG.choice(np.arange(20, 400), 8)
     ],
     "dates": [f"2024-{month:02}-{day:02}" for month in range(1, 5) for day in range(1, 8)],
-    "dates after a word": [f"news_2024-{month}-{day}" for month in range(1, 5) for day in range(1, 8)],
+    "dates after a word": [
+        f"news_2024-{month}-{day}" for month in range(1, 5) for day in range(1, 8)
+    ],
     "months": [f"{year}-{month:02}" for year in range(2019, 2024) for month in range(1, 13)],
     "quarters": [f"{year}-Q{quarter}" for year in range(2015, 2024) for quarter in range(1, 5)],
     "years and numbers": [f"{year}_{qid}" for year in range(2019, 2024) for qid in range(1, 16)],
     "decimals": number(1, 50, "{}.0"),
     "decimals of distinct numbers": [f"{qid}.{qid % 10}" for qid in range(1, 50)],
     "passages": [f"{document}#0" for document in RNG.integers(10_000_000, 20_000_000, 100)],
-    "ArguAna": [f"test-law-{RNG.bytes(3).hex()}-{side}0{part}a" for side in ("pro", "con") for part in range(1, 5)],
+    "ArguAna": [
+        f"test-law-{RNG.bytes(3).hex()}-{side}0{part}a"
+        for side in ("pro", "con")
+        for part in range(1, 5)
+    ],
     "words": ["boots", "jackets", "tents", "stoves"],
     "two groups": join(["1", "2"], number(1, 9)),
     "one group": join(["31"], number(1, 9)),
@@ -98,7 +108,9 @@ INDEPENDENT = {
 
 
 def test_golden_nested_qids() -> None:
-    cases = {case["kind"]: case for case in golden("clusters.json")["cases"] if "nested" in case["kind"]}
+    cases = {
+        case["kind"]: case for case in golden("clusters.json")["cases"] if "nested" in case["kind"]
+    }
     nested = cases["nested"]
     assert len(nested["given"]) >= 6
     for name, qids in nested["given"].items():
@@ -142,7 +154,9 @@ def test_qids_of_independent_topics_are_not_nested(name: str) -> None:
     ],
 )
 def test_qids_of_real_collections_are_not_nested(path: str, column: int) -> None:
-    frame = pd.read_csv(shared_path("data") / path, sep=r"\s+", header=None, usecols=[column], dtype=str)
+    frame = pd.read_csv(
+        shared_path("data") / path, sep=r"\s+", header=None, usecols=[column], dtype=str
+    )
     qids = frame[column].unique()
     assert len(qids) >= 50
     assert nested_topics(qids) is None
@@ -206,11 +220,16 @@ def test_the_shell_names_the_option(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_describe_finds_nested_topics_of_answers() -> None:
     rows = [
-        (name, qid, (index + int(name)) % 4 > 0) for name in "12" for index, qid in enumerate(NESTED["padded"][0])
+        (name, qid, (index + int(name)) % 4 > 0)
+        for name in "12"
+        for index, qid in enumerate(NESTED["padded"][0])
     ]
     judged = pd.DataFrame(rows, columns=["run_id", "qid", "faithful"])
     findings = ma.describe(judged).findings
-    assert findings["finding"].str.startswith("28 topics look like 7 groups (T01:01, T01:02, …)").sum() == 1
+    assert (
+        findings["finding"].str.startswith("28 topics look like 7 groups (T01:01, T01:02, …)").sum()
+        == 1
+    )
 
 
 # -- tests and intervals ------------------------------------------------------------------
@@ -234,7 +253,9 @@ DOORS = {
     "discriminative_power": lambda frame, **given: ma.analysis.discriminative_power(
         frame, n_resamples=200, **given
     ),
-    "detectable_difference": lambda frame, **given: ma.analysis.detectable_difference(frame, **given),
+    "detectable_difference": lambda frame, **given: ma.analysis.detectable_difference(
+        frame, **given
+    ),
 }
 
 SAYS = (
@@ -275,7 +296,9 @@ def test_no_warning_where_groups_are_tested_separately() -> None:
 def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     qids = join(number(106, 116), number(1, 5))
     path = tmp_path / "qrels.txt"
-    path.write_text("".join(f"{qid} 0 d{index} {index % 2}\n" for qid in qids for index in range(6)))
+    path.write_text(
+        "".join(f"{qid} 0 d{index} {index % 2}\n" for qid in qids for index in range(6))
+    )
     for name in ("a", "b"):
         lines = [
             f"{qid} Q0 d{index} 0 {(index * 7 + len(name + qid) * ord(name) + at) % 11} {name}\n"
@@ -283,7 +306,17 @@ def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
             for index in range(6)
         ]
         (tmp_path / name).write_text("".join(lines))
-    command = ["evaluate", "--qrels", str(path), "-m", "AP", "--interval", "mean", "--baseline", "a"]
+    command = [
+        "evaluate",
+        "--qrels",
+        str(path),
+        "-m",
+        "AP",
+        "--interval",
+        "mean",
+        "--baseline",
+        "a",
+    ]
     runs = [str(tmp_path / "a"), str(tmp_path / "b")]
     assert main([*command, *runs]) == 0
     err = capsys.readouterr().err
@@ -292,7 +325,9 @@ def test_the_shell_warns_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert r"--cluster '(\d+)_.*', or --cluster qid if they are" in err
 
 
-def test_intervals_of_plots_take_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_intervals_of_plots_take_clusters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     frame = value_frame(TURNS)
     pattern = r"(\d+)_.*"
@@ -309,7 +344,10 @@ def test_intervals_of_plots_take_clusters(tmp_path: Path, capsys: pytest.Capture
     for kind in ("values", "asl_curves"):
         command = ["plot", kind, str(path), "-o", figure]
         assert main(command) == 0
-        assert capsys.readouterr().err.count(r"--cluster '(\d+)_.*', or --cluster qid if they are") == 1
+        assert (
+            capsys.readouterr().err.count(r"--cluster '(\d+)_.*', or --cluster qid if they are")
+            == 1
+        )
         for cluster in (pattern, "qid"):
             assert main([*command, "--cluster", cluster]) == 0
             assert "look like" not in capsys.readouterr().err

@@ -21,18 +21,26 @@ NEUTRALITY = st.sampled_from([0.0, 0.05, 0.3, 0.55, 0.9, 1.0])
 
 def fairr(neutralities: list[float], cutoff: int) -> float:
     """Neutrality, discounted by rank."""
-    return sum(value / math.log2(rank + 1) for rank, value in enumerate(neutralities[:cutoff], start=1))
+    return sum(
+        value / math.log2(rank + 1) for rank, value in enumerate(neutralities[:cutoff], start=1)
+    )
 
 
-def nfairr(ranking: list[str], neutrality: dict[str, float], background: list[str], cutoff: int) -> float:
+def nfairr(
+    ranking: list[str], neutrality: dict[str, float], background: list[str], cutoff: int
+) -> float:
     """NFaiRR of Rekabsaz et al.: over the best ranking of the background set, which need not hold the ranking."""
     ideal = sorted((neutrality[docno] for docno in background), reverse=True)
     return fairr([neutrality[docno] for docno in ranking], cutoff) / fairr(ideal, cutoff)
 
 
-def value(ranking: list[str], neutrality: dict[str, float], background: list[str], cutoff: int) -> float:
+def value(
+    ranking: list[str], neutrality: dict[str, float], background: list[str], cutoff: int
+) -> float:
     """The aspect's nDCG, with the background documents as qrels."""
-    qrels = {"q": {docno: {"relevance": 0, "neutrality": neutrality[docno]} for docno in background}}
+    qrels = {
+        "q": {docno: {"relevance": 0, "neutrality": neutrality[docno]} for docno in background}
+    }
     run = {"q": {docno: -float(rank) for rank, docno in enumerate(ranking)}}
     return (ma.On(aspect="neutrality", base="nDCG") @ cutoff).calc_aggregate(qrels, run)
 
@@ -68,10 +76,14 @@ def test_a_tenth_of_the_documents_outside_makes_differences_as_the_page_says() -
     rng = np.random.default_rng(0)
     largest = 0.0
     for _ in range(200):
-        neutrality = {f"d{number}": float(share) for number, share in enumerate(rng.beta(2, 1, 220).round(2))}
+        neutrality = {
+            f"d{number}": float(share) for number, share in enumerate(rng.beta(2, 1, 220).round(2))
+        }
         ranking = rng.permutation(list(neutrality))[:10].tolist()
         background = [f"d{number}" for number in range(200)]
-        difference = nfairr(ranking, neutrality, background, 10) - value(ranking, neutrality, background, 10)
+        difference = nfairr(ranking, neutrality, background, 10) - value(
+            ranking, neutrality, background, 10
+        )
         assert difference >= -1e-12
         largest = max(largest, difference)
     assert 0.2 < largest < 0.6
@@ -91,4 +103,6 @@ def test_the_page_computes_nfairr() -> None:
             neutralities = qrels[qrels["qid"] == qid].set_index("docno")["neutrality"].to_dict()
             ranking = sorted(scores, key=lambda docno, scores=scores: -scores[docno])
             wanted.append(nfairr(ranking, neutralities, list(neutralities), 2))
-        assert table.set_index("name").loc[name, "NFaiRR@2"] == pytest.approx(np.mean(wanted), abs=5e-4)
+        assert table.set_index("name").loc[name, "NFaiRR@2"] == pytest.approx(
+            np.mean(wanted), abs=5e-4
+        )

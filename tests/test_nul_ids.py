@@ -19,10 +19,13 @@ ENDS_STRINGS_AT_NUL = tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1)
 
 def _collection(column: str, mark: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Qrels and a run whose ids in a column differ after `mark` only; with equal labels, as others are an error."""
-    qrels = pd.DataFrame({"qid": list("xxxyyy"), "docno": list("abcabc"), "label": [1, 1, 0, 1, 1, 0]})
+    qrels = pd.DataFrame(
+        {"qid": list("xxxyyy"), "docno": list("abcabc"), "label": [1, 1, 0, 1, 1, 0]}
+    )
     run = pd.DataFrame({"qid": list("xxyy"), "docno": list("bcca"), "score": [4.0, 3.0, 2.0, 1.0]})
     qrels, run = (
-        frame.assign(**{column: [f"same{mark}{text}" for text in frame[column]]}) for frame in (qrels, run)
+        frame.assign(**{column: [f"same{mark}{text}" for text in frame[column]]})
+        for frame in (qrels, run)
     )
     return qrels.astype({column: object}), run.astype({column: object})
 
@@ -34,15 +37,25 @@ def _categories(column: Any) -> Any:
 FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "objects": lambda frame: frame,
     "strings": lambda frame: frame.astype({"qid": "string[python]", "docno": "string[python]"}),
-    "categories": lambda frame: frame.assign(qid=_categories(frame["qid"]), docno=_categories(frame["docno"])),
+    "categories": lambda frame: frame.assign(
+        qid=_categories(frame["qid"]), docno=_categories(frame["docno"])
+    ),
     "polars": lambda frame: pl.DataFrame({name: frame[name].tolist() for name in frame}),
 }
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
-    "evaluate": lambda run, qrels: ma.evaluate(run, qrels, [MEASURE, "AP"], progress=False)["value"].tolist(),
-    "ir-measures": lambda run, qrels: sorted(metric.value for metric in MEASURE.iter_calc(qrels, run)),
-    "describe": lambda run, qrels: ma.describe(qrels, runs=run).runs[["topics", "documents", "repeated"]].to_dict(),
-    "aggregate_labels": lambda run, qrels: ma.aggregate_labels(qrels, MEASURE).values["label"].tolist(),
+    "evaluate": lambda run, qrels: ma.evaluate(run, qrels, [MEASURE, "AP"], progress=False)[
+        "value"
+    ].tolist(),
+    "ir-measures": lambda run, qrels: sorted(
+        metric.value for metric in MEASURE.iter_calc(qrels, run)
+    ),
+    "describe": lambda run, qrels: (
+        ma.describe(qrels, runs=run).runs[["topics", "documents", "repeated"]].to_dict()
+    ),
+    "aggregate_labels": lambda run, qrels: (
+        ma.aggregate_labels(qrels, MEASURE).values["label"].tolist()
+    ),
 }
 
 
@@ -56,7 +69,9 @@ def test_ids_with_nul_are_told_apart_or_refused(column: str, call: str, form: st
     qrels, run = (FORMS[form](frame) for frame in _collection(column, "\0"))
     plain_qrels, plain_run = _collection(column, "-")
     if ENDS_STRINGS_AT_NUL:
-        with pytest.raises(MultiAspectError, match=rf"ids without NUL.* pandas 3\.1 or newer.* column {column}"):
+        with pytest.raises(
+            MultiAspectError, match=rf"ids without NUL.* pandas 3\.1 or newer.* column {column}"
+        ):
             CALLS[call](run, qrels)
         if call != "aggregate_labels" and form != "polars":
             with pytest.raises(MultiAspectError, match=r"run( \w+)?: expected ids without NUL"):
@@ -67,7 +82,9 @@ def test_ids_with_nul_are_told_apart_or_refused(column: str, call: str, form: st
 
 def test_names_of_runs_have_no_nul() -> None:
     qrels, run = _collection("docno", "-")
-    with pytest.raises(MultiAspectError, match=r"names of runs without NUL characters, got 'a\\x00b'"):
+    with pytest.raises(
+        MultiAspectError, match=r"names of runs without NUL characters, got 'a\\x00b'"
+    ):
         ma.evaluate({"a": run, "a\0b": run}, qrels, MEASURE, progress=False)
 
 

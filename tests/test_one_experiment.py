@@ -11,7 +11,8 @@ from ir_measures import nDCG
 import pt_multiaspect as ma
 
 ASPECTS = ma.Aspects(
-    {"relevance": 2, "credibility": ma.Aspect(2, gains=[0, 0.5, 1], threshold=2), "plain": 1}, name="one-experiment"
+    {"relevance": 2, "credibility": ma.Aspect(2, gains=[0, 0.5, 1], threshold=2), "plain": 1},
+    name="one-experiment",
 )
 MEASURES = [
     nDCG @ 10,
@@ -35,7 +36,11 @@ def qrels() -> pd.DataFrame:
 
 
 def run(step: int) -> pd.DataFrame:
-    rows = [(f"q{query}", f"d{n}", float((n * step + query) % 11)) for query in range(1, 4) for n in range(9)]
+    rows = [
+        (f"q{query}", f"d{n}", float((n * step + query) % 11))
+        for query in range(1, 4)
+        for n in range(9)
+    ]
     return pd.DataFrame(rows, columns=["qid", "docno", "score"])
 
 
@@ -54,5 +59,7 @@ def test_one_experiment_gives_the_values_of_each_measure_alone(as_string: bool) 
             alone = ir_measures.calc_aggregate(
                 [measure], qrels().rename(columns=columns), frame.rename(columns=columns)
             )
-            assert table.loc[name, str(measure)] == pytest.approx(alone[measure], abs=1e-12), measure
+            assert table.loc[name, str(measure)] == pytest.approx(alone[measure], abs=1e-12), (
+                measure
+            )
     assert len({round(value, 9) for value in table.iloc[0]}) == len(MEASURES)

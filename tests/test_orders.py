@@ -28,7 +28,12 @@ from pt_multiaspect import (
     aggregate_labels,
     register_distance,
 )
-from pt_multiaspect.orders import correctness, trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022
+from pt_multiaspect.orders import (
+    correctness,
+    trec_misinfo_2020,
+    trec_misinfo_2021,
+    trec_misinfo_2022,
+)
 
 UNJUDGED, INCORRECT, NEITHER, CORRECT = -1, 0, 1, 2
 ANY = (UNJUDGED, INCORRECT, NEITHER, CORRECT)
@@ -83,12 +88,16 @@ def expand(codes) -> dict[tuple[int, ...], int]:
     return {
         labels: code
         for code, columns in codes.items()
-        for labels in itertools.product(*(column if isinstance(column, tuple) else (column,) for column in columns))
+        for labels in itertools.product(
+            *(column if isinstance(column, tuple) else (column,) for column in columns)
+        )
     }
 
 
 def as_qrels(order: Order, tuples, **more) -> pd.DataFrame:
-    frame = pd.DataFrame(list(tuples), columns=list(order.names)).rename(columns={"relevance": "label"})
+    frame = pd.DataFrame(list(tuples), columns=list(order.names)).rename(
+        columns={"relevance": "label"}
+    )
     return frame.assign(qid="q", docno=[f"d{row:02d}" for row in range(len(frame))], **more)
 
 
@@ -147,7 +156,9 @@ def test_compatibility_is_that_of_the_codes(track):
     for size in (1, len(codes) // 2, len(codes)):
         run = ranking(rng.permutation(qrels["docno"])[:size])
         for measure in (HelpfulCompat, HarmfulCompat, HelpfulMinusHarmful):
-            assert measure(order=order).calc_aggregate(qrels, run) == measure.calc_aggregate(coded, run)
+            assert measure(order=order).calc_aggregate(qrels, run) == measure.calc_aggregate(
+                coded, run
+            )
     best = sorted(coded["q"], key=lambda doc: -coded["q"][doc])
     assert HelpfulCompat(order=order).calc_aggregate(qrels, ranking(best)) == pytest.approx(1)
     assert HarmfulCompat(order=order).calc_aggregate(qrels, ranking(best[::-1])) == pytest.approx(1)
@@ -156,7 +167,9 @@ def test_compatibility_is_that_of_the_codes(track):
 def test_toma_takes_helpful_codes_as_classes(track):
     _, order, codes = track
     qrels = as_qrels(order, codes)
-    helpful = {"q": {doc: max(code, 0) for doc, code in zip(qrels["docno"], codes.values(), strict=True)}}
+    helpful = {
+        "q": {doc: max(code, 0) for doc, code in zip(qrels["docno"], codes.values(), strict=True)}
+    }
     run = ranking(np.random.default_rng(5).permutation(qrels["docno"]))
     for base in (nDCG, nDCG @ 5, AP):
         value = TOMA(base=base, order=order).calc_aggregate(qrels, run)
@@ -213,11 +226,14 @@ def test_thresholds_are_those_of_the_binary_qrels(track):
 def test_the_names_are_known_from_the_start():
     code = 'import ir_measures, pt_multiaspect; print(ir_measures.parse_measure("{}"))'
     measure = "HelpfulMinusHarmful(order='trec-misinfo-2022')"
-    done = subprocess.run([sys.executable, "-c", code.format(measure)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code.format(measure)], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == measure
 
 
-# -- axes ----------------------------------------------------------------------------------------------
+# -- axes
+# ----------------------------------------------------------------------------------------------
 
 
 UNEVEN = {"relevance": 2, "understandability": 10, "trust": 10}
@@ -231,7 +247,9 @@ def test_a_longer_scale_is_no_weight() -> None:
     assert (gain_order.n_classes, gain_order.axes, equal.axes) == (124, "gains", "equal")
     off_topic, good, unreadable = equal.classes(tuples).tolist()
     assert off_topic == unreadable < good
-    as_weights = DistanceOrder(UNEVEN, axes="gains", weights={"relevance": 5, "understandability": 1, "trust": 1})
+    as_weights = DistanceOrder(
+        UNEVEN, axes="gains", weights={"relevance": 5, "understandability": 1, "trust": 1}
+    )
     assert equal.to_list() == as_weights.to_list()
 
 
@@ -263,9 +281,17 @@ def test_equal_axes_are_exact() -> None:
     """Thirds, fifths and sevenths of an axis add up: floats would see more classes."""
     scales = {"a": 3, "b": 5, "c": 7}
     order = DistanceOrder(scales, "manhattan")
-    sums = {Fraction(a, 3) + Fraction(b, 5) + Fraction(c, 7) for a in range(4) for b in range(6) for c in range(8)}
+    sums = {
+        Fraction(a, 3) + Fraction(b, 5) + Fraction(c, 7)
+        for a in range(4)
+        for b in range(6)
+        for c in range(8)
+    }
     assert order.n_classes == len(sums)
-    assert order.classes([(3, 0, 0), (0, 5, 0), (0, 0, 7)]).tolist() == [order.classes([(3, 0, 0)])[0]] * 3
+    assert (
+        order.classes([(3, 0, 0), (0, 5, 0), (0, 0, 7)]).tolist()
+        == [order.classes([(3, 0, 0)])[0]] * 3
+    )
 
 
 def test_the_classes_of_tops_2_3_4_5() -> None:
@@ -282,10 +308,14 @@ def test_too_many_classes_of_equal_axes_name_both_ways_out(distance: str) -> Non
         _ = DistanceOrder(scales, distance).n_classes
     assert DistanceOrder(scales, distance, axes="gains").n_classes <= 10**4
     grades = np.array([[0] * 8, list(range(1, 9))])
-    assert DistanceOrder(scales, distance).above_worst(grades).tolist() == [False, True]  # needs no classes
+    assert DistanceOrder(scales, distance).above_worst(grades).tolist() == [
+        False,
+        True,
+    ]  # needs no classes
 
 
-# -- from a track's codes to labels ----------------------------------------------------------------------
+# -- from a track's codes to labels
+# ----------------------------------------------------------------------
 
 
 def track_qrels(column: str, codes: list[float], **more: object) -> pd.DataFrame:
@@ -322,7 +352,9 @@ def test_correctness_by_codes_of_the_callers() -> None:
     qrels = track_qrels("decision", [1, 2, 3, -1, -2])
     labels = correctness(qrels, {"7": "helpful", "3": "unhelpful"}, meaning, "decision")
     as_text = {str(code): answer for code, answer in meaning.items()}  # as JSON has keys
-    assert correctness(qrels, {"7": "helpful", "3": "unhelpful"}, as_text, "decision").equals(labels)
+    assert correctness(qrels, {"7": "helpful", "3": "unhelpful"}, as_text, "decision").equals(
+        labels
+    )
     assert labels[qrels["qid"] == "7"].tolist()[::-1] == [0, 1, 2, 1, -1]
 
 
@@ -362,12 +394,16 @@ def test_an_order_is_applied_row_by_row() -> None:
     run = pd.DataFrame({"qid": "7", "docno": ["d0", "d1", "d2"], "score": [3.0, 2.0, 1.0]})
     labels = coded[["qid", "docno"]].assign(label=coded["code"])
     for measure in (HelpfulCompat, HarmfulCompat):
-        assert measure.calc_aggregate(labels, run) == measure(order=trec_misinfo_2022()).calc_aggregate(qrels, run)
+        assert measure.calc_aggregate(labels, run) == measure(
+            order=trec_misinfo_2022()
+        ).calc_aggregate(qrels, run)
 
 
 def test_applying_an_order_refuses_what_it_cannot_weigh() -> None:
     order = Order({(0, 0): 0, (1, 0): 0.5, (1, 1): 3}, ["relevance", "credibility"])
-    qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": [1, np.nan], "credibility": [1, -2]})
+    qrels = pd.DataFrame(
+        {"qid": "1", "docno": ["a", "b"], "label": [1, np.nan], "credibility": [1, -2]}
+    )
     assert order.apply(qrels, "weight")["weight"].tolist() == [3.0, 0.0]
     for frame, shown in (
         (qrels.assign(credibility=[1, 7]), ["'credibility'", "0, 1", "7"]),
@@ -381,7 +417,8 @@ def test_applying_an_order_refuses_what_it_cannot_weigh() -> None:
         assert [part for part in shown if part not in str(caught.value)] == []
 
 
-# -- one protocol: by distance, registered, explicit -------------------------------------------------------
+# -- one protocol: by distance, registered, explicit
+# -------------------------------------------------------
 
 
 TWO = {"relevance": 2, "credibility": 3}
@@ -400,7 +437,9 @@ def half_distance() -> str:
 
 @pytest.mark.parametrize("axes", ["equal", "gains"])
 @pytest.mark.parametrize("gate", [None, "relevance"])
-def test_a_registered_distance_is_the_built_in_one(half_distance: str, axes: str, gate: str | None) -> None:
+def test_a_registered_distance_is_the_built_in_one(
+    half_distance: str, axes: str, gate: str | None
+) -> None:
     weights = {"relevance": 2, "credibility": 1}
     ours = DistanceOrder(TWO, half_distance, axes=axes, weights=weights, gate=gate)
     built_in = DistanceOrder(TWO, "manhattan", axes=axes, weights=weights, gate=gate)
@@ -413,9 +452,14 @@ def test_a_registered_distance_is_the_built_in_one(half_distance: str, axes: str
 
 def test_a_registered_distance_in_measures(half_distance: str) -> None:
     measure = TOMA(distance=half_distance, aspects=TWO) @ 5
-    assert str(measure) == "TOMA(distance='halved-manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
+    assert (
+        str(measure)
+        == "TOMA(distance='halved-manhattan',aspects={'relevance': 2, 'credibility': 3})@5"
+    )
     assert ir_measures.parse_measure(str(measure)) == measure
-    qrels = pd.DataFrame({"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]})
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": ["a", "b", "c"], "label": [2, 1, 0], "credibility": [0, 2, 3]}
+    )
     run = pd.DataFrame({"qid": "q", "docno": ["c", "a", "b"], "score": [3.0, 2.0, 1.0]})
     value = measure.calc_aggregate(qrels, run)
     assert value == (TOMA(distance="manhattan", aspects=TWO) @ 5).calc_aggregate(qrels, run) < 1
@@ -460,7 +504,9 @@ def test_classes_do_not_depend_on_the_unit_of_a_distance(half_distance: str, uni
 
 
 def test_distances_and_orders_are_told_apart() -> None:
-    order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart")
+    order = Order(
+        {(0, 0): 0, (1, 0): 1, (1, 1): 2}, ["relevance", "credibility"], name="told-apart"
+    )
     for form in (order, "told-apart", order.to_json()):
         assert TOMA(order=form)["order"].to_dict() == order.to_dict()
         with pytest.raises(MultiAspectError, match="order="):
@@ -490,15 +536,25 @@ def test_both_orders_answer_alike() -> None:
         first, second = (getattr(order, ask)(grades).tolist() for order in (by_distance, explicit))
         assert first == pytest.approx(second), ask
     assert not explicit.is_possible(np.array([[0, 1]])).any()
-    assert (by_distance.top_weight, by_distance.n_classes) == (explicit.top_weight, explicit.n_classes) == (5, 6)
+    assert (
+        (by_distance.top_weight, by_distance.n_classes)
+        == (explicit.top_weight, explicit.n_classes)
+        == (5, 6)
+    )
 
 
 def test_the_aspects_of_an_order_may_be_named_again() -> None:
     order = Order({(0, 0): 0, (1, 0): 1, (0, 1): 1, (1, 1): 3}, ["relevance", "credibility"])
-    qrels = {"q": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    qrels = {
+        "q": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}
+    }
     run = {"q": {"d1": 2.0, "d2": 1.0}}
     expected = TOMA(order=order).calc_aggregate(qrels, run)
-    assert TOMA(order=order, aspects="credibility,relevance").calc_aggregate(qrels, run) == expected < 1
+    assert (
+        TOMA(order=order, aspects="credibility,relevance").calc_aggregate(qrels, run)
+        == expected
+        < 1
+    )
 
 
 def test_compatibility_takes_no_order_of_harm():

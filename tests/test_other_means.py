@@ -24,7 +24,10 @@ VALUES = [0.2, 0.4, 0.1, 0.35, 0.3]
 def run_with_ap(values: list[float]) -> tuple[dict, dict]:
     """Judgments and a run with these average precisions: n of 100 relevant documents at the top give n / 100."""
     qrels = {f"q{i}": {f"r{j}": 1 for j in range(100)} for i in range(len(values))}
-    run = {f"q{i}": {f"r{j}": 100.0 - j for j in range(round(100 * value))} for i, value in enumerate(values)}
+    run = {
+        f"q{i}": {f"r{j}": 100.0 - j for j in range(round(100 * value))}
+        for i, value in enumerate(values)
+    }
     return qrels, run
 
 
@@ -91,7 +94,8 @@ def test_weights() -> None:
     perquery = long_frame({"a": VALUES})
     geometric = ma.aggregate(perquery, mean="geometric", weights=by_topic)["AP"].item()
     assert geometric == pytest.approx(
-        math.prod(value**weight for value, weight in zip(VALUES, weights, strict=True)) ** (1 / sum(weights))
+        math.prod(value**weight for value, weight in zip(VALUES, weights, strict=True))
+        ** (1 / sum(weights))
     )
     harmonic = ma.aggregate(perquery, mean="harmonic", weights=by_topic)["AP"].item()
     assert harmonic == pytest.approx(statistics.harmonic_mean(VALUES, weights))
@@ -103,7 +107,9 @@ def test_intervals_are_transformed_back() -> None:
     low, high = stats.t.interval(0.9, 4, np.mean(logarithms), stats.sem(logarithms))
     row = ma.aggregate(perquery, mean="geometric", ci=0.9).iloc[0]
     assert list(row.index) == ["name", "AP", "AP 90% low", "AP 90% high"]
-    assert row.tolist()[1:] == pytest.approx([statistics.geometric_mean(VALUES), math.exp(low), math.exp(high)])
+    assert row.tolist()[1:] == pytest.approx(
+        [statistics.geometric_mean(VALUES), math.exp(low), math.exp(high)]
+    )
     low, high = stats.t.interval(0.9, 4, np.mean(reciprocals), stats.sem(reciprocals))
     row = ma.aggregate(perquery, mean="harmonic", ci=0.9).iloc[0]
     assert row.tolist()[1:] == pytest.approx([statistics.harmonic_mean(VALUES), 1 / high, 1 / low])
@@ -130,18 +136,22 @@ def test_intervals_keep_to_the_range_of_the_measure() -> None:
 
 def test_groups_of_topics() -> None:
     groups = {"q0": "x", "q1": "x", "q2": "y", "q3": "y", "q4": "z"}
-    table = ma.aggregate(long_frame({"a": VALUES}), mean="geometric", by=groups, ci=0.9).set_index("group")
+    table = ma.aggregate(long_frame({"a": VALUES}), mean="geometric", by=groups, ci=0.9).set_index(
+        "group"
+    )
     expected = [math.sqrt(0.2 * 0.4), math.sqrt(0.1 * 0.35), 0.3, statistics.geometric_mean(VALUES)]
     assert table.loc[["x", "y", "z", "all"], "AP"].tolist() == pytest.approx(expected)
     assert table["AP 90% low"].isna().tolist() == [False, False, True, False]
 
 
-@pytest.mark.parametrize("label", ["nDCG@10", "Frustration", "Bpref", "CAM(aspects={'relevance': 1})@5"])
+@pytest.mark.parametrize(
+    "label", ["nDCG@10", "Frustration", "Bpref", "CAM(aspects={'relevance': 1})@5"]
+)
 @no_warnings()
 def test_any_measure_between_0_and_1(label: str) -> None:
-    assert ma.aggregate(long_frame({"a": VALUES}, label), mean="geometric")[label].item() == pytest.approx(
-        statistics.geometric_mean(VALUES)
-    )
+    assert ma.aggregate(long_frame({"a": VALUES}, label), mean="geometric")[
+        label
+    ].item() == pytest.approx(statistics.geometric_mean(VALUES))
 
 
 @no_warnings()
@@ -163,17 +173,26 @@ def test_values_of_measures_without_a_known_range() -> None:
         (
             long_frame({"a": [3.0, 4.0]}, "NumRet"),
             {"mean": "geometric"},
-            r"mean='geometric': NumRet is not averaged over topics; leave it out, as in perquery\[perquery",
+            (
+                r"mean='geometric': NumRet is not averaged over topics; leave it out, as in "
+                r"perquery\[perquery"
+            ),
         ),
         (
             long_frame({"a": VALUES}, "ESL"),
             {"mean": "harmonic"},
-            "mean='harmonic': expected measures between 0 and 1, got ESL from 0 to inf; leave it out",
+            (
+                "mean='harmonic': expected measures between 0 and 1, got ESL from 0 to inf; leave it "
+                "out"
+            ),
         ),
         (
             long_frame({"a": VALUES}, "CRP"),  # without a limit on either side
             {"mean": "geometric"},
-            "mean='geometric': expected measures between 0 and 1, got CRP from -inf to inf; leave it out",
+            (
+                "mean='geometric': expected measures between 0 and 1, got CRP from -inf to inf; leave "
+                "it out"
+            ),
         ),
         (
             long_frame({"a": VALUES}, "HelpfulMinusHarmful"),
@@ -189,7 +208,10 @@ def test_values_of_measures_without_a_known_range() -> None:
         (
             pd.concat([long_frame({"a": VALUES}).assign(seed=seed) for seed in (1, 2)]),
             {"mean": "geometric", "over": "seed"},
-            "mean='geometric' is not defined for means over seeds or folds: omit over=, and aggregate each seed",
+            (
+                "mean='geometric' is not defined for means over seeds or folds: omit over=, and "
+                "aggregate each seed"
+            ),
         ),
         (
             long_frame({"a": VALUES}),
@@ -198,6 +220,8 @@ def test_values_of_measures_without_a_known_range() -> None:
         ),
     ],
 )
-def test_other_combinations_are_refused(frame: pd.DataFrame, options: dict[str, Any], message: str) -> None:
+def test_other_combinations_are_refused(
+    frame: pd.DataFrame, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ma.MultiAspectError, match=message):
         ma.aggregate(frame, **options)

@@ -149,11 +149,17 @@ def test_grids(wrap: Any, order: str) -> None:
         table = pt.GridScan(pipeline, params, TOPICS, QRELS, [measure, "map"])
         assert table[str(measure)].tolist() == expected["ours"].tolist()
         assert table["map"].tolist() == expected["map"].tolist()
-        assert pt.GridScan(pipeline, params, TOPICS, QRELS)["map"].tolist() == expected["map"].tolist()
+        assert (
+            pt.GridScan(pipeline, params, TOPICS, QRELS)["map"].tolist() == expected["map"].tolist()
+        )
         for metric in (measure, label, str(measure)):
-            best, _ = pt.GridSearch(pipeline, params, TOPICS, QRELS, metric, return_type="best_setting")
+            best, _ = pt.GridSearch(
+                pipeline, params, TOPICS, QRELS, metric, return_type="best_setting"
+            )
             assert best == expected["ours"].max()
-        _, settings = pt.KFoldGridSearch(pipeline, params, [TOPICS[:3], TOPICS[3:]], QRELS, metric=measure)
+        _, settings = pt.KFoldGridSearch(
+            pipeline, params, [TOPICS[:3], TOPICS[3:]], QRELS, metric=measure
+        )
         assert len(settings) == 2
 
 
@@ -211,7 +217,9 @@ def test_wrappers_of_the_original_are_replaced(wrap: Any) -> None:
     pyterrier.install()
     pt.Experiment = wrap(original)
     pyterrier.install()
-    expected = ma.aggregate(ma.evaluate({"run": SCORES}, QRELS, [CG], progress=False))[str(CG)].item()
+    expected = ma.aggregate(ma.evaluate({"run": SCORES}, QRELS, [CG], progress=False))[
+        str(CG)
+    ].item()
     table = pt.Experiment([SCORES], TOPICS, QRELS, [CG], names=["run"])
     assert table[str(CG)].item() == pytest.approx(expected, abs=1e-12)
 
@@ -301,4 +309,6 @@ def test_plugins_in_both_orders(wrapper: str, first: bool) -> None:
     """The package is imported by the first name of a measure of it, and patches PyTerrier again."""
     values, imported = run_python(NEIGHBOUR.format(wrapper=wrapper, first=first))
     assert imported
-    assert [number for row in values for number in row] == pytest.approx([0.75, 0.5, 0.75, 1, 0.75, 1])
+    assert [number for row in values for number in row] == pytest.approx(
+        [0.75, 0.5, 0.75, 1, 0.75, 1]
+    )

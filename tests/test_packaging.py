@@ -21,7 +21,8 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-#: What an import of the package must not import: heavy packages, and its own that evaluating a run does not need.
+#: What an import of the package must not import: heavy packages, and its own that evaluating a run
+#: does not need.
 HEAVY = (
     "sklearn",
     "matplotlib",
@@ -50,7 +51,9 @@ HEAVY = (
 def requirements(extra: str | None = None) -> dict[str, str]:
     """The lowest version of each package that is required on Linux, own extras followed."""
     result = {}
-    for line in PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]:
+    for line in (
+        PROJECT["dependencies"] if extra is None else PROJECT["optional-dependencies"][extra]
+    ):
         own = re.fullmatch(r"pt-multiaspect\[(.*)\]", line)
         if own:
             for part in own[1].split(","):
@@ -91,18 +94,26 @@ def test_optional_dependencies_of_users_are_tested():
 def test_what_the_pages_import_is_installed_with_them():
     """Optional packages that code cells import, by the name of their distribution."""
     names = {"xgboost": "xgboost-cpu"}
-    optional = set().union(*(requirements(extra) for extra in ("judges", "ltr", "parquet", "plots", "report")))
+    optional = set().union(
+        *(requirements(extra) for extra in ("judges", "ltr", "parquet", "plots", "report"))
+    )
     modules = {"catboost", *optional}
     pages = (ROOT / "docs").rglob("*.md")
     cells = [
-        cell for page in pages for cell in re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text("utf-8"), re.S)
+        cell
+        for page in pages
+        for cell in re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text("utf-8"), re.S)
     ]
     imported = set(re.findall(r"^ *(?:import|from) (\w+)", "\n".join(cells), re.M)) & modules
     assert imported >= {"catboost", "lightgbm", "xgboost"}
     installed = requirements("docs")
     assert {names.get(name, name) for name in imported} <= set(installed)
     shared = requirements("test")
-    assert {name: installed[name] for name in installed if name in shared and shared[name] != installed[name]} == {}
+    assert {
+        name: installed[name]
+        for name in installed
+        if name in shared and shared[name] != installed[name]
+    } == {}
     assert "xgboost" not in installed | shared  # it and xgboost-cpu install the same files
 
 
@@ -126,8 +137,14 @@ def test_published_figures_may_not_be_skipped_where_their_folder_is_named(monkey
 
 def test_engines_are_tested_alike_here_and_on_github():
     """By one script, in environments of the same extras, which no job skips."""
-    run, job = ((ROOT / path).read_text(encoding="utf-8") for path in (".ci/run", ".github/workflows/test.yml"))
-    for text, command in ((run, '.ci/engines "$work/engines/bin/python"'), (job, ".ci/engines python")):
+    run, job = (
+        (ROOT / path).read_text(encoding="utf-8")
+        for path in (".ci/run", ".github/workflows/test.yml")
+    )
+    for text, command in (
+        (run, '.ci/engines "$work/engines/bin/python"'),
+        (job, ".ci/engines python"),
+    ):
         assert text.count(command) == 1
         assert text.index("[test,engines]") < text.index(command)
     assert {"pyspark", "dask", "ray"} == {
@@ -136,7 +153,9 @@ def test_engines_are_tested_alike_here_and_on_github():
 
 
 def run_code(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 

@@ -46,7 +46,9 @@ def test_every_measure_says_what_to_compare_it_with() -> None:
 def test_every_family_has_a_picture_and_a_place_in_the_navigation() -> None:
     pages = {page.partition("/")[2] for page in generated_pages.measure_pages().values()}
     assert set(families.PICTURES) - {"which_measure"} == pages, "add it to docs/families.py"
-    listed = re.findall(r"^measures/(\w+)$", (DOCS / "measures.md").read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(
+        r"^measures/(\w+)$", (DOCS / "measures.md").read_text("utf-8"), re.MULTILINE
+    )
     assert sorted(listed) == sorted(pages), "add it to a list of docs/measures.md"
 
 
@@ -87,7 +89,8 @@ def test_pictures_show_what_their_texts_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(1.0, "1"), (0.5, ".50"), (-0.541, "−.54"), (0.0034, ".003"), (0.0, "0"), (-2.0, "−2")]
+    ("value", "written"),
+    [(1.0, "1"), (0.5, ".50"), (-0.541, "−.54"), (0.0034, ".003"), (0.0, "0"), (-2.0, "−2")],
 )
 def test_numbers_of_pictures(value: float, written: str) -> None:
     assert families._number(value) == written
@@ -106,7 +109,11 @@ def test_references_to_notebooks_are_files() -> None:
     assert unknown_notebooks("notebook 06 shows both; see notebooks/01_quickstart.ipynb") == ["06"]
     files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     for folder in ("pt_multiaspect", "docs", "notebooks", "benchmarks"):
-        files += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".md", ".rst", ".ipynb")]
+        files += [
+            path
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in (".py", ".md", ".rst", ".ipynb")
+        ]
     found = {path.name: unknown_notebooks(path.read_text("utf-8")) for path in files}
     assert len(found) > 100
     assert {name: notebooks for name, notebooks in found.items() if notebooks} == {}
@@ -121,8 +128,14 @@ def test_references_to_notebooks_are_files() -> None:
         ('<a href="#gone">x</a>', "link to #gone, which has no such place"),
         ('<a href="other.html#gone">x</a>', "link to other.html#gone, which has no such place"),
         ('<a href="mailto:nDCG%2540&#49;0">x</a>', "nDCG@10 has become a mail address"),
-        ('<script src="https://cdn.example/x.js"></script>', "https://cdn.example/x.js is loaded over a network"),
-        ('<link rel="stylesheet" href="//cdn.example/x.css"/>', "//cdn.example/x.css is loaded over a network"),
+        (
+            '<script src="https://cdn.example/x.js"></script>',
+            "https://cdn.example/x.js is loaded over a network",
+        ),
+        (
+            '<link rel="stylesheet" href="//cdn.example/x.css"/>',
+            "//cdn.example/x.css is loaded over a network",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_page_is_found(tmp_path: Path, element: str, complaint: str) -> None:
@@ -146,9 +159,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = ["nb_execution_mode=off", "suppress_warnings=myst.header,myst-nb.lexer"]
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html"]
     command += [part for setting in settings for part in ("-D", setting)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    }
     done = subprocess.run(
-        [*command, DOCS, folder], capture_output=True, text=True, encoding="utf-8", check=False, env=environment
+        [*command, DOCS, folder],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env=environment,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return folder
@@ -214,7 +234,11 @@ def test_measures_in_tables_and_lists_are_links(built: Path) -> None:
     questions = (built / "which_measure.html").read_text("utf-8")
     assert 'href="measures/toma.html#pt_multiaspect.TOMA"' in questions
     cells = re.findall(r"<td[^>]*>(.*?)</td>", page, re.DOTALL)
-    plain = [cell for cell in cells if re.fullmatch(rf"<p>\s*<code[^>]*>.*?({'|'.join(MEASURES)})</.*", cell)]
+    plain = [
+        cell
+        for cell in cells
+        if re.fullmatch(rf"<p>\s*<code[^>]*>.*?({'|'.join(MEASURES)})</.*", cell)
+    ]
     assert len(cells) > 100
     assert plain == []
 

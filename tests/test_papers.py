@@ -15,7 +15,8 @@ from pt_multiaspect.tables.citations import SOURCES_OF_IR_MEASURES, find_by_sour
 
 NAMES = {name: getattr(ma, name) for name in (*ma.measures.__all__, "Aspect", "Aspects")}
 
-#: The labels of two documents by aspect, and the aspects of measures that need others than these two.
+#: The labels of two documents by aspect, and the aspects of measures that need others than these
+#: two.
 LABELS = {
     "relevance": (2, 0), "credibility": (1, 0), "understandability": (3, 1),
     "known": (1, 0), "cause": (1, 0), "cure": (0, 1), "readable": (1, 1),
@@ -31,7 +32,9 @@ RUN = {"q1": {"d2": 2.0, "d1": 1.0}}
 
 def expressions(measure: Measure) -> list[str]:
     """The code in the line on the paper, which Sphinx shows as such."""
-    line = re.search(r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE)
+    line = re.search(
+        r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE
+    )
     assert line is not None
     return [" ".join(code.split()) for code in re.findall(r"``(.*?)``", line[0], re.DOTALL)]
 
@@ -45,7 +48,10 @@ def test_every_measure_says_how_its_paper_uses_it(name: str) -> None:
     assert name == measure.NAME
     aspects = ASPECTS.get(name, TWO)
     qrels = {
-        "q1": {docno: {aspect: LABELS[aspect][row] for aspect in aspects} for row, docno in enumerate(["d1", "d2"])}
+        "q1": {
+            docno: {aspect: LABELS[aspect][row] for aspect in aspects}
+            for row, docno in enumerate(["d1", "d2"])
+        }
     }
     scaled = measure.declare(ma.Aspects(dict.fromkeys(aspects, 3)))
     low, high = measure.range
@@ -96,8 +102,13 @@ def test_a_paper_on_the_command_line(cli) -> None:
     for words in (["zuccon"], ["understandability", "biased"], ["10.1007/978-3-319-30671-1_21"]):
         code, out, err = cli("measures", *words, qrels=())
         assert (code, err) == (0, "")
-        assert re.search(r"^uRBP  .*\n.*Zuccon 2016.*\n    As in Zuccon 2016, §6", out, re.MULTILINE)
+        assert re.search(
+            r"^uRBP  .*\n.*Zuccon 2016.*\n    As in Zuccon 2016, §6", out, re.MULTILINE
+        )
         assert max(map(len, out.splitlines())) <= 110
     code, _, err = cli("measures", "zucchini", qrels=())
     assert (code, "unknown measure 'zucchini'" in err) == (2, True)
-    assert "As in Maistro et al. 2021, Table 3: ``TOMA(axes='gains'" in cli("measures", "TOMA", qrels=())[1]
+    assert (
+        "As in Maistro et al. 2021, Table 3: ``TOMA(axes='gains'"
+        in cli("measures", "TOMA", qrels=())[1]
+    )

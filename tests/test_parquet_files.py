@@ -26,7 +26,14 @@ from pt_multiaspect.collection.run import Run
 pl = pytest.importorskip("polars")
 pytest.importorskip("pyarrow")
 
-MEASURES = ["nDCG@5", "AP", "bpref", "RR@3", ma.CAM(aspects={"relevance": 2, "credibility": 3}), ma.TOMA]
+MEASURES = [
+    "nDCG@5",
+    "AP",
+    "bpref",
+    "RR@3",
+    ma.CAM(aspects={"relevance": 2, "credibility": 3}),
+    ma.TOMA,
+]
 MEASURES[-1] = ma.TOMA(aspects={"relevance": 2, "credibility": 3}) @ 4
 
 
@@ -77,8 +84,12 @@ def zstd(data: bytes) -> bytes:
 PARQUET = ("parquet", "parquet of pandas")
 RUNS: dict[str, Callable[[], Any]] = {
     "polars": lambda: polars_of(RUN),
-    "polars, names of ir-measures": lambda: polars_of(RUN).rename({"qid": "query_id", "docno": "doc_id"}),
-    "polars, categorical": lambda: polars_of(RUN).with_columns(pl.col("qid", "docno").cast(pl.Categorical)),
+    "polars, names of ir-measures": lambda: polars_of(RUN).rename(
+        {"qid": "query_id", "docno": "doc_id"}
+    ),
+    "polars, categorical": lambda: polars_of(RUN).with_columns(
+        pl.col("qid", "docno").cast(pl.Categorical)
+    ),
     "polars, numbers": lambda: polars_of(RUN).with_columns(pl.col("qid").cast(pl.Int32)),
     "polars, 32 bits": lambda: polars_of(RUN).with_columns(pl.col("score").cast(pl.Float32)),
     "polars, slices": lambda: pl.concat([polars_of(RUN)[:20], polars_of(RUN)[20:]], rechunk=False),
@@ -110,8 +121,12 @@ def test_runs(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
         assert read["qid"].tolist() == RUN["qid"].tolist()
         assert read["docno"].tolist() == RUN["docno"].tolist()
         assert read["score"].tolist() == RUN["score"].tolist()
-        pd.testing.assert_frame_equal(ma.evaluate({"run": read}, QRELS, MEASURES, progress=False), expected)
-    pd.testing.assert_frame_equal(ma.evaluate({"run": run}, QRELS, MEASURES, progress=False), expected)
+        pd.testing.assert_frame_equal(
+            ma.evaluate({"run": read}, QRELS, MEASURES, progress=False), expected
+        )
+    pd.testing.assert_frame_equal(
+        ma.evaluate({"run": run}, QRELS, MEASURES, progress=False), expected
+    )
 
 
 @pytest.mark.every(2)
@@ -125,10 +140,14 @@ def test_qrels(form: str, expected: pd.DataFrame, tmp_path: Path) -> None:
         )
     else:
         qrels = (polars_of if form == "polars" else pyarrow_of)(QRELS)
-    pd.testing.assert_frame_equal(ma.evaluate({"run": RUN}, qrels, MEASURES, progress=False), expected)
+    pd.testing.assert_frame_equal(
+        ma.evaluate({"run": RUN}, qrels, MEASURES, progress=False), expected
+    )
 
 
-def test_files_are_read_without_polars(monkeypatch: pytest.MonkeyPatch, expected: pd.DataFrame) -> None:
+def test_files_are_read_without_polars(
+    monkeypatch: pytest.MonkeyPatch, expected: pd.DataFrame
+) -> None:
     run, qrels = (io.BytesIO(file_of("parquet", frame)) for frame in (RUN, QRELS))
     monkeypatch.setitem(sys.modules, "polars", None)
     values = ma.evaluate({"run": ma.read_run(run)}, ma.read_qrels(qrels), MEASURES, progress=False)
@@ -160,13 +179,18 @@ def test_columns_of_qrels_files() -> None:
     assert qrels["trust"].isna().tolist() == [False, True, False]
     assert list(ma.read_qrels(parquet(two), aspects=["trust"]).columns) == ["qid", "docno", "trust"]
     table = ma.read_qrels(
-        {"relevance": parquet({**IDS, "label": [1, 0, 2]}), "trust": parquet({**IDS, "label": [3, 1, 2]})}
+        {
+            "relevance": parquet({**IDS, "label": [1, 0, 2]}),
+            "trust": parquet({**IDS, "label": [3, 1, 2]}),
+        }
     )
     assert table[["label", "trust"]].to_numpy().tolist() == [[1, 3], [0, 1], [2, 2]]
     with pytest.warns(MultiAspectWarning, match="the column __index_level_0__ is left out"):
         index = ma.read_qrels(parquet({**IDS, "label": [1, 0, 2], "__index_level_0__": [4, 8, 9]}))
     assert list(index.columns) == ["qid", "docno", "label"]
-    repeated = ma.read_qrels(parquet({"qid": ["q1"] * 3, "docno": ["a", "b", "a"], "label": [1, 0, 1]}))
+    repeated = ma.read_qrels(
+        parquet({"qid": ["q1"] * 3, "docno": ["a", "b", "a"], "label": [1, 0, 1]})
+    )
     assert repeated["docno"].tolist() == ["a", "b"]
     numbers = ma.read_qrels(parquet({"qid": [1, 2], "docno": [10, 11], "label": [True, False]}))
     assert numbers.to_numpy().tolist() == [["1", "10", 1], ["2", "11", 0]]
@@ -174,7 +198,15 @@ def test_columns_of_qrels_files() -> None:
 
 def test_other_columns_of_run_files_are_kept() -> None:
     run = ma.read_run(
-        parquet({"query": ["x", "y", "z"], "score": [2, 1, 3], **IDS, "name": ["t"] * 3, "rank": [0, 1, 0]})
+        parquet(
+            {
+                "query": ["x", "y", "z"],
+                "score": [2, 1, 3],
+                **IDS,
+                "name": ["t"] * 3,
+                "rank": [0, 1, 0],
+            }
+        )
     )
     assert list(run.columns) == ["qid", "docno", "rank", "score", "name", "query"]
     assert run["score"].dtype == np.float64
@@ -213,7 +245,9 @@ def test_flipped_bits_of_a_parquet_file_with_checksums_are_not_read(compression:
     """The checksums are those of pages; the footer, which names the columns, has none."""
     parquet_writer = pytest.importorskip("pyarrow.parquet")
     file = io.BytesIO()
-    parquet_writer.write_table(pyarrow_of(RUN), file, write_page_checksum=True, compression=compression)
+    parquet_writer.write_table(
+        pyarrow_of(RUN), file, write_page_checksum=True, compression=compression
+    )
     content = file.getvalue()
     footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
     expected = ma.read_run(io.BytesIO(content))
@@ -228,7 +262,9 @@ def test_flipped_bits_of_a_parquet_file_with_checksums_are_not_read(compression:
             continue
         pd.testing.assert_frame_equal(read, expected)
     assert len(errors) > footer / 2
-    assert [error for error in errors if not error.startswith("<BytesIO>: a damaged Parquet file: ")] == []
+    assert [
+        error for error in errors if not error.startswith("<BytesIO>: a damaged Parquet file: ")
+    ] == []
 
 
 def damage_bytes(chance: random.Random, content: bytes) -> bytes:
@@ -256,10 +292,19 @@ def test_spoilt_files_give_a_value_or_one_line(form: str) -> None:
     """Damaged compressed files must not be read; the other forms have no checksums."""
     compress = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
     outcomes: set[str] = set()
-    runs, qrels = lines(), "".join(f"{q} 0 {d} {n % 3}\n" for n, (q, d, _) in enumerate(RUN.to_numpy())).encode()
+    runs, qrels = (
+        lines(),
+        "".join(f"{q} 0 {d} {n % 3}\n" for n, (q, d, _) in enumerate(RUN.to_numpy())).encode(),
+    )
     files = [(ma.read_run, runs, RUN), (ma.read_qrels, qrels, QRELS)]
     for read, text, frame in files:
-        whole = text if form == "lines" else compress[form](text) if form in compress else file_of(form, frame)
+        whole = (
+            text
+            if form == "lines"
+            else compress[form](text)
+            if form in compress
+            else file_of(form, frame)
+        )
         for seed in range(80):
             content = damage_bytes(random.Random(f"{form} {seed}"), whole)
             try:
@@ -289,12 +334,16 @@ def test_frames_of_polars_are_read_without_python_strings(monkeypatch: pytest.Mo
         {**IDS},
     ],
 )
-def test_errors_about_frames_of_polars_are_those_about_frames_of_pandas(columns: dict[str, Any]) -> None:
+def test_errors_about_frames_of_polars_are_those_about_frames_of_pandas(
+    columns: dict[str, Any],
+) -> None:
     with pytest.raises(MultiAspectError) as polars_error:
         Rankings(pl.DataFrame(columns), Judgments(QRELS))
     with pytest.raises(MultiAspectError) as pandas_error:
         Rankings(pd.DataFrame(columns), Judgments(QRELS))
-    assert str(polars_error.value).replace("None", "nan") == str(pandas_error.value).replace("None", "nan")
+    assert str(polars_error.value).replace("None", "nan") == str(pandas_error.value).replace(
+        "None", "nan"
+    )
 
 
 def test_a_frame_of_polars_as_a_frame_of_pandas() -> None:
@@ -303,7 +352,9 @@ def test_a_frame_of_polars_as_a_frame_of_pandas() -> None:
 
 
 @pytest.mark.parametrize("convert", [polars_of, pyarrow_of])
-def test_scorers_take_labels_and_features_of_other_libraries(convert: Callable[[pd.DataFrame], Any]) -> None:
+def test_scorers_take_labels_and_features_of_other_libraries(
+    convert: Callable[[pd.DataFrame], Any],
+) -> None:
     from sklearn.linear_model import LinearRegression
 
     features = pd.DataFrame({"one": [3.0, 1.0, 2.0, 0.0, 5.0], "two": [0.0, 1.0, 1.0, 0.5, 2.0]})
@@ -329,10 +380,16 @@ def test_columns_of_polars() -> None:
 @pytest.mark.parametrize(
     ("form", "remedy"),
     [
-        ("feather", r"Arrow IPC \(Feather\); write Parquet: pandas\.read_feather\(…\)\.to_parquet\(…\)"),
+        (
+            "feather",
+            r"Arrow IPC \(Feather\); write Parquet: pandas\.read_feather\(…\)\.to_parquet\(…\)",
+        ),
         (
             "stream",
-            r"Arrow stream; write Parquet: pyarrow\.ipc\.open_stream\(…\)\.read_pandas\(\)\.to_parquet\(…\)",
+            (
+                r"Arrow stream; write Parquet: "
+                r"pyarrow\.ipc\.open_stream\(…\)\.read_pandas\(\)\.to_parquet\(…\)"
+            ),
         ),
         ("feather 1", r"Feather; write Parquet: pandas\.read_feather\(…\)\.to_parquet\(…\)"),
         ("lz4", r"LZ4; decompress it; ranx writes JSON by Run\.save\('run\.json'\)"),
@@ -377,7 +434,8 @@ def test_datasets_of_hugging_face(tmp_path: Path) -> None:
         assert ma.evaluate(runs, HuggingFace(labels), ["AP"])["value"].tolist() == [0.5]
     splits = type("DatasetDict", (dict,), {})(test=HuggingFace(labels))
     with pytest.raises(
-        MultiAspectError, match=r"got a DatasetDict of test: pass one of them, such as qrels\['test'\]"
+        MultiAspectError,
+        match=r"got a DatasetDict of test: pass one of them, such as qrels\['test'\]",
     ):
         ma.evaluate({"x": run}, splits, ["AP"])
 
@@ -400,8 +458,14 @@ def test_readers_take_frames() -> None:
     for convert in (HuggingFace, pd.DataFrame, polars_of, pyarrow_of):
         pd.testing.assert_frame_equal(ma.read_run(convert(run)), run, check_dtype=False)
         qrels = ma.read_qrels(convert(labels))
-        assert qrels.to_dict("list") == {"qid": ["q1", "q1"], "docno": ["d1", "d2"], "label": [0, 1]}
-    both = ma.read_qrels({"relevance": HuggingFace(labels), "trust": HuggingFace(labels.assign(score=[3, 1]))})
+        assert qrels.to_dict("list") == {
+            "qid": ["q1", "q1"],
+            "docno": ["d1", "d2"],
+            "label": [0, 1],
+        }
+    both = ma.read_qrels(
+        {"relevance": HuggingFace(labels), "trust": HuggingFace(labels.assign(score=[3, 1]))}
+    )
     assert both["trust"].tolist() == [3, 1]
     with pytest.raises(MultiAspectError, match=r"^HuggingFace: expected a column score, .* docno$"):
         ma.read_run(HuggingFace(run.drop(columns="score")))
@@ -412,7 +476,9 @@ def test_a_dict_of_splits_as_one_of_the_runs() -> None:
     splits = type("DatasetDict", (dict,), {})(test=HuggingFace(run))
     remedy = r"got a DatasetDict of test: pass one of them, such as {}\['test'\]$"
     for runs in ({"x": splits}, {"y": RUN, "x": splits}, {"x": splits, "y": RUN}, [splits]):
-        with pytest.raises(MultiAspectError, match="^run (x|1): expected a run, " + remedy.format("run")):
+        with pytest.raises(
+            MultiAspectError, match="^run (x|1): expected a run, " + remedy.format("run")
+        ):
             ma.evaluate(runs, QRELS, ["AP"])
     with pytest.raises(MultiAspectError, match=remedy.format("run")):
         ma.read_run(splits)
@@ -431,7 +497,9 @@ def _small_file_of_a_large_table(path: Path, n_rows: int) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
 @pytest.mark.parametrize("command", [["describe", "--qrels"], ["evaluate", "-m", "AP", "--qrels"]])
-def test_files_that_expand_beyond_the_memory_are_refused_in_one_line(command: list[str], tmp_path: Path) -> None:
+def test_files_that_expand_beyond_the_memory_are_refused_in_one_line(
+    command: list[str], tmp_path: Path
+) -> None:
     """Kind: a file of .1 MB that expands to 600 MB. The process was aborted, or the file was called damaged."""
     path = tmp_path / "qrels.parquet"
     _small_file_of_a_large_table(path, 2_000_000)
@@ -442,11 +510,14 @@ def test_files_that_expand_beyond_the_memory_are_refused_in_one_line(command: li
         "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30,) * 2); "
         f"from pt_multiaspect.cli.program import main; sys.exit(main({arguments!r}))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
     (line,) = done.stderr.splitlines()
     assert (
-        "qrels.parquet: expands to more than 256 MB, at least 200 times its size, unlike runs and judgments" in line
+        "qrels.parquet: expands to more than 256 MB, at least 200 times its size, unlike runs and "
+        "judgments" in line
     )
 
 
@@ -457,5 +528,7 @@ def test_a_lack_of_memory_is_not_told_to_be_damage(monkeypatch: pytest.MonkeyPat
         raise MemoryError("realloc of size 1 failed")
 
     monkeypatch.setattr("pyarrow.parquet.ParquetFile", fail)
-    with pytest.raises(MultiAspectError, match="<BytesIO>: there is not enough memory to read the file; split it"):
+    with pytest.raises(
+        MultiAspectError, match="<BytesIO>: there is not enough memory to read the file; split it"
+    ):
         ma.read_run(content)

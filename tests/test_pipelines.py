@@ -11,7 +11,17 @@ import ir_measures
 import pandas as pd
 import pyterrier as pt
 import pytest
-from door_world import CAM_10, FIRST, QRELS, SCORES, SYSTEM_NAMES, SYSTEMS, TOMA_10, TOPICS, run_python
+from door_world import (
+    CAM_10,
+    FIRST,
+    QRELS,
+    SCORES,
+    SYSTEM_NAMES,
+    SYSTEMS,
+    TOMA_10,
+    TOPICS,
+    run_python,
+)
 
 import pt_multiaspect as ma
 from pt_multiaspect import MultiAspectError
@@ -43,7 +53,9 @@ class WithTopics:
 
 
 def assert_as_experiment(values: pd.DataFrame, topics: pd.DataFrame = TOPICS) -> None:
-    expected = pt.Experiment(SYSTEMS, topics, QRELS, MEASURES, names=SYSTEM_NAMES, perquery=True).dropna()
+    expected = pt.Experiment(
+        SYSTEMS, topics, QRELS, MEASURES, names=SYSTEM_NAMES, perquery=True
+    ).dropna()
     keys = ["name", "qid", "measure"]
     result, wanted = (frame.set_index(keys)["value"].sort_index() for frame in (values, expected))
     assert result.index.tolist() == wanted.index.tolist()
@@ -59,7 +71,9 @@ def test_robustness_of_pipelines_is_that_of_their_runs() -> None:
     some = TOPICS[TOPICS["qid"].isin(["q1", "q2"])]
     runs = {name: system.transform(some) for name, system in NAMED.items()}
     found = ma.robustness(NAMED, QRELS, CAM_10, topics=some)
-    pd.testing.assert_frame_equal(found.table, ma.robustness(runs, QRELS, CAM_10, topics=some).table)
+    pd.testing.assert_frame_equal(
+        found.table, ma.robustness(runs, QRELS, CAM_10, topics=some).table
+    )
     judged = QRELS[QRELS["qid"].isin(some["qid"])]
     pd.testing.assert_frame_equal(found.table, ma.robustness(runs, judged, CAM_10).table)
 
@@ -92,7 +106,10 @@ def test_columns_without_names_stay_without() -> None:
     run = pd.DataFrame({"qid": ["q1", "q1"], "docno": ["d1", "d2"], "score": [2.0, 1.0]})
     measure = ma.CAM(base="AP", aspects={"rel": 1, "cred": 2})
     result = ma.evaluate({"run": pt.Transformer.from_df(run)}, qrels, measure, topics=topics)
-    assert result["value"].tolist() == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
+    assert (
+        result["value"].tolist()
+        == ma.evaluate({"run": run}, {"q1": qrels["q1"]}, measure)["value"].tolist()
+    )
 
 
 def test_names_are_those_of_an_experiment() -> None:
@@ -160,7 +177,9 @@ def test_reports_explanations_and_descriptions_are_those_of_the_runs() -> None:
 
 def test_topics_select_the_judgments_that_are_described_without_runs() -> None:
     some = TOPICS[:3]
-    assert str(ma.describe(QRELS, topics=some)) == str(ma.describe(QRELS[QRELS["qid"].isin(some["qid"])]))
+    assert str(ma.describe(QRELS, topics=some)) == str(
+        ma.describe(QRELS[QRELS["qid"].isin(some["qid"])])
+    )
 
 
 CALLS = {
@@ -185,7 +204,8 @@ CALLS = {
         (
             {"mine": pt.apply.generic(lambda topics: topics)},
             TOPICS,
-            "the pipeline mine: expected the columns qid, docno and score .* got no docno and no score but",
+            ("the pipeline mine: expected the columns qid, docno and score .* got no docno and no "
+            "score but"),
         ),
         ({"mine": pt.apply.generic(lambda _: SCORES[:0])}, TOPICS, "the pipeline mine retrieves no document"),
     ],
@@ -266,5 +286,7 @@ def test_thousands_of_topics_are_selected_in_no_time() -> None:
     qids = [f"q{number}" for number in range(30_000)]
     judgments = ma.Judgments(pd.DataFrame({"qid": qids, "docno": "d1", "label": 1}))
     begin = time.perf_counter()
-    assert select_topics(judgments, pd.DataFrame({"qid": qids[1:]})).qids.tolist() == sorted(qids[1:])
+    assert select_topics(judgments, pd.DataFrame({"qid": qids[1:]})).qids.tolist() == sorted(
+        qids[1:]
+    )
     assert time.perf_counter() - begin < 4

@@ -30,7 +30,9 @@ matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 # The column trust of the judgments has fractions, and some plots are drawn of all columns.
-pytestmark = pytest.mark.filterwarnings("ignore:no aspects were selected:pt_multiaspect.MultiAspectWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:no aspects were selected:pt_multiaspect.MultiAspectWarning"
+)
 
 LONG = "TOMA(base='nDCG',distance='manhattan',aspects={'relevance': 2, 'understandability': 3, 'trust': 10})@10"
 TWO = {"relevance": 3, "correctness": 2}
@@ -58,13 +60,17 @@ QRELS = {
 RUN = {"q1": {"d1": 4.0, "new": 5.0, "d2": 3.0, "d4": 2.0, "d3": 1.0}, "q3": {"d1": 1.0}}
 
 
-def ideal_frame(topics=("q10", "q9", "q1"), strategies=("a > b", "b > a", "sum", "max")) -> pd.DataFrame:
+def ideal_frame(
+    topics=("q10", "q9", "q1"), strategies=("a > b", "b > a", "sum", "max")
+) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     rows = [(qid, strategy, rng.random()) for qid in topics for strategy in strategies]
     return pd.DataFrame(rows, columns=["qid", "strategy", "value"])
 
 
-def bound_frame(topics=("q10", "q9", "q1"), value=(0.5, 0.6, 0.7), bound=(0.5, 0.9, 0.7)) -> pd.DataFrame:
+def bound_frame(
+    topics=("q10", "q9", "q1"), value=(0.5, 0.6, 0.7), bound=(0.5, 0.9, 0.7)
+) -> pd.DataFrame:
     return pd.DataFrame({"qid": topics, "strategy": "auto", "value": value, "bound": bound})
 
 
@@ -170,7 +176,11 @@ def test_axes(name):
     assert PLOTS[name](axes) is axes
     assert plt.get_fignums() == [1, 2]
     for ax in (new, axes):
-        assert ax.get_xlabel() or name in ("correlation_heatmap", "explanation", "specification_curve")
+        assert ax.get_xlabel() or name in (
+            "correlation_heatmap",
+            "explanation",
+            "specification_curve",
+        )
         ax.figure.draw_without_rendering()
         # Nothing sticks out of the figure.
         box = ax.figure.get_tightbbox(ax.figure.canvas.get_renderer())
@@ -180,7 +190,8 @@ def test_axes(name):
         assert box.y1 < ax.figure.get_figheight() + 0.05
     for wrong in (figure, [axes], "ax"):
         with pytest.raises(
-            MultiAspectError, match=f"ax: expected one matplotlib Axes, .* got a {type(wrong).__name__}$"
+            MultiAspectError,
+            match=f"ax: expected one matplotlib Axes, .* got a {type(wrong).__name__}$",
         ):
             PLOTS[name](wrong)
 
@@ -188,7 +199,11 @@ def test_axes(name):
 def texts_of(figure) -> list:
     """All visible texts of a figure."""
     figure.draw_without_rendering()
-    return [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text()]
+    return [
+        text
+        for text in figure.findobj(matplotlib.text.Text)
+        if text.get_visible() and text.get_text()
+    ]
 
 
 #: Names that matplotlib would draw as formulas, or not at all.
@@ -208,7 +223,9 @@ def named_with_dollars() -> dict[str, Callable[..., Any]]:
     first, second, *_ = higher
     return {
         "values": lambda ax=None: plots.values(values, higher, ax=ax),
-        "systems": lambda ax=None: plots.systems(values, first, second, measures=higher, label=5, ax=ax),
+        "systems": lambda ax=None: plots.systems(
+            values, first, second, measures=higher, label=5, ax=ax
+        ),
         "upper_bounds": lambda ax=None: plots.upper_bounds(bounds=bounds, ax=ax),
         "correlation_heatmap": lambda ax=None: plots.correlation_heatmap(
             correlation(values, measures=higher), ax=ax
@@ -217,12 +234,16 @@ def named_with_dollars() -> dict[str, Callable[..., Any]]:
         "weightings": lambda ax=None: plots.weightings(
             ma.analysis.weightings(values, measures={first: "higher", second: "higher"}), ax=ax
         ),
-        "asl_curves": lambda ax=None: plots.asl_curves(discriminative_power(values, n_permutations=20), ax=ax),
+        "asl_curves": lambda ax=None: plots.asl_curves(
+            discriminative_power(values, n_permutations=20), ax=ax
+        ),
     }
 
 
 @pytest.mark.parametrize("is_given", [False, True], ids=["new", "given"])
-@pytest.mark.parametrize("name", ["values", "systems", "correlation_heatmap", "explanation", "weightings"])
+@pytest.mark.parametrize(
+    "name", ["values", "systems", "correlation_heatmap", "explanation", "weightings"]
+)
 def test_names_with_dollars_are_no_formulas(name, is_given):
     """Kind: texts of users that matplotlib parses. `top$_$5` was a traceback, `$x$` an italic x."""
     ax = plt.subplots(layout="constrained")[1] if is_given else None
@@ -259,7 +280,11 @@ def test_figures_can_be_read_also_on_a_dark_background(name):
     on_cells = ("correlation_heatmap", "explanation")
     drawn = [] if name in on_cells else texts
     if name != "weightings":  # which are on bars
-        drawn += [line for line in figure.findobj(matplotlib.lines.Line2D) if line.get_linestyle() != "None"]
+        drawn += [
+            line
+            for line in figure.findobj(matplotlib.lines.Line2D)
+            if line.get_linestyle() != "None"
+        ]
         drawn += figure.findobj(matplotlib.collections.LineCollection)
     colours = np.vstack([matplotlib.colors.to_rgba_array(artist.get_color()) for artist in drawn])
     assert colours[:, :3].max(axis=1).min() > 0.4
@@ -309,7 +334,9 @@ def test_systems():
     assert moves[names[1:]].abs().tolist() == moves.drop(best).abs().nlargest(2).tolist()
     for name, text in zip(names, ax.texts, strict=True):
         move = text.get_text().rsplit(" ", 1)[1]
-        assert moves[name] == (0 if move == "=" else float(move[1:]) * (1 if move[0] == "↑" else -1))
+        assert moves[name] == (
+            0 if move == "=" else float(move[1:]) * (1 if move[0] == "↑" else -1)
+        )
         assert text.xy == pytest.approx(tuple(MEANS.loc[name, ["AP", "RR"]]))
 
 
@@ -339,11 +366,15 @@ def test_of_many_systems_the_baseline_and_the_best_are_named(direction):
 @pytest.mark.slow
 def test_systems_to_name():
     assert not plots.systems(PERQUERY, "AP", "RR", label=0).texts
-    ax = plots.systems(PERQUERY, ma.integration.parsing.parse("AP")[0], "P", label=["run 3", "run 5"])
+    ax = plots.systems(
+        PERQUERY, ma.integration.parsing.parse("AP")[0], "P", label=["run 3", "run 5"]
+    )
     assert [text.get_text().rsplit(" ", 1)[0] for text in ax.texts] == ["run 3", "run 5"]
     assert len(offsets(ax)) == 8
     same = array_frame(np.repeat(np.random.default_rng(1).random((5, 4, 1)), 2, axis=2))
-    assert [text.get_text() for text in plots.systems(same, "AP", "RR").texts] == [f"run {n} =" for n in range(5)]
+    assert [text.get_text() for text in plots.systems(same, "AP", "RR").texts] == [
+        f"run {n} =" for n in range(5)
+    ]
     ax = plots.systems(same, "AP", "RR", label=["run 1"])
     assert [text.get_text() for text in ax.texts] == ["run 1 ="]
 
@@ -381,7 +412,9 @@ def crosses(start, end, box) -> bool:
             if not box[axis] < start[axis] < box[axis + 2]:
                 return False
             continue
-        entry, leaving = sorted(((box[axis] - start[axis]) / step, (box[axis + 2] - start[axis]) / step))
+        entry, leaving = sorted(
+            ((box[axis] - start[axis]) / step, (box[axis + 2] - start[axis]) / step)
+        )
         first, last = max(first, entry), min(last, leaving)
     return first < last
 
@@ -430,7 +463,11 @@ def test_names_without_room_are_left_out():
     assert faults_of_labels(ax) == []
     assert 2 < len(ax.texts) < 20
     assert ax.get_title().endswith(f"(20 systems, 2 topics, {20 - len(ax.texts)} names omitted)")
-    assert [text.get_text().split()[1] for text in ax.texts[:3]] == ["0", "1", "2"]  # the first have preference
+    assert [text.get_text().split()[1] for text in ax.texts[:3]] == [
+        "0",
+        "1",
+        "2",
+    ]  # the first have preference
 
 
 @pytest.mark.every(2)
@@ -465,7 +502,9 @@ def test_values():
         assert means_of(panel) == pytest.approx(dict(enumerate(expected[measure])))
         columns = [f"{measure} 90% low", f"{measure} 90% high"]
         ends = ends_of(panel)
-        assert np.array([ends[row] for row in range(8)]) == pytest.approx(expected[columns].to_numpy())
+        assert np.array([ends[row] for row in range(8)]) == pytest.approx(
+            expected[columns].to_numpy()
+        )
     assert ax.get_title(loc="left") == "mean, 90 % interval"
     assert ax.get_legend() is None
 
@@ -478,7 +517,11 @@ def means_of(panel) -> dict[int, float]:
 
 def ends_of(panel) -> dict[int, tuple[float, float]]:
     """The ends of the intervals by row."""
-    return {int(left[1]): (left[0], right[0]) for bars in panel.collections for left, right in bars.get_segments()}
+    return {
+        int(left[1]): (left[0], right[0])
+        for bars in panel.collections
+        for left, right in bars.get_segments()
+    }
 
 
 @pytest.mark.parametrize("ci", [0.95, 0.8])
@@ -496,7 +539,9 @@ def test_values_with_a_baseline_have_intervals_of_the_differences(ci):
             test = tests.loc[(measure, names[row])]
             assert (low - at, high - at) == pytest.approx((test["low"], test["high"]))
     title = " ".join(ax.get_title(loc="left").split())
-    assert title == f"mean, with the simultaneous {100 * ci:g} % interval of its difference from run 3"
+    assert (
+        title == f"mean, with the simultaneous {100 * ci:g} % interval of its difference from run 3"
+    )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["baseline"]
 
 
@@ -529,9 +574,14 @@ def test_values_of_two_runs_one_run_and_without_intervals():
 def test_values_where_lower_is_better():
     measures = {"AP": "higher", "RR": "lower"}
     ax = plots.values(PERQUERY, {"RR": "lower", "AP": "higher"}, ci=None)
-    assert [text.get_text() for text in ax.get_yticklabels()] == MEANS["RR"].sort_values().index.tolist()
+    assert [text.get_text() for text in ax.get_yticklabels()] == MEANS[
+        "RR"
+    ].sort_values().index.tolist()
     panels = panels_of(ax.figure)
-    assert {name: panel.xaxis.get_inverted() for name, panel in panels.items()} == {"AP": False, "RR": True}
+    assert {name: panel.xaxis.get_inverted() for name, panel in panels.items()} == {
+        "AP": False,
+        "RR": True,
+    }
     assert set(panels) == set(measures)
     assert not any(panel.collections for panel in panels.values())
 
@@ -617,7 +667,9 @@ def test_names_of_topics_do_not_touch(n_topics):
 def test_many_topics_have_an_order_instead_of_names(sort, label):
     topics = [f"15{n:02}" for n in range(66)]
     bounds = bound_frame(
-        topics, np.random.default_rng(1).random(66) / 2, np.random.default_rng(2).random(66) / 2 + 0.5
+        topics,
+        np.random.default_rng(1).random(66) / 2,
+        np.random.default_rng(2).random(66) / 2 + 0.5,
     )
     ax = plots.upper_bounds(bounds=bounds, sort=sort)
     assert not ax.get_xticklabels()
@@ -629,11 +681,14 @@ def test_many_topics_have_an_order_instead_of_names(sort, label):
 
 def test_upper_bounds_name_the_measure_of_the_frames():
     measure = ma.CAM(aspects={"relevance": 2, "trust": [0, 0.5, 1]}) @ 5
-    ideal, bounds = ma.analysis.ideal_values(QRELS, measure), ma.analysis.upper_bound(QRELS, measure)
+    ideal, bounds = (
+        ma.analysis.ideal_values(QRELS, measure),
+        ma.analysis.upper_bound(QRELS, measure),
+    )
     for frames in ((ideal, None), (None, bounds), (ideal, bounds)):
-        assert plots.upper_bounds(*frames).get_ylabel().replace("\n", "").replace(" ", "") == str(measure).replace(
-            " ", ""
-        )
+        assert plots.upper_bounds(*frames).get_ylabel().replace("\n", "").replace(" ", "") == str(
+            measure
+        ).replace(" ", "")
     assert plots.upper_bounds(ideal, bounds, measure="CAM").get_ylabel() == "CAM"
     other = ma.analysis.upper_bound(QRELS, measure @ 3)
     with pytest.raises(MultiAspectError, match="ideal and bounds of one measure"):
@@ -672,7 +727,9 @@ def test_asl_curves():
     assert ax.get_ylim() == (bottom, 0.2)
 
 
-@pytest.mark.parametrize(("top", "limits"), [(None, (1e-4, 1)), (0.1, (1e-4, 0.1)), (1e-5, (1e-6, 1e-5))])
+@pytest.mark.parametrize(
+    ("top", "limits"), [(None, (1e-4, 1)), (0.1, (1e-4, 0.1)), (1e-5, (1e-6, 1e-5))]
+)
 def test_axes_of_tiny_levels(top, limits):
     values = np.random.default_rng(1).normal(0, 0.01, (4, 9, 1)) + np.arange(4)[:, None, None]
     power = discriminative_power(array_frame(values, ["AP"]), test="t")
@@ -723,7 +780,9 @@ def test_correlation_heatmap():
 @pytest.mark.slow
 def test_values_are_readable():
     values = np.linspace(-1, 1, 81).reshape(9, 9)
-    ax = plots.correlation_heatmap(pd.DataFrame(values, index=list("abcdefghi"), columns=list("abcdefghi")))
+    ax = plots.correlation_heatmap(
+        pd.DataFrame(values, index=list("abcdefghi"), columns=list("abcdefghi"))
+    )
 
     def luminance(colour):
         parts = np.array(matplotlib.colors.to_rgb(colour))
@@ -734,7 +793,10 @@ def test_values_are_readable():
         ]
 
     for text, value in zip(ax.texts, values.ravel(), strict=True):
-        first, second = luminance(text.get_color()), luminance(ax.images[0].cmap(ax.images[0].norm(value)))
+        first, second = (
+            luminance(text.get_color()),
+            luminance(ax.images[0].cmap(ax.images[0].norm(value))),
+        )
         assert (max(first, second) + 0.05) / (min(first, second) + 0.05) >= 4.5
 
 
@@ -792,7 +854,9 @@ def test_crp_curves_of_other_labels_and_one_query():
     ax = plots.crp_over_ranks(only)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["minimum", "worst ranking"]
     assert plots.crp_over_ranks({"mine": only}).get_title() == "query q1: mine"
-    classes = ma.crp_curve(RUN, QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])}))
+    classes = ma.crp_curve(
+        RUN, QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})
+    )
     ax = plots.crp_over_ranks({"relevance": CURVE, "classes": classes}, "q1")
     assert [text.get_text() for text in ax.texts] == ["R = 2 (relevance)", "R = 3 (classes)"]
 
@@ -800,11 +864,20 @@ def test_crp_curves_of_other_labels_and_one_query():
 # -- errors ---------------------------------------------------------------------------------
 
 BAD = [
-    (lambda: plots.systems(PERQUERY, "AP", "nDCG"), ["measures of the frame (AP, RR, P)", "got nDCG"]),
+    (
+        lambda: plots.systems(PERQUERY, "AP", "nDCG"),
+        ["measures of the frame (AP, RR, P)", "got nDCG"],
+    ),
     (lambda: plots.systems(PERQUERY, "AP", "AP"), ["two different measures", "got AP twice"]),
-    (lambda: plots.systems(PERQUERY[PERQUERY["name"] == "run 1"], "AP", "RR"), ["two systems", "run 1"]),
+    (
+        lambda: plots.systems(PERQUERY[PERQUERY["name"] == "run 1"], "AP", "RR"),
+        ["two systems", "run 1"],
+    ),
     (lambda: plots.systems(PERQUERY[PERQUERY["qid"] == "q1"], "AP", "RR"), ["two topics", "q1"]),
-    (lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"), ["expected finite values", "got nan"]),
+    (
+        lambda: plots.systems(PERQUERY.assign(value=np.nan), "AP", "RR"),
+        ["expected finite values", "got nan"],
+    ),
     (
         lambda: plots.systems(PERQUERY.drop(columns="qid"), "AP", "RR"),
         ["columns name, qid, measure, value", "qid is missing"],
@@ -815,9 +888,15 @@ BAD = [
     ),
     (lambda: plots.systems(PERQUERY.iloc[:0], "AP", "RR"), ["at least one row", "got none"]),
     (lambda: plots.systems("x", "AP", "RR"), ["long frame", "str"]),
-    (lambda: plots.systems(PERQUERY, "AP", "RR", label=["run 99"]), ["run 99", "run 0, run 1", "run 7"]),
+    (
+        lambda: plots.systems(PERQUERY, "AP", "RR", label=["run 99"]),
+        ["run 99", "run 0, run 1", "run 7"],
+    ),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=-1), ["label", "-1"]),
-    (lambda: plots.systems(PERQUERY, "AP", "RR", label="run 1"), ["label", "list of names", "run 1"]),
+    (
+        lambda: plots.systems(PERQUERY, "AP", "RR", label="run 1"),
+        ["label", "list of names", "run 1"],
+    ),
     (lambda: plots.systems(PERQUERY, "AP", "RR", label=1.5), ["label", "1.5"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="strategy")), ["strategy", "qid, value"]),
     (lambda: plots.upper_bounds(IDEAL.drop(columns="qid")), ["qid", "strategy, value"]),
@@ -830,41 +909,74 @@ BAD = [
         lambda: plots.upper_bounds(IDEAL.assign(value=np.nan)),
         ["ideal: expected finite numbers", "value nan", "q10"],
     ),
-    (lambda: plots.upper_bounds(IDEAL.assign(value="x")), ["ideal: expected finite numbers", "value x", "q10"]),
+    (
+        lambda: plots.upper_bounds(IDEAL.assign(value="x")),
+        ["ideal: expected finite numbers", "value x", "q10"],
+    ),
     (
         lambda: plots.upper_bounds(pd.concat([IDEAL, IDEAL.iloc[:1]])),
         ["one row per topic and strategy", "q10", "a > b"],
     ),
-    (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.iloc[1:]), ["in ideal (3) and bounds (2)", "got q10"]),
-    (lambda: plots.upper_bounds(IDEAL, bounds=pd.concat([BOUNDS, BOUNDS])), ["one row per topic, got more", "q10"]),
-    (lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.drop(columns="bound")), ["bound", "analysis.upper_bound"]),
+    (
+        lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.iloc[1:]),
+        ["in ideal (3) and bounds (2)", "got q10"],
+    ),
+    (
+        lambda: plots.upper_bounds(IDEAL, bounds=pd.concat([BOUNDS, BOUNDS])),
+        ["one row per topic, got more", "q10"],
+    ),
+    (
+        lambda: plots.upper_bounds(IDEAL, bounds=BOUNDS.drop(columns="bound")),
+        ["bound", "analysis.upper_bound"],
+    ),
     (lambda: plots.upper_bounds(), ["expected the result of", "analysis.upper_bound", "got None"]),
     (lambda: plots.upper_bounds(BOUNDS, BOUNDS), ["column bound", "bounds="]),
     (lambda: plots.upper_bounds(IDEAL, sort="size"), ["sort", "'name', 'bound'", "size"]),
     (lambda: plots.asl_curves(POWER.table), ["discriminative_power", "DataFrame"]),
     (lambda: plots.asl_curves(POWER, n_pairs=0), ["n_pairs", "0"]),
     (lambda: plots.asl_curves(POWER, top=5), ["top", "5"]),
-    (lambda: plots.correlation_heatmap(MATRIX, limits=(1, 0)), ["limits", "lower first", "got (1, 0)"]),
+    (
+        lambda: plots.correlation_heatmap(MATRIX, limits=(1, 0)),
+        ["limits", "lower first", "got (1, 0)"],
+    ),
     (lambda: plots.correlation_heatmap(MATRIX, limits=0.5), ["limits", "got 0.5"]),
     (lambda: plots.correlation_heatmap(MATRIX.to_numpy()), ["DataFrame", "ndarray"]),
     (lambda: plots.correlation_heatmap(MATRIX.iloc[:2]), ["square", "AP, RR, P"]),
-    (lambda: plots.correlation_heatmap(MATRIX * 2), ["expected correlations in [−1, 1]", "got 2 for AP and AP"]),
-    (lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"), ["correlations: expected numbers", "1.0x"]),
+    (
+        lambda: plots.correlation_heatmap(MATRIX * 2),
+        ["expected correlations in [−1, 1]", "got 2 for AP and AP"],
+    ),
+    (
+        lambda: plots.correlation_heatmap(MATRIX.astype(str) + "x"),
+        ["correlations: expected numbers", "1.0x"],
+    ),
     (lambda: plots.crp_over_ranks(CURVE), ["2 queries", "qid= (q1, q2)"]),
     (lambda: plots.crp_over_ranks(CURVE, "q7"), ["expected queries (q1, q2), got q7"]),
-    (lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"), ["mine", "crp", "qid, rank"]),
+    (
+        lambda: plots.crp_over_ranks({"mine": CURVE.drop(columns="crp")}, "q1"),
+        ["mine", "crp", "qid, rank"],
+    ),
     (lambda: plots.crp_over_ranks(PERQUERY, "q1"), ["rank, crp, worst, recall_base", "name, qid"]),
 ]
 
 
 BAD += [
-    (lambda: plots.label_intervals(PERQUERY), ["result of analysis.missing_labels", "got a DataFrame"]),
+    (
+        lambda: plots.label_intervals(PERQUERY),
+        ["result of analysis.missing_labels", "got a DataFrame"],
+    ),
     (lambda: plots.label_intervals(INTERVALS, "AP"), ["measures of the result (nDCG@2)", "got AP"]),
     (lambda: plots.weightings(PERQUERY), ["result of analysis.weightings", "got a DataFrame"]),
-    (lambda: plots.weightings(WEIGHTINGS, ("run 0", "run 9")), ["pair", "run 0, run 1", "got run 0, run 9"]),
+    (
+        lambda: plots.weightings(WEIGHTINGS, ("run 0", "run 9")),
+        ["pair", "run 0, run 1", "got run 0, run 9"],
+    ),
     (lambda: plots.weightings(WEIGHTINGS, "run 0"), ["pair", "names of two runs", "'run 0'"]),
     (lambda: plots.weightings(WEIGHTINGS, ["run 0"]), ["pair", "names of two runs"]),
-    (lambda: plots.specification_curve(WEIGHTINGS), ["result of analysis.multiverse", "got a Weightings"]),
+    (
+        lambda: plots.specification_curve(WEIGHTINGS),
+        ["result of analysis.multiverse", "got a Weightings"],
+    ),
     (
         lambda: plots.specification_curve(MULTIVERSE, ("run 0", "x")),
         ["pair", "a_long_name_of_run 0", "got run 0, x"],
@@ -899,10 +1011,14 @@ def test_upper_bounds_of_bounds_alone():
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         assert texts == ["best value found", "proven upper bound, where higher"]
     ax = plots.upper_bounds(
-        ma.analysis.upper_bound(QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})),
+        ma.analysis.upper_bound(
+            QRELS, ma.TOMA(aspects={"relevance": 2, "trust": ma.Aspect([0, 0.5, 1])})
+        ),
         sort="bound",
     )
-    assert rows_of(ax.collections[0].get_offsets()) == [(n, 1) for n in range(1, len(ax.get_xticks()) + 1)]
+    assert rows_of(ax.collections[0].get_offsets()) == [
+        (n, 1) for n in range(1, len(ax.get_xticks()) + 1)
+    ]
 
 
 @pytest.mark.every(3)
@@ -941,8 +1057,12 @@ def test_systems_by_labels_that_tell_no_direction():
     effort = PERQUERY.assign(measure=PERQUERY["measure"].replace("RR", "effort"))
     with pytest.warns(ma.MultiAspectWarning, match="plots.systems: effort names no known measure"):
         assert not plots.systems(effort, "AP", "effort").yaxis.get_inverted()
-    assert plots.systems(effort, "AP", "effort", measures={"AP": "AP", "effort": "ESL"}).yaxis.get_inverted()
-    assert plots.systems(effort, "AP", "effort", measures={"effort": "lower", "P": "higher"}).yaxis.get_inverted()
+    assert plots.systems(
+        effort, "AP", "effort", measures={"AP": "AP", "effort": "ESL"}
+    ).yaxis.get_inverted()
+    assert plots.systems(
+        effort, "AP", "effort", measures={"effort": "lower", "P": "higher"}
+    ).yaxis.get_inverted()
     effort.attrs["measures"] = {"effort": "ESL"}
     assert plots.systems(effort, "AP", "effort").yaxis.get_inverted()
 
@@ -963,14 +1083,21 @@ def assert_legible(figure) -> None:
     assert box.y1 < figure.get_figheight() + 0.02
     for ax in figure.axes:
         for labels in (ax.get_yticklabels(), ax.get_xticklabels()):
-            boxes = [text.get_window_extent() for text in labels if text.get_visible() and text.get_text()]
+            boxes = [
+                text.get_window_extent()
+                for text in labels
+                if text.get_visible() and text.get_text()
+            ]
             assert not any(
-                first.shrunk(0.9, 0.8).overlaps(second.shrunk(0.9, 0.8)) for first, second in pairwise(boxes)
+                first.shrunk(0.9, 0.8).overlaps(second.shrunk(0.9, 0.8))
+                for first, second in pairwise(boxes)
             )
         if ax.get_ylabel():
             label = ax.yaxis.label.get_window_extent()
             assert not any(
-                label.overlaps(text.get_window_extent()) for text in texts_of(figure) if text is not ax.yaxis.label
+                label.overlaps(text.get_window_extent())
+                for text in texts_of(figure)
+                if text is not ax.yaxis.label
             )
 
 
@@ -988,10 +1115,16 @@ def test_weightings_of_two_aspects():
     values = PERQUERY.pivot(index=["name", "qid"], columns="measure", values="value")
     interval = ttest_1samp((values.loc[a] - values.loc[b])["RR"], 0).confidence_interval(0.95)
     band = ax.collections[0].get_paths()[0].vertices
-    assert (band[band[:, 0] == 0, 1].min(), band[:, 1][band[:, 0] == 0].max()) == pytest.approx(tuple(interval))
+    assert (band[band[:, 0] == 0, 1].min(), band[:, 1][band[:, 0] == 0].max()) == pytest.approx(
+        tuple(interval)
+    )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["weights of the measure"]
-    least = ma.analysis.weightings(PERQUERY, measures=measures, n_resamples=5, at_least={"AP": 0.6, "RR": 0.1})
-    assert plots.weightings(least, (a, b)).lines[0].get_xdata()[[0, -1]] == pytest.approx([0.6, 0.9])
+    least = ma.analysis.weightings(
+        PERQUERY, measures=measures, n_resamples=5, at_least={"AP": 0.6, "RR": 0.1}
+    )
+    assert plots.weightings(least, (a, b)).lines[0].get_xdata()[[0, -1]] == pytest.approx(
+        [0.6, 0.9]
+    )
 
 
 def test_weightings_of_three_aspects():
@@ -999,10 +1132,17 @@ def test_weightings_of_three_aspects():
     changing = pairs[(pairs["fraction"] > 0.2) & (pairs["fraction"] < 0.8)].iloc[0]
     ax = plots.weightings(WEIGHTINGS, (changing["a"], changing["b"]))
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert texts == [f"{changing['a']} higher", f"{changing['b']} higher", "p ≥ 0.05", "weights of the measure"]
+    assert texts == [
+        f"{changing['a']} higher",
+        f"{changing['b']} higher",
+        "p ≥ 0.05",
+        "weights of the measure",
+    ]
     assert {text.get_text() for text in ax.texts} == {"AP", "RR", "P"}
     title = " ".join(ax.get_title().split())
-    assert title == f"The better of {changing['a']} and {changing['b']} by the weights of AP, RR and P"
+    assert (
+        title == f"The better of {changing['a']} and {changing['b']} by the weights of AP, RR and P"
+    )
     assert ax.lines[-1].get_xydata()[0] == pytest.approx([0.5, np.sqrt(0.75) / 3])
     areas = areas_of(ax)
     assert areas["#9cc9e6"] + areas["#f2b38a"] == pytest.approx(1, rel=0.01)
@@ -1013,11 +1153,19 @@ def areas_of(ax) -> dict[str, float]:
     """The area of each colour as a fraction of the triangle, that of hatches as 'none'."""
     areas = {}
     weights = np.array([(i, j, 60 - i - j) for i in range(60) for j in range(60 - i)]) + 1 / 3
-    inner = weights / weights.sum(axis=1, keepdims=True) @ [[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]]
+    inner = (
+        weights
+        / weights.sum(axis=1, keepdims=True)
+        @ [[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]]
+    )
     for drawn in ax.collections:
         colours, paths = drawn.get_facecolors(), drawn.get_paths()
         for number, path in enumerate(paths):
-            colour = colours[number if len(colours) == len(paths) else 0] if len(colours) else (0, 0, 0, 0)
+            colour = (
+                colours[number if len(colours) == len(paths) else 0]
+                if len(colours)
+                else (0, 0, 0, 0)
+            )
             name = matplotlib.colors.to_hex(colour) if colour[3] else "none"
             areas[name] = areas.get(name, 0.0) + path.contains_points(inner).mean()
     return areas
@@ -1025,18 +1173,27 @@ def areas_of(ax) -> dict[str, float]:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    ("correction", "baseline"), [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])]
+    ("correction", "baseline"),
+    [(None, None), ("holm", None), ("holm", ["run 0", "run 1", "run 2"])],
 )
 def test_hatched_weightings_are_those_that_are_not_significant(correction, baseline):
-    shifted = PERQUERY.assign(value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 0.5}).fillna(0))
+    shifted = PERQUERY.assign(
+        value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 0.5}).fillna(0)
+    )
     if correction is None:
         result = ma.analysis.weightings(shifted, measures=ASPECTS, baseline=baseline, n_resamples=5)
     else:  # as robustness compares them
-        criteria = shifted.assign(measure="quality by " + shifted["measure"], value=shifted["value"] / 2)
+        criteria = shifted.assign(
+            measure="quality by " + shifted["measure"], value=shifted["value"] / 2
+        )
         values = ma.answers.combine(criteria, "CAM")
-        result = ma.robustness(values, measure="CAM", baseline=baseline, correction=correction).weightings
+        result = ma.robustness(
+            values, measure="CAM", baseline=baseline, correction=correction
+        ).weightings
     assert result.pairs["fraction_significant"].between(0.1, 0.9).any()
-    rows = result.pairs[result.pairs["fraction_significant"].between(0.1, 0.9) & (result.pairs["fraction"] == 1)]
+    rows = result.pairs[
+        result.pairs["fraction_significant"].between(0.1, 0.9) & (result.pairs["fraction"] == 1)
+    ]
     for row in rows.head(2).to_dict("records"):
         ax = plots.weightings(result, (row["a"], row["b"]))
         assert 1 - areas_of(ax)["none"] == pytest.approx(row["fraction_significant"], abs=0.03)
@@ -1058,11 +1215,15 @@ def test_fractions_are_bars():
     sampled = ma.analysis.weightings(PERQUERY, ma.MM, measures=ASPECTS, n_resamples=5)
     assert len(plots.weightings(sampled, ("run 0", "run 1")).get_yticklabels()) == 1
     fixed = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, at_least={"AP": 1})
-    assert len(plots.weightings(fixed, ("run 0", "run 1")).get_yticklabels()) == 1  # there is one weighting
+    assert (
+        len(plots.weightings(fixed, ("run 0", "run 1")).get_yticklabels()) == 1
+    )  # there is one weighting
 
 
 def test_lines_are_drawn_only_where_there_is_an_interval():
-    shifted = PERQUERY.assign(value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 5.0}).fillna(0))
+    shifted = PERQUERY.assign(
+        value=PERQUERY["value"] + PERQUERY["name"].map({"run 0": 5.0}).fillna(0)
+    )
     chosen = shifted[shifted["name"].isin(["run 0", "run 1", "run 2"])]
     result = ma.analysis.weightings(chosen, measures=ASPECTS, n_resamples=20)
     ax = plots.weightings(result)
@@ -1087,7 +1248,9 @@ def test_weightings_of_equal_runs(n_aspects):
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [(3.3, 3.0), (7, 4.5)])
 def test_weightings_are_legible(size):
-    two = ma.analysis.weightings(PERQUERY, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5)
+    two = ma.analysis.weightings(
+        PERQUERY, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5
+    )
     few = ma.analysis.weightings(PERQUERY, measures=ASPECTS, n_resamples=5, baseline="run 3")
     for result, pair in ((two, ("run 0", "run 1")), (WEIGHTINGS, ("run 2", "run 1")), (few, None)):
         figure, ax = plt.subplots(figsize=size, layout="constrained")
@@ -1099,7 +1262,9 @@ def test_specification_curve():
     pair = tuple(MULTIVERSE.pairs[["a", "b"]].iloc[1])
     ax = plots.specification_curve(MULTIVERSE, pair)
     table = MULTIVERSE.variants
-    table = table[(table["a"] == pair[0]) & (table["b"] == pair[1])].sort_values("difference", kind="stable")
+    table = table[(table["a"] == pair[0]) & (table["b"] == pair[1])].sort_values(
+        "difference", kind="stable"
+    )
     dots = np.vstack([line.get_xydata() for line in ax.lines if line.get_marker() == "o"])
     assert rows_of(dots) == rows_of(np.column_stack([range(48), table["difference"]]))
     (reference,) = (line for line in ax.lines if line.get_marker() == "D")
@@ -1121,12 +1286,16 @@ def test_specification_curve():
 
 def test_equal_variants_are_drawn_once():
     """They were drawn side by side; the options of a dot are those of all variants with its values."""
-    measures = ma.variants(ma.TOMA(aspects=TWO), distance=["euclidean", "manhattan"], cutoff=[5, 10, 20])
+    measures = ma.variants(
+        ma.TOMA(aspects=TWO), distance=["euclidean", "manhattan"], cutoff=[5, 10, 20]
+    )
     labels = list(measures)
     perquery = array_frame(np.random.default_rng(5).random((2, 6, 6)), labels)
     first, second = (perquery["measure"] == labels[row] for row in (1, 2))
     perquery.loc[second, "value"] = perquery.loc[first, "value"].to_numpy()
-    result = ma.analysis.multiverse(perquery, measures=measures, reference=labels[2], correction=None)
+    result = ma.analysis.multiverse(
+        perquery, measures=measures, reference=labels[2], correction=None
+    )
     assert result.same_as == {labels[2]: labels[1]}
     ax = plots.specification_curve(result)
     strip = ax.figure.axes[1]
@@ -1135,7 +1304,11 @@ def test_equal_variants_are_drawn_once():
     (at,) = (int(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "D")
     names = [text.get_text().split(": ")[-1] for text in strip.get_yticklabels()]
     marks = [tuple(segment.mean(axis=0)) for segment in strip.collections[0].get_segments()]
-    assert [names[int(row)] for position, row in marks if position == at] == ["euclidean", "10", "20"]
+    assert [names[int(row)] for position, row in marks if position == at] == [
+        "euclidean",
+        "10",
+        "20",
+    ]
 
 
 @pytest.mark.parametrize("width", [None, 3.3])
@@ -1152,12 +1325,19 @@ def test_the_legend_of_a_specification_curve_is_off_its_bars(width):
 def test_weightings_have_the_whole_names_where_there_is_room():
     long = PERQUERY.assign(name="a_long_name_of_" + PERQUERY["name"])
     result = ma.analysis.weightings(long, measures=ASPECTS, n_resamples=5)
-    assert plots.weightings(result).get_yticklabels()[0].get_text() == "a_long_name_of_run 0 > a_long_name_of_run 1"
+    assert (
+        plots.weightings(result).get_yticklabels()[0].get_text()
+        == "a_long_name_of_run 0 > a_long_name_of_run 1"
+    )
     pair = ("a_long_name_of_run 1", "a_long_name_of_run 0")
     legend = plots.weightings(result, pair).get_legend()
     assert {f"{name} higher" for name in pair} <= {text.get_text() for text in legend.get_texts()}
-    two = ma.analysis.weightings(long, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5)
-    assert plots.weightings(two, pair).get_ylabel() == "a_long_name_of_run 0\n− a_long_name_of_run 1"
+    two = ma.analysis.weightings(
+        long, measures=dict.fromkeys(("AP", "RR"), "higher"), n_resamples=5
+    )
+    assert (
+        plots.weightings(two, pair).get_ylabel() == "a_long_name_of_run 0\n− a_long_name_of_run 1"
+    )
     _, ax = plt.subplots(figsize=(3.3, 6), layout="constrained")
     assert "…" in plots.weightings(result, ax=ax).get_yticklabels()[0].get_text()
 
@@ -1180,7 +1360,10 @@ def test_the_front_of_a_search():
     assert [text.get_text() for text in ax.texts] == ["0", "1", "3"]
     (line,) = ax.lines
     assert rows_of(np.transpose(line.get_data())) == [(0.1, 0.5), (0.2, 0.45), (0.3, 0.4)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["dominated", "on the front"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "dominated",
+        "on the front",
+    ]
 
 
 def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
@@ -1199,7 +1382,10 @@ def test_the_line_of_a_front_with_more_metrics_connects_the_best_on_two():
         ((SETTINGS, "trust", "relevance"), "front: expected the DataFrame of pareto_front"),
         ((FRONT, "trust", "mood"), "expected the DataFrame of pareto_front"),
         ((FRONT, "trust", "trust"), "expected two different metrics of cost, relevance, trust"),
-        ((FRONT, "alpha", "trust"), "two different metrics of cost, relevance, trust, got x='alpha'"),
+        (
+            (FRONT, "alpha", "trust"),
+            "two different metrics of cost, relevance, trust, got x='alpha'",
+        ),
         ((3, "relevance", "trust"), "front: expected the DataFrame of pareto_front"),
     ],
     ids=["table", "unknown", "the same", "parameter", "number"],
@@ -1227,14 +1413,22 @@ def test_completion_shows_public_names_only():
 def test_cells_of_explanations():
     """Their shades are positions on the scale, or fractions of the highest class; unjudged ones are hatched."""
     _, strip = plots.explanation(EXPLAINED).figure.axes
-    shades = [[None, 1, 0, 0, 0.5], [None, 0.5, 1, None, 0], [None, 1, 0.5, 0, 0.25]]  # new d1 d2 d4 d3
+    shades = [
+        [None, 1, 0, 0, 0.5],
+        [None, 0.5, 1, None, 0],
+        [None, 1, 0.5, 0, 0.25],
+    ]  # new d1 d2 d4 d3
     assert strip.images[0].get_array().tolist() == shades
-    labels = {(text.get_position()[1], text.get_position()[0]): text.get_text() for text in strip.texts}
+    labels = {
+        (text.get_position()[1], text.get_position()[0]): text.get_text() for text in strip.texts
+    }
     assert labels == {
         (0, 1): "2", (0, 2): "0", (0, 3): "0", (0, 4): "1", (1, 1): "0.5", (1, 2): "1", (1, 4): "0",
         (2, 1): "4", (2, 2): "2", (2, 3): "0", (2, 4): "1",
     }  # fmt: skip
-    hatched = [(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in strip.patches if patch.get_hatch()]
+    hatched = [
+        (patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in strip.patches if patch.get_hatch()
+    ]
     assert sorted(hatched) == [(0, 0), (1, 0), (1, 3), (2, 0)]
 
 
@@ -1253,7 +1447,9 @@ def test_explanations_name_unjudged_cells_only_if_there_are_some():
     measure = ma.TOMA(aspects={"relevance": 2, "trust": 1})
     judged = {"q1": {"d1": {"relevance": 2, "trust": 0}, "d2": {"relevance": 1, "trust": 1}}}
     for docs, entries in ((("d1", "d2"), []), (("d1", "new"), ["unjudged"])):
-        ax = plots.explanation(measure.explain({"q1": {doc: -i for i, doc in enumerate(docs)}}, judged, "q1"))
+        ax = plots.explanation(
+            measure.explain({"q1": {doc: -i for i, doc in enumerate(docs)}}, judged, "q1")
+        )
         best, *others = [text.get_text() for text in ax.get_legend().get_texts()]
         assert best.startswith("best ranking")
         assert others == entries

@@ -22,7 +22,12 @@ from pt_multiaspect.io.runs import run_of
 
 RUN = {"q1": {"d1": 1.5, "d2": 0.5}, "q2": {"d2": 3.0, "d9": 2.0}, "none": {}}
 QRELS = pd.DataFrame(
-    {"qid": ["q1", "q1", "q2"], "docno": ["d1", "d2", "d9"], "label": [0, 1, 2], "credibility": [1, 0, 1]}
+    {
+        "qid": ["q1", "q1", "q2"],
+        "docno": ["d1", "d2", "d9"],
+        "label": [0, 1, 2],
+        "credibility": [1, 0, 1],
+    }
 )
 META = {"mteb_model_meta": {"model_name": "tests/echo", "revision": "1"}}
 LINES = [
@@ -85,7 +90,10 @@ def test_a_query_without_documents_is_left_out_as_in_a_dict():
 
 def test_the_name_of_predictions_of_mteb_is_the_model(tmp_path):
     other = json.dumps(
-        {"mteb_model_meta": {"model_name": "tests/other", "revision": "1"}, "default": {"test": RUN}}
+        {
+            "mteb_model_meta": {"model_name": "tests/other", "revision": "1"},
+            "default": {"test": RUN},
+        }
     )
     for folder, text in {"a": TEXTS["mteb_predictions.json"], "b": other}.items():
         (tmp_path / folder).mkdir()
@@ -94,23 +102,37 @@ def test_the_name_of_predictions_of_mteb_is_the_model(tmp_path):
     for pattern in ("*/*.json", "*/*.gz"):
         values = ma.evaluate(tmp_path / pattern, QRELS, ["AP"])
         assert list(dict.fromkeys(values["name"])) == ["tests/echo", "tests/other"]
-    assert ma.read_run(tmp_path / "a" / "Tiny_predictions.json")["name"].unique().tolist() == ["tests/echo"]
+    assert ma.read_run(tmp_path / "a" / "Tiny_predictions.json")["name"].unique().tolist() == [
+        "tests/echo"
+    ]
     # Two tasks of one model: the files tell them apart.
-    paths = [str(tmp_path / "a" / name) for name in ("Tiny_predictions.json", "Tiny_predictions.json.gz")]
+    paths = [
+        str(tmp_path / "a" / name) for name in ("Tiny_predictions.json", "Tiny_predictions.json.gz")
+    ]
     assert ma.evaluate(paths, QRELS, ["AP"])["name"].unique().tolist() == paths
 
 
-@pytest.mark.parametrize("meta", [{}, {"model_name": None}, {"revision": "1", "model_name": ""}, {"model_name": 3}])
+@pytest.mark.parametrize(
+    "meta", [{}, {"model_name": None}, {"revision": "1", "model_name": ""}, {"model_name": 3}]
+)
 def test_predictions_of_a_model_without_a_name(meta, tmp_path):
-    path = write_file(tmp_path / "x.json", json.dumps({"mteb_model_meta": meta, "default": {"test": RUN}}))
+    path = write_file(
+        tmp_path / "x.json", json.dumps({"mteb_model_meta": meta, "default": {"test": RUN}})
+    )
     assert list(ma.read_run(path).columns) == ["qid", "docno", "score"]
     assert ma.evaluate(path, QRELS, ["AP"])["name"].unique().tolist() == ["x.json"]
 
 
-@pytest.mark.parametrize("name", [b'"a\\x"', b'"a\nb"', b'"\xff"'], ids=["escape", "line end", "no UTF-8"])
+@pytest.mark.parametrize(
+    "name", [b'"a\\x"', b'"a\nb"', b'"\xff"'], ids=["escape", "line end", "no UTF-8"]
+)
 def test_a_malformed_name_of_a_model_is_an_error_of_the_file(name, tmp_path):
     path = tmp_path / "x.json"
-    path.write_bytes(b'{"mteb_model_meta": {"model_name": ' + name + b'}, "default": {"test": {"q1": {"d1": 1}}}}')
+    path.write_bytes(
+        b'{"mteb_model_meta": {"model_name": '
+        + name
+        + b'}, "default": {"test": {"q1": {"d1": 1}}}}'
+    )
     for read in (ma.read_run, lambda file: ma.evaluate(file, QRELS, ["AP"])):
         with pytest.raises(ma.MultiAspectError, match=r"x\.json"):
             read(path)
@@ -122,10 +144,13 @@ PARTS = {**META, "en": {"test": RUN, "dev": {"q1": {"d2": 1}}}, "de": {"test": {
 def test_predictions_of_mteb_with_several_parts(tmp_path):
     path = write_file(tmp_path / "parts.json", json.dumps(PARTS))
     there = re.escape(
-        "got (subset, split): (en, test), (en, dev), (de, test); evaluate one of them, as in json.load"
+        "got (subset, split): (en, test), (en, dev), (de, test); evaluate one of them, as in "
+        "json.load"
     )
     for read in (ma.read_run, lambda file: ma.evaluate({"x": file}, QRELS, ["AP"])):
-        with pytest.raises(MultiAspectError, match=f"expected predictions of one subset and split, {there}"):
+        with pytest.raises(
+            MultiAspectError, match=f"expected predictions of one subset and split, {there}"
+        ):
             read(path)
     # The remedy of the message.
     with path.open() as file:
@@ -137,18 +162,39 @@ def test_predictions_of_mteb_with_several_parts(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (json.dumps({"task_name": "T", "mteb_version": "2", "scores": {}}), "expected a run, got results of MTEB"),
-        (json.dumps(META), "expected predictions of one subset and split, got (subset, split): none"),
+        (
+            json.dumps({"task_name": "T", "mteb_version": "2", "scores": {}}),
+            "expected a run, got results of MTEB",
+        ),
+        (
+            json.dumps(META),
+            "expected predictions of one subset and split, got (subset, split): none",
+        ),
         (json.dumps({**META, "default": [1]}), "{split: predictions} for default, got [1]"),
-        (json.dumps({**META, "default": {"test": [1, 2]}}), "expected {qid: {docno: score}}, got [1, 2]"),
+        (
+            json.dumps({**META, "default": {"test": [1, 2]}}),
+            "expected {qid: {docno: score}}, got [1, 2]",
+        ),
         (
             '{"mteb_model_meta": {}, "a": {"test": {}, "test": {}}}',
             "expected distinct keys, got test several times",
         ),
-        ('{"mteb_model_meta": {}, "a": {}, "a": {}}', "expected distinct keys, got a several times"),
-        ('{"mteb_model_meta": {}, "a": {"t": {"q": {"d": 1, "d": 2}}}}', "document d several times for query q"),
-        (jsonl(LINES[0], LINES[1], LINES[0]), "x:3: expected one line per query, got a second one of query q1"),
-        (jsonl({**LINES[0], "results": LINES[0]["results"] * 2}), "document d1 several times for query q1"),
+        (
+            '{"mteb_model_meta": {}, "a": {}, "a": {}}',
+            "expected distinct keys, got a several times",
+        ),
+        (
+            '{"mteb_model_meta": {}, "a": {"t": {"q": {"d": 1, "d": 2}}}}',
+            "document d several times for query q",
+        ),
+        (
+            jsonl(LINES[0], LINES[1], LINES[0]),
+            "x:3: expected one line per query, got a second one of query q1",
+        ),
+        (
+            jsonl({**LINES[0], "results": LINES[0]["results"] * 2}),
+            "document d1 several times for query q1",
+        ),
         (jsonl({**LINES[0], "results": [{"corpus_id": "d1"}]}), "x:1: expected a line"),
         (jsonl({**LINES[0], "results": ["d1"]}), "x:1: expected a line"),
         (jsonl({**LINES[0], "results": 1}), "x:1: expected a line"),
@@ -156,15 +202,24 @@ def test_predictions_of_mteb_with_several_parts(tmp_path):
         (jsonl({**LINES[0], "query_id": True}), "x:1: expected a line"),
         (jsonl(LINES[0], {"_id": "d1", "text": "…"}), "x:2: expected a line"),
         (jsonl(LINES[0], [1]), "x:2: expected a line"),
-        (jsonl({**LINES[0], "results": [{"corpus_id": "d1", "score": "1"}]}), "got '1' (query q1, document d1)"),
+        (
+            jsonl({**LINES[0], "results": [{"corpus_id": "d1", "score": "1"}]}),
+            "got '1' (query q1, document d1)",
+        ),
         (
             '{"query_id": "q", "results": [{"corpus_id": "a", "corpus_id": "b", "score": 1}]}',
             "expected distinct keys",
         ),
         ('{"query_id": "q", "query_id": "r", "results": []}', "expected distinct keys"),
         (jsonl(*LINES)[:-10], "x: not valid JSON, or an incomplete file: "),
-        (jsonl({"_id": "d1", "text": "a"}, {"_id": "d2", "text": "b"}), "got 2 JSON values, the first of which is"),
-        (jsonl({"_id": "d1", "text": "a"}), "expected {qid: {docno: score}}, got 'd1' for query _id"),
+        (
+            jsonl({"_id": "d1", "text": "a"}, {"_id": "d2", "text": "b"}),
+            "got 2 JSON values, the first of which is",
+        ),
+        (
+            jsonl({"_id": "d1", "text": "a"}),
+            "expected {qid: {docno: score}}, got 'd1' for query _id",
+        ),
         ("{}", "with at least one document, got none"),
     ],
 )
@@ -178,14 +233,33 @@ def test_json_that_is_no_run(text, message, tmp_path):
 
 
 def test_ids_that_are_numbers_in_lines_are_text():
-    line = {"query_id": 7, "results": [{"corpus_id": 7, "score": 1}, {"corpus_id": "x", "score": 0}]}
-    assert ma.read_run(io.StringIO(jsonl(line)))[["qid", "docno"]].values.tolist() == [["7", "7"], ["7", "x"]]
+    line = {
+        "query_id": 7,
+        "results": [{"corpus_id": 7, "score": 1}, {"corpus_id": "x", "score": 0}],
+    }
+    assert ma.read_run(io.StringIO(jsonl(line)))[["qid", "docno"]].values.tolist() == [
+        ["7", "7"],
+        ["7", "x"],
+    ]
 
 
 def test_predictions_of_sentence_transformers_keep_their_order_when_scores_tie(tmp_path):
-    scores = {"b": 0.5, "a": 0.5, "z": 0.50000001, "d": 0.25, "y": 0.0, "x": -0.0, "w": 0.0, "c": -1.0, "e": -1.0}
+    scores = {
+        "b": 0.5,
+        "a": 0.5,
+        "z": 0.50000001,
+        "d": 0.25,
+        "y": 0.0,
+        "x": -0.0,
+        "w": 0.0,
+        "c": -1.0,
+        "e": -1.0,
+    }
     results = [{"corpus_id": docno, "score": score} for docno, score in scores.items()]
-    path = write_file(tmp_path / "x.jsonl", jsonl(*({"query_id": qid, "results": results} for qid in ("q1", "q2"))))
+    path = write_file(
+        tmp_path / "x.jsonl",
+        jsonl(*({"query_id": qid, "results": results} for qid in ("q1", "q2"))),
+    )
     expected = ["z", "b", "a", "d", "y", "x", "w", "c", "e"]
     for qid, rows in ma.read_run(path).groupby("qid"):
         score = rows.set_index("docno")["score"].astype(np.float32)
@@ -228,7 +302,9 @@ def ndcg(run: Any) -> float:
 
 @pytest.fixture
 def own(tmp_path) -> Path:
-    return write_file(tmp_path / "Tiny_predictions.json", json.dumps({**META, "default": {"test": OWN}}))
+    return write_file(
+        tmp_path / "Tiny_predictions.json", json.dumps({**META, "default": {"test": OWN}})
+    )
 
 
 def without_own_ids(run: pd.DataFrame) -> pd.DataFrame:
@@ -251,7 +327,11 @@ def test_only_some_queries_retrieve_themselves(tmp_path):
     path = write_file(tmp_path / "x.json", json.dumps({**META, "default": {"test": run}}))
     with pytest.warns(MultiAspectWarning, match="2 of 3 queries"):
         dropped = without_own_ids(ma.read_run(path))
-    assert dropped[["qid", "docno"]].values.tolist() == [["a", "answer a"], ["a", "other"], ["b", "answer b"]]
+    assert dropped[["qid", "docno"]].values.tolist() == [
+        ["a", "answer a"],
+        ["a", "other"],
+        ["b", "answer b"],
+    ]
     assert ndcg(dropped) == pytest.approx(2 / 3)
 
 
@@ -277,7 +357,8 @@ BY_CHANCE = {
 def test_most_queries_of_any_run_rank_themselves_first(write_text, read, tmp_path):
     path = write_file(tmp_path / "run", write_text(OWN))
     with pytest.warns(
-        MultiAspectWarning, match="3 of 3 queries rank .* own id first, such as a. BEIR, .* docno is the qid"
+        MultiAspectWarning,
+        match="3 of 3 queries rank .* own id first, such as a. BEIR, .* docno is the qid",
     ):
         read(path)
 
@@ -302,13 +383,23 @@ def test_one_warning_is_about_all_runs(own, tmp_path):
 @pytest.fixture
 def mteb_files(trec_files, own):
     """Qrels, predictions of MTEB and a run of TREC in the directory of the command line."""
-    write_file(trec_files / "own.txt", "".join(f"{qid} 0 {docno} 1\n" for qid, docno, _ in OWN_QRELS.values))
+    write_file(
+        trec_files / "own.txt",
+        "".join(f"{qid} 0 {docno} 1\n" for qid, docno, _ in OWN_QRELS.values),
+    )
     write_file(trec_files / "parts.json", json.dumps({**META, "en": {"test": OWN, "dev": RUN}}))
-    lines = [f"{qid} Q0 {d} 1 {s} x\n" for qid, docs in OWN.items() for d, s in docs.items() if " " not in d]
+    lines = [
+        f"{qid} Q0 {d} 1 {s} x\n"
+        for qid, docs in OWN.items()
+        for d, s in docs.items()
+        if " " not in d
+    ]
     write_file(trec_files / "bm25.run", "".join(lines))
     text = own.read_text().replace("answer ", "answer-")
     write_file(own, text)
-    write_file(trec_files / "own.txt", (trec_files / "own.txt").read_text().replace("answer ", "answer-"))
+    write_file(
+        trec_files / "own.txt", (trec_files / "own.txt").read_text().replace("answer ", "answer-")
+    )
     return own
 
 
@@ -324,7 +415,10 @@ def test_the_command_line_reads_predictions(cli, mteb_files):
 def test_the_command_line_names_the_parts_of_predictions(cli, mteb_files):
     code, _, err = cli("evaluate", "-m", "AP", "parts.json", "bm25.run", qrels=["own.txt"])
     assert code == 2
-    assert "expected predictions of one subset and split, got (subset, split): (en, test), (en, dev)" in err
+    assert (
+        "expected predictions of one subset and split, got (subset, split): (en, test), (en, dev)"
+        in err
+    )
 
 
 @pytest.mark.parametrize(
@@ -362,9 +456,14 @@ def test_predictions_of_the_real_mteb(tmp_path):
                 "default": {
                     "test": {
                         "corpus": datasets.Dataset.from_list(
-                            [{"id": docno, "title": "", "text": text} for docno, text in texts.items()]
+                            [
+                                {"id": docno, "title": "", "text": text}
+                                for docno, text in texts.items()
+                            ]
                         ),
-                        "queries": datasets.Dataset.from_list([{"id": qid, "text": qid} for qid in OWN]),
+                        "queries": datasets.Dataset.from_list(
+                            [{"id": qid, "text": qid} for qid in OWN]
+                        ),
                         "relevant_docs": {qid: {f"answer {qid}": 1} for qid in OWN},
                         "top_ranked": None,
                     }
@@ -380,22 +479,36 @@ def test_predictions_of_the_real_mteb(tmp_path):
 
         def search(self, queries: Any, **_: Any) -> dict[str, dict[str, float]]:
             scores = {qid: {qid: 2.0, f"answer {qid}": 1.0} for qid in queries["id"]}
-            return {qid: {docno: own.get(docno, 0.1) for docno in self.docnos} for qid, own in scores.items()}
+            return {
+                qid: {docno: own.get(docno, 0.1) for docno in self.docnos}
+                for qid, own in scores.items()
+            }
 
-    result = mteb.evaluate(Model(), Task(), prediction_folder=tmp_path, cache=None, show_progress_bar=False)
+    result = mteb.evaluate(
+        Model(), Task(), prediction_folder=tmp_path, cache=None, show_progress_bar=False
+    )
     scores = result.task_results[0].scores["test"][0]
     path = tmp_path / "TinyArguments_predictions.json"
     with pytest.warns(MultiAspectWarning, match="3 of 3 queries"):
         assert ndcg(path) == pytest.approx(AS_WRITTEN, abs=1e-12)
     with pytest.warns(MultiAspectWarning, match="3 of 3 queries"):
         dropped = without_own_ids(ma.read_run(path))
-    values = ma.aggregate(ma.evaluate({"x": dropped}, OWN_QRELS, ["nDCG@10", "AP@10", "R@5", "P@1"])).iloc[0]
-    for measure, key in {"nDCG@10": "ndcg", "AP@10": "map", "R@5": "recall", "P@1": "precision"}.items():
+    values = ma.aggregate(
+        ma.evaluate({"x": dropped}, OWN_QRELS, ["nDCG@10", "AP@10", "R@5", "P@1"])
+    ).iloc[0]
+    for measure, key in {
+        "nDCG@10": "ndcg",
+        "AP@10": "map",
+        "R@5": "recall",
+        "P@1": "precision",
+    }.items():
         cutoff = measure.partition("@")[2]
         assert values[measure] == pytest.approx(scores[f"{key}_at_{cutoff}"], abs=1e-5)
     assert scores["ndcg_at_10"] == 1.0
     result.task_results[0].to_disk(tmp_path / "result.json")
-    with pytest.raises(MultiAspectError, match=r"result\.json: expected a run, got results of MTEB"):
+    with pytest.raises(
+        MultiAspectError, match=r"result\.json: expected a run, got results of MTEB"
+    ):
         ma.read_run(tmp_path / "result.json")
 
 
@@ -412,7 +525,9 @@ def test_predictions_of_the_real_sentence_transformers(tmp_path):
         model_card_data = type("Card", (), {"set_evaluation_metrics": lambda *_: None})()
 
         def encode(self, texts: Any, **_: Any) -> Any:
-            return torch.tensor([[float(text.count(c)) + 0.01 for c in "abcdefgh"] for text in texts])
+            return torch.tensor(
+                [[float(text.count(c)) + 0.01 for c in "abcdefgh"] for text in texts]
+            )
 
     corpus = {"d1": "abc", "d2": "abcd", "d9": "efgh"}
 
@@ -429,7 +544,9 @@ def test_predictions_of_the_real_sentence_transformers(tmp_path):
     (path,) = tmp_path.glob("*.jsonl")
     qrels = pd.DataFrame({"qid": ["q1", "q2"], "docno": ["d2", "d9"], "label": 1})
     (value,) = [value for key, value in scores.items() if key.endswith("ndcg@10")]
-    assert float(ma.evaluate(path, qrels, ["nDCG@10"])["value"].mean()) == pytest.approx(float(value))
+    assert float(ma.evaluate(path, qrels, ["nDCG@10"])["value"].mean()) == pytest.approx(
+        float(value)
+    )
     assert len(ma.read_run(path)) == 6
 
 
@@ -445,7 +562,9 @@ def test_runs_of_the_real_ranx(suffix, tmp_path):
         return
     expected = ma.evaluate({"x": RUN}, QRELS, ["AP", "nDCG@10"])
     for source in (path, run.to_dataframe(), run.to_dict()):
-        pd.testing.assert_frame_equal(ma.evaluate({"x": source}, QRELS, ["AP", "nDCG@10"]), expected)
+        pd.testing.assert_frame_equal(
+            ma.evaluate({"x": source}, QRELS, ["AP", "nDCG@10"]), expected
+        )
 
 
 def test_the_call_of_the_page_gives_the_figure_of_beir():
@@ -453,10 +572,16 @@ def test_the_call_of_the_page_gives_the_figure_of_beir():
     pytrec_eval = pytest.importorskip("pytrec_eval")
     run = {**OWN, "b": {"other": 1.0, "b": 2.0}, "not judged": {"d": 1.0}}
     qrels = {"missing": {"d": 1}, **{qid: {f"answer {qid}": 1, qid: 0} for qid in OWN}}
-    without = {qid: {docno: s for docno, s in docs.items() if docno != qid} for qid, docs in run.items()}
+    without = {
+        qid: {docno: s for docno, s in docs.items() if docno != qid} for qid, docs in run.items()
+    }
     scores = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut.10"}).evaluate(without)
     with pytest.warns(MultiAspectWarning, match="own id first"):
         read = without_own_ids(ma.read_run(io.StringIO(json.dumps(run))))
     judged = ma.read_qrels(io.StringIO(json.dumps(qrels)))
     values = ma.evaluate({"x": read}, judged[judged["qid"].isin(read["qid"])], ["nDCG@10"])
-    assert values["value"].mean() == np.mean([query["ndcg_cut_10"] for query in scores.values()]) == 2 / 3
+    assert (
+        values["value"].mean()
+        == np.mean([query["ndcg_cut_10"] for query in scores.values()])
+        == 2 / 3
+    )

@@ -33,25 +33,34 @@ from pt_multiaspect.kernels.intervals import power_of_double_sampling
 def frame(values: Any, measure: str = "nDCG@10") -> pd.DataFrame:
     """A long frame of one run's values, or of the values of several by name, on q0, q1, …"""
     named = values if isinstance(values, dict) else {"run": values}
-    rows = [(name, f"q{n}", measure, value) for name in named for n, value in enumerate(named[name])]
+    rows = [
+        (name, f"q{n}", measure, value) for name in named for n, value in enumerate(named[name])
+    ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
 def row(human: Any, labels: Any, further: Any, **options: Any) -> pd.Series[Any]:
     """The only row of the result."""
-    (record,) = prediction_powered(frame(human), frame([*labels, *further]), **options).table.to_dict("records")
+    (record,) = prediction_powered(
+        frame(human), frame([*labels, *further]), **options
+    ).table.to_dict("records")
     return pd.Series(record)
 
 
-def draw_values(n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0) -> Any:
+def draw_values(
+    n: int, n_further: int, names: str = "abc", bias: float = 0.1, seed: int = 0
+) -> Any:
     """Human values and a model's on n + N topics: skewed, correlated, and biased."""
     rng = np.random.default_rng(seed)
     truth = {name: rng.beta(0.8, 1.6, n + n_further) for name in names}
-    labels = {name: values + bias + rng.normal(0, 0.1, n + n_further) for name, values in truth.items()}
+    labels = {
+        name: values + bias + rng.normal(0, 0.1, n + n_further) for name, values in truth.items()
+    }
     return frame({name: values[:n] for name, values in truth.items()}), frame(labels)
 
 
-# -- figures --------------------------------------------------------------------------------------------------
+# -- figures
+# --------------------------------------------------------------------------------------------------
 
 
 def golden_cases() -> list[dict[str, Any]]:
@@ -66,7 +75,10 @@ def test_golden_estimates_by_double_sampling() -> None:
         given, expected = case["input"], case["expected"]
         result = row(given["human"], given["model"], given["further"], ci=given["ci"])
         for column in ("estimate", "low", "high"):
-            assert result[column] == pytest.approx(expected[column], abs=case["tolerance"]), (case["id"], column)
+            assert result[column] == pytest.approx(expected[column], abs=case["tolerance"]), (
+                case["id"],
+                column,
+            )
         share = len(given["further"]) / (len(given["human"]) + len(given["further"]))
         assert result["lambda"] == pytest.approx(expected["slope"] * share, abs=case["tolerance"])
 
@@ -83,7 +95,9 @@ def test_every_column_is_that_of_the_reference(n, n_further) -> None:
     ]
     for record in table.to_dict("records"):
         by_run = [
-            values[(values["name"] == record["name"]) & (values["measure"] == record["measure"])]["value"].tolist()
+            values[(values["name"] == record["name"]) & (values["measure"] == record["measure"])][
+                "value"
+            ].tolist()
             for values in (human, model)
         ]
         few, labels, further = by_run[0], by_run[1][:n], by_run[1][n:]
@@ -107,7 +121,12 @@ def test_every_column_is_that_of_the_reference(n, n_further) -> None:
 
 
 def least_topics(
-    human: list[float], labels: list[float], further: list[float], width: float, ci: float, above: int = 3
+    human: list[float],
+    labels: list[float],
+    further: list[float],
+    width: float,
+    ci: float,
+    above: int = 3,
 ) -> float:
     """The first number of human topics, one after the other, with which the expected interval is narrow enough."""
     variance, residual = np.var(human, ddof=1), reference.residual_of_labels(human, labels)
@@ -125,7 +144,10 @@ def test_differences_are_those_of_a_run_whose_values_they_are() -> None:
     powered = prediction_powered(human, model, baseline="b")
     wide = [values.pivot(index="qid", columns="name", values="value") for values in (human, model)]
     minus = [
-        (values[["c", "a"]].sub(values["b"], axis=0)).melt(ignore_index=False).reset_index().assign(measure="d")
+        (values[["c", "a"]].sub(values["b"], axis=0))
+        .melt(ignore_index=False)
+        .reset_index()
+        .assign(measure="d")
         for values in wide
     ]
     expected = prediction_powered(*minus).table.set_index("name")
@@ -151,12 +173,14 @@ def test_the_labels_of_a_biased_model_are_corrected(weights) -> None:
         assert not result["model_low"] < truth.mean() < result["model_high"]
 
 
-# -- laws ------------------------------------------------------------------------------------------------------
+# -- laws
+# ------------------------------------------------------------------------------------------------------
 
 VALUES = st.integers(0, 1000).map(lambda value: value / 1000)
 SAMPLES = st.integers(4, 9).flatmap(
     lambda n: st.tuples(
-        *(st.lists(VALUES, min_size=n, max_size=n) for _ in range(2)), st.lists(VALUES, min_size=0, max_size=12)
+        *(st.lists(VALUES, min_size=n, max_size=n) for _ in range(2)),
+        st.lists(VALUES, min_size=0, max_size=12),
     )
 )
 
@@ -188,10 +212,14 @@ def test_laws(sample, shift) -> None:
 def test_the_result_does_not_depend_on_the_order_of_rows() -> None:
     human, model = draw_values(7, 12)
     expected = prediction_powered(human, model, baseline="a")
-    shuffled = [values.sample(frac=1, random_state=seed) for seed, values in enumerate((human, model))]
+    shuffled = [
+        values.sample(frac=1, random_state=seed) for seed, values in enumerate((human, model))
+    ]
     result = prediction_powered(*shuffled, baseline="a")
     for part in ("table", "differences"):
-        first, second = (getattr(powered, part).set_index("name").sort_index() for powered in (expected, result))
+        first, second = (
+            getattr(powered, part).set_index("name").sort_index() for powered in (expected, result)
+        )
         pd.testing.assert_frame_equal(first, second, check_exact=True)
 
 
@@ -205,7 +233,8 @@ def test_a_useless_model_leaves_the_human_topics_alone() -> None:
         assert result["estimate"] == result["human"] == pytest.approx(0.42)
     for result in (constant, none_further):
         assert result[["low", "high"]].tolist() == result[["human_low", "human_high"]].tolist()
-    # The slope was estimated, although it is 0: a degree of freedom is lost, and the distance of the labels counts.
+    # The slope was estimated, although it is 0: a degree of freedom is lost, and the distance of
+    # the labels counts.
     assert opposed["high"] - opposed["low"] > opposed["human_high"] - opposed["human_low"]
 
 
@@ -223,18 +252,24 @@ def test_equal_human_values_have_no_width(value) -> None:
     assert result["lambda"] == 0
     assert result["low"] == result["estimate"] == result["high"] == pytest.approx(value)
     assert np.isnan(result["n_to_halve"])
-    assert "All human values are equal, so that the interval has no width: nDCG@10 of run." in powered.notes
+    assert (
+        "All human values are equal, so that the interval has no width: nDCG@10 of run."
+        in powered.notes
+    )
 
 
 def test_differences_that_are_rounding_errors_are_none() -> None:
     few, many = [0.3, 0.7, 0.1, 0.6], [0.3, 0.7, 0.1, 0.6, 0.9, 0.2]
-    human, model = (frame({"a": values, "b": [value + 0.1 - 0.1 for value in values]}) for values in (few, many))
+    human, model = (
+        frame({"a": values, "b": [value + 0.1 - 0.1 for value in values]}) for values in (few, many)
+    )
     assert (human["value"].iloc[:4].to_numpy() != human["value"].iloc[4:].to_numpy()).any()
     (record,) = prediction_powered(human, model, baseline="a").differences.to_dict("records")
     assert record["estimate"] == record["low"] == record["high"] == record["lambda"] == 0
 
 
-# -- how many topics -------------------------------------------------------------------------------------------
+# -- how many topics
+# -------------------------------------------------------------------------------------------
 
 
 def test_the_width_is_halved_at_the_number_told_and_not_before() -> None:
@@ -337,7 +372,10 @@ def test_human_topics_of_means_and_differences() -> None:
         ({"width": 0}, "width: expected a number above 0"),
         ({"difference": -1}, "difference: expected a number above 0"),
         ({"difference": 0.1, "power": 1}, "power: expected"),
-        ({"difference": 0.1, "power": 0.04}, "power: expected a probability above 1 − ci, 0.05, got 0.04"),
+        (
+            {"difference": 0.1, "power": 0.04},
+            "power: expected a probability above 1 − ci, 0.05, got 0.04",
+        ),
     ],
 )
 def test_bad_numbers_for_human_topics(options, message) -> None:
@@ -348,16 +386,22 @@ def test_bad_numbers_for_human_topics(options, message) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("correlation", [0.0, 0.6, 0.95])
 @pytest.mark.parametrize("slope", [0.7, 1.2])
-@pytest.mark.parametrize(("n", "n_topics"), [(4, 5), (4, 100), (5, 12), (6, 30), (12, 60), (30, 100)])
+@pytest.mark.parametrize(
+    ("n", "n_topics"), [(4, 5), (4, 100), (5, 12), (6, 30), (12, 60), (30, 100)]
+)
 def test_planned_power_is_that_of_simulations(correlation, slope, n, n_topics) -> None:
     """Also where the slope of the labels, at most 1, is often cut off."""
     unexplained, effects = (1 - correlation**2) ** 0.5, np.array([0.5, 2.0]) / n**0.5
     normal = NormalTopics(1.0, unexplained, slope if correlation else 0.0)
     highest = correlation / slope if correlation else 1.0
-    found = power_of_double_sampling(effects, np.full(2, unexplained), np.full(2, highest), n, n_topics, 0.05)
+    found = power_of_double_sampling(
+        effects, np.full(2, unexplained), np.full(2, highest), n, n_topics, 0.05
+    )
     simulated = [normal.power(effect, n, n_topics, 2000) for effect in effects.tolist()]
     assert found == pytest.approx(simulated, abs=0.045)
-    mirrored = power_of_double_sampling(-effects, np.full(2, unexplained), np.full(2, highest), n, n_topics, 0.05)
+    mirrored = power_of_double_sampling(
+        -effects, np.full(2, unexplained), np.full(2, highest), n, n_topics, 0.05
+    )
     assert mirrored == pytest.approx(found, abs=0.01)
 
 
@@ -409,7 +453,8 @@ def test_coverage_of_skewed_values(n) -> None:
     labels = (human + 0.15 + rng.normal(0, 0.12, human.shape)).clip(0, 1)
     names = [f"run{draw}" for draw in range(n_draws)]
     table = prediction_powered(
-        frame(dict(zip(names, human[:, :n], strict=True))), frame(dict(zip(names, labels, strict=True)))
+        frame(dict(zip(names, human[:, :n], strict=True))),
+        frame(dict(zip(names, labels, strict=True))),
     ).table
     covered = (table["low"] <= 1 / 3) & (table["high"] >= 1 / 3)
     assert 0.93 < covered.mean() < (0.99 if n == 4 else 0.975)
@@ -420,27 +465,39 @@ def test_coverage_of_skewed_values(n) -> None:
         assert widths[0].mean() < 0.8 * widths[1].mean()
 
 
-# -- bad input -------------------------------------------------------------------------------------------------
+# -- bad input
+# -------------------------------------------------------------------------------------------------
 
 HUMAN, MODEL = draw_values(6, 10, "ab")
 
 
 def drop_rows(values: pd.DataFrame, **cells: Any) -> pd.DataFrame:
     """The frame without the rows that have these cells."""
-    return values[~np.logical_and.reduce([values[column] == value for column, value in cells.items()])]
+    return values[
+        ~np.logical_and.reduce([values[column] == value for column, value in cells.items()])
+    ]
 
 
 BAD = {
     "a human topic that the model lacks": (
         (HUMAN, drop_rows(MODEL, qid="q3")),
-        "nDCG@10: expected all 6 topics of human= in model=, which has 15 topics, got none for topic q3 (1 such",
+        (
+            "nDCG@10: expected all 6 topics of human= in model=, which has 15 topics, got none for "
+            "topic q3 (1 such"
+        ),
     ),
     "swapped": (
         (MODEL, HUMAN),
         "which has 6 topics, got none for topic q10 (10 such topics in all). Are human= and ",
     ),
-    "one human topic": ((HUMAN[HUMAN["qid"] == "q0"], MODEL), "expected at least 4 human topics, got 1"),
-    "three human topics": ((HUMAN[HUMAN["qid"] < "q3"], MODEL), "expected at least 4 human topics, got 3"),
+    "one human topic": (
+        (HUMAN[HUMAN["qid"] == "q0"], MODEL),
+        "expected at least 4 human topics, got 1",
+    ),
+    "three human topics": (
+        (HUMAN[HUMAN["qid"] < "q3"], MODEL),
+        "expected at least 4 human topics, got 3",
+    ),
     "no rows": ((HUMAN.iloc[:0], MODEL), "human: expected at least one row"),
     "a run in human only": (
         (HUMAN, drop_rows(MODEL, name="b")),
@@ -474,12 +531,18 @@ BAD = {
         "human: expected a long frame with the columns name, qid, measure, value",
     ),
     "means of the model": ((HUMAN, ma.aggregate(MODEL)), "model: expected a long frame"),
-    "not a frame": ((HUMAN, 3), "model: expected a long frame with the columns name, qid, measure, value, got int"),
+    "not a frame": (
+        (HUMAN, 3),
+        "model: expected a long frame with the columns name, qid, measure, value, got int",
+    ),
     "an infinite value": (
         (HUMAN.replace(HUMAN["value"][2], np.inf), MODEL),
         "human: expected finite values, got inf",
     ),
-    "only NaN": ((HUMAN.assign(value=np.nan), MODEL), "human: expected at least one value, got NaN only"),
+    "only NaN": (
+        (HUMAN.assign(value=np.nan), MODEL),
+        "human: expected at least one value, got NaN only",
+    ),
     "a gap": (
         (HUMAN.iloc[1:], MODEL),
         "human: systems have different sets of topics: a has no nDCG@10 on topic q0",
@@ -487,7 +550,10 @@ BAD = {
     "text": ((HUMAN.assign(value="high"), MODEL), "human: expected numbers in the column value"),
     "a sum": (
         (HUMAN.assign(measure="NumRet"), MODEL.assign(measure="NumRet")),
-        "expected measures whose aggregate is the mean over topics, got NumRet (NumRet); leave it out",
+        (
+            "expected measures whose aggregate is the mean over topics, got NumRet (NumRet); leave it "
+            "out"
+        ),
     ),
 }
 
@@ -528,7 +594,8 @@ def test_topics_without_human_judgments_may_be_nan_as_pyterrier_has_them() -> No
     pd.testing.assert_frame_equal(table, expected)
 
 
-# -- doors -----------------------------------------------------------------------------------------------------
+# -- doors
+# -----------------------------------------------------------------------------------------------------
 
 TOPICS = [f"q{n}" for n in range(12)]
 
@@ -536,7 +603,9 @@ TOPICS = [f"q{n}" for n in range(12)]
 def world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
     """Two runs, human qrels on five topics, and those of a model on twelve."""
     rng = np.random.default_rng(8)
-    rows = [(qid, f"d{n}", *rng.choice(3, 2, p=[0.7, 0.2, 0.1])) for qid in TOPICS for n in range(8)]
+    rows = [
+        (qid, f"d{n}", *rng.choice(3, 2, p=[0.7, 0.2, 0.1])) for qid in TOPICS for n in range(8)
+    ]
     qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility"])
     model = qrels.assign(label=(qrels["label"] + (rng.random(len(qrels)) < 0.2)).clip(upper=2))
     runs = {
@@ -548,12 +617,17 @@ def world() -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
 
 def test_measures_with_different_topics() -> None:
     runs, human, model = world()
-    measures = {"AP": "AP", "credible": ma.On(aspect="credibility", base="AP(rel=2)", aspects={"credibility": 2})}
+    measures = {
+        "AP": "AP",
+        "credible": ma.On(aspect="credibility", base="AP(rel=2)", aspects={"credibility": 2}),
+    }
     values = [ma.evaluate(runs, qrels, measures, progress=False) for qrels in (human, model)]
     fewer = [part[(part["measure"] == "AP") | (part["qid"] != "q1")] for part in values]
     result = prediction_powered(*fewer, baseline="poor")
     assert result.table.groupby("measure")["n_human"].first().to_dict() == {"AP": 5, "credible": 4}
-    alone = prediction_powered(*(part[part["measure"] == "credible"] for part in fewer), baseline="poor")
+    alone = prediction_powered(
+        *(part[part["measure"] == "credible"] for part in fewer), baseline="poor"
+    )
     rows = result.table[result.table["measure"] == "credible"].reset_index(drop=True)
     pd.testing.assert_frame_equal(rows, alone.table)
 
@@ -567,7 +641,9 @@ def test_frames_of_experiments_files_and_evaluations_agree(tmp_path) -> None:
     experiments = []
     for qrels in (human, model):
         asked = topics[topics["qid"].isin(qrels["qid"])]
-        experiments.append(pt.Experiment(systems, asked, qrels, ["nDCG@3"], names=list(runs), perquery=True))
+        experiments.append(
+            pt.Experiment(systems, asked, qrels, ["nDCG@3"], names=list(runs), perquery=True)
+        )
     files = []
     for number, part in enumerate(values):
         # Query ids of numbers are read as such.
@@ -585,7 +661,9 @@ def test_reports_show_the_estimates_below_the_values() -> None:
     runs, human, model = world()
     scales = {"relevance": 2, "credibility": 2}
     measures = {"TOMA": ma.TOMA(aspects=scales) @ 5, "NumRet": "NumRet"}
-    report = ma.report(runs, model, measures, human=human, aspects=scales, baseline="poor", progress=False)
+    report = ma.report(
+        runs, model, measures, human=human, aspects=scales, baseline="poor", progress=False
+    )
     labels = [label for label in report.labels if label != "NumRet"]
     values = ma.evaluate(runs, human, report._figures.measures, progress=False)
     parts = [part[part["measure"].isin(labels)] for part in (values, report.perquery)]
@@ -624,7 +702,9 @@ def write_files(folder: Any) -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.
         (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
     for kind, qrels in (("human", human), ("model", model)):
         for aspect in ("label", "credibility"):
-            lines = [f"{row['qid']} 0 {row['docno']} {row[aspect]}" for row in qrels.to_dict("records")]
+            lines = [
+                f"{row['qid']} 0 {row['docno']} {row[aspect]}" for row in qrels.to_dict("records")
+            ]
             (folder / f"{kind}.{aspect}").write_text("\n".join(lines) + "\n")
     return runs, human, model
 
@@ -638,7 +718,9 @@ def test_the_command_report_shows_the_estimates(tmp_path, monkeypatch, capsys) -
     pytest.importorskip("vl_convert")
     runs, human, model = write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
-    assert main(["report", *LINE[1:], "-o", "page.html", "good.run", "poor.run"]) == 0, capsys.readouterr().err
+    assert main(["report", *LINE[1:], "-o", "page.html", "good.run", "poor.run"]) == 0, (
+        capsys.readouterr().err
+    )
     values = [ma.evaluate(runs, qrels, "nDCG@3", progress=False) for qrels in (human, model)]
     page = Path("page.html").read_text(encoding="utf-8")
     for row in prediction_powered(*values).table.to_dict("records"):
@@ -659,7 +741,9 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
     values = [ma.evaluate(runs, qrels, measures, progress=False) for qrels in (human, model)]
     expected = prediction_powered(*values, baseline=baseline)
     table["n_to_halve"] = pd.to_numeric(table["n_to_halve"])  # empty cells are read as text
-    pd.testing.assert_frame_equal(table, expected.table if baseline is None else expected.differences)
+    pd.testing.assert_frame_equal(
+        table, expected.table if baseline is None else expected.differences
+    )
     assert main([*LINE, *more, "--format", "table", "good.run", "poor.run"]) == 0
     text = capsys.readouterr().out
     assert "random sample" in text
@@ -673,7 +757,10 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
             [*LINE, "--interval", "mean", "good.run"],
             "--human shows estimates with intervals: omit --interval mean, or --human",
         ),
-        ([*LINE, "--baseline", "poor", "--test", "t", "good.run", "poor.run"], "omit --test, or --human"),
+        (
+            [*LINE, "--baseline", "poor", "--test", "t", "good.run", "poor.run"],
+            "omit --test, or --human",
+        ),
         ([*LINE, "-q", "good.run"], "omit -q, or --human"),
         ([*LINE, "--format", "tot", "good.run"], "omit --format tot, or --human"),
         (
@@ -685,15 +772,47 @@ def test_the_command_evaluate_shows_the_estimates(tmp_path, monkeypatch, capsys,
             "--human: no such file",
         ),
         (
-            ["evaluate", "--qrels", "human.label", "--human", "model.label", "-m", "AP", "good.run"],
-            "AP: expected all 12 topics of --human in --qrels, which has 5 topics, got none for topic q10 (7 such",
+            [
+                "evaluate",
+                "--qrels",
+                "human.label",
+                "--human",
+                "model.label",
+                "-m",
+                "AP",
+                "good.run",
+            ],
+            (
+                "AP: expected all 12 topics of --human in --qrels, which has 5 topics, got none for "
+                "topic q10 (7 such"
+            ),
         ),
         (
-            ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "NumRet", "good.run"],
+            [
+                "evaluate",
+                "--qrels",
+                "model.label",
+                "--human",
+                "human.label",
+                "-m",
+                "NumRet",
+                "good.run",
+            ],
             "expected measures whose aggregate is the mean over topics, got NumRet",
         ),
         (
-            ["evaluate", "--qrels", "model.label", "--human", "human.label", "-m", "AP", "-o", "human.label", "a"],
+            [
+                "evaluate",
+                "--qrels",
+                "model.label",
+                "--human",
+                "human.label",
+                "-m",
+                "AP",
+                "-o",
+                "human.label",
+                "a",
+            ],
             "--output: human.label is read by this command",
         ),
     ],
@@ -711,7 +830,11 @@ def test_the_result_is_drawn() -> None:
     assert repr(powered) == text
     assert max(map(len, text.splitlines())) <= 80
     first = powered.table.iloc[0]
-    for part in ("Differences from b", "random sample", f"{first['estimate']:.4f} [{first['low']:.4f}"):
+    for part in (
+        "Differences from b",
+        "random sample",
+        f"{first['estimate']:.4f} [{first['low']:.4f}",
+    ):
         assert part in text
     page = powered.to_html()
     assert f"{powered.differences['low'].iloc[0]:.4f}".replace("-", "−") in page
@@ -719,7 +842,8 @@ def test_the_result_is_drawn() -> None:
     assert "- if none does" in " ".join(powered.notes)
 
 
-# -- the study of coverage -------------------------------------------------------------------------------------
+# -- the study of coverage
+# -------------------------------------------------------------------------------------
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -742,7 +866,9 @@ def test_intervals_cover_as_often_as_is_said(coverage) -> None:
         assert record["labels alone, coverage"] < 0.75
         assert 0.945 <= record["prediction-powered, coverage"] <= 0.98
     for statistic, low in (("mean", 0.92), ("difference", 0.945)):
-        coverages = coverage.table(results, statistic, most_zeros=1.0)["prediction-powered, coverage"]
+        coverages = coverage.table(results, statistic, most_zeros=1.0)[
+            "prediction-powered, coverage"
+        ]
         assert low <= coverages.min() <= coverages.max() <= 0.975
     worst = [
         min(by_n[n]["prediction-powered"]["coverage"])
@@ -754,7 +880,9 @@ def test_intervals_cover_as_often_as_is_said(coverage) -> None:
 
 @pytest.mark.slow
 def test_the_coverage_of_skewed_values_is_as_the_page_says(coverage) -> None:
-    page = (Path(__file__).parents[1] / "docs" / "howto" / "coverage.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "coverage.md").read_text(
+        encoding="utf-8"
+    )
     lines = page.partition("| skewness |")[2].split("\n\n")[0].splitlines()[2:]
     stated = [[float(number) for number in re.findall(r"\d?\.\d+", line)] for line in lines]
     table = coverage.coverage_of_skewed_values(4000)
@@ -779,7 +907,9 @@ def test_labels_help_from_the_correlations_on_that_the_page_states(coverage) -> 
     stated = [[float(cell) for cell in line.strip("| ").split("|")] for line in lines]
     # The error of few draws is uncertain; widths are not.
     tolerances = np.array([0, 0.12, 0.03, 0.04, 0.03, 0.03])
-    assert (np.abs(np.array(stated) - coverage.usefulness_of_labels(4000)) <= tolerances).all(axis=None)
+    assert (np.abs(np.array(stated) - coverage.usefulness_of_labels(4000)) <= tolerances).all(
+        axis=None
+    )
 
 
 @pytest.mark.slow
@@ -790,7 +920,9 @@ def test_the_study_repeats_its_results(coverage) -> None:
     assert again["runs"] == results["runs"]
     for label, fractions in results["zeros"].items():
         assert again["zeros"][label] == pytest.approx(fractions)
-    first, second = (coverage.table(values).set_index(["measure", "human topics"]) for values in (again, results))
+    first, second = (
+        coverage.table(values).set_index(["measure", "human topics"]) for values in (again, results)
+    )
     np.testing.assert_allclose(first, second, atol=0.1)
 
 
@@ -814,9 +946,13 @@ def test_gaps_in_human_judgments_get_no_advice_on_rankings(label: str) -> None:
     gap = complete[:-1]
     cases = [(gap, complete, "; judge it for all"), (complete, gap, "; let the model judge it")]
     for human, model, remedy in cases:
-        with pytest.raises(ma.MultiAspectError, match=f"b has no {label} on topic q5.*{remedy}") as caught:
+        with pytest.raises(
+            ma.MultiAspectError, match=f"b has no {label} on topic q5.*{remedy}"
+        ) as caught:
             prediction_powered(human, model)
         assert "ranking" not in str(caught.value)
-    remedy = "scores missing topics as empty rankings" if label == "AP" else "; add the missing values"
+    remedy = (
+        "scores missing topics as empty rankings" if label == "AP" else "; add the missing values"
+    )
     with pytest.raises(ma.MultiAspectError, match=remedy):
         ma.analysis.compare_with_baseline(gap, baseline="a")

@@ -55,7 +55,13 @@ def deepeval(system: str, folder: Path) -> str:
             "actualOutput": f"{system} says {number}",
             "success": True,
             "metricsData": [
-                {"name": "Faithfulness", "threshold": 0.5, "success": True, "score": score, "reason": "text"},
+                {
+                    "name": "Faithfulness",
+                    "threshold": 0.5,
+                    "success": True,
+                    "score": score,
+                    "reason": "text",
+                },
                 {"name": "Correctness [GEval]", "threshold": 0.5, "success": True, "score": 0.5},
             ],
         }
@@ -99,7 +105,10 @@ def promptfoo_results(system: str, *, named: bool = True) -> list[dict[str, Any]
 
 
 def promptfoo(system: str, folder: Path, *, named: bool = True) -> str:
-    content = {"evalId": "eval-1", "results": {"version": 3, "results": promptfoo_results(system, named=named)}}
+    content = {
+        "evalId": "eval-1",
+        "results": {"version": 3, "results": promptfoo_results(system, named=named)},
+    }
     (folder / f"{system}.json").write_text(json.dumps(content))
     return f"{system}.json"
 
@@ -112,7 +121,11 @@ def promptfoo_without_names(system: str, folder: Path) -> str:
     ("write", "criterion", "topics"),
     [
         (ragas, "faithfulness", QUESTIONS),
-        (open_rag_eval, "generation_score_citation_f1_score", [f"query_{number}" for number in range(4)]),
+        (
+            open_rag_eval,
+            "generation_score_citation_f1_score",
+            [f"query_{number}" for number in range(4)],
+        ),
         (deepeval, "Faithfulness", QUESTIONS),
         (promptfoo, "llm-rubric", QUESTIONS),
         (promptfoo_without_names, "llm-rubric", QUESTIONS),
@@ -153,7 +166,9 @@ def test_providers_name_the_systems_of_promptfoo(
     assert main(["answers", "both.json", "--baseline", "openai:A"]) == 0
     assert "openai:B" in capsys.readouterr().out
     assert main(["answers", "A=both.json"]) == 2
-    assert "expected answers of one system, got those of openai:A, openai:B" in capsys.readouterr().err
+    assert (
+        "expected answers of one system, got those of openai:A, openai:B" in capsys.readouterr().err
+    )
 
 
 def test_a_metric_that_failed_is_a_missing_label(
@@ -168,19 +183,29 @@ def test_a_metric_that_failed_is_a_missing_label(
     assert "1 of 8 labels is missing (A 1)" in capsys.readouterr().err
 
 
-def test_files_without_topics_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_without_topics_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     pd.DataFrame({"text": ["a", "b"], "faithful": [1, 0.5]}).to_csv(tmp_path / "a.csv", index=False)
     assert main(["answers", f"A={tmp_path / 'a.csv'}"]) == 2
-    assert "expected a column of topics, such as query_id, id or question" in capsys.readouterr().err
+    assert (
+        "expected a column of topics, such as query_id, id or question" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("question", ["user_input", "question", "prompt", "query"])
 def test_ids_that_number_rows_in_another_order_are_no_topics(
-    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    question: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Kind: an id that is in all files, but of other questions: answers to different questions were compared."""
     monkeypatch.chdir(tmp_path)
-    rows = {name: pd.DataFrame({question: QUESTIONS, "faithfulness": scores}) for name, scores in SCORES.items()}
+    rows = {
+        name: pd.DataFrame({question: QUESTIONS, "faithfulness": scores})
+        for name, scores in SCORES.items()
+    }
     rows["A"].assign(id=range(4)).to_csv("A.csv", index=False)
     for order, topic in ((slice(None), "id"), (slice(None, None, -1), question)):
         rows["B"].iloc[order].assign(id=range(4)).to_csv("B.csv", index=False)

@@ -66,20 +66,29 @@ from pt_multiaspect.measures import ALL
 pytestmark = [
     # The scales drawn need not reach the rel of a base.
     pytest.mark.filterwarnings("ignore:rel="),
-    pytest.mark.filterwarnings("ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"),
-    pytest.mark.filterwarnings("ignore:(the threshold|no label|all labels) of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:the run and the qrels have no query:pt_multiaspect.MultiAspectWarning"
+    ),
+    pytest.mark.filterwarnings(
+        "ignore:(the threshold|no label|all labels) of:pt_multiaspect.MultiAspectWarning"
+    ),
     pytest.mark.filterwarnings("ignore:every judged document:pt_multiaspect.MultiAspectWarning"),
-    pytest.mark.filterwarnings("ignore:the qrels have no label of:pt_multiaspect.MultiAspectWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:the qrels have no label of:pt_multiaspect.MultiAspectWarning"
+    ),
 ]
 
 inferred = pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 
 
 def value_by_query(measure: Measure, qrels: Any, run: Any) -> dict[str, float]:
-    return {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)}
+    return {
+        metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)
+    }
 
 
-# -- ranges -----------------------------------------------------------------------------------------
+# -- ranges
+# -----------------------------------------------------------------------------------------
 
 SIMPLE_BASES = (
     "nDCG", "nDCG@2", "AP", "AP@2", "AP(rel=2)", "P@3", "R@3", "RR", "RR@2", "Rprec", "RBP(p=0.5)", "RBP@3", "ERR",
@@ -103,7 +112,11 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
     if len(names) != 2:
         many.remove(WHAM)
     for base in SIMPLE_BASES:
-        many += [TOMA(base=base), On(aspect=names[-1], base=base), *(mean(base=base) for mean in means)]
+        many += [
+            TOMA(base=base),
+            On(aspect=names[-1], base=base),
+            *(mean(base=base) for mean in means),
+        ]
         many += [mean(base=base, weights=shares, empty="drop") for mean in means]
     for distance in DISTANCES:
         many += [
@@ -114,7 +127,10 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
         ]  # fmt: skip
     many += [TOMA(base=f"nDCG(dcg='exp-log2'){at}") for at in ("", "@2")]
     for base in ("nDCG", "nDCG@2", "RBP", "P@2", "R@2", "Rprec"):
-        many += [CAM(base=base, normalized=True), CAM(base=base, normalized=True, empty="drop", weights=shares)]
+        many += [
+            CAM(base=base, normalized=True),
+            CAM(base=base, normalized=True, empty="drop", weights=shares),
+        ]
     bases = ("nDCG", "P@2", "Rprec", "nDCG@2")
     many.append(CAM(base=dict(zip(names, bases, strict=False)), normalized=True))
     for p in (0, 0.5, 0.99):
@@ -124,9 +140,14 @@ def every_measure(names: Sequence[str]) -> list[Measure]:
     for ideal in ("joint", "separate", "judged"):
         many += [NWCS(ideal=ideal), NWCS(ideal=ideal, weights=shares), NWCS(ideal=ideal) @ 2]
     if len(names) > 1:
-        many += [measure(themes=names[1:], usability=names[0], overlap=1.1) for measure in (MDCU, nMDCU, nMDCU @ 2)]
+        many += [
+            measure(themes=names[1:], usability=names[0], overlap=1.1)
+            for measure in (MDCU, nMDCU, nMDCU @ 2)
+        ]
     for mu, nu in ((0.5, 0), (0, 3)):
-        many += [error(mu=mu, nu=nu)(cutoff=cutoff) for error in (NLRE, NGRE) for cutoff in (None, 3)]
+        many += [
+            error(mu=mu, nu=nu)(cutoff=cutoff) for error in (NLRE, NGRE) for cutoff in (None, 3)
+        ]
     if len(names) == 1:
         many = [measure for measure in many if measure.params.get("mu", 0.5) != 0]
     return many
@@ -204,7 +225,10 @@ HOSTILE = {
         "relevance": Aspect([1, 2, 3], greater_is_better=False),
         "credibility": Aspect([0, 20.5], greater_is_better=False, gains=[7, 0]),
     },
-    "late thresholds": {"relevance": Aspect(4, threshold=4), "credibility": Aspect([0, 2, 3], threshold=3)},
+    "late thresholds": {
+        "relevance": Aspect(4, threshold=4),
+        "credibility": Aspect([0, 2, 3], threshold=3),
+    },
     "probabilities": {
         "relevance": Aspect([0, 0.25, 1], probabilities="identity"),
         "credibility": Aspect([0, 0.5, 0.999999], probabilities="identity"),
@@ -221,7 +245,9 @@ def test_ranges_on_hostile_scales(name: str) -> None:
     rows, run = [], []
     for qid in ("a", "b", "c", "d"):
         for docno in "uvwxyz":
-            labels = [rng.choice([*aspect.grades, aspect.grades[0], None]) for aspect in aspects.values()]  # type: ignore[misc]
+            labels = [
+                rng.choice([*aspect.grades, aspect.grades[0], None]) for aspect in aspects.values()
+            ]  # type: ignore[misc]
             rows.append((qid, docno, *([None, None] if qid == "d" else labels)))
         run += [(qid, docno, rng.choice([1.0, 2.0])) for docno in rng.sample("uvwxyzZ", 5)]
     qrels = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility"])
@@ -254,13 +280,16 @@ def is_refused(measure: Measure, qrels: pd.DataFrame, run: pd.DataFrame) -> bool
 @inferred
 @pytest.mark.parametrize("labels", [[None, None], [0, 0], [-1, -2], [3, None]])
 def test_one_query_with_hardly_a_label(labels: list[float | None]) -> None:
-    qrels = pd.DataFrame({"qid": ["q", "q"], "docno": ["a", "b"], "label": [1, 0], "credibility": labels})
+    qrels = pd.DataFrame(
+        {"qid": ["q", "q"], "docno": ["a", "b"], "label": [1, 0], "credibility": labels}
+    )
     qrels["credibility"] = qrels["credibility"].astype(float)
     for run in ({}, {"q": {}}, {"q": {"x": 1.0}}, {"q": {"a": 1.0}}, {"q": {"b": 2.0, "a": 1.0}}):
         check_ranges(evaluate(ON_NAMES[2], qrels, run))
 
 
-# -- TOMA over nDCG -----------------------------------------------------------------------------------
+# -- TOMA over nDCG
+# -----------------------------------------------------------------------------------
 
 
 @given(
@@ -295,12 +324,17 @@ def test_toma_over_ndcg_is_one_for_a_ranking_in_class_order(
     documents.sort(key=lambda docno: -classes[docno])
     some_weight = max(classes.values()) > 0
     ideal = {docno: float(-rank) for rank, docno in enumerate([*documents, "unjudged"])}
-    assert value_by_query(measure, collection.qrels, {qid: ideal}) == {qid: 1.0 if some_weight else 0.0}
+    assert value_by_query(measure, collection.qrels, {qid: ideal}) == {
+        qid: 1.0 if some_weight else 0.0
+    }
 
     rng.shuffle(documents)
     scores = {docno: float(-rank) for rank, docno in enumerate(documents)}
     (value,) = value_by_query(measure, collection.qrels, {qid: scores}).values()
-    ranked, best = [classes[docno] for docno in documents[:cutoff]], sorted(classes.values(), reverse=True)[:cutoff]
+    ranked, best = (
+        [classes[docno] for docno in documents[:cutoff]],
+        sorted(classes.values(), reverse=True)[:cutoff],
+    )
     assert 0.0 <= value <= 1.0
     if some_weight:
         assert (value == 1.0) == (ranked == best)
@@ -325,12 +359,16 @@ def test_the_order_of_a_distance_given_outright_is_the_distance(
         measure = TOMA(base=base, weighting=weighting, positives=positives)
         first, second = (
             value_by_query(variant, collection.qrels, collection.run)
-            for variant in (measure(distance=distance, axes=axes, aspects=aspects), measure(order=order))
+            for variant in (
+                measure(distance=distance, axes=axes, aspects=aspects),
+                measure(order=order),
+            )
         )
         assert first == pytest.approx(second, abs=1e-12), measure
 
 
-# -- rank errors ----------------------------------------------------------------------------------------
+# -- rank errors
+# ----------------------------------------------------------------------------------------
 
 CONSTANTS = [
     {"mu": 0.5, "nu": 0.5},
@@ -348,7 +386,9 @@ def test_rank_errors_attain_both_ends(n: int, n_aspects: int) -> None:
     names = NAMES[:n_aspects]
     rows, run = [], []
     for index, grades in enumerate(itertools.permutations(range(n))):
-        rows += [(f"{index:04}", f"d{rank}", *[grade] * n_aspects) for rank, grade in enumerate(grades)]
+        rows += [
+            (f"{index:04}", f"d{rank}", *[grade] * n_aspects) for rank, grade in enumerate(grades)
+        ]
         run += [(f"{index:04}", f"d{rank}", -float(rank)) for rank in range(n)]
     qrels = pd.DataFrame(rows, columns=["query_id", "doc_id", *names])
     frame = pd.DataFrame(run, columns=["query_id", "doc_id", "score"])
@@ -368,17 +408,25 @@ def test_rank_errors_attain_both_ends(n: int, n_aspects: int) -> None:
 def test_rank_errors_of_any_pair_of_orders_stay_in_range(n: int) -> None:
     """Every ranking of n documents against every pair of orders, zero constants included."""
     rows, run = [], []
-    for index, (first, second) in enumerate(itertools.product(itertools.permutations(range(n)), repeat=2)):
+    for index, (first, second) in enumerate(
+        itertools.product(itertools.permutations(range(n)), repeat=2)
+    ):
         rows += [
-            (f"{index:04}", f"d{rank}", *grades) for rank, grades in enumerate(zip(first, second, strict=True))
+            (f"{index:04}", f"d{rank}", *grades)
+            for rank, grades in enumerate(zip(first, second, strict=True))
         ]
         run += [(f"{index:04}", f"d{rank}", -float(rank)) for rank in range(n)]
     qrels = pd.DataFrame(rows, columns=["query_id", "doc_id", *NAMES[:2]])
     frame = pd.DataFrame(run, columns=["query_id", "doc_id", "score"])
     for mu, nu in ((0.5, 0.5), (0, 1), (1, 0), (3, 0.1)):
         for error in (NLRE, NGRE):
-            values = value_by_query(error(mu=mu, nu=nu, aspects=dict.fromkeys(NAMES[:2], n - 1)), qrels, frame)
-            raw = [1 - _rank_error(error.NAME, n, rows[i * n : (i + 1) * n], mu, nu) for i in range(len(values))]
+            values = value_by_query(
+                error(mu=mu, nu=nu, aspects=dict.fromkeys(NAMES[:2], n - 1)), qrels, frame
+            )
+            raw = [
+                1 - _rank_error(error.NAME, n, rows[i * n : (i + 1) * n], mu, nu)
+                for i in range(len(values))
+            ]
             assert min(raw) > -1e-12
             assert min(raw) == pytest.approx(0, abs=1e-12)
             assert list(values.values()) == pytest.approx(raw, abs=1e-12)
@@ -391,7 +439,8 @@ def _rank_error(name: str, n: int, rows: Sequence[tuple[Any, ...]], mu: float, n
     return error(positions, [mu, nu]) / greatest(n, [mu, nu])
 
 
-# -- independence of order ----------------------------------------------------------------------------
+# -- independence of order
+# ----------------------------------------------------------------------------
 
 ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 
@@ -399,7 +448,9 @@ ELSEWHERE = ("Bpref", "infAP", "Compat", "IPrec@0.1", "NumRet(rel=1)")
 # Not shrunk, which takes minutes with so many measures: the failing values name the measure.
 @given(collections(min_aspects=2), st.randoms(use_true_random=False), st.integers(0, 3))
 @examples(15, phases=[Phase.explicit, Phase.generate])
-def test_the_order_of_rows_does_not_matter(collection: Collection, rng: random.Random, part: int) -> None:
+def test_the_order_of_rows_does_not_matter(
+    collection: Collection, rng: random.Random, part: int
+) -> None:
     aspects = Aspects(dict.fromkeys(collection.names, 4))
     some = sample_measures(ON_NAMES[len(collection.names)], part)
     some += [measure(base=base) for measure in (TOMA, CAM) for base in ELSEWHERE[part::4]]
@@ -500,7 +551,8 @@ def test_queries_with_nothing_but_junk_do_not_hang_pytrec_eval(base: str) -> Non
     )  # fmt: skip
 
 
-# -- names and pickles ------------------------------------------------------------------------------
+# -- names and pickles
+# ------------------------------------------------------------------------------
 
 
 @given(measures())
@@ -518,7 +570,9 @@ def test_measures_are_read_back_from_what_they_print(measure: Measure) -> None:
 
 
 @inferred
-@given(collections(min_aspects=2, max_aspects=2, grades=[(0, 1, 2), (0, 1)], max_queries=2), measures())
+@given(
+    collections(min_aspects=2, max_aspects=2, grades=[(0, 1, 2), (0, 1)], max_queries=2), measures()
+)
 @examples(60)
 def test_a_measure_read_back_computes_the_same(collection: Collection, measure: Measure) -> None:
     same = [ir_measures.parse_measure(str(measure)), pickle.loads(pickle.dumps(measure))]
@@ -561,7 +615,8 @@ def test_orders_are_read_back(order: Order) -> None:
     assert pickle.loads(pickle.dumps(order)) == order
 
 
-# -- distance orders -----------------------------------------------------------------------------------
+# -- distance orders
+# -----------------------------------------------------------------------------------
 
 STEPS = {
     "halves": [Fraction(1, 2), Fraction(1), Fraction(3, 2)],
@@ -588,13 +643,19 @@ def embeddings(draw: st.DrawFn) -> tuple[dict[str, Aspect], dict[str, ref.RefAsp
 @given(
     embeddings(),
     st.sampled_from(["manhattan", "euclidean", "chebyshev", 3, 2.5, 0.5]),
-    st.sampled_from([None, (1, 1, 1, 1), (1, 2, 0, 3), (0.1, 0.3, 0.7, 1), (1 / 3, 2 / 3, 1, 1 / 7)]),
+    st.sampled_from(
+        [None, (1, 1, 1, 1), (1, 2, 0, 3), (0.1, 0.3, 0.7, 1), (1 / 3, 2 / 3, 1, 1 / 7)]
+    ),
     st.booleans(),
     st.sampled_from(["equal", "gains"]),
 )
 @examples(150)
 def test_distance_orders_against_all_tuples(
-    drawn: tuple[dict[str, Aspect], dict[str, ref.RefAspect]], distance: Any, stretch: Any, gated: bool, axes: str
+    drawn: tuple[dict[str, Aspect], dict[str, ref.RefAspect]],
+    distance: Any,
+    stretch: Any,
+    gated: bool,
+    axes: str,
 ) -> None:
     ours, theirs = drawn
     names = list(ours)
@@ -623,7 +684,9 @@ def test_distance_orders_against_all_tuples(
         assert not impossible or set(order.classes(impossible).tolist()) == {0}
     listed = order.to_list()
     assert len(listed) == wanted.n_classes
-    assert {labels: wanted.n_classes - 1 - i for i, group in enumerate(listed) for labels in group} == wanted.index
+    assert {
+        labels: wanted.n_classes - 1 - i for i, group in enumerate(listed) for labels in group
+    } == wanted.index
 
 
 def test_three_aspects_in_tenths_have_ten_manhattan_classes() -> None:
@@ -643,7 +706,8 @@ def test_sums_of_irrational_powers_do_not_fall_apart(exponent: float) -> None:
         assert len(set(order.classes(list(itertools.permutations(gaps))).tolist())) == 1
 
 
-# -- the best CAM ----------------------------------------------------------------------------------------
+# -- the best CAM
+# ----------------------------------------------------------------------------------------
 
 LINEAR: list[tuple[str, tuple[str, dict[str, Any]]]] = [
     ("nDCG", ("nDCG", {})),
@@ -677,9 +741,13 @@ def test_normalized_cam_against_all_permutations(
     collection, aspects, theirs = drawn
     shares = data.draw(weights(collection.names))
     chosen = {name: bases[0 if same else i] for i, name in enumerate(collection.names)}
-    our_base = chosen[collection.names[0]][0] if same else {name: base[0] for name, base in chosen.items()}
+    our_base = (
+        chosen[collection.names[0]][0] if same else {name: base[0] for name, base in chosen.items()}
+    )
     their_base = {name: base[1] for name, base in chosen.items()}
-    measure = CAM(base=our_base, normalized=True, weights=shares, empty=empty, aspects=Aspects(aspects))
+    measure = CAM(
+        base=our_base, normalized=True, weights=shares, empty=empty, aspects=Aspects(aspects)
+    )
     values = value_by_query(measure, collection.qrels, collection.run)
     for qid, judged in collection.labels.items():
         run = collection.run.get(qid, {})
@@ -687,15 +755,23 @@ def test_normalized_cam_against_all_permutations(
         assert values[qid] == pytest.approx(wanted, abs=1e-9), measure
         # The best ranking attains 1, and none more.
         rankings = [
-            (ref.arithmetic(ref.scores_by_aspect(order, judged, theirs, their_base, None, shares, empty)), order)
+            (
+                ref.arithmetic(
+                    ref.scores_by_aspect(order, judged, theirs, their_base, None, shares, empty)
+                ),
+                order,
+            )
             for order in itertools.permutations(judged)
         ]
         best, ranking = max(rankings)
         top = {qid: {docno: -float(rank) for rank, docno in enumerate(ranking)}}
-        assert value_by_query(measure, collection.qrels, top)[qid] == pytest.approx(float(best > 0), abs=1e-12)
+        assert value_by_query(measure, collection.qrels, top)[qid] == pytest.approx(
+            float(best > 0), abs=1e-12
+        )
 
 
-# -- everything against the reference --------------------------------------------------------------------
+# -- everything against the reference
+# --------------------------------------------------------------------
 
 REFERENCE_BASES: list[tuple[str, str, dict[str, Any]]] = [
     ("nDCG", "nDCG", {}),
@@ -733,8 +809,15 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
     cases: dict[Measure, Reference] = {}
-    pairs = [(CAM, ref.cam), (MM, ref.mm), (GAM, ref.gam), *([(WHAM, ref.wham)] if len(ours) == 2 else [])]
-    for text, base, params in data.draw(st.lists(st.sampled_from(REFERENCE_BASES), min_size=4, max_size=6)):
+    pairs = [
+        (CAM, ref.cam),
+        (MM, ref.mm),
+        (GAM, ref.gam),
+        *([(WHAM, ref.wham)] if len(ours) == 2 else []),
+    ]
+    for text, base, params in data.draw(
+        st.lists(st.sampled_from(REFERENCE_BASES), min_size=4, max_size=6)
+    ):
         for measure, function in pairs:
             cases[measure(base=text, weights=shares, empty=empty, aspects=ours)] = (
                 lambda run, judged, function=function, base=base, params=params: function(
@@ -749,23 +832,28 @@ def test_means_against_the_reference(drawn: Drawn, empty: str, data: st.DataObje
             )
     chosen = {name: data.draw(st.sampled_from(REFERENCE_BASES)) for name in collection.names}
     for measure, function in pairs:
-        cases[measure(base={name: choice[0] for name, choice in chosen.items()}, empty=empty, aspects=ours)] = (
-            lambda run, judged, function=function: function(
-                run,
-                judged,
-                theirs,
-                {name: (choice[1], choice[2]) for name, choice in chosen.items()},
-                None,
-                None,
-                empty,
+        cases[
+            measure(
+                base={name: choice[0] for name, choice in chosen.items()}, empty=empty, aspects=ours
             )
+        ] = lambda run, judged, function=function: function(
+            run,
+            judged,
+            theirs,
+            {name: (choice[1], choice[2]) for name, choice in chosen.items()},
+            None,
+            None,
+            empty,
         )
     compare(cases, collection)
 
 
 def test_a_mean_of_equal_values_is_not_above_them() -> None:
     """The sum of these weights is below 1 by rounding, and the term of weight 0 is not counted."""
-    values, weights_ = np.array([[-1.0], [-1.0], [-1.0], [5.0]]), np.array([[0.7], [0.2], [0.1], [0.0]])
+    values, weights_ = (
+        np.array([[-1.0], [-1.0], [-1.0], [5.0]]),
+        np.array([[0.7], [0.2], [0.1], [0.0]]),
+    )
     assert (weights_ * values).sum() > -1
     assert means.arithmetic(values, weights_) == -1
 
@@ -794,7 +882,9 @@ def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
             "gate": data.draw(st.sampled_from([None, *collection.names])),
             "axes": data.draw(st.sampled_from(["equal", "gains"])),
         }
-        for text, base, params in data.draw(st.lists(st.sampled_from(REFERENCE_BASES), min_size=3, max_size=3)):
+        for text, base, params in data.draw(
+            st.lists(st.sampled_from(REFERENCE_BASES), min_size=3, max_size=3)
+        ):
             # ERR and exp-log2 exponentiate already.
             if parameters["weighting"] == "exponential" and (base == "ERR" or "dcg" in params):
                 continue
@@ -809,39 +899,55 @@ def test_toma_against_the_reference(drawn: Drawn, data: st.DataObject) -> None:
 
 @given(scaled_collections(zero=True), st.sampled_from([None, 1, 3]), st.data())
 @examples(50)
-def test_gain_family_against_the_reference(drawn: Drawn, cutoff: int | None, data: st.DataObject) -> None:
+def test_gain_family_against_the_reference(
+    drawn: Drawn, cutoff: int | None, data: st.DataObject
+) -> None:
     """The lowest grade has the gain and probability 0 here, which is also what an unjudged document has."""
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     shares = data.draw(weights(collection.names))
     p, s = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95])), data.draw(st.sampled_from([0.3, 1, 3]))
     cases: dict[Measure, Reference] = {
-        uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, p, cutoff),
-        uRBPgr(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(run, judged, theirs, p, cutoff),
-        unDCG(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, s, cutoff),
-        uERR(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(run, judged, theirs, s, cutoff),
+        uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(
+            run, judged, theirs, p, cutoff
+        ),
+        uRBPgr(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(
+            run, judged, theirs, p, cutoff
+        ),
+        unDCG(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(
+            run, judged, theirs, s, cutoff
+        ),
+        uERR(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(
+            run, judged, theirs, s, cutoff
+        ),
     }
     for ideal in ("joint", "separate", "judged"):
-        cases[NWCS(weights=shares, ideal=ideal, aspects=ours, cutoff=cutoff)] = lambda run, judged, ideal=ideal: (
-            ref.nwcs(run, judged, theirs, shares, ideal, cutoff)
+        cases[NWCS(weights=shares, ideal=ideal, aspects=ours, cutoff=cutoff)] = (
+            lambda run, judged, ideal=ideal: ref.nwcs(run, judged, theirs, shares, ideal, cutoff)
         )
     compare(cases, collection)
 
 
 @given(scaled_collections(), st.sampled_from([None, 1, 3]), st.data())
 @examples(25)
-def test_unjudged_documents_in_the_gain_family(drawn: Drawn, cutoff: int | None, data: st.DataObject) -> None:
+def test_unjudged_documents_in_the_gain_family(
+    drawn: Drawn, cutoff: int | None, data: st.DataObject
+) -> None:
     """The probability of the lowest grade in uRBP and uRBPgr (MEASURES §1, "Labels"), 0 in uERR (§4)."""
     collection, aspects, theirs = drawn
     ours = Aspects(aspects)
     p, s = data.draw(st.sampled_from([0, 0.5, 0.8, 0.95])), data.draw(st.sampled_from([0.3, 1, 3]))
     compare(
         {
-            uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, p, cutoff),
+            uRBP(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(
+                run, judged, theirs, p, cutoff
+            ),
             uRBPgr(p=p, aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(
                 run, judged, theirs, p, cutoff
             ),
-            uERR(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(run, judged, theirs, s, cutoff),
+            uERR(s=s, aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(
+                run, judged, theirs, s, cutoff
+            ),
         },
         collection,
     )
@@ -854,16 +960,23 @@ def test_every_unjudged_document_counts_where_the_lowest_grade_has_a_probability
     run = {"q1": {"x": 2.0, "a": 1.0}, "q2": {"x": 4.0, "b": 3.0, "y": 2.0, "z": 1.0}}
     measure = uRBPgr(p=0.5, aspects=scale)
     values = {metric.query_id: metric.value for metric in measure.iter_calc(qrels, run)}
-    assert values == pytest.approx({"q1": (0.2 + 1 / 2) / 2, "q2": (0.2 + 1 / 2 + 0.2 / 4 + 0.2 / 8) / 2})
+    assert values == pytest.approx(
+        {"q1": (0.2 + 1 / 2) / 2, "q2": (0.2 + 1 / 2 + 0.2 / 4 + 0.2 / 8) / 2}
+    )
     values = {metric.query_id: metric.value for metric in (measure @ 1).iter_calc(qrels, run)}
     assert values == pytest.approx({"q1": 0.1, "q2": 0.1})
 
 
 @given(collections(junk_only=True), st.sampled_from([None, 1, 3]), st.data())
 @examples(35)
-def test_rank_errors_against_the_reference(collection: Collection, cutoff: int | None, data: st.DataObject) -> None:
+def test_rank_errors_against_the_reference(
+    collection: Collection, cutoff: int | None, data: st.DataObject
+) -> None:
     names = collection.names
-    ours, theirs = Aspects(dict.fromkeys(names, 4)), dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
+    ours, theirs = (
+        Aspects(dict.fromkeys(names, 4)),
+        dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4])),
+    )
     constant = st.sampled_from([0, 0.25, 1, 3])
     mu: Any = data.draw(constant | st.fixed_dictionaries(dict.fromkeys(names, constant)))
     nu = 0.5 if isinstance(mu, dict) else data.draw(constant)
@@ -882,22 +995,39 @@ def test_rank_errors_against_the_reference(collection: Collection, cutoff: int |
 
 @given(collections(junk_only=True, max_aspects=2), st.sampled_from([None, 2]))
 @examples(25)
-def test_junk_and_missing_labels_against_the_reference(collection: Collection, cutoff: int | None) -> None:
+def test_junk_and_missing_labels_against_the_reference(
+    collection: Collection, cutoff: int | None
+) -> None:
     names = collection.names
-    ours, theirs = Aspects(dict.fromkeys(names, 4)), dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4]))
+    ours, theirs = (
+        Aspects(dict.fromkeys(names, 4)),
+        dict.fromkeys(names, ref.ref_aspect([0, 1, 2, 3, 4])),
+    )
     cases: dict[Measure, Reference] = {
-        uRBPgr(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(run, judged, theirs, 0.8, cutoff),
-        uRBP(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(run, judged, theirs, 0.8, cutoff),
-        unDCG(aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(run, judged, theirs, 1, cutoff),
-        uERR(aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(run, judged, theirs, 1, cutoff),
-        NWCS(aspects=ours, cutoff=cutoff): lambda run, judged: ref.nwcs(run, judged, theirs, None, "joint", cutoff),
+        uRBPgr(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbpgr(
+            run, judged, theirs, 0.8, cutoff
+        ),
+        uRBP(aspects=ours, cutoff=cutoff): lambda run, judged: ref.urbp(
+            run, judged, theirs, 0.8, cutoff
+        ),
+        unDCG(aspects=ours, cutoff=cutoff): lambda run, judged: ref.undcg(
+            run, judged, theirs, 1, cutoff
+        ),
+        uERR(aspects=ours, cutoff=cutoff): lambda run, judged: ref.uerr(
+            run, judged, theirs, 1, cutoff
+        ),
+        NWCS(aspects=ours, cutoff=cutoff): lambda run, judged: ref.nwcs(
+            run, judged, theirs, None, "joint", cutoff
+        ),
     }
     for text, base, params in REFERENCE_BASES:
-        cases[TOMA(base=text, aspects=ours)] = lambda run, judged, base=base, params=params: ref.toma(
-            run, judged, theirs, base, params
+        cases[TOMA(base=text, aspects=ours)] = lambda run, judged, base=base, params=params: (
+            ref.toma(run, judged, theirs, base, params)
         )
-        cases[GAM(base=text, aspects=ours, empty="drop")] = lambda run, judged, base=base, params=params: ref.gam(
-            run, judged, theirs, base, params, None, "drop"
+        cases[GAM(base=text, aspects=ours, empty="drop")] = (
+            lambda run, judged, base=base, params=params: ref.gam(
+                run, judged, theirs, base, params, None, "drop"
+            )
         )
     compare(cases, collection)
 
@@ -910,7 +1040,11 @@ def test_inferred_scales_against_the_reference(collection: Collection) -> None:
         name: [label[name] for docs in collection.labels.values() for label in docs.values()]
         for name in collection.names
     }
-    theirs = {name: ref.inferred_aspect(labels) for name, labels in columns.items() if set(labels) != {None}}
+    theirs = {
+        name: ref.inferred_aspect(labels)
+        for name, labels in columns.items()
+        if set(labels) != {None}
+    }
     assume(len(theirs) == len(columns))
     cases: dict[Measure, Reference] = {
         uRBP: lambda run, judged: ref.urbp(run, judged, theirs),
@@ -943,12 +1077,16 @@ def test_declared_scales_against_the_reference(scale: Any) -> None:
 
 
 @st.composite
-def mirrored_collections(draw: st.DrawFn) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
+def mirrored_collections(
+    draw: st.DrawFn,
+) -> tuple[Collection, Collection, dict[str, Aspect], dict[str, Aspect]]:
     """Draw a collection on fractional scales from 0, and the same with some scales and their labels reversed."""
     upwards: dict[str, Aspect] = {}
     turned: dict[str, Aspect] = {}
     for name in NAMES[: draw(st.integers(1, 3))]:
-        unit = draw(st.sampled_from([Fraction(1, 10), Fraction(1, 20), Fraction(1, 3), Fraction(1)]))
+        unit = draw(
+            st.sampled_from([Fraction(1, 10), Fraction(1, 20), Fraction(1, 3), Fraction(1)])
+        )
         steps = draw(st.lists(st.integers(1, 3), min_size=1, max_size=4))
         places = [Fraction(0), *itertools.accumulate(unit * step for step in steps)]
         threshold = draw(st.sampled_from(places[1:]))
@@ -956,14 +1094,21 @@ def mirrored_collections(draw: st.DrawFn) -> tuple[Collection, Collection, dict[
         turned[name] = upwards[name]
         if draw(st.booleans()):
             down = [float(places[-1] - grade) for grade in places]
-            turned[name] = Aspect(down, threshold=float(places[-1] - threshold), greater_is_better=False)
-    collection = draw(collections(grades=[aspect.grades for aspect in upwards.values()], junk=False))
+            turned[name] = Aspect(
+                down, threshold=float(places[-1] - threshold), greater_is_better=False
+            )
+    collection = draw(
+        collections(grades=[aspect.grades for aspect in upwards.values()], junk=False)
+    )
     mirror = {
         name: dict(zip(aspect.grades, turned[name].grades, strict=True)) | {None: None}
         for name, aspect in upwards.items()
     }
     labels = {
-        qid: {docno: {name: mirror[name][label] for name, label in row.items()} for docno, row in docs.items()}
+        qid: {
+            docno: {name: mirror[name][label] for name, label in row.items()}
+            for docno, row in docs.items()
+        }
         for qid, docs in collection.labels.items()
     }
     return collection, Collection(collection.names, labels, collection.run), upwards, turned
@@ -975,8 +1120,15 @@ def mirrored_collections(draw: st.DrawFn) -> tuple[Collection, Collection, dict[
 def test_a_reversed_scale_with_mirrored_labels_changes_no_value(drawn: Any, part: int) -> None:
     collection, mirror, upwards, turned = drawn
     # An explicit rel is compared with the original labels.
-    some = [measure for measure in sample_measures(ON_NAMES[len(upwards)], part) if "rel=" not in str(measure)]
-    some += [TOMA(base="CRP", distance=distance, weighting="normalized") for distance in ("manhattan", 1.5)]
+    some = [
+        measure
+        for measure in sample_measures(ON_NAMES[len(upwards)], part)
+        if "rel=" not in str(measure)
+    ]
+    some += [
+        TOMA(base="CRP", distance=distance, weighting="normalized")
+        for distance in ("manhattan", 1.5)
+    ]
     before = evaluate(declare_aspects(some, Aspects(upwards)), collection.qrels, collection.run)
     after = evaluate(declare_aspects(some, Aspects(turned)), mirror.qrels, mirror.run)
     for measure in some:
@@ -990,7 +1142,12 @@ def test_a_scale_beside_the_same_reversed_has_the_classes_of_two_equal_ones(axes
     up, down = Aspect([0, 0.1, 0.2, 0.3]), Aspect([0, 0.1, 0.2, 0.3], greater_is_better=False)
     assert down.scale.gains.tolist() == [0, 0.1, 0.2, 0.3]
     assert down.scale.probabilities.tolist() == up.scale.probabilities.tolist()
-    assert DistanceOrder({"relevance": up, "understandability": down}, "manhattan", axes=axes).n_classes == 7
+    assert (
+        DistanceOrder(
+            {"relevance": up, "understandability": down}, "manhattan", axes=axes
+        ).n_classes
+        == 7
+    )
 
 
 @pytest.mark.parametrize("distance", [0.5, 1.5, 2.5])
@@ -1005,16 +1162,20 @@ def test_tuples_of_one_class_are_equally_close(distance: float) -> None:
 
 
 def test_an_aspect_is_empty_by_the_gains_its_base_maps_labels_to() -> None:
-    judged = {"q": {"a": {"relevance": 1, "credibility": 1}, "b": {"relevance": 0, "credibility": 1}}}
+    judged = {
+        "q": {"a": {"relevance": 1, "credibility": 1}, "b": {"relevance": 0, "credibility": 1}}
+    }
     run = {"q": {"b": 2.0, "a": 1.0}}
     aspects = dict.fromkeys(NAMES[:2], 1)
     worthless = {"relevance": "nDCG", "credibility": "nDCG(gains={1: 0})"}
-    assert MM(base=worthless, empty="drop", aspects=aspects).calc_aggregate(judged, run) == pytest.approx(
-        On(base="nDCG", aspects=aspects).calc_aggregate(judged, run)
-    )
+    assert MM(base=worthless, empty="drop", aspects=aspects).calc_aggregate(
+        judged, run
+    ) == pytest.approx(On(base="nDCG", aspects=aspects).calc_aggregate(judged, run))
     assert MM(base=worthless, aspects=aspects).calc_aggregate(judged, run) == 0
-    lowest = {"q": {"a": {"relevance": 0, "credibility": 1}, "b": {"relevance": 0, "credibility": 0}}}
+    lowest = {
+        "q": {"a": {"relevance": 0, "credibility": 1}, "b": {"relevance": 0, "credibility": 0}}
+    }
     worthy = {"relevance": "nDCG(gains={0: 3})", "credibility": "nDCG"}
-    assert CAM(base=worthy, empty="drop", aspects=aspects).calc_aggregate(lowest, run) == pytest.approx(
-        (1 + 1 / math.log2(3)) / 2
-    )
+    assert CAM(base=worthy, empty="drop", aspects=aspects).calc_aggregate(
+        lowest, run
+    ) == pytest.approx((1 + 1 / math.log2(3)) / 2)

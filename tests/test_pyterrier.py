@@ -92,24 +92,36 @@ KINDS: dict[str, Measure] = {
 }
 MEASURES = list(dict.fromkeys([*KINDS.values(), *SUITE, nDCG @ 10, AP]))
 AS_GIVEN = pytest.mark.parametrize(
-    "as_given", [lambda measure: measure, pytest.param(str, marks=pytest.mark.slow)], ids=["objects", "names"]
+    "as_given",
+    [lambda measure: measure, pytest.param(str, marks=pytest.mark.slow)],
+    ids=["objects", "names"],
 )
 
 
 def ours(caught: Any) -> list[str]:
-    messages = [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    messages = [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ma.MultiAspectWarning)
+    ]
     return [message for message in messages if not message.startswith("TOMA has no gate")]
 
 
-def aggregate_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
+def aggregate_of(
+    system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS
+) -> dict[str, float]:
     """Return the values of ir-measures for a system, by the names of the measures."""
     run = system if isinstance(system, pd.DataFrame) else system.transform(topics)
     qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
-    result = ir_measures.calc_aggregate(MEASURES, qrels, run.rename(columns={"qid": "query_id", "docno": "doc_id"}))
+    result = ir_measures.calc_aggregate(
+        MEASURES, qrels, run.rename(columns={"qid": "query_id", "docno": "doc_id"})
+    )
     return {str(measure): value for measure, value in result.items()}
 
 
-def averages_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS) -> dict[str, float]:
+def averages_of(
+    system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TOPICS
+) -> dict[str, float]:
     """Return the averages of `pt.Experiment`: as PyTerrier alone, it shows the mean of a sum of ir-measures."""
     aggregates = aggregate_of(system, topics)
     n_topics = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]["query_id"].nunique()
@@ -119,10 +131,14 @@ def averages_of(system: pt.Transformer | pd.DataFrame, topics: pd.DataFrame = TO
 AGGREGATES = {name: averages_of(system) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
 
 
-def assert_aggregates(table: pd.DataFrame, expected: dict[str, dict[str, float]] = AGGREGATES) -> None:
+def assert_aggregates(
+    table: pd.DataFrame, expected: dict[str, dict[str, float]] = AGGREGATES
+) -> None:
     assert table["name"].tolist() == list(expected)
     for name, row in table.set_index("name").iterrows():
-        assert row[list(expected[name])].to_dict() == pytest.approx(expected[name], abs=1e-9, rel=1e-9), name
+        assert row[list(expected[name])].to_dict() == pytest.approx(
+            expected[name], abs=1e-9, rel=1e-9
+        ), name
 
 
 # --- pt.Experiment ----------------------------------------------------------------------------
@@ -149,12 +165,16 @@ def assert_aggregates(table: pd.DataFrame, expected: dict[str, dict[str, float]]
     ids=str,
 )
 def test_averages_are_the_aggregates(options: dict[str, Any], as_given: Any) -> None:
-    result = pt.Experiment(SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, **options)
+    result = pt.Experiment(
+        SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, **options
+    )
     assert_aggregates(result[0] if options.get("perquery") else result)
 
 
 def test_objects_beside_names_and_the_time() -> None:
-    table = pt.Experiment([SCORES], TOPICS, QRELS, [ESL, "mrt", "P", "Frustration(rel=1)"], names=["run"])
+    table = pt.Experiment(
+        [SCORES], TOPICS, QRELS, [ESL, "mrt", "P", "Frustration(rel=1)"], names=["run"]
+    )
     expected = aggregate_of(SCORES)
     assert table.loc[0, [str(ESL), "Frustration(rel=1)"]].tolist() == pytest.approx(
         [expected[str(ESL)], expected[str(FRUSTRATION)]], abs=1e-12
@@ -164,7 +184,9 @@ def test_objects_beside_names_and_the_time() -> None:
 
 @pytest.mark.slow
 def test_systems_by_name_and_runs_as_frames() -> None:
-    runs = {name: system.transform(TOPICS) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+    runs = {
+        name: system.transform(TOPICS) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)
+    }
     assert_aggregates(pt.Experiment(runs, TOPICS, QRELS, MEASURES))
 
 
@@ -173,11 +195,15 @@ def test_values_of_topics(as_given: Any) -> None:
     metrics = list(map(as_given, MEASURES))
     table = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True)
     expected = per_query(MEASURES)
-    assert {(row.qid, row.measure): row.value for row in table.itertuples()} == pytest.approx(expected, abs=1e-9)
+    assert {(row.qid, row.measure): row.value for row in table.itertuples()} == pytest.approx(
+        expected, abs=1e-9
+    )
     both = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery="both")
     pd.testing.assert_frame_equal(both.perquery, table)
     assert_aggregates(both.averages, {"run": averages_of(SCORES)})
-    plain = pt.Experiment([SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True, dataframe=False)
+    plain = pt.Experiment(
+        [SCORES], TOPICS, QRELS, metrics, names=["run"], perquery=True, dataframe=False
+    )
     assert plain[0]["q1"][str(ESL)] == pytest.approx(expected["q1", str(ESL)], abs=1e-9)
 
 
@@ -189,7 +215,9 @@ def test_topics_without_judgments() -> None:
     filtered = pt.Experiment([FIRST], TOPICS, qrels, MEASURES, names=["run"], filter_by_qrels=True)
     assert_aggregates(filtered, expected)
     assert_aggregates(pt.Experiment([SCORES], kept, QRELS, MEASURES, names=["run"]), expected)
-    unfiltered = pt.Experiment([SCORES], kept, QRELS, MEASURES, names=["run"], filter_by_topics=False)
+    unfiltered = pt.Experiment(
+        [SCORES], kept, QRELS, MEASURES, names=["run"], filter_by_topics=False
+    )
     assert_aggregates(unfiltered, {"run": averages_of(SCORES)})
 
 
@@ -207,7 +235,13 @@ def test_rounding(as_given: Any) -> None:
 @AS_GIVEN
 def test_a_dict_of_results(as_given: Any) -> None:
     result = pt.Experiment(
-        SYSTEMS, TOPICS, QRELS, list(map(as_given, MEASURES)), names=SYSTEM_NAMES, dataframe=False, highlight="bold"
+        SYSTEMS,
+        TOPICS,
+        QRELS,
+        list(map(as_given, MEASURES)),
+        names=SYSTEM_NAMES,
+        dataframe=False,
+        highlight="bold",
     )
     for name, expected in AGGREGATES.items():
         assert result[name] == pytest.approx(expected, abs=1e-9, rel=1e-9)
@@ -218,21 +252,31 @@ def test_a_dict_of_results(as_given: Any) -> None:
 @pytest.mark.parametrize("perquery", [False, True, "both"])
 def test_saved_tables_and_runs(tmp_path: Path, perquery: Any, as_given: Any) -> None:
     metrics = list(map(as_given, MEASURES))
-    systems = {name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
+    systems = {
+        name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)
+    }
     options = {"save_dir": str(tmp_path), "perquery": perquery}
     first = pt.Experiment(systems, TOPICS, QRELS, metrics, **options)
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
     again = pt.Experiment(systems, TOPICS, QRELS, metrics, save_mode="reuse", **options)
-    for left, right in zip(*((first, again) if perquery == "both" else ([first], [again])), strict=True):
+    for left, right in zip(
+        *((first, again) if perquery == "both" else ([first], [again])), strict=True
+    ):
         pd.testing.assert_frame_equal(left, right)
     assert_aggregates(pd.read_csv(tmp_path / "aggregated.csv"))
 
 
 def test_saved_runs_and_values_come_back(tmp_path: Path) -> None:
-    systems = {name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)}
-    values = pt.Experiment(systems, TOPICS, QRELS, ["map", *MEASURES], perquery=True, save_dir=str(tmp_path))
+    systems = {
+        name: system >> Readable(0.0) for name, system in zip(SYSTEM_NAMES, SYSTEMS, strict=True)
+    }
+    values = pt.Experiment(
+        systems, TOPICS, QRELS, ["map", *MEASURES], perquery=True, save_dir=str(tmp_path)
+    )
     again = ma.read_values(tmp_path / "perquery.csv")
-    pd.testing.assert_frame_equal(again, values[again.columns].reset_index(drop=True), check_dtype=False)
+    pd.testing.assert_frame_equal(
+        again, values[again.columns].reset_index(drop=True), check_dtype=False
+    )
     result = ma.evaluate(tmp_path, QRELS, ["map"], progress=False)
     assert sorted(result["name"].unique()) == sorted(SYSTEM_NAMES)
     expected = values[values["measure"] == "map"].set_index(["name", "qid"])["value"]
@@ -247,7 +291,9 @@ HIGHER = [measure for measure in MEASURES if measure not in (ESL, FRUSTRATION)]
 def test_baselines(correction: str | None, as_given: Any) -> None:
     names = list(map(as_given, HIGHER))
     table = experiment(names, baseline=0, correction=correction).set_index("name")
-    values = experiment(names, perquery=True).pivot(index=["measure", "qid"], columns="name", values="value")
+    values = experiment(names, perquery=True).pivot(
+        index=["measure", "qid"], columns="name", values="value"
+    )
     for measure in map(str, HIGHER):
         assert table[measure].to_dict() == pytest.approx(
             {name: AGGREGATES[name][measure] for name in SYSTEM_NAMES}, abs=1e-9
@@ -306,7 +352,10 @@ def test_experiment_reports_our_measures_beside_the_standard_ones() -> None:
         for metric in MIXED:
             measure = parsing.parse(metric)[0]
             expected = measure.calc_aggregate(IR_QRELS, run)
-            assert table.loc[index, str(metric)] == pytest.approx(expected, abs=1e-12), (index, metric)
+            assert table.loc[index, str(metric)] == pytest.approx(expected, abs=1e-12), (
+                index,
+                metric,
+            )
 
 
 @pytest.mark.slow
@@ -319,7 +368,8 @@ def test_experiment_leaves_the_standard_columns_as_they_are() -> None:
 
 def values_of(table: pd.DataFrame) -> dict[tuple[str, str, str], float]:
     return {
-        (row.name_, row.qid, row.measure): row.value for row in table.rename(columns={"name": "name_"}).itertuples()
+        (row.name_, row.qid, row.measure): row.value
+        for row in table.rename(columns={"name": "name_"}).itertuples()
     }
 
 
@@ -343,7 +393,9 @@ def test_experiment_plans_and_batches_give_the_same_values(options: dict[str, An
     assert other == pytest.approx(linear, abs=1e-12)
     means, other_means = experiment(metrics), experiment(metrics, **options)
     for metric in metrics:
-        assert other_means[str(metric)].tolist() == pytest.approx(means[str(metric)].tolist(), abs=1e-12)
+        assert other_means[str(metric)].tolist() == pytest.approx(
+            means[str(metric)].tolist(), abs=1e-12
+        )
 
 
 def test_batches_with_judged_queries_that_are_no_topics() -> None:
@@ -411,9 +463,13 @@ def test_evaluate() -> None:
     with pytest.warns(ma.MultiAspectWarning, match="inferred"):
         values = pt.Evaluate(SCORES, QRELS, metrics)
     assert list(values) == [str(metric) for metric in metrics]
-    assert values[str(TOMA_10)] == pytest.approx(values["TOMA@10"], abs=1e-12)  # the inferred scales are the same
+    assert values[str(TOMA_10)] == pytest.approx(
+        values["TOMA@10"], abs=1e-12
+    )  # the inferred scales are the same
     by_topic = pt.Evaluate(SCORES, QRELS, [TOMA_10], perquery=True)
-    assert {(qid, name): v for qid, row in by_topic.items() for name, v in row.items()} == per_query([TOMA_10])
+    assert {
+        (qid, name): v for qid, row in by_topic.items() for name, v in row.items()
+    } == per_query([TOMA_10])
 
 
 WEIGHTS = [0.0, 5.0, 20.0, 80.0]
@@ -429,7 +485,11 @@ def expected_scan(metrics: list[Any], topics: pd.DataFrame = TOPICS) -> pd.DataF
     qrels = IR_QRELS[IR_QRELS["query_id"].isin(topics["qid"])]
     rows = []
     for weight in WEIGHTS:
-        run = (FIRST >> Readable(weight)).transform(topics).rename(columns={"qid": "query_id", "docno": "doc_id"})
+        run = (
+            (FIRST >> Readable(weight))
+            .transform(topics)
+            .rename(columns={"qid": "query_id", "docno": "doc_id"})
+        )
         rows.append([parsing.parse(metric)[0].calc_aggregate(qrels, run) for metric in metrics])
     return pd.DataFrame(rows, columns=[str(metric) for metric in metrics], index=WEIGHTS)
 
@@ -460,13 +520,26 @@ def test_grid_scan(batch_size: int | None) -> None:
 @pytest.mark.parametrize("batch_size", [None, 2])
 @pytest.mark.parametrize(
     "metric",
-    ["nDCG@10", OURS, str(CAM_10), "uRBP(aspects={'relevance': 2, 'readability': 3})", "nlre", "nwcs"],
+    [
+        "nDCG@10",
+        OURS,
+        str(CAM_10),
+        "uRBP(aspects={'relevance': 2, 'readability': 3})",
+        "nlre",
+        "nwcs",
+    ],
 )
 def test_grid_search(metric: str, batch_size: int | None) -> None:
     expected = expected_scan([metric])[metric]
     pipeline, readable, params = grid()
     best, setting = pt.GridSearch(
-        pipeline, params, TOPICS, QRELS, metric=metric, batch_size=batch_size, return_type="best_setting"
+        pipeline,
+        params,
+        TOPICS,
+        QRELS,
+        metric=metric,
+        batch_size=batch_size,
+        return_type="best_setting",
     )
     assert best == pytest.approx(expected.max(), abs=1e-12)
     assert setting == [(readable, "weight", expected.idxmax())]
@@ -515,12 +588,11 @@ def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
 # --- directions -------------------------------------------------------------------------------
 
 PER_QUERY = (
-    "ESL(rel=1), Frustration(rel=1): lower is better, but baseline= counts a higher value as an improvement: read "
+    "ESL(rel=1), Frustration(rel=1): lower is better, but baseline= counts a higher value as an "
+    "improvement: read "
     "the column '+' as queries that got worse, and '-' as queries that improved"
 )
-HIGHEST = (
-    "ESL(rel=1), Frustration(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
-)
+HIGHEST = "ESL(rel=1), Frustration(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
 
 
 @pytest.mark.every(8)
@@ -540,15 +612,19 @@ HIGHEST = (
     ],
     ids=str,
 )
-def test_experiments_warn_where_they_use_a_direction(options: Any, expected: list[str], as_given: Any) -> None:
+def test_experiments_warn_where_they_use_a_direction(
+    options: Any, expected: list[str], as_given: Any
+) -> None:
     for _ in range(2):  # in every call
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             experiment_of_style(list(map(as_given, [ESL, AP, FRUSTRATION, TOMA_10])), **options)
         assert [message.partition(";")[0] for message in ours(caught)] == expected
-        assert {warning.filename for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)} <= {
-            __file__
-        }
+        assert {
+            warning.filename
+            for warning in caught
+            if issubclass(warning.category, ma.MultiAspectWarning)
+        } <= {__file__}
 
 
 @pytest.mark.slow
@@ -559,14 +635,20 @@ def test_names_of_trec_eval_have_a_direction_too() -> None:
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("metric", [ESL, str(ESL), CAM(base="ESL(rel=1)", aspects="relevance")], ids=str)
+@pytest.mark.parametrize(
+    "metric", [ESL, str(ESL), CAM(base="ESL(rel=1)", aspects="relevance")], ids=str
+)
 def test_grid_searches_warn_of_lower_is_better(metric: Any) -> None:
     pipeline, _, params = grid()
     for _ in range(2):
-        with pytest.warns(ma.MultiAspectWarning, match=r"lower is better, but pt.GridSearch .*GridScan") as caught:
+        with pytest.warns(
+            ma.MultiAspectWarning, match=r"lower is better, but pt.GridSearch .*GridScan"
+        ) as caught:
             pt.GridSearch(pipeline, params, TOPICS, QRELS, metric=metric)
         assert len(ours(caught)) == 1
-    with pytest.warns(ma.MultiAspectWarning, match="lower is better, but pt.KFoldGridSearch") as caught:
+    with pytest.warns(
+        ma.MultiAspectWarning, match="lower is better, but pt.KFoldGridSearch"
+    ) as caught:
         pt.KFoldGridSearch(pipeline, params, [TOPICS[:3], TOPICS[3:]], QRELS, metric=metric)
     assert len(ours(caught)) == 1
     pt.GridScan(pipeline, params, TOPICS, QRELS, [metric])  # silent, as it compares nothing
@@ -588,9 +670,18 @@ def plain_averages(metrics: list[Any], **options: Any) -> pd.DataFrame:
 
 def test_averages_of_other_measures_stay() -> None:
     """An installed plugin changes nobody's numbers: PyTerrier averages what ir-measures adds up."""
-    own = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
+    own = ir_measures.define_byquery(
+        lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False
+    )
     own.aggregator = _Highest
-    metrics = [ir_measures.NumRet(rel=1), ir_measures.NumRet, ir_measures.NumRel, ir_measures.NumQ, own, "num_ret"]
+    metrics = [
+        ir_measures.NumRet(rel=1),
+        ir_measures.NumRet,
+        ir_measures.NumRel,
+        ir_measures.NumQ,
+        own,
+        "num_ret",
+    ]
     for options in ({}, {"dataframe": False}, {"perquery": "both"}, {"batch_size": 2}):
         plain = plain_averages(metrics, **options)
         beside = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [*metrics, TOMA_10], **options)
@@ -610,10 +701,16 @@ def test_averages_of_other_measures_stay() -> None:
 def test_tables_per_query_record_their_measures(as_given: Any) -> None:
     """`aggregate` averaged the values of a measure that it did not know by name."""
     for perquery in (True, "both"):
-        table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, list(map(as_given, MEASURES)), perquery=perquery)
+        table = pt.Experiment(
+            {"run": SCORES}, TOPICS, QRELS, list(map(as_given, MEASURES)), perquery=perquery
+        )
         table = table if perquery is True else table.perquery
-        assert ma.aggregate(table).drop(columns="name").to_dict("records")[0] == pytest.approx(aggregate_of(SCORES))
-    longest = ir_measures.define_byquery(lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False)
+        assert ma.aggregate(table).drop(columns="name").to_dict("records")[0] == pytest.approx(
+            aggregate_of(SCORES)
+        )
+    longest = ir_measures.define_byquery(
+        lambda qrels, run: float(len(run)), name="Longest", support_cutoff=False
+    )
     longest.aggregator = _Highest
     table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, [longest], perquery=True)
     assert ma.aggregate(table)["Longest"].item() == table["value"].max()
@@ -631,17 +728,23 @@ class _Highest(MeanAgg):
         return self.highest
 
 
-@pytest.mark.parametrize("names", [["num_ret", "NumRet"], [ma.ESL, "ESL()"], ["ESL()", ma.ESL], ["ESL()", "ESL"]])
+@pytest.mark.parametrize(
+    "names", [["num_ret", "NumRet"], [ma.ESL, "ESL()"], ["ESL()", ma.ESL], ["ESL()", "ESL"]]
+)
 def test_a_measure_of_two_names_has_one_column(names: list[Any]) -> None:
     table = pt.Experiment({"run": SCORES}, TOPICS, QRELS, names)
     (column,) = table.columns.drop("name")
     measure = parse(names[0])
-    assert table[column].item() == pytest.approx(ir_measures.calc_aggregate(measure, IR_QRELS, IR_RUN)[measure[0]])
+    assert table[column].item() == pytest.approx(
+        ir_measures.calc_aggregate(measure, IR_QRELS, IR_RUN)[measure[0]]
+    )
 
 
 # --- other processes --------------------------------------------------------------------------
 
-windows = pytest.mark.skipif(sys.platform == "win32", reason="PyTerrier runs no jobs in parallel on Windows")
+windows = pytest.mark.skipif(
+    sys.platform == "win32", reason="PyTerrier runs no jobs in parallel on Windows"
+)
 
 
 @pytest.mark.slow
@@ -655,16 +758,26 @@ def test_grids_in_other_processes(as_given: Any) -> None:
     pd.testing.assert_frame_equal(table[names], expected[names])
     assert_scan(table, MEASURES)
     # The workers run already when this set is named.
-    late = Aspects({"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name="test-pyterrier-late")
+    late = Aspects(
+        {"relevance": 2, "readability": ma.Aspect(3, threshold=1)}, name="test-pyterrier-late"
+    )
     for measure in (CAM(aspects=late) @ 5, PtHalfLife @ 10):
         best, ((_, _, weight),) = pt.GridSearch(
-            pipeline, params, TOPICS, QRELS, metric=as_given(measure), jobs=2, return_type="best_setting"
+            pipeline,
+            params,
+            TOPICS,
+            QRELS,
+            metric=as_given(measure),
+            jobs=2,
+            return_type="best_setting",
         )
         values = expected_scan([measure])[str(measure)]
         assert best == pytest.approx(values.max(), abs=1e-12)
         assert weight == values.idxmax()
     folds = [TOPICS[:3], TOPICS[3:]]
-    _, settings = pt.KFoldGridSearch(pipeline, params, folds, QRELS, metric=as_given(CAM(aspects=late) @ 5), jobs=2)
+    _, settings = pt.KFoldGridSearch(
+        pipeline, params, folds, QRELS, metric=as_given(CAM(aspects=late) @ 5), jobs=2
+    )
     for ((_, _, weight),), training in zip(settings, reversed(folds), strict=True):
         assert weight == expected_scan([CAM(aspects=late) @ 5], training).idxmax().item()
 
@@ -694,7 +807,13 @@ def test_a_name_with_its_measure() -> None:
 
 
 def test_functions_of_pyterrier_are_pickled_by_reference() -> None:
-    for function in (pt.Experiment, pt.GridScan, pt.GridSearch, pt.KFoldGridSearch, ir_measures.parse_trec_measure):
+    for function in (
+        pt.Experiment,
+        pt.GridScan,
+        pt.GridSearch,
+        pt.KFoldGridSearch,
+        ir_measures.parse_trec_measure,
+    ):
         assert pickle.loads(pickle.dumps(function)) is function
 
 
@@ -802,7 +921,10 @@ def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> Non
     import pytrec_eval
 
     families = sorted(pytrec_eval.supported_measures | set(pytrec_eval.supported_nicknames))
-    names = [*families, *(f"{name}_{cut}" for name in families for cut in ("5", "0", "5,10", "0.5", "5@3", "5x"))]
+    names = [
+        *families,
+        *(f"{name}_{cut}" for name in families for cut in ("5", "0", "5,10", "0.5", "5@3", "5x")),
+    ]
     code = """
     import json, sys
     import pyterrier
@@ -837,7 +959,9 @@ def test_strings_reach_pyterrier() -> None:
         "nDCG@10": nDCG @ 10,
         "TOMA@10": TOMA @ 10,
         "TOMA(distance=2)@10": TOMA @ 10,
-        "CAM(base={'relevance':'nDCG','readability':'SetF'})": CAM(base={"relevance": nDCG, "readability": "SetF"}),
+        "CAM(base={'relevance':'nDCG','readability':'SetF'})": CAM(
+            base={"relevance": nDCG, "readability": "SetF"}
+        ),
     }.items():
         assert ir_measures.parse_trec_measure(text) == [expected]
         assert parsing.parse(text) == [expected]

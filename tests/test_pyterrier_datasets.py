@@ -23,7 +23,9 @@ GROUP = "pyterrier.dataset_provider"
 def _declare_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     """The entry point as it is declared, also where an earlier version is installed."""
     declared = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
-    name, value = re.search(rf'\[project\.entry-points\."{re.escape(GROUP)}"\]\n(\w+) = "(.*)"', declared).groups()  # type: ignore[union-attr]
+    name, value = re.search(
+        rf'\[project\.entry-points\."{re.escape(GROUP)}"\]\n(\w+) = "(.*)"', declared
+    ).groups()  # type: ignore[union-attr]
     ours = EntryPoint(name, value, GROUP)
     installed = pt.utils.entry_points
 
@@ -46,7 +48,9 @@ def test_an_experiment_on_the_health_dataset() -> None:
     run = health.qrels[["qid", "docno"]].assign(score=range(len(health.qrels), 0, -1))
     table = pt.Experiment([pt.Transformer.from_df(run)], *dataset.get_topicsqrels(), [measure])
     values = ma.evaluate(pt.Transformer.from_df(run), dataset.get_qrels(), measure, topics=dataset)
-    assert table["overall"].item() == pytest.approx(ma.aggregate(values)["overall"].item(), abs=1e-12)
+    assert table["overall"].item() == pytest.approx(
+        ma.aggregate(values)["overall"].item(), abs=1e-12
+    )
 
 
 def test_frames_may_be_changed_freely() -> None:
@@ -63,7 +67,9 @@ def test_published_collections(monkeypatch: pytest.MonkeyPatch) -> None:
     run = pd.DataFrame({"qid": ["1"], "docno": ["d"], "score": [1.0]})
 
     def load(name: str) -> irds.WideQrels:
-        return irds.WideQrels(name, qrels, datasets.info(name).aspects, (), run if name == "a66" else None)
+        return irds.WideQrels(
+            name, qrels, datasets.info(name).aspects, (), run if name == "a66" else None
+        )
 
     monkeypatch.setattr(pyterrier_datasets, "load", load)
     for name in datasets.names():
@@ -83,9 +89,19 @@ def test_datasets_are_listed() -> None:
     assert list(provider.list_dataset_names()) == ["health", *datasets.names()]
     health, *published = (provider.get_dataset(name) for name in provider.list_dataset_names())
     components = ("topics", "qrels", "corpus", "index")
-    assert [health._describe_component(component) for component in components] == [True, True, True, None]
+    assert [health._describe_component(component) for component in components] == [
+        True,
+        True,
+        True,
+        None,
+    ]
     for dataset in published:
-        assert [dataset._describe_component(component) for component in components] == [None, True, None, None]
+        assert [dataset._describe_component(component) for component in components] == [
+            None,
+            True,
+            None,
+            None,
+        ]
     assert health.get_topics_lang() == health.get_corpus_lang() == "en"
 
 

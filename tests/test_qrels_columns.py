@@ -62,7 +62,9 @@ def test_columns_of_numbers(values: list[Any], expected: bool) -> None:
 
 
 def test_complex_numbers_among_objects_are_no_labels() -> None:
-    np.testing.assert_array_equal(columns.as_floats(pd.Series([1 + 2j, 2], dtype=object)), [np.nan, 2])
+    np.testing.assert_array_equal(
+        columns.as_floats(pd.Series([1 + 2j, 2], dtype=object)), [np.nan, 2]
+    )
 
 
 def test_the_longest_scales_are_those_of_11_grades_and_10_texts() -> None:
@@ -70,7 +72,9 @@ def test_the_longest_scales_are_those_of_11_grades_and_10_texts() -> None:
     assert columns.doubt("trust", np.arange(12.0), ["trust"]) == "12 distinct values"
     for number in (10, 11):
         texts = [f"grade {grade:02d}" for grade in range(number)]
-        read = columns.texts_like_labels(pd.Series(texts, name="trust"), np.zeros(number, dtype=np.intp))
+        read = columns.texts_like_labels(
+            pd.Series(texts, name="trust"), np.zeros(number, dtype=np.intp)
+        )
         assert read == (texts if number == 10 else [])
 
 
@@ -91,7 +95,9 @@ def test_codes_of_ir_datasets_are_doubted(evaluate: Any, measure: Any) -> None:
     """TREC Misinformation 2019, as ``pt.get_dataset(…).get_qrels()`` returns it."""
     records = [MisinfoQrel(*row, effectiveness, 1) for *row, effectiveness in zip(*(QRELS[c] for c in
                ("qid", "docno", "label")), [3, -1, 1, 2] * 2, strict=True)]  # fmt: skip
-    qrels = pd.DataFrame(records).rename(columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"})
+    qrels = pd.DataFrame(records).rename(
+        columns={"query_id": "qid", "doc_id": "docno", "relevance": "label"}
+    )
     with pytest.warns(ma.MultiAspectWarning) as caught:
         evaluate(qrels, measure)
     (message,) = (str(warning.message) for warning in caught if "selected" in str(warning.message))
@@ -106,7 +112,10 @@ def test_columns_of_a_merge_are_doubted(evaluate: Any) -> None:
     with pytest.warns(ma.MultiAspectWarning) as caught:
         evaluate(qrels, TOMA)
     (message,) = (str(warning.message) for warning in caught if "selected" in str(warning.message))
-    assert "label_x (from a merge of two columns named label: rename it), label_y (from a merge" in message
+    assert (
+        "label_x (from a merge of two columns named label: rename it), label_y (from a merge"
+        in message
+    )
     assert any("merge" in text for text in findings(qrels, "label_x, label_y"))
 
 
@@ -156,7 +165,9 @@ CONTAINERS = {
 
 
 @pytest.mark.every(3)
-@pytest.mark.filterwarnings("ignore:.*the label scales, which were inferred:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*the label scales, which were inferred:pt_multiaspect.MultiAspectWarning"
+)
 @pytest.mark.parametrize("evaluate", DOORS)
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_columns_of_containers_are_ignored(evaluate: Any, kind: str) -> None:
@@ -168,11 +179,16 @@ def test_columns_of_containers_are_ignored(evaluate: Any, kind: str) -> None:
 
 
 @pytest.mark.every(2)
-@pytest.mark.filterwarnings("ignore:.*the label scales, which were inferred:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*the label scales, which were inferred:pt_multiaspect.MultiAspectWarning"
+)
 @pytest.mark.parametrize("kind", ["lists", "lists of numbers", "dicts", "some", "empty"])
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
 def test_columns_of_containers_in_frames_of_other_libraries(library: str, kind: str) -> None:
-    columns = {**{column: QRELS[column].tolist() for column in QRELS}, "gold_answer": CONTAINERS[kind]}
+    columns = {
+        **{column: QRELS[column].tolist() for column in QRELS},
+        "gold_answer": CONTAINERS[kind],
+    }
     module = pytest.importorskip(library)
     qrels = module.DataFrame(columns) if library == "polars" else module.table(columns)
     assert by_evaluate(qrels, TOMA) == by_evaluate(QRELS, TOMA)
@@ -190,7 +206,9 @@ def test_arrays_of_polars() -> None:
 @pytest.mark.parametrize("kind", ["lists", "lists of numbers", "dicts", "arrays", "some"])
 def test_containers_as_an_aspect_are_refused(kind: str) -> None:
     qrels = QRELS.assign(gold_answer=pd.Series(CONTAINERS[kind], dtype=object))
-    with pytest.raises(ma.MultiAspectError, match=r"invalid label .* in column gold_answer for document"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"invalid label .* in column gold_answer for document"
+    ):
         ma.evaluate(RUN, qrels, ma.On(aspect="gold_answer"), progress=False)
 
 
@@ -198,7 +216,9 @@ def test_containers_as_an_aspect_are_refused(kind: str) -> None:
 
 
 def test_label_and_relevance_name_pyterriers_renaming() -> None:
-    with pytest.raises(ma.MultiAspectError, match=r"PyTerrier renames label to relevance.*drop or rename one"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"PyTerrier renames label to relevance.*drop or rename one"
+    ):
         ma.evaluate(RUN, QRELS.assign(relevance=1), CAM, progress=False)
 
 
@@ -214,5 +234,7 @@ def test_label_and_relevance_in_an_experiment() -> None:
 def test_a_column_of_lists_does_not_count() -> None:
     scales = {"relevance": 2, "trust": 1}
     qrels = QRELS.assign(gold_answer=pd.Series([["yes", "no"]] * 8, dtype=object))
-    values, expected = (ma.evaluate(RUN, frame, CAM(aspects=scales), progress=False) for frame in (qrels, QRELS))
+    values, expected = (
+        ma.evaluate(RUN, frame, CAM(aspects=scales), progress=False) for frame in (qrels, QRELS)
+    )
     pd.testing.assert_frame_equal(values, expected)

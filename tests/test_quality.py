@@ -28,7 +28,8 @@ PROBABILITIES = {"relevance": {0: 0, 1: 1, 2: 1}, "effort": {3: 0, 2: Fraction(1
 LOWEST = {"relevance": 0, "effort": 3}
 
 
-# -- a slow reading of the paper ------------------------------------------------------------------------------
+# -- a slow reading of the paper
+# ------------------------------------------------------------------------------
 
 
 def best_runs(perquery, measure, qid, ties):
@@ -36,7 +37,11 @@ def best_runs(perquery, measure, qid, ties):
     rows = perquery[(perquery["measure"] == measure) & (perquery["qid"] == qid)]
     sign = -1 if measure in ("ESL", "Frustration") else 1
     best = max(sign * value for value in rows["value"])
-    names = [name for name, value in zip(rows["name"], rows["value"], strict=True) if sign * value == best]
+    names = [
+        name
+        for name, value in zip(rows["name"], rows["value"], strict=True)
+        if sign * value == best
+    ]
     if ties == "first":
         names = [name for name in perquery["name"].unique() if name in names][:1]
     return {name: Fraction(1, len(names)) for name in names}
@@ -75,7 +80,9 @@ collections = st.fixed_dictionaries(
             {
                 name: st.dictionaries(
                     st.sampled_from(QIDS),
-                    st.dictionaries(st.sampled_from((*DOCNOS, "unjudged")), st.integers(0, 3).map(float)),
+                    st.dictionaries(
+                        st.sampled_from((*DOCNOS, "unjudged")), st.integers(0, 3).map(float)
+                    ),
                 )
                 # No run is without any query, which is an error.
                 .map(lambda run: run if any(run.values()) else {"q1": {"a": 1.0}})
@@ -115,7 +122,9 @@ def test_equal_a_plain_loop(collection, ties, cutoff):
             assert row["fraction"] == pytest.approx(float(zero / (cutoff * 3)))
     ranges = [(2, 3), (1, 1), (5, 9)]  # in any order, with gaps, beyond the runs
     for kind, scales in (("gains", GAINS), ("probabilities", PROBABILITIES)):
-        table = document_quality(perquery, runs, qrels, ranges=ranges, aspects=ASPECTS, labels=kind, ties=ties)
+        table = document_quality(
+            perquery, runs, qrels, ranges=ranges, aspects=ASPECTS, labels=kind, ties=ties
+        )
         assert table["ranks"].tolist() == ["2-3", "1", "5-9"] * 3
         for index, (low, high) in enumerate(ranges):
             results = slow(
@@ -138,15 +147,20 @@ def test_the_order_of_rows_makes_no_difference(collection, random):
     random.shuffle(order)
     again = dict(reversed(runs.items()))
     for function in (zero_aspect_documents, document_quality):
-        expected = function(perquery, runs, qrels, aspects=ASPECTS).sort_values("measure", kind="stable")
-        table = function(perquery.iloc[order], again, qrels, aspects=ASPECTS).sort_values("measure", kind="stable")
+        expected = function(perquery, runs, qrels, aspects=ASPECTS).sort_values(
+            "measure", kind="stable"
+        )
+        table = function(perquery.iloc[order], again, qrels, aspects=ASPECTS).sort_values(
+            "measure", kind="stable"
+        )
         assert table["measure"].tolist() == expected["measure"].tolist()
         pd.testing.assert_frame_equal(
             table.reset_index(drop=True), expected.reset_index(drop=True), check_exact=True
         )
 
 
-# -- by hand --------------------------------------------------------------------------------------------------
+# -- by hand
+# --------------------------------------------------------------------------------------------------
 
 GOOD, HALF, BAD = (2, 1), (0, 1), (0, 0)
 QRELS = pd.DataFrame(
@@ -162,7 +176,11 @@ SCORES = {"good": (1, 0), "short": (1, 1), "unjudged": (1, 0)}
 
 
 def frame(scores=SCORES, measure="AP") -> pd.DataFrame:
-    rows = [(n, q, measure, float(v)) for n, values in scores.items() for q, v in zip("12", values, strict=True)]
+    rows = [
+        (n, q, measure, float(v))
+        for n, values in scores.items()
+        for q, v in zip("12", values, strict=True)
+    ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
 
 
@@ -171,7 +189,9 @@ FRAME = frame()
 
 def rename_values(column: str, names: dict[str, object]) -> pd.DataFrame:
     """The frame with other names, whatever their types."""
-    return FRAME.assign(**{column: pd.Series([names[name] for name in FRAME[column]], dtype=object)})
+    return FRAME.assign(
+        **{column: pd.Series([names[name] for name in FRAME[column]], dtype=object)}
+    )
 
 
 def test_ties_in_parts():
@@ -184,11 +204,15 @@ def test_ties_in_parts():
     quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)])
     assert quality.loc[0, "quality"] == pytest.approx((3 + 1 + 0 + 0 + 0 + 0 + 3) / 7)
     scales = {"relevance": 2, "credibility": 1}
-    quality = document_quality(FRAME, RUNS, QRELS, ranges=[(1, 3)], aspects=scales, labels="probabilities")
+    quality = document_quality(
+        FRAME, RUNS, QRELS, ranges=[(1, 3)], aspects=scales, labels="probabilities"
+    )
     assert quality.loc[0, "quality"] == pytest.approx((2 + 1 + 2) / 7)
 
 
-@pytest.mark.parametrize(("first", "documents", "zero"), [("good", 3, 1), ("short", 1, 1), ("unjudged", 3, 2)])
+@pytest.mark.parametrize(
+    ("first", "documents", "zero"), [("good", 3, 1), ("short", 1, 1), ("unjudged", 3, 2)]
+)
 def test_ties_by_the_first(first, documents, zero):
     moved = pd.concat([FRAME[FRAME["name"] == first], FRAME[FRAME["name"] != first]])
     table = zero_aspect_documents(moved, RUNS, QRELS, cutoff=3, ties="first")
@@ -216,12 +240,18 @@ def test_lower_is_better():
 @pytest.mark.parametrize("label", ["mine", "(("])
 def test_labels_that_tell_no_direction(label):
     scores = frame({"good": (1, 1), "short": (5, 5), "unjudged": (3, 3)}, label)
-    for function, options in (zero_aspect_documents, {"cutoff": 1}), (document_quality, {"ranges": [(1, 1)]}):
-        with pytest.warns(MultiAspectWarning, match=rf"{function.__name__}: {re.escape(label)} names no known mea"):
+    for function, options in (
+        (zero_aspect_documents, {"cutoff": 1}),
+        (document_quality, {"ranges": [(1, 1)]}),
+    ):
+        with pytest.warns(
+            MultiAspectWarning, match=rf"{function.__name__}: {re.escape(label)} names no known mea"
+        ):
             higher = function(scores, RUNS, QRELS, **options)
         lower = function(scores, RUNS, QRELS, measures={label: "ESL"}, **options)
         pd.testing.assert_frame_equal(
-            lower.assign(measure="ESL"), function(scores.assign(measure="ESL"), RUNS, QRELS, **options)
+            lower.assign(measure="ESL"),
+            function(scores.assign(measure="ESL"), RUNS, QRELS, **options),
         )
         assert not higher.equals(lower)
 
@@ -236,7 +266,10 @@ def test_real_values_of_a_measure():
 def test_lowest_is_not_zero():
     qrels = {q: {"g": (4, 4), "b": (1, 1)} for q in "12"}
     aspects = {"relevance": [1, 2, 3, 4], "credibility": [1, 2, 3, 4]}
-    runs = {"one": {q: {"b": 3.0, "x": 2.0, "g": 1.0} for q in "12"}, "two": {q: {"g": 1.0} for q in "12"}}
+    runs = {
+        "one": {q: {"b": 3.0, "x": 2.0, "g": 1.0} for q in "12"},
+        "two": {q: {"g": 1.0} for q in "12"},
+    }
     scores = frame({"one": (1, 1), "two": (0, 0)})
     table = zero_aspect_documents(scores, runs, qrels, cutoff=3, aspects=aspects)
     assert table["n_zero"].tolist() == [2, 2, 0, 4]
@@ -247,25 +280,43 @@ def test_lowest_is_not_zero():
 
 def test_aspects_are_selected_and_topics_may_be_few():
     more = pd.concat([QRELS, QRELS.assign(qid="3", label=2)])
-    table = document_quality(FRAME, RUNS, more, ranges=[(1, 1)], aspects="credibility", ties="first")
+    table = document_quality(
+        FRAME, RUNS, more, ranges=[(1, 1)], aspects="credibility", ties="first"
+    )
     assert table[["n_documents", "quality"]].to_numpy().tolist() == [[1, 1]]
-    assert zero_aspect_documents(FRAME, RUNS, more, cutoff=2)["fraction"].iloc[-1] == pytest.approx(1 / 4)
+    assert zero_aspect_documents(FRAME, RUNS, more, cutoff=2)["fraction"].iloc[-1] == pytest.approx(
+        1 / 4
+    )
 
 
 def test_forms_of_runs(tmp_path):
     path = tmp_path / "good.run"
-    path.write_text("".join(f"{q} Q0 {d} 1 {s} x\n" for q, docs in RUNS["good"].items() for d, s in docs.items()))
+    path.write_text(
+        "".join(
+            f"{q} Q0 {d} 1 {s} x\n" for q, docs in RUNS["good"].items() for d, s in docs.items()
+        )
+    )
     rows = pd.DataFrame([("1", "b", 1.0)], columns=["qid", "docno", "score"])
-    forms = {"good": path, "short": rows, "unjudged": rows.assign(docno="x").itertuples(), "more": None}
+    forms = {
+        "good": path,
+        "short": rows,
+        "unjudged": rows.assign(docno="x").itertuples(),
+        "more": None,
+    }
     runs = {**RUNS, "unjudged": {"1": {"x": 1.0}}}
     for function in (zero_aspect_documents, document_quality):
         forms["unjudged"] = rows.assign(docno="x").itertuples()
-        pd.testing.assert_frame_equal(function(FRAME, forms, QRELS), function(FRAME, runs, ma.Judgments(QRELS)))
+        pd.testing.assert_frame_equal(
+            function(FRAME, forms, QRELS), function(FRAME, runs, ma.Judgments(QRELS))
+        )
 
 
 def test_runs_that_are_best_nowhere_are_not_read():
     scores = frame({"good": (1, 1), "short": (0, 0)})
-    assert zero_aspect_documents(scores, {"good": RUNS["good"], "short": None}, QRELS)["n_zero"].sum() == 4
+    assert (
+        zero_aspect_documents(scores, {"good": RUNS["good"], "short": None}, QRELS)["n_zero"].sum()
+        == 4
+    )
 
 
 def test_no_documents_at_these_ranks():
@@ -280,7 +331,9 @@ def test_groups_of_ranks_of_the_paper():
 
 
 def test_inferred_scales_are_named():
-    with pytest.warns(MultiAspectWarning, match=r"document_quality .* relevance 0, 1, 2; credibility 0, 1"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"document_quality .* relevance 0, 1, 2; credibility 0, 1"
+    ):
         document_quality(FRAME, RUNS, QRELS, labels="probabilities")
     halves = QRELS.assign(credibility=QRELS["credibility"] / 2 + 0.5)
     with pytest.warns(MultiAspectWarning, match=r"zero_aspect_documents .* credibility 0.5, 1"):
@@ -292,24 +345,36 @@ def test_the_best_run_of_real_ones():
     """CLEF eHealth 2015: runs chosen by relevance and understandability have less that lacks both."""
     data = shared_path("data", "clef2015")
     qrels = ma.read_qrels(
-        {"relevance": data / "qrels.graded.txt.gz", "understandability": data / "qread.graded.txt.gz"}
+        {
+            "relevance": data / "qrels.graded.txt.gz",
+            "understandability": data / "qread.graded.txt.gz",
+        }
     )
     table = pd.read_csv(
-        data / "runs.top100.tsv.gz", sep="\t", names=["name", "qid", "rank", "docno"], dtype={"docno": str}
+        data / "runs.top100.tsv.gz",
+        sep="\t",
+        names=["name", "qid", "rank", "docno"],
+        dtype={"docno": str},
     )
     table["score"] = -table["rank"].astype(float)
     runs = dict(list(table[table["rank"] <= 5].groupby("name"))[:12])
-    measures = ["TOMA(distance='manhattan',aspects={'relevance': 2, 'understandability': 3})@5", "nDCG@5"]
+    measures = [
+        "TOMA(distance='manhattan',aspects={'relevance': 2, 'understandability': 3})@5",
+        "nDCG@5",
+    ]
     perquery = ma.evaluate(runs, qrels, measures, progress=False)
     zero = zero_aspect_documents(perquery, runs, qrels).set_index(["measure", "ranks"])
     assert (zero["fraction"] * 66 * 5).to_numpy() == pytest.approx(zero["n_zero"].to_numpy())
     assert zero.loc[(measures[0], "1-5"), "n_zero"] < zero.loc[(measures[1], "1-5"), "n_zero"]
-    quality = document_quality(perquery, runs, qrels, ranges=[(1, 5)]).set_index("measure")["quality"]
+    quality = document_quality(perquery, runs, qrels, ranges=[(1, 5)]).set_index("measure")[
+        "quality"
+    ]
     assert quality[measures[0]] > quality[measures[1]]
     assert quality.between(0, 5).all()
 
 
-# -- bad input ------------------------------------------------------------------------------------------------
+# -- bad input
+# ------------------------------------------------------------------------------------------------
 
 TWO = pd.concat([FRAME, FRAME.assign(measure="RR")])
 
@@ -324,8 +389,14 @@ TWO = pd.concat([FRAME, FRAME.assign(measure="RR")])
         (TWO[(TWO["name"] != "good") | (TWO["measure"] == "AP")], ["good", "no value of RR"]),
         (FRAME.iloc[1:], ["different sets of topics", "good", "topic 1"]),
         (FRAME.drop(columns="value"), ["columns name, qid, measure, value", "value is missing"]),
-        (FRAME.replace({"name": {"good": "bm25"}}), ["missing are bm25", "1 such run", "good, short, unjudged"]),
-        (FRAME.replace({"qid": {"2": "7"}}), ["qrels: expected", "missing are 7", "1 such topic", "1, 2"]),
+        (
+            FRAME.replace({"name": {"good": "bm25"}}),
+            ["missing are bm25", "1 such run", "good, short, unjudged"],
+        ),
+        (
+            FRAME.replace({"qid": {"2": "7"}}),
+            ["qrels: expected", "missing are 7", "1 such topic", "1, 2"],
+        ),
     ],
 )
 def test_bad_frames(function, perquery, parts):
@@ -344,9 +415,15 @@ def test_bad_frames(function, perquery, parts):
         ),
         ({"perquery": rename_values("qid", {"1": 2, "2": "2"})}, ["the column qid has 2 and '2'"]),
         ({"perquery": FRAME.assign(value=1j)}, ["complex", "expected numbers in the column value"]),
-        ({"runs": list(RUNS.values())}, ["missing are good, short, unjudged", "got run 1, run 2, run 3"]),
+        (
+            {"runs": list(RUNS.values())},
+            ["missing are good, short, unjudged", "got run 1, run 2, run 3"],
+        ),
         ({"runs": {}}, ["expected at least one run"]),
-        ({"runs": {**RUNS, "good": {"q": {"d": 1.0}}}}, ["run good", "no query in common", "1, 2", "q"]),
+        (
+            {"runs": {**RUNS, "good": {"q": {"d": 1.0}}}},
+            ["run good", "no query in common", "1, 2", "q"],
+        ),
         ({"runs": {**RUNS, "short": 3}}, ["run short", "int"]),
         ({"runs": {**RUNS, "short": {"1": {"d": float("nan")}}}}, ["run short", "score", "nan"]),
         ({"qrels": 3}, ["qrels", "int"]),

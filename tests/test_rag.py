@@ -33,7 +33,10 @@ def exact_match(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
 def word_overlap(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     """F1 of words, the highest over the gold answers."""
     words = set(run["qanswer"].iloc[0].split())
-    return max(2 * len(words & set(gold.split())) / (len(words) + len(gold.split())) for gold in golds(qrels))
+    return max(
+        2 * len(words & set(gold.split())) / (len(words) + len(gold.split()))
+        for gold in golds(qrels)
+    )
 
 
 def length(qrels: pd.DataFrame, run: pd.DataFrame) -> int:
@@ -64,7 +67,9 @@ OF_ANSWERS = [EM, F1, LENGTH]
 OF_RANKINGS = [nDCG @ 5, AP, CAM, TOMA, ma.MM(base="AP", aspects=SCALES)]
 MEASURES = [*OF_ANSWERS, *OF_RANKINGS]
 
-TOPICS = pd.DataFrame({"qid": ["q1", "q2", "q3", "q4"], "query": ["when", "how many", "how old", "who"]})
+TOPICS = pd.DataFrame(
+    {"qid": ["q1", "q2", "q3", "q4"], "query": ["when", "how many", "how old", "who"]}
+)
 QRELS = pd.DataFrame(
     {
         "qid": ["q1", "q1", "q2", "q3", "q3", "q4"],
@@ -74,7 +79,10 @@ QRELS = pd.DataFrame(
     }
 )
 GOLD = pd.DataFrame(
-    {"qid": ["q1", "q2", "q3", "q4"], "gold_answer": [["in 1998", "1998"], ["42"], ["7", "7 years"], ["11"]]}
+    {
+        "qid": ["q1", "q2", "q3", "q4"],
+        "gold_answer": [["in 1998", "1998"], ["42"], ["7", "7 years"], ["11"]],
+    }
 )
 RANKINGS = pd.DataFrame(
     [("q1", "d2", 3.0), ("q1", "d1", 2.0), ("q2", "d9", 1.0), ("q3", "d3", 2.0), ("q3", "d1", 1.0)],
@@ -118,7 +126,10 @@ class AloneReader(Reader):
         return super().transform(inp)[["qid", "query", "qanswer"]].drop_duplicates("qid")
 
 
-PIPELINES = {"one": Retriever(RANKINGS) >> Reader("one"), "two": Retriever(LAST_TWO) >> Reader("two")}
+PIPELINES = {
+    "one": Retriever(RANKINGS) >> Reader("one"),
+    "two": Retriever(LAST_TWO) >> Reader("two"),
+}
 RUNS = {name: pipeline(TOPICS) for name, pipeline in PIPELINES.items()}
 ALONE = (Retriever(RANKINGS) >> AloneReader())(TOPICS)
 
@@ -144,7 +155,10 @@ Values = dict[tuple[str, str, str], float]
 
 
 def values_of(table: pd.DataFrame) -> Values:
-    return {tuple(row[:3]): row[3] for row in table[["name", "qid", "measure", "value"]].to_numpy().tolist()}
+    return {
+        tuple(row[:3]): row[3]
+        for row in table[["name", "qid", "measure", "value"]].to_numpy().tolist()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +193,9 @@ def expected() -> Values:
 def test_one_experiment(options: dict[str, Any], qrels: pd.DataFrame, expected: Values) -> None:
     def experiment(systems: list[Any]) -> Values:
         return values_of(
-            pt.Experiment(systems, TOPICS, qrels, MEASURES, names=list(RUNS), perquery=True, **options)
+            pt.Experiment(
+                systems, TOPICS, qrels, MEASURES, names=list(RUNS), perquery=True, **options
+            )
         )
 
     assert experiment(list(PIPELINES.values())) == expected
@@ -192,7 +208,9 @@ def test_one_experiment(options: dict[str, Any], qrels: pd.DataFrame, expected: 
 @pytest.mark.every(6)
 @AS_FORMS
 def test_evaluate(qrels: pd.DataFrame, expected: Values) -> None:
-    assert values_of(ma.evaluate(RUNS, qrels, MEASURES, progress=False)) == pytest.approx(expected, abs=1e-12)
+    assert values_of(ma.evaluate(RUNS, qrels, MEASURES, progress=False)) == pytest.approx(
+        expected, abs=1e-12
+    )
     pipeline_values = ma.evaluate(PIPELINES, qrels, MEASURES, topics=TOPICS)
     assert values_of(pipeline_values) == pytest.approx(expected, abs=1e-12)
 
@@ -208,7 +226,9 @@ def test_answers_in_columns_of_arrow(expected: Values) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     strings = pd.ArrowDtype(pyarrow.list_(pyarrow.string()))
     qrels = LISTS.assign(gold_answer=LISTS["gold_answer"].astype(strings))
-    table = pt.Experiment(list(RUNS.values()), TOPICS, qrels, MEASURES, names=list(RUNS), perquery=True)
+    table = pt.Experiment(
+        list(RUNS.values()), TOPICS, qrels, MEASURES, names=list(RUNS), perquery=True
+    )
     assert values_of(table) == expected
 
 
@@ -226,14 +246,22 @@ def test_tables_define_no_measure_by_itself() -> None:
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("column", ["gold_answer", "gold_answers", "golden_answers", "qanswer"])
-@pytest.mark.parametrize("answers", [["1998", "42", "7", "11"], [1, 0, 1, 0], ["yes", "no", "yes", "no"]])
+@pytest.mark.parametrize(
+    "answers", [["1998", "42", "7", "11"], [1, 0, 1, 0], ["yes", "no", "yes", "no"]]
+)
 def test_answers_are_no_aspect(column: str, answers: list[Any]) -> None:
     """Numbers, also as text, were: CAM without `aspects` averaged over them."""
-    qrels = QRELS.assign(**{column: QRELS["qid"].map(dict(zip(TOPICS["qid"], answers, strict=True)))})
+    qrels = QRELS.assign(
+        **{column: QRELS["qid"].map(dict(zip(TOPICS["qid"], answers, strict=True)))}
+    )
     assert Judgments(qrels).label_names == ("relevance", "credibility")
     judged = [ma.CAM(base="AP"), ma.MM(base="AP", aspects=SCALES)]
-    table = pt.Experiment(list(RUNS.values()), TOPICS, qrels, judged, names=list(RUNS), perquery=True)
-    plain = pt.Experiment(list(RUNS.values()), TOPICS, QRELS, judged, names=list(RUNS), perquery=True)
+    table = pt.Experiment(
+        list(RUNS.values()), TOPICS, qrels, judged, names=list(RUNS), perquery=True
+    )
+    plain = pt.Experiment(
+        list(RUNS.values()), TOPICS, QRELS, judged, names=list(RUNS), perquery=True
+    )
     assert values_of(table) == values_of(plain)
 
 
@@ -253,7 +281,9 @@ def test_judgments_of_files_have_no_answers(form: str, tmp_path: Any) -> None:
     pd.testing.assert_frame_equal(read, QRELS, check_dtype=False)
 
 
-@pytest.mark.parametrize("cell", [lambda: [np.array(["a", "b"])], lambda: {"answers": np.array(["a", "b"])}])
+@pytest.mark.parametrize(
+    "cell", [lambda: [np.array(["a", "b"])], lambda: {"answers": np.array(["a", "b"])}]
+)
 def test_columns_that_pandas_cannot_compare(cell: Callable[[], Any]) -> None:
     """The second experiment ended in an error of NumPy, before pandas 3."""
     for _ in range(2):
@@ -338,21 +368,28 @@ def test_gold_answers_without_documents(evaluate: Callable[[], Any]) -> None:
 def test_answers_alone_need_no_documents(accelerated: bool, expected: Values) -> None:
     """Their values stand in one table with those of the rankings."""
     with ma.accelerate() if accelerated else nullcontext():
-        answers = pt.Experiment([ALONE], TOPICS, GOLD, [*OF_ANSWERS, ROUGE], names=["one"], perquery=True)
+        answers = pt.Experiment(
+            [ALONE], TOPICS, GOLD, [*OF_ANSWERS, ROUGE], names=["one"], perquery=True
+        )
     ranking_values = ma.evaluate({"one": RUNS["one"]}, QRELS, OF_RANKINGS, progress=False)
     values = values_of(pd.concat([answers, ranking_values], ignore_index=True))
     assert [values.pop(("one", qid, "ROUGE")) for qid in TOPICS["qid"]] == BY_HAND["one"]["EM"]
-    assert values == pytest.approx({key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12)
+    assert values == pytest.approx(
+        {key: value for key, value in expected.items() if key[0] == "one"}, abs=1e-12
+    )
 
 
 def test_functions_that_fail() -> None:
     """The error named all measures, and not what was raised."""
     with pytest.raises(
-        ma.MultiAspectError, match=r"(?s)of ROUGE raised AssertionError.*all rows of a topic.*Experiment"
+        ma.MultiAspectError,
+        match=r"(?s)of ROUGE raised AssertionError.*all rows of a topic.*Experiment",
     ):
         ma.evaluate(RUNS, LISTS, [*MEASURES, ROUGE], progress=False)
     missing = QRELS.merge(GOLD[:2], on="qid", how="left")
-    with pytest.raises(ma.MultiAspectError, match=r"of EM raised TypeError: 'float' object.*missing"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"of EM raised TypeError: 'float' object.*missing"
+    ):
         ma.evaluate(RUNS, missing, [EM, nDCG], progress=False)
     upper = define_measure(lambda qrels, run: float(run["qanswer"].iloc[0].isupper()), "Upper")
     with pytest.raises(ma.MultiAspectError, match=r"of Upper raised AttributeError: .*missing"):
@@ -371,16 +408,22 @@ def test_measures_of_pyterrier_rag(expected: Values) -> None:
     systems = list(PIPELINES.values())
     table = pt.Experiment(systems, TOPICS, EXPLODED, measures, names=list(RUNS), perquery=True)
     assert values_of(table) == pytest.approx(expected)
-    assert values_of(ma.evaluate(RUNS, EXPLODED, measures, progress=False)) == pytest.approx(expected)
+    assert values_of(ma.evaluate(RUNS, EXPLODED, measures, progress=False)) == pytest.approx(
+        expected
+    )
     reader = Reader()
     _, setting = pt.GridSearch(
         Retriever(RANKINGS) >> reader, {reader: {"answers": ["two", "one"]}}, TOPICS[:1], EXPLODED, metric=rag.EM,
         jobs=2, return_type="best_setting",
     )  # fmt: skip
     assert setting[0][2] == "one"
-    alone = pt.Experiment([ALONE], TOPICS, GOLD, [rag.ROUGE1F, rag.AnswerLen], names=["one"], perquery=True)
+    alone = pt.Experiment(
+        [ALONE], TOPICS, GOLD, [rag.ROUGE1F, rag.AnswerLen], names=["one"], perquery=True
+    )
     assert values_of(alone)["one", "q3", "ROUGE1F"] == 0.5  # of "7", the first of the gold answers
-    with pytest.raises(ma.MultiAspectError, match=r"of ROUGE1F raised AssertionError.*one row each.*pt.Experiment"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"of ROUGE1F raised AssertionError.*one row each.*pt.Experiment"
+    ):
         ma.evaluate(RUNS, LISTS, [rag.ROUGE1F], progress=False)
     with pytest.raises(ma.MultiAspectError, match=r"of EM raised AttributeError: 'list'"):
         ma.evaluate(RUNS, LISTS, [rag.EM], progress=False)

@@ -26,7 +26,8 @@ QRELS = {"q": {"a": {"relevance": 1, "credibility": 0}, "b": {"relevance": 1, "c
 RUN = {"q": {"a": 2.0, "b": 1.0}}
 
 
-# -- the authors' figures ------------------------------------------------------------------------------------
+# -- the authors' figures
+# ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("setting", ["p=0.8,e=0.03", "p=0.99,e=0.05", "p=0.5,e=0.0"])
@@ -41,7 +42,10 @@ def test_golden(setting: str, as_string: bool) -> None:
         qid: {docno: dict(zip(names, labels, strict=True)) for docno, labels in docs.items()}
         for qid, docs in content["qrels"].items()
     }
-    run = {qid: {docno: -float(rank) for rank, docno in enumerate(docs)} for qid, docs in content["runs"].items()}
+    run = {
+        qid: {docno: -float(rank) for rank, docno in enumerate(docs)}
+        for qid, docs in content["runs"].items()
+    }
     if as_string:
         (parsed,) = ir_measures.parse_trec_measure(str(measure))
         assert parsed == measure
@@ -53,7 +57,8 @@ def test_golden(setting: str, as_string: bool) -> None:
         assert by_query[qid] == pytest.approx(value, abs=0.5e-4 + 1e-9), qid
 
 
-# -- by hand and against the reference -----------------------------------------------------------------------
+# -- by hand and against the reference
+# -----------------------------------------------------------------------
 
 
 def test_by_hand() -> None:
@@ -68,7 +73,9 @@ def test_by_hand() -> None:
 def test_every_retrieved_document_costs_effort_and_nothing_retrieved_costs_nothing() -> None:
     measure = RBU(p=0.5, effort=0.2, aspects=BOTH)
     nobody_judged = {"q": {f"x{number}": 1.0 for number in range(3)}}
-    assert measure.calc_aggregate(QRELS, nobody_judged) == pytest.approx(-0.2 * (1 - 0.5**3), abs=1e-15)
+    assert measure.calc_aggregate(QRELS, nobody_judged) == pytest.approx(
+        -0.2 * (1 - 0.5**3), abs=1e-15
+    )
     assert (measure @ 1).calc_aggregate(QRELS, nobody_judged) == pytest.approx(-0.1, abs=1e-15)
     values = ma.evaluate(
         {"run": {"other": {"a": 1.0}, "q": {}}},
@@ -90,7 +97,9 @@ def test_the_top_of_the_scale_counts_and_not_that_of_the_labels() -> None:
 @examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
-    drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]], cutoff: int | None, data: st.DataObject
+    drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
+    cutoff: int | None,
+    data: st.DataObject,
 ) -> None:
     collection, aspects, theirs = drawn
     cases = {}
@@ -105,12 +114,18 @@ def test_against_the_reference(
     compare(cases, collection, 1e-12)
 
 
-# -- what it states --------------------------------------------------------------------------------------------
+# -- what it states
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
-    "params", [{"p": 0}, {"p": 0.5, "effort": 0}, {"effort": 0, "weights": {"relevance": 1, "credibility": 3}}]
+    "params",
+    [
+        {"p": 0},
+        {"p": 0.5, "effort": 0},
+        {"effort": 0, "weights": {"relevance": 1, "credibility": 3}},
+    ],
 )
 def test_statements(params: dict[str, Any]) -> None:
     check_measure(RBU(**params))
@@ -129,12 +144,16 @@ def test_upper_bound() -> None:
     assert table["gap"].item() == pytest.approx(0, abs=1e-12)
     best = RBU(p=0.5, effort=0, aspects=BOTH).calc_aggregate(QRELS, {"q": {"b": 2.0, "a": 1.0}})
     assert table["value"].item() == pytest.approx(best)
-    with pytest.raises(MultiAspectError, match=re.escape("the effort of RBU (bounds are known for effort=0)")):
+    with pytest.raises(
+        MultiAspectError, match=re.escape("the effort of RBU (bounds are known for effort=0)")
+    ):
         upper_bound(QRELS, RBU(p=0.5, aspects=BOTH))
 
 
 def test_labels_for_learning_to_rank() -> None:
-    labels = ma.aggregate_labels(QRELS, RBU(weights={"relevance": 3, "credibility": 1}, aspects=BOTH)).values
+    labels = ma.aggregate_labels(
+        QRELS, RBU(weights={"relevance": 3, "credibility": 1}, aspects=BOTH)
+    ).values
     assert labels["label"].tolist() == [0.375, 0.5]
 
 

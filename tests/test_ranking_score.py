@@ -31,7 +31,9 @@ def by_ir_measures(measure: Any, per_query: bool = False) -> Any:
     if not isinstance(measure, ma.Measure):
         qrels = qrels.drop(columns="credibility")
     if per_query:
-        return {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)}
+        return {
+            metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, run)
+        }
     return ir_measures.calc_aggregate([measure], qrels, run)[measure]
 
 
@@ -60,9 +62,9 @@ def test_values_are_those_of_ir_measures(measure: Any) -> None:
 
 def test_sorting_the_rows_changes_nothing() -> None:
     rows = np.argsort(QID, kind="stable")
-    assert ma.ranking_score(Y.iloc[rows], PREDICTIONS[rows], qid=QID[rows], measure=MEASURE) == pytest.approx(
-        ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE), abs=1e-15
-    )
+    assert ma.ranking_score(
+        Y.iloc[rows], PREDICTIONS[rows], qid=QID[rows], measure=MEASURE
+    ) == pytest.approx(ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE), abs=1e-15)
 
 
 def test_one_query_is_as_scikit_learn_scores_it() -> None:
@@ -78,15 +80,24 @@ def test_frames_of_any_library_and_arrays_give_the_same() -> None:
         return ma.ranking_score(labels, predictions, qid=qid, measure=MEASURE, **more)
 
     assert score(Y.to_numpy(), aspects=GRADES) == expected
-    assert score(Y.to_numpy().tolist(), PREDICTIONS.tolist(), QID.tolist(), aspects=list(GRADES)) == expected
+    assert (
+        score(Y.to_numpy().tolist(), PREDICTIONS.tolist(), QID.tolist(), aspects=list(GRADES))
+        == expected
+    )
     assert score(Y.assign(mood=1), aspects=list(GRADES)) == expected
     assert score(Y.assign(qid=QID), qid=None) == expected
     assert score(Y.set_index(pd.Index(QID, name="qid")), qid=None) == expected
     assert score(Y, PREDICTIONS[:, None], pd.Series(QID)) == expected
     polars = pytest.importorskip("polars")
-    assert score(polars.from_dict(Y.to_dict("list")), polars.Series(PREDICTIONS), polars.Series(QID)) == expected
+    assert (
+        score(polars.from_dict(Y.to_dict("list")), polars.Series(PREDICTIONS), polars.Series(QID))
+        == expected
+    )
     pyarrow = pytest.importorskip("pyarrow")
-    assert score(pyarrow.Table.from_pandas(Y), pyarrow.array(PREDICTIONS), pyarrow.array(QID)) == expected
+    assert (
+        score(pyarrow.Table.from_pandas(Y), pyarrow.array(PREDICTIONS), pyarrow.array(QID))
+        == expected
+    )
 
 
 def test_arrow_tables_are_read_by_their_own_conversion() -> None:
@@ -106,7 +117,9 @@ def test_arrow_tables_are_read_by_their_own_conversion() -> None:
 
 def test_numbers_are_query_ids() -> None:
     qid = np.array([10, 9, 10, 9])
-    values = ma.ranking_score([1, 0, 0, 2], [0.1, 0.2, 0.3, 0.4], qid=qid, measure=nDCG, per_query=True)
+    values = ma.ranking_score(
+        [1, 0, 0, 2], [0.1, 0.2, 0.3, 0.4], qid=qid, measure=nDCG, per_query=True
+    )
     assert values.index.tolist() == ["10", "9"]
     assert values.tolist() == pytest.approx([1 / np.log2(3), 1])
 
@@ -114,9 +127,13 @@ def test_numbers_are_query_ids() -> None:
 def test_weights_of_queries() -> None:
     values = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, per_query=True)
     weights = pd.Series({query: float(position) for position, query in enumerate(values.index)})
-    value = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=weights[QID].to_numpy())
+    value = ma.ranking_score(
+        Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=weights[QID].to_numpy()
+    )
     assert value == pytest.approx(np.average(values, weights=weights), abs=1e-15)
-    equal = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=np.full(N, 0.3))
+    equal = ma.ranking_score(
+        Y, PREDICTIONS, qid=QID, measure=MEASURE, sample_weight=np.full(N, 0.3)
+    )
     assert equal == pytest.approx(values.mean(), abs=1e-15)
 
 
@@ -138,7 +155,8 @@ def test_missing_labels() -> None:
 
 
 def test_rows_in_another_order_are_noticed() -> None:
-    # Rows match by position: sorted predictions were evaluated against the labels of other documents.
+    # Rows match by position: sorted predictions were evaluated against the labels of other
+    # documents.
     predictions = pd.Series(PREDICTIONS).sort_values()
     with pytest.raises(MultiAspectError, match=r"index of y_score.*index of y_true"):
         ma.ranking_score(Y, predictions, qid=QID, measure=MEASURE)
@@ -146,7 +164,10 @@ def test_rows_in_another_order_are_noticed() -> None:
         ma.ranking_score(Y, PREDICTIONS, qid=pd.Series(QID)[::-1], measure=MEASURE)
     expected = ma.ranking_score(Y, PREDICTIONS, qid=QID, measure=MEASURE)
     assert ma.ranking_score(Y, predictions.reindex(Y.index), qid=QID, measure=MEASURE) == expected
-    assert ma.ranking_score(Y, pd.Series(PREDICTIONS, index=range(100, 160)), qid=QID, measure=MEASURE) == expected
+    assert (
+        ma.ranking_score(Y, pd.Series(PREDICTIONS, index=range(100, 160)), qid=QID, measure=MEASURE)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,12 +175,21 @@ def test_rows_in_another_order_are_noticed() -> None:
     [
         ({"qid": None}, "ranking_score needs the query of every row: pass qid"),
         ({"qid": QID[:5]}, "qid: expected one value for each of 60 rows, got shape (5,)"),
-        ({"y_score": PREDICTIONS[:5]}, "predictions: expected one value for each of 60 rows, got shape (5,)"),
+        (
+            {"y_score": PREDICTIONS[:5]},
+            "predictions: expected one value for each of 60 rows, got shape (5,)",
+        ),
         ({"y_score": np.full(N, np.nan)}, "60 of 60 predictions are NaN"),
-        ({"y_score": np.ones((N, 2))}, "predictions: expected one value for each of 60 rows, got shape (60, 2)"),
+        (
+            {"y_score": np.ones((N, 2))},
+            "predictions: expected one value for each of 60 rows, got shape (60, 2)",
+        ),
         ({"y_score": ["high"] * N}, "predictions: expected numbers"),
         ({"sample_weight": ["high"] * N}, "sample_weight: expected numbers"),
-        ({"y_true": Y.to_numpy(), "aspects": None, "measure": CAM}, "y has 2 columns without names"),
+        (
+            {"y_true": Y.to_numpy(), "aspects": None, "measure": CAM},
+            "y has 2 columns without names",
+        ),
         ({"y_true": PREDICTIONS, "y_score": Y}, "Are y_true and y_score swapped?"),
         ({"y_true": Y[["relevance"]]}, "no column for the aspect credibility"),
         ({"y_true": Y[:0], "y_score": [], "qid": []}, "expected at least one row to evaluate CAM"),
@@ -174,24 +204,37 @@ def test_rows_in_another_order_are_noticed() -> None:
     ids=str,
 )
 def test_what_cannot_be_scored(changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"y_true": Y, "y_score": PREDICTIONS, "qid": QID, "measure": MEASURE} | changes
+    arguments: dict[str, Any] = {
+        "y_true": Y,
+        "y_score": PREDICTIONS,
+        "qid": QID,
+        "measure": MEASURE,
+    } | changes
     with pytest.raises(MultiAspectError, match=re.escape(message)):
         ma.ranking_score(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
 
 
-# -- rows of other queries, masks and complex numbers ----------------------------------------------------
+# -- rows of other queries, masks and complex numbers
+# ----------------------------------------------------
 
 
 def with_queries(values: Any, *queries: str) -> Any:
     index = pd.Index(queries, name="qid")
-    return pd.Series(values, index=index) if np.ndim(values) == 1 else pd.DataFrame(values, index=index)
+    return (
+        pd.Series(values, index=index)
+        if np.ndim(values) == 1
+        else pd.DataFrame(values, index=index)
+    )
 
 
 LABELS = with_queries({"relevance": [2, 0, 0, 1]}, "a", "a", "b", "b")
 
 
 def test_rows_in_another_order_are_found_by_repeated_elements_of_the_index() -> None:
-    same, other = with_queries([0.9, 0.1, 0.1, 0.9], *"aabb"), with_queries([0.1, 0.9, 0.9, 0.1], *"bbaa")
+    same, other = (
+        with_queries([0.9, 0.1, 0.1, 0.9], *"aabb"),
+        with_queries([0.1, 0.9, 0.9, 0.1], *"bbaa"),
+    )
     assert ma.ranking_score(LABELS, same, measure="nDCG") == 1
     with pytest.raises(MultiAspectError, match=r"different order.*sort the rows"):
         ma.ranking_score(LABELS, other, measure="nDCG")
@@ -221,7 +264,10 @@ def test_masked_labels_are_missing(masked: tuple[int, str]) -> None:
     for labels in (hidden, list(hidden)):
         with pytest.raises(MultiAspectError, match=f"y has no {aspect} label in 1 of 60 rows"):
             ma.ranking_score(labels, PREDICTIONS, **options)
-        values = [ma.ranking_score(rows, PREDICTIONS, **options, missing="lowest") for rows in (labels, holes)]
+        values = [
+            ma.ranking_score(rows, PREDICTIONS, **options, missing="lowest")
+            for rows in (labels, holes)
+        ]
         assert values[0] == values[1]
     shown = np.ma.array(Y.to_numpy(), mask=False)
     value = ma.ranking_score(Y, PREDICTIONS, **options)

@@ -21,7 +21,12 @@ def world(n_runs: int = 5, n_topics: int = 12, seed: int = 0) -> pd.DataFrame:
     """Runs whose means differ; the values have one decimal, so that some means tie."""
     rng = np.random.default_rng(seed)
     rows = [
-        (f"run {run}", f"q{topic}", measure, (rng.integers(0, 11) + 2 * run * (1 - 2 * (way == "lower")) + 12) / 10)
+        (
+            f"run {run}",
+            f"q{topic}",
+            measure,
+            (rng.integers(0, 11) + 2 * run * (1 - 2 * (way == "lower")) + 12) / 10,
+        )
         for run, topic, (measure, way) in product(range(n_runs), range(n_topics), MEASURES.items())
     ]
     return pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
@@ -29,7 +34,9 @@ def world(n_runs: int = 5, n_topics: int = 12, seed: int = 0) -> pd.DataFrame:
 
 def table_of(perquery: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Values where higher is better, topics × runs."""
-    rows = perquery[perquery["measure"] == measure].pivot(index="qid", columns="name", values="value")
+    rows = perquery[perquery["measure"] == measure].pivot(
+        index="qid", columns="name", values="value"
+    )
     return -rows if MEASURES[measure] == "lower" else rows
 
 
@@ -54,7 +61,9 @@ def test_intervals_of_ranks_are_those_of_single_tests() -> None:
 def test_consensus_by_brute_force() -> None:
     perquery = world(seed=3)
     consensus = ranks(perquery, MEASURES, n_resamples=50).consensus.set_index("name")
-    means = pd.DataFrame({measure: table_of(perquery, measure).mean().round(12) for measure in MEASURES})
+    means = pd.DataFrame(
+        {measure: table_of(perquery, measure).mean().round(12) for measure in MEASURES}
+    )
     borda = np.mean([rankdata(-means[measure]) for measure in MEASURES], axis=0)
     np.testing.assert_allclose(consensus["borda"], borda)
     for name in means.index:
@@ -71,9 +80,14 @@ def test_copies_share_all_ranks() -> None:
     perquery = world(2)
     copies = [perquery.assign(name=perquery["name"] + suffix) for suffix in ("", " copy")]
     result = ranks(pd.concat(copies), MEASURES, n_resamples=20)
-    for table, columns in ((result.table, ["rank", "low", "high"]), (result.consensus, ["borda", "copeland"])):
+    for table, columns in (
+        (result.table, ["rank", "low", "high"]),
+        (result.consensus, ["borda", "copeland"]),
+    ):
         plain = table[~table["name"].str.contains("copy")][columns].to_numpy()
-        np.testing.assert_array_equal(plain, table[table["name"].str.contains("copy")][columns].to_numpy())
+        np.testing.assert_array_equal(
+            plain, table[table["name"].str.contains("copy")][columns].to_numpy()
+        )
     assert result.consensus["copeland"].sum() == 0
 
 
@@ -85,11 +99,18 @@ def test_intervals_contain_the_true_ranks() -> None:
     contained = []
     for _ in range(40):
         values = true[:, None] + rng.normal(size=(1, 30)) + 0.3 * rng.normal(size=(6, 30))
-        rows = [(f"run {run}", f"q{topic}", "own", values[run, topic]) for run, topic in np.ndindex(6, 30)]
+        rows = [
+            (f"run {run}", f"q{topic}", "own", values[run, topic])
+            for run, topic in np.ndindex(6, 30)
+        ]
         table = ranks(
-            pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), {"own": "higher"}, n_resamples=1
+            pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]),
+            {"own": "higher"},
+            n_resamples=1,
         ).table
-        contained.append((table["low"] <= np.arange(6, 0, -1)) & (np.arange(6, 0, -1) <= table["high"]))
+        contained.append(
+            (table["low"] <= np.arange(6, 0, -1)) & (np.arange(6, 0, -1) <= table["high"])
+        )
     assert np.mean(contained) >= 0.99
 
 
@@ -103,7 +124,11 @@ def test_means_have_the_units_of_their_measures() -> None:
 
 def test_a_warning_that_is_raised_as_an_error_is_raised_again() -> None:
     perquery = world().replace({"measure": {"own": "mine"}})
-    for action, outcome in (("error", pytest.raises), ("error", pytest.raises), ("default", pytest.warns)):
+    for action, outcome in (
+        ("error", pytest.raises),
+        ("error", pytest.raises),
+        ("default", pytest.warns),
+    ):
         with warnings.catch_warnings():
             warnings.simplefilter(action)
             with outcome(ma.MultiAspectWarning, match="mine names no known measure"):
@@ -118,7 +143,8 @@ def test_order_of_rows() -> None:
     mixed["measure"] = pd.Categorical(mixed["measure"], list(MEASURES))
     mixed = mixed.sort_values("measure", kind="stable").astype({"measure": str})
     pd.testing.assert_frame_equal(
-        ranks(mixed, MEASURES, n_resamples=20).consensus, ranks(perquery, MEASURES, n_resamples=20).consensus
+        ranks(mixed, MEASURES, n_resamples=20).consensus,
+        ranks(perquery, MEASURES, n_resamples=20).consensus,
     )
 
 

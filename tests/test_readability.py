@@ -28,14 +28,16 @@ textstat = pytest.importorskip("textstat")
 # Hard words (three syllables or more) are in capitals in the comments.
 
 EASY = "The cat sat on the mat. It was warm, so the cat slept! Did it dream?"
-# The cat sat on the mat (6) | It was warm so the cat slept (7) | Did it dream (3): 16 words, 3 sentences, 0 hard
+# The cat sat on the mat (6) | It was warm so the cat slept (7) | Did it dream (3): 16 words, 3
+# sentences, 0 hard
 FLU = (
-    "Influenza is a contagious respiratory infection. Most patients recover at home within two weeks. "
+    "Influenza is a contagious respiratory infection. Most patients recover at home within two "
+    "weeks. "
     "Antibiotics don't help, because the infection is caused by a virus."
 )
-# INFLUENZA is a CONTAGIOUS RESPIRATORY INFECTION (6, 4 hard) | Most patients RECOVER at home within two weeks
-# (8, 1 hard) | ANTIBIOTICS don't help because the INFECTION is caused by a virus (11, 2 hard):
-# 25 words, 3 sentences, 7 hard
+# INFLUENZA is a CONTAGIOUS RESPIRATORY INFECTION (6, 4 hard) | Most patients RECOVER at home within
+# two weeks (8, 1 hard) | ANTIBIOTICS don't help because the INFECTION is caused by a virus (11, 2
+# hard): 25 words, 3 sentences, 7 hard
 REPEATED = "The patient took antibiotics and more antibiotics and again antibiotics."
 # the PATIENT has two syllables; ANTIBIOTICS counts each time: 10 words, 1 sentence, 3 hard
 ENDLESS = "no full stop closes this rather ordinary collection of words"
@@ -46,7 +48,12 @@ def fog_by_hand(words: int, sentences: int, hard: int) -> float:
     return 0.4 * (words / sentences + 100 * hard / words)
 
 
-FOG = {"d1": fog_by_hand(16, 3, 0), "d2": fog_by_hand(25, 3, 7), "d3": fog_by_hand(10, 1, 3), "d4": 0.0}
+FOG = {
+    "d1": fog_by_hand(16, 3, 0),
+    "d2": fog_by_hand(25, 3, 7),
+    "d3": fog_by_hand(10, 1, 3),
+    "d4": 0.0,
+}
 FOG["d5"] = fog_by_hand(10, 1, 2)
 TEXTS = {"d1": EASY, "d2": FLU, "d3": REPEATED, "d4": "", "d5": ENDLESS}
 DOCS = pd.DataFrame({"docno": TEXTS.keys(), "text": TEXTS.values()})
@@ -60,7 +67,9 @@ QRELS = pd.DataFrame(
 )
 
 
-def join_readability(qrels: Any = QRELS, docs: Any = DOCS, *arguments: Any, **settings: Any) -> pd.DataFrame:
+def join_readability(
+    qrels: Any = QRELS, docs: Any = DOCS, *arguments: Any, **settings: Any
+) -> pd.DataFrame:
     return ma.with_readability(qrels, docs, *arguments, **settings)
 
 
@@ -72,7 +81,9 @@ def probability(score: float, model: str = "arctan", threshold: float = 15) -> f
 
 def scores_of(texts: list[str], index: Any = "fog") -> list[float]:
     """The readability of texts, from their probabilities: the arctan model is invertible."""
-    qrels = pd.DataFrame({"qid": "q", "docno": [f"d{row}" for row in range(len(texts))], "label": 1})
+    qrels = pd.DataFrame(
+        {"qid": "q", "docno": [f"d{row}" for row in range(len(texts))], "label": 1}
+    )
     docs = pd.DataFrame({"docno": qrels["docno"], "text": texts})
     labels = ma.with_readability(qrels, docs, index)["understandability"]
     return [15 + math.tan((0.5 - label) * math.pi) for label in labels]
@@ -101,7 +112,9 @@ def test_abbreviations_and_decimals_end_sentences_for_textstat() -> None:
     )
     assert plain == pytest.approx(fog_by_hand(11, 1, 0))
     assert abbreviated == pytest.approx(fog_by_hand(11, 2, 0))
-    whole, decimal = scores_of(["He took a dose of 25 mg of the drug.", "He took a dose of 2.5 mg of the drug."])
+    whole, decimal = scores_of(
+        ["He took a dose of 25 mg of the drug.", "He took a dose of 2.5 mg of the drug."]
+    )
     assert decimal == pytest.approx(whole / 2)
 
 
@@ -114,7 +127,8 @@ def test_smog_and_flesch_kincaid_are_those_of_textstat() -> None:
 
 
 def test_smog_and_flesch_kincaid_by_hand() -> None:
-    # 11 words of 1 3 1 2 2 and 1 1 1 3 1 3, so 19, syllables in 2 sentences, 3 of them of three or more.
+    # 11 words of 1 3 1 2 2 and 1 1 1 3 1 3, so 19, syllables in 2 sentences, 3 of them of three or
+    # more.
     text = "This medicine helps many people. It is a powerful old remedy."
     assert scores_of([text], "smog")[0] == pytest.approx(1.043 * math.sqrt(30 * 3 / 2) + 3.1291)
     expected = 0.39 * 11 / 2 + 11.8 * 19 / 11 - 15.59
@@ -132,19 +146,24 @@ def test_the_users_settings_of_textstat_change_nothing(index: str) -> None:
 
 
 @pytest.mark.parametrize("index", ["fog", "smog", "flesch_kincaid"])
-def test_the_extra_is_named_where_textstat_is_missing(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extra_is_named_where_textstat_is_missing(
+    index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(name: str) -> str:
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", refuse)
-    with pytest.raises(MultiAspectError, match=r"textstat, which is not installed.*pt-multiaspect\[readability\]"):
+    with pytest.raises(
+        MultiAspectError, match=r"textstat, which is not installed.*pt-multiaspect\[readability\]"
+    ):
         join_readability(index=index)
 
 
 def test_other_versions_of_textstat_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.7.13")
     with pytest.raises(
-        MultiAspectError, match=r"requires textstat 0\.7\.8, as other versions give other values, got 0"
+        MultiAspectError,
+        match=r"requires textstat 0\.7\.8, as other versions give other values, got 0",
     ):
         join_readability()
 
@@ -161,9 +180,18 @@ def apply_model(model: str, scores: Any) -> Any:
 
 @pytest.mark.parametrize("threshold", [10, 15, 20, 7.5])
 def test_models_at_and_around_the_threshold(threshold: float) -> None:
-    scores = [threshold - 1, threshold, threshold + 1, np.nextafter(threshold, 0), math.inf, -math.inf]
+    scores = [
+        threshold - 1,
+        threshold,
+        threshold + 1,
+        np.nextafter(threshold, 0),
+        math.inf,
+        -math.inf,
+    ]
     assert apply_model(f"step({threshold})", scores).tolist() == [1, 0, 0, 1, 0, 1]
-    assert apply_model(f"arctan({threshold})", scores) == pytest.approx([0.75, 0.5, 0.25, 0.5, 0, 1])
+    assert apply_model(f"arctan({threshold})", scores) == pytest.approx(
+        [0.75, 0.5, 0.25, 0.5, 0, 1]
+    )
 
 
 @given(SCORES, THRESHOLDS)
@@ -185,7 +213,9 @@ def test_models_are_probabilities_that_fall_with_the_score(
 
 
 @given(st.floats(0, 1e3), THRESHOLDS)
-def test_the_arctan_model_is_symmetric_about_the_threshold(distance: float, threshold: float) -> None:
+def test_the_arctan_model_is_symmetric_about_the_threshold(
+    distance: float, threshold: float
+) -> None:
     both = apply_model(f"arctan({threshold!r})", [threshold - distance, threshold + distance])
     assert both.sum() == pytest.approx(1)
 
@@ -205,7 +235,9 @@ def test_with_readability(model: str, threshold: float) -> None:
 
 def test_the_threshold_is_15_by_default() -> None:
     for model in ("arctan", "step"):
-        pd.testing.assert_frame_equal(join_readability(model=model), join_readability(model=f"{model}(15)"))
+        pd.testing.assert_frame_equal(
+            join_readability(model=model), join_readability(model=f"{model}(15)")
+        )
     pd.testing.assert_frame_equal(join_readability(), join_readability(model="arctan"))
 
 
@@ -219,7 +251,9 @@ def test_with_readability_in_the_other_vocabulary() -> None:
 
 def test_documents_in_other_frames() -> None:
     expected = join_readability()
-    shuffled = DOCS.assign(title="x").set_index(pd.Index([5, 5, 1, 2, 9])).sample(frac=1, random_state=1)
+    shuffled = (
+        DOCS.assign(title="x").set_index(pd.Index([5, 5, 1, 2, 9])).sample(frac=1, random_state=1)
+    )
     pd.testing.assert_frame_equal(join_readability(docs=shuffled), expected)
     pd.testing.assert_frame_equal(join_readability(docs=DOCS.astype("string")), expected)
 
@@ -227,7 +261,8 @@ def test_documents_in_other_frames() -> None:
 def test_document_names_are_compared_as_strings() -> None:
     numbers = {f"d{number}": number for number in range(1, 6)}
     table = join_readability(
-        QRELS.assign(docno=QRELS["docno"].map(numbers)), DOCS.assign(docno=["1", "2", "3", "4", "5"])
+        QRELS.assign(docno=QRELS["docno"].map(numbers)),
+        DOCS.assign(docno=["1", "2", "3", "4", "5"]),
     )
     assert table["docno"].tolist() == [2, 1, 5, 1, 3]
     assert table["understandability"].tolist() == join_readability()["understandability"].tolist()
@@ -235,19 +270,27 @@ def test_document_names_are_compared_as_strings() -> None:
 
 def test_only_judged_documents_are_read() -> None:
     unjudged = pd.DataFrame({"docno": ["d9"], "text": [None]})
-    pd.testing.assert_frame_equal(join_readability(QRELS, pd.concat([DOCS, unjudged])), join_readability())
+    pd.testing.assert_frame_equal(
+        join_readability(QRELS, pd.concat([DOCS, unjudged])), join_readability()
+    )
 
 
 def test_documents_that_are_missing() -> None:
-    with pytest.raises(MultiAspectError, match=re.escape("missing are d2, d3 (2 such documents in all)")):
+    with pytest.raises(
+        MultiAspectError, match=re.escape("missing are d2, d3 (2 such documents in all)")
+    ):
         join_readability(docs=DOCS[DOCS["docno"].isin(["d1", "d5"])])
-    with pytest.raises(MultiAspectError, match=r"missing are d2, d1, d5, d3 \(4 such.*pass the judgments of the"):
+    with pytest.raises(
+        MultiAspectError, match=r"missing are d2, d1, d5, d3 \(4 such.*pass the judgments of the"
+    ):
         join_readability(docs=DOCS.iloc[:0])
 
 
 def test_many_missing_documents_are_not_all_listed() -> None:
     qrels = pd.DataFrame({"qid": "q", "docno": [f"x{row}" for row in range(1000)], "label": 1})
-    with pytest.raises(MultiAspectError, match=re.escape("x0, x1, x2, x3, x4, … (1000 such documents in all)")):
+    with pytest.raises(
+        MultiAspectError, match=re.escape("x0, x1, x2, x3, x4, … (1000 such documents in all)")
+    ):
         join_readability(qrels)
 
 
@@ -276,25 +319,39 @@ def test_a_column_of_html_is_stripped() -> None:
         <body><script>var hospital = "<p>considerable</p>";</script><template>imaginary</template>
         <p>{EASY[:20]}<b>{EASY[20:22]}</b>{EASY[22:]}</p></body></html>"""
     qrels = pd.DataFrame({"qid": "q1", "docno": ["page", "plain"], "label": 1})
-    stripped = join_readability(qrels, pd.DataFrame({"docno": ["page", "plain"], "html": [page, EASY]}))
+    stripped = join_readability(
+        qrels, pd.DataFrame({"docno": ["page", "plain"], "html": [page, EASY]})
+    )
     expected = probability(FOG["d1"])
     assert stripped["understandability"].tolist() == pytest.approx([expected, expected])
-    as_text = join_readability(qrels, pd.DataFrame({"docno": ["page", "plain"], "text": [page, EASY]}))
+    as_text = join_readability(
+        qrels, pd.DataFrame({"docno": ["page", "plain"], "text": [page, EASY]})
+    )
     assert as_text["understandability"].iat[0] != pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     ("markup", "words"),
     [
-        pytest.param("un<b>der</b>stand<wbr>able", ["understandable"], id="inline markup parts no word"),
+        pytest.param(
+            "un<b>der</b>stand<wbr>able", ["understandable"], id="inline markup parts no word"
+        ),
         pytest.param("<td>one</td><td>two</td>", ["one", "two"], id="cells"),
         pytest.param("one<br>two<hr/>three", ["one", "two", "three"], id="breaks"),
-        pytest.param("<h1>one</h1>two<p>three<p>four", ["one", "two", "three", "four"], id="unclosed blocks"),
         pytest.param(
-            "fish &amp; chips&nbsp;now &eacute;t&eacute;", ["fish", "&", "chips", "now", "été"], id="entities"
+            "<h1>one</h1>two<p>three<p>four", ["one", "two", "three", "four"], id="unclosed blocks"
         ),
-        pytest.param("1 < 2 and 3 > 2 <", ["1", "<", "2", "and", "3", ">", "2", "<"], id="stray brackets"),
-        pytest.param("https://example.org/a.html", ["https://example.org/a.html"], id="like a file name"),
+        pytest.param(
+            "fish &amp; chips&nbsp;now &eacute;t&eacute;",
+            ["fish", "&", "chips", "now", "été"],
+            id="entities",
+        ),
+        pytest.param(
+            "1 < 2 and 3 > 2 <", ["1", "<", "2", "and", "3", ">", "2", "<"], id="stray brackets"
+        ),
+        pytest.param(
+            "https://example.org/a.html", ["https://example.org/a.html"], id="like a file name"
+        ),
         pytest.param("<?xml version='1.0'?><a>one</a>", ["one"], id="like XML"),
         pytest.param("<div>" * 1500 + "deep", ["deep"], id="deeply nested"),
         pytest.param("", [], id="empty"),
@@ -313,13 +370,19 @@ def test_html_that_the_parser_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("unknown status keyword")
 
     monkeypatch.setattr("bs4.BeautifulSoup", refuse)
-    with pytest.raises(MultiAspectError, match="cannot parse the HTML of document 'd2': unknown status"):
+    with pytest.raises(
+        MultiAspectError, match="cannot parse the HTML of document 'd2': unknown status"
+    ):
         join_readability(docs=DOCS.rename(columns={"text": "html"}))
 
 
-def test_the_extra_is_named_where_beautiful_soup_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_extra_is_named_where_beautiful_soup_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "bs4", None)
-    with pytest.raises(MultiAspectError, match=r"requires Beautiful Soup.*pt-multiaspect\[readability\]"):
+    with pytest.raises(
+        MultiAspectError, match=r"requires Beautiful Soup.*pt-multiaspect\[readability\]"
+    ):
         join_readability(docs=DOCS.rename(columns={"text": "html"}))
     assert len(join_readability()) == len(QRELS)
 
@@ -347,17 +410,24 @@ def test_urbpgr_on_readability_through_ir_measures(model: str) -> None:
         }
     )
     measure = URBPgr(p=0.8, aspects=spec)
-    values = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)}
+    values = {
+        metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], qrels, RUN)
+    }
 
     def user(docno: str) -> float:
         return probability(FOG[docno], model, 13)
 
     # All of d5, d2 (q1) and d1, d3 (q2) are relevant; x is not judged.
-    expected = {"q1": 0.2 * (user("d5") + 0.8 * user("d2")), "q2": 0.2 * (user("d1") + 0.8 * user("d3"))}
+    expected = {
+        "q1": 0.2 * (user("d5") + 0.8 * user("d2")),
+        "q2": 0.2 * (user("d1") + 0.8 * user("d3")),
+    }
     assert values == pytest.approx(expected)
     if model == "step":
         binary = URBP(p=0.8, aspects=Aspects({"relevance": 2, "understandability": 1}))
-        again = {metric.query_id: metric.value for metric in ir_measures.iter_calc([binary], qrels, RUN)}
+        again = {
+            metric.query_id: metric.value for metric in ir_measures.iter_calc([binary], qrels, RUN)
+        }
         assert again == pytest.approx(values)
         assert values["q1"] == pytest.approx(0.2)  # d5 has FOG 12, d2 14.5
 
@@ -366,7 +436,9 @@ def test_urbpgr_on_readability_through_ir_measures(model: str) -> None:
 
 
 def with_text(docno: str, text: object) -> pd.DataFrame:
-    return pd.DataFrame({"docno": DOCS["docno"], "text": [text if d == docno else t for d, t in TEXTS.items()]})
+    return pd.DataFrame(
+        {"docno": DOCS["docno"], "text": [text if d == docno else t for d, t in TEXTS.items()]}
+    )
 
 
 Case = tuple[Callable[[], object], str]
@@ -381,13 +453,19 @@ BAD: dict[str, Case] = {
     ),
     "text: NaN": (
         lambda: join_readability(docs=with_text("d2", math.nan)),
-        "document 'd2' is missing (nan) (1 such document in all). If these are empty, use docs['text'].fillna('')",
+        (
+            "document 'd2' is missing (nan) (1 such document in all). If these are empty, use "
+            "docs['text'].fillna('')"
+        ),
     ),
     "text: NA": (
         lambda: join_readability(docs=with_text("d2", pd.NA).astype("string")),
         "the text of document 'd2' is missing (<NA>)",
     ),
-    "text: bytes": (lambda: join_readability(docs=with_text("d1", b"x")), "document 'd1' is of type bytes"),
+    "text: bytes": (
+        lambda: join_readability(docs=with_text("d1", b"x")),
+        "document 'd1' is of type bytes",
+    ),
     "html: bytes": (
         lambda: join_readability(docs=with_text("d1", b"x").rename(columns={"text": "html"})),
         "the html of document 'd1' is of type bytes",
@@ -441,10 +519,16 @@ BAD: dict[str, Case] = {
     "index: list": (lambda: join_readability(index=["fog"]), "'flesch_kincaid', got ['fog']"),
     "model": (
         lambda: join_readability(model="heaviside"),
-        "model: expected 'arctan' or 'step', with or without a threshold, as in 'arctan(10)', got 'heaviside'",
+        (
+            "model: expected 'arctan' or 'step', with or without a threshold, as in 'arctan(10)', got "
+            "'heaviside'"
+        ),
     ),
     "model: None": (lambda: join_readability(model=None), "as in 'arctan(10)', got None"),
-    "model: brackets": (lambda: join_readability(model="arctan(10"), "as in 'arctan(10)', got 'arctan(10'"),
+    "model: brackets": (
+        lambda: join_readability(model="arctan(10"),
+        "as in 'arctan(10)', got 'arctan(10'",
+    ),
     "threshold: -1": (
         lambda: join_readability(model="step(-1)"),
         "model: expected a number above 0 as threshold, got -1",

@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_table_and_the_sentence_of_the_readme_are_those_of_its_commands(tmp_path, monkeypatch, capsys):
+def test_the_table_and_the_sentence_of_the_readme_are_those_of_its_commands(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"^\.venv/bin/pt-multiaspect (?:[^\n]*\\\n)*[^\n]*", README, re.MULTILINE)
     assert len(commands) == 2
@@ -54,7 +56,9 @@ def test_the_command_line_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     for command in commands:
         arguments = shlex.split(command.replace("\\\n", " "))[1:]
         assert main(arguments) == 0, capsys.readouterr().err
-        written = Path(arguments[arguments.index("-o") + 1]).is_file() if "-o" in arguments else False
+        written = (
+            Path(arguments[arguments.index("-o") + 1]).is_file() if "-o" in arguments else False
+        )
         assert capsys.readouterr().out or written
 
 

@@ -40,7 +40,8 @@ def test_recipes_are_short(name: str) -> None:
     assert max(map(len, lines)) <= 119
 
 
-# -- one ranker per aspect -----------------------------------------------------------------------------
+# -- one ranker per aspect
+# -----------------------------------------------------------------------------
 
 RNG = np.random.default_rng(1)
 N = 200
@@ -100,16 +101,24 @@ def test_equal_predictions_of_a_query_rank_nothing(scale: float) -> None:
     standardised = sweep(features)["standardised"]
     rows = QID[QID >= 12] == 15
     assert (standardised[rows].to_numpy() == 0).all()
-    assert standardised[~rows].groupby(QID[QID >= 12][~rows]).std(ddof=0).to_numpy() == pytest.approx(1)
+    assert standardised[~rows].groupby(QID[QID >= 12][~rows]).std(
+        ddof=0
+    ).to_numpy() == pytest.approx(1)
 
 
-# -- an evaluator for sentence-transformers ------------------------------------------------------------
+# -- an evaluator for sentence-transformers
+# ------------------------------------------------------------
 
 QRELS = pd.DataFrame(
-    [(f"q{query}", f"d{number}", RNG.integers(3), RNG.integers(4)) for query in range(6) for number in range(9)],
+    [
+        (f"q{query}", f"d{number}", RNG.integers(3), RNG.integers(4))
+        for query in range(6)
+        for number in range(9)
+    ],
     columns=["qid", "docno", "label", "understandability"],
 )
-#: Some judged documents are not candidates, some candidates are not judged, and one judged query has no candidates.
+#: Some judged documents are not candidates, some candidates are not judged, and one judged query
+#: has no candidates.
 PAIRS = [(f"q{query}", f"d{number}") for query in range(5) for number in range(4, 13)]
 CANDIDATES = pd.DataFrame(PAIRS, columns=["qid", "docno"]).sample(frac=1, random_state=0)
 CANDIDATES["query"] = "what is " + CANDIDATES["qid"]
@@ -123,7 +132,9 @@ class BaseEvaluator:
     def __init__(self) -> None:
         self.primary_metric = None
 
-    def store_metrics_in_model_card_data(self, model: Any, metrics: Any, epoch: Any = 0, step: Any = 0) -> None:
+    def store_metrics_in_model_card_data(
+        self, model: Any, metrics: Any, epoch: Any = 0, step: Any = 0
+    ) -> None:
         model.card = epoch, step, dict(metrics)
 
 
@@ -131,14 +142,21 @@ class Model:
     """A cross-encoder whose scores are numbers of texts, of which some are tied."""
 
     def predict(self, pairs: list[tuple[str, str]], show_progress_bar: bool) -> Any:
-        numbers = [(int(query.split("q")[1]) + 1) * 7 + int(text.split("d")[1]) * 5 for query, text in pairs]
+        numbers = [
+            (int(query.split("q")[1]) + 1) * 7 + int(text.split("d")[1]) * 5
+            for query, text in pairs
+        ]
         return (np.array(numbers) % 4).astype(np.float32) / 3
 
 
 @pytest.fixture
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The class of the recipe, with a stand-in for sentence-transformers."""
-    for name in ("sentence_transformers", "sentence_transformers.base", "sentence_transformers.base.evaluation"):
+    for name in (
+        "sentence_transformers",
+        "sentence_transformers.base",
+        "sentence_transformers.base.evaluation",
+    ):
         module = types.ModuleType(name)
         module.BaseEvaluator = BaseEvaluator  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, name, module)

@@ -79,7 +79,8 @@ def test_toma_table_1_orders() -> None:
     for name, entry in table.items():
         embedding = entry["embedding"]
         aspects = {
-            aspect: ref_aspect(list(range(len(values))), gains=values) for aspect, values in embedding.items()
+            aspect: ref_aspect(list(range(len(values))), gains=values)
+            for aspect, values in embedding.items()
         }
         distance = DISTANCES[name.split("/")[1]]
         order = toma_classes(aspects, distance, gate="relevance", axes="gains")
@@ -91,9 +92,14 @@ def test_toma_table_1_orders() -> None:
             }
             for wanted in reversed(range(order.n_classes))
         ]
-        assert classes_best_first == [{tuple(t) for t in group} for group in entry["classes_best_first"]], name
+        assert classes_best_first == [
+            {tuple(t) for t in group} for group in entry["classes_best_first"]
+        ], name
         assert order.n_classes == entry["n_classes"], name
-        assert toma_classes(aspects, distance, axes="gains").n_classes == entry["n_classes_full_product"], name
+        assert (
+            toma_classes(aspects, distance, axes="gains").n_classes
+            == entry["n_classes_full_product"]
+        ), name
 
 
 def test_toma_table_3_class_weights() -> None:
@@ -101,9 +107,9 @@ def test_toma_table_3_class_weights() -> None:
     for name, distance in DISTANCES.items():
         order = toma_classes(TABLE_3_ASPECTS, distance, gate="relevance")
         correctness = ("0", "3/2", "3")
-        assert {f"('{r}', '{correctness[c]}')": index for (r, c), index in order.index.items()} == table[
-            "class_weights"
-        ][name]
+        assert {
+            f"('{r}', '{correctness[c]}')": index for (r, c), index in order.index.items()
+        } == table["class_weights"][name]
         assert order.n_classes == table["n_classes"][name]
 
 
@@ -139,7 +145,12 @@ def test_the_non_zero_mm_cells_of_table_3_are_misprinted() -> None:
     differing, halves = 0, 0
     for base, orders in table["paper"].items():
         for order, cells in orders.items():
-            value = mm(run_of(*order), TABLE_3_LABELS, TABLE_3_CAM_ASPECTS, {"AP": "AP", "NDCG": "nDCG"}[base])
+            value = mm(
+                run_of(*order),
+                TABLE_3_LABELS,
+                TABLE_3_CAM_ASPECTS,
+                {"AP": "AP", "NDCG": "nDCG"}[base],
+            )
             differing += abs(value - cells["MM"]) > 0.5e-4 + 1e-12
             halves += value > 0 and abs(value / 2 - cells["MM"]) <= 0.5e-4 + 1e-12
     assert differing == len(table["not_reproduced"]) == 24
@@ -159,7 +170,10 @@ RELEVANCE = {"relevance": CLEF_2015["relevance"]}
 
 def read_clef_2015(wanted_runs: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     judgments: dict[str, dict[str, dict[str, int]]] = {}
-    for aspect, name in (("relevance", "qrels.graded.txt.gz"), ("understandability", "qread.graded.txt.gz")):
+    for aspect, name in (
+        ("relevance", "qrels.graded.txt.gz"),
+        ("understandability", "qread.graded.txt.gz"),
+    ):
         with gzip.open(shared_path("data", "clef2015", name), "rt") as lines:
             for line in lines:
                 topic, _, docno, label = line.split()
@@ -189,9 +203,14 @@ def test_clef_2015() -> None:
                 urbp(run, judgments[topic], CLEF_2015, p=0.8),
                 urbpgr(run, judgments[topic], CLEF_2015, p=0.8),
             ]
-            assert values[0] == pytest.approx(on(run, judgments[topic], CLEF_2015, "relevance", "RBP"), abs=1e-12)
+            assert values[0] == pytest.approx(
+                on(run, judgments[topic], CLEF_2015, "relevance", "RBP"), abs=1e-12
+            )
             if name in by_topic:
-                assert values == pytest.approx(by_topic[name][topic]["correct"], abs=1e-9), (name, topic)
+                assert values == pytest.approx(by_topic[name][topic]["correct"], abs=1e-9), (
+                    name,
+                    topic,
+                )
             totals = [total + value for total, value in zip(totals, values, strict=True)]
         expected = [means[name]["correct"][measure] for measure in ("RBP", "uRBP", "uRBPgr")]
         assert [total / 66 for total in totals] == pytest.approx(expected, abs=1e-9), name
@@ -242,10 +261,14 @@ def test_a66_labels_are_those_of_the_data() -> None:
     labels: dict[str, dict[str, list[int]]] = {}
     with shared_path("data", "a66.csv").open() as lines:
         for row in sorted(csv.DictReader(lines), key=lambda row: int(row["rank"])):
-            entry = labels.setdefault(f"{row['assessor']}-{row['query']}", {"relevance": [], "credibility": []})
+            entry = labels.setdefault(
+                f"{row['assessor']}-{row['query']}", {"relevance": [], "credibility": []}
+            )
             for aspect, by_rank in entry.items():
                 by_rank.append(int(row[aspect]))
-    assert labels == {key: {aspect: entry[aspect] for aspect in A66} for key, entry in figures.items()}
+    assert labels == {
+        key: {aspect: entry[aspect] for aspect in A66} for key, entry in figures.items()
+    }
 
 
 # -----------------------------------------------------------------------------------------------------------
@@ -280,7 +303,9 @@ def test_labels_off_the_scale() -> None:
     for label in (2, 4):
         with pytest.raises(ValueError, match=f"label {label}"):
             on(run_of("d"), {"d": {"a": label}}, aspects, "a")
-    assert on(run_of("d", "e"), {"d": {"a": -2}, "e": {"a": 3}}, aspects, "a") == pytest.approx(1 / math.log2(3))
+    assert on(run_of("d", "e"), {"d": {"a": -2}, "e": {"a": 3}}, aspects, "a") == pytest.approx(
+        1 / math.log2(3)
+    )
 
 
 def test_on_by_hand() -> None:
@@ -294,8 +319,12 @@ def test_on_by_hand() -> None:
 
     assert value("nDCG") == pytest.approx((2 / log3 + 1 / log5) / (2 + 1 / log3 + 1 / 2))
     assert value("nDCG", cutoff=2) == pytest.approx((2 / log3) / (2 + 1 / log3))
-    assert value("nDCG", dcg="exp-log2") == pytest.approx((3 / log3 + 1 / log5) / (3 + 1 / log3 + 1 / 2))
-    assert value("nDCG", gains={2: 5}) == pytest.approx((5 / log3 + 1 / log5) / (5 + 1 / log3 + 1 / 2))
+    assert value("nDCG", dcg="exp-log2") == pytest.approx(
+        (3 / log3 + 1 / log5) / (3 + 1 / log3 + 1 / 2)
+    )
+    assert value("nDCG", gains={2: 5}) == pytest.approx(
+        (5 / log3 + 1 / log5) / (5 + 1 / log3 + 1 / 2)
+    )
     assert value("AP") == pytest.approx((1 / 2 + 2 / 4) / 3)
     assert value("AP", cutoff=3) == pytest.approx((1 / 2) / 3)
     assert value("AP", rel=2) == pytest.approx(1 / 2)
@@ -320,7 +349,15 @@ def test_on_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("base", "params"),
-    [("nDCG", {}), ("AP", {}), ("P", {"cutoff": 3}), ("RR", {}), ("RBP", {}), ("ERR", {}), ("SetF", {})],
+    [
+        ("nDCG", {}),
+        ("AP", {}),
+        ("P", {"cutoff": 3}),
+        ("RR", {}),
+        ("RBP", {}),
+        ("ERR", {}),
+        ("SetF", {}),
+    ],
 )
 def test_an_empty_ranking_is_worth_nothing(base: str, params: dict[str, Any]) -> None:
     judgments = {"d": {"a": 1, "b": 1}}
@@ -337,7 +374,12 @@ def test_an_empty_ranking_is_worth_nothing(base: str, params: dict[str, Any]) ->
 def test_toma_classes_are_exact() -> None:
     tenths = {name: ref_aspect([0, 0.1, 0.2, 0.3]) for name in "abc"}
     assert toma_classes(tenths, "manhattan").n_classes == 10
-    sums = {a + b + c for a in (0, 0.1, 0.2, 0.3) for b in (0, 0.1, 0.2, 0.3) for c in (0, 0.1, 0.2, 0.3)}
+    sums = {
+        a + b + c
+        for a in (0, 0.1, 0.2, 0.3)
+        for b in (0, 0.1, 0.2, 0.3)
+        for c in (0, 0.1, 0.2, 0.3)
+    }
     assert len(sums) > 10  # what adding floats makes of it
     # weight 3 on tenths is three tenths exactly: a's one step is b's three
     order = toma_classes({"a": tenths["a"], "b": tenths["b"]}, 1, weights={"a": 3})
@@ -378,7 +420,9 @@ def test_toma_by_hand() -> None:
     log3 = math.log2(3)
     gain_toma = functools.partial(toma, axes="gains")
     assert gain_toma(run, judgments, aspects) == pytest.approx((1 + 3 / 2) / (4 + 3 / log3 + 1 / 2))
-    assert gain_toma(run, judgments, aspects, gate="a") == pytest.approx((2 / 2) / (3 + 2 / log3))  # d1 becomes 0
+    assert gain_toma(run, judgments, aspects, gate="a") == pytest.approx(
+        (2 / 2) / (3 + 2 / log3)
+    )  # d1 becomes 0
     assert gain_toma(run, judgments, aspects, weighting="exponential") == pytest.approx(
         (1 + 7 / 2) / (15 + 7 / log3 + 1 / 2)
     )
@@ -388,10 +432,14 @@ def test_toma_by_hand() -> None:
     )
     assert gain_toma(run, judgments, aspects, "AP") == pytest.approx((1 + 2 / 3) / 3)
     # top-half of K = 5: index >= 2, the best three classes
-    assert gain_toma(run, judgments, aspects, "AP", positives="top-half") == pytest.approx((1 / 3) / 2)
+    assert gain_toma(run, judgments, aspects, "AP", positives="top-half") == pytest.approx(
+        (1 / 3) / 2
+    )
     assert gain_toma(run, judgments, aspects, "AP", {"rel": 4}) == 0
     assert gain_toma(run, judgments, aspects, "RR", {"rel": 3}) == pytest.approx(1 / 3)
-    assert gain_toma(run, judgments, aspects, "ERR") == pytest.approx(1 / 16 + (15 / 16) * (7 / 16) / 3)
+    assert gain_toma(run, judgments, aspects, "ERR") == pytest.approx(
+        1 / 16 + (15 / 16) * (7 / 16) / 3
+    )
     with pytest.raises(ValueError, match="gains"):
         gain_toma(run, judgments, aspects, "nDCG", {"gains": {1: 5}})
 
@@ -402,7 +450,9 @@ def test_toma_on_one_aspect_equals_the_base_only_where_weights_are_proportional(
     uneven, even = {"a": ref_aspect([0, 1, 3])}, {"a": ref_aspect([0, 1, 2, 3])}
     assert round(on(run, judgments, uneven, "a"), 3) == 0.797
     assert round(toma(run, judgments, uneven), 3) == 0.860
-    assert toma(run, judgments, uneven, weighting="normalized") == pytest.approx(on(run, judgments, uneven, "a"))
+    assert toma(run, judgments, uneven, weighting="normalized") == pytest.approx(
+        on(run, judgments, uneven, "a")
+    )
     assert toma(run, judgments, even) == pytest.approx(on(run, judgments, even, "a"), abs=1e-12)
     scaled = {"a": ref_aspect([0, 5, 10, 15])}
     fives = {"d1": {"a": 5}, "d3": {"a": 15}}
@@ -451,8 +501,12 @@ def test_normalized_cam() -> None:
     judgments = {"d1": {"a": 0, "b": 1}, "d2": {"a": 1, "b": 0}, "d3": {"a": 1, "b": 0}}
     # AP is not linear: sorting by sum of p_a g_a / R_a puts d1 (.34 / 1) before d2 and d3 (.66 / 2)
     weights = {"a": 0.66, "b": 0.34}
-    assert round(cam(run_of("d1", "d2", "d3"), judgments, aspects, "AP", weights=weights), 3) == 0.725
-    assert round(cam(run_of("d2", "d3", "d1"), judgments, aspects, "AP", weights=weights), 3) == 0.773
+    assert (
+        round(cam(run_of("d1", "d2", "d3"), judgments, aspects, "AP", weights=weights), 3) == 0.725
+    )
+    assert (
+        round(cam(run_of("d2", "d3", "d1"), judgments, aspects, "AP", weights=weights), 3) == 0.773
+    )
     assert round(best_cam(judgments, aspects, "AP", weights=weights), 3) == 0.773
     # Table 3: no ranking reaches CAM 1, the best reaches normalized CAM 1
     best = cam(run_of("1", "2", "3"), TABLE_3_LABELS, TABLE_3_CAM_ASPECTS, "nDCG")
@@ -511,12 +565,16 @@ def test_gain_family_by_hand() -> None:
     assert urbpgr(run, judgments, aspects, p=0.5, cutoff=2) == pytest.approx(0.4 / 2)
     assert urbp(run, judgments, RELEVANCE, p=0.5) == pytest.approx(1 / 2 + 1 / 8 + 1 / 16)
     ideal = 1 + (2**0.8 - 1) / math.log2(3) + (2**0.4 - 1) / 2
-    assert undcg(run, judgments, aspects) == pytest.approx(((2**0.4 - 1) + (2**0.8 - 1) / 2) / ideal)
+    assert undcg(run, judgments, aspects) == pytest.approx(
+        ((2**0.4 - 1) + (2**0.8 - 1) / 2) / ideal
+    )
     r1, r3 = (2**0.4 - 1) / 2, (2**0.8 - 1) / 2
     assert uerr(run, judgments, aspects) == pytest.approx(r1 + (1 - r1) * r3 / 3)
     # a column of probabilities
     column = {"p": identity_aspect()}
-    assert urbpgr(run_of("d", "e", "x"), {"d": {"p": 0.25}, "e": {"p": 0.5}}, column, p=0.5) == pytest.approx(0.25)
+    assert urbpgr(
+        run_of("d", "e", "x"), {"d": {"p": 0.25}, "e": {"p": 0.5}}, column, p=0.5
+    ) == pytest.approx(0.25)
 
 
 def test_unrestricted_gain_measures_are_the_classic_ones_on_one_linear_aspect() -> None:
@@ -552,7 +610,8 @@ def test_rank_errors_by_hand() -> None:
     aspects = {"r": ref_aspect([0, 1, 2]), "c": ref_aspect([0, 1, 2])}
     judgments = {"A": {"r": 2, "c": 1}, "B": {"r": 1, "c": 1}, "C": {"r": 0, "c": 1}}
     run = run_of("C", "A", "B")
-    # LRE = (.5+2)(.5+0) - .25 = 1; C = (2^2 + 2) / 1 = 6; GRE = (1 + .5*2) - 1 = 1; C = .25*4 + 2 = 3
+    # LRE = (.5+2)(.5+0) - .25 = 1; C = (2^2 + 2) / 1 = 6; GRE = (1 + .5*2) - 1 = 1; C = .25*4 + 2 =
+    # 3
     assert nlre(run, judgments, aspects) == pytest.approx(1 - 1 / 6)
     assert ngre(run, judgments, aspects) == pytest.approx(1 - 1 / 3)
     # Eq. 4 prices a lone relevance error with nu, NGRE with mu
@@ -580,9 +639,15 @@ def test_rank_errors_by_hand() -> None:
         (7, [0.5, 0.2, 0.0], True),
     ],
 )
-def test_normalisation_constants_are_the_true_maximum(n: int, constants: list[float], same_order: bool) -> None:
-    assert largest_rank_error(lre, n, constants, same_order) == pytest.approx(c_lre(n, constants), rel=1e-12)
-    assert largest_rank_error(gre, n, constants, same_order) == pytest.approx(c_gre(n, constants), rel=1e-12)
+def test_normalisation_constants_are_the_true_maximum(
+    n: int, constants: list[float], same_order: bool
+) -> None:
+    assert largest_rank_error(lre, n, constants, same_order) == pytest.approx(
+        c_lre(n, constants), rel=1e-12
+    )
+    assert largest_rank_error(gre, n, constants, same_order) == pytest.approx(
+        c_gre(n, constants), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
@@ -593,7 +658,11 @@ def test_rank_errors_reach_zero_with_enough_grades(n: int) -> None:
         aspects = {"r": ref_aspect(list(range(n_grades))), "c": ref_aspect(list(range(n_grades)))}
         docs = [f"d{i}" for i in range(n)]
         return min(
-            nlre(run_of(*docs), {d: {"r": g, "c": g} for d, g in zip(docs, labels, strict=True)}, aspects)
+            nlre(
+                run_of(*docs),
+                {d: {"r": g, "c": g} for d, g in zip(docs, labels, strict=True)},
+                aspects,
+            )
             for labels in itertools.product(range(n_grades), repeat=n)
         )
 
@@ -634,7 +703,9 @@ def random_query(
     for aspect in aspects:
         judgments[judged[0]][aspect] = max(judgments[judged[0]][aspect], 0)
     scores = [0.0, 1.0, 1.00000001, 2.0, -1.5]
-    return judgments, {doc: rng.choice(scores) if rng.random() < 0.6 else rng.random() for doc in retrieved}
+    return judgments, {
+        doc: rng.choice(scores) if rng.random() < 0.6 else rng.random() for doc in retrieved
+    }
 
 
 def random_collection(
@@ -660,9 +731,13 @@ def compare_values(
     seen = 0
     # One measure at a time: ir-measures may compute nDCG with the gains of another nDCG(gains=...)
     # in the same call, depending on the order of a set.
-    for metric in (metric for measure in measures for metric in ir_measures.iter_calc([measure], qrels, runs)):
+    for metric in (
+        metric for measure in measures for metric in ir_measures.iter_calc([measure], qrels, runs)
+    ):
         base, params = measures[metric.measure]
-        value = on(runs.get(metric.query_id, {}), judgments[metric.query_id], aspects, "a", base, params)
+        value = on(
+            runs.get(metric.query_id, {}), judgments[metric.query_id], aspects, "a", base, params
+        )
         seen += 1
         yield metric.query_id, metric.measure, metric.value, value
     assert seen == len(measures) * len(judgments)
@@ -702,7 +777,9 @@ PYTREC_EVAL = {
 @pytest.mark.parametrize("seed", [1, 2])
 def test_base_measures_against_pytrec_eval(seed: int) -> None:
     judgments, runs = random_collection(seed, 200, labels=[-2, -1, 0, 0, 1, 2, 3])
-    tied = sum(len({as_float32(score) for score in run.values()}) < len(run) for run in runs.values())
+    tied = sum(
+        len({as_float32(score) for score in run.values()}) < len(run) for run in runs.values()
+    )
     assert tied > 50
     for query, measure, theirs, ours in compare_values(
         PYTREC_EVAL, judgments, runs, {"a": ref_aspect([0, 1, 2, 3])}
@@ -729,7 +806,9 @@ def test_err_and_exponential_ndcg_against_gdeval() -> None:
         nDCG(dcg="exp-log2") @ 20: ("nDCG", {"dcg": "exp-log2", "cutoff": 20}),
     }
     aspects = {"a": ref_aspect([0, 1, 2, 3, 4])}
-    for query, measure, theirs, ours in compare_values(measures, judgments, rescore_runs(runs), aspects):
+    for query, measure, theirs, ours in compare_values(
+        measures, judgments, rescore_runs(runs), aspects
+    ):
         assert ours == pytest.approx(theirs, abs=5.1e-6), (query, measure)
 
 
@@ -765,8 +844,12 @@ def test_toma_is_the_base_on_the_aggregated_label() -> None:
     assert len(metrics) == 40 * len(measures)
     for metric in metrics:
         q, (base, params) = metric.query_id, measures[metric.measure]
-        assert toma(runs[q], judgments[q], aspects, base, params, gate="a") == pytest.approx(metric.value, abs=1e-9)
+        assert toma(runs[q], judgments[q], aspects, base, params, gate="a") == pytest.approx(
+            metric.value, abs=1e-9
+        )
 
 
 def test_ndcg_of_nothing() -> None:
-    assert ndcg([], []) == ndcg([0, 0], [0]) == ndcg([], [1]) == ndcg([-1], [-1, -2], "exp-log2") == 0
+    assert (
+        ndcg([], []) == ndcg([0, 0], [0]) == ndcg([], [1]) == ndcg([-1], [-1, -2], "exp-log2") == 0
+    )

@@ -25,10 +25,16 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_the_version_is_in_one_file() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert "version" not in project["project"]
-    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "pt_multiaspect._version.__version__"}
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {
+        "attr": "pt_multiaspect._version.__version__"
+    }
     files = [
         path
-        for path in [ROOT / "CITATION.cff", ROOT / "docs" / "conf.py", *(ROOT / "pt_multiaspect").rglob("*")]
+        for path in [
+            ROOT / "CITATION.cff",
+            ROOT / "docs" / "conf.py",
+            *(ROOT / "pt_multiaspect").rglob("*"),
+        ]
         if path.suffix in {".bib", ".cff", ".json", ".md", ".py", ".rst"}
     ]
     version = re.compile(rf"(?<![\d.]){re.escape(ma.__version__)}(?![\d.])")
@@ -40,7 +46,9 @@ def test_the_version_of_the_code_is_recorded(monkeypatch: pytest.MonkeyPatch) ->
     """An editable installation keeps the metadata of the day on which it was made."""
     installed = importlib.metadata.version
     monkeypatch.setattr(
-        importlib.metadata, "version", lambda name: "0.0.1" if name == "pt-multiaspect" else installed(name)
+        importlib.metadata,
+        "version",
+        lambda name: "0.0.1" if name == "pt-multiaspect" else installed(name),
     )
     assert installed_versions()["pt-multiaspect"] == ma.__version__
     assert f"Version {ma.__version__}" in ma.cite("TOMA")
@@ -50,12 +58,16 @@ def test_the_version_of_the_code_is_recorded(monkeypatch: pytest.MonkeyPatch) ->
     assert "0.0.1" not in page
 
 
-def release(root: Path, tag: str, changelog: str, version: str = "1.2.3") -> subprocess.CompletedProcess[str]:
+def release(
+    root: Path, tag: str, changelog: str, version: str = "1.2.3"
+) -> subprocess.CompletedProcess[str]:
     """Run the check of the workflow in a repository with this changelog and version."""
     for folder in (".ci", "pt_multiaspect"):
         (root / folder).mkdir()
     script = shutil.copy(ROOT / ".ci" / "release.py", root / ".ci")
-    (root / "pt_multiaspect" / "_version.py").write_text(f'__version__ = "{version}"\n', encoding="utf-8")
+    (root / "pt_multiaspect" / "_version.py").write_text(
+        f'__version__ = "{version}"\n', encoding="utf-8"
+    )
     (root / "CHANGELOG.md").write_text(changelog, encoding="utf-8")
     return subprocess.run(
         [sys.executable, script, tag], capture_output=True, text=True, encoding="utf-8", check=False
@@ -63,9 +75,7 @@ def release(root: Path, tag: str, changelog: str, version: str = "1.2.3") -> sub
 
 
 def test_the_section_of_the_tag_is_printed(tmp_path: Path) -> None:
-    changelog = (
-        "# Changelog\n\n## 1.2.3 (2026-12-31)\n\n### Measures\n\n- One.\n\n## 1.2.2 (2026-12-01)\n\n- Two.\n"
-    )
+    changelog = "# Changelog\n\n## 1.2.3 (2026-12-31)\n\n### Measures\n\n- One.\n\n## 1.2.2 (2026-12-01)\n\n- Two.\n"
     done = release(tmp_path, "v1.2.3", changelog)
     assert (done.returncode, done.stdout) == (0, "### Measures\n\n- One.\n")
 
@@ -73,7 +83,11 @@ def test_the_section_of_the_tag_is_printed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tag", "changelog", "expected"),
     [
-        ("v1.2.4", "## 1.2.3 (2026-12-31)\n\n- One.\n", "the tag is v1.2.4, but .* states 1.2.3: expected v1.2.3"),
+        (
+            "v1.2.4",
+            "## 1.2.3 (2026-12-31)\n\n- One.\n",
+            "the tag is v1.2.4, but .* states 1.2.3: expected v1.2.3",
+        ),
         ("1.2.3", "## 1.2.3 (2026-12-31)\n\n- One.\n", "the tag is 1.2.3, .*: expected v1.2.3"),
         (
             "v1.2.3",
@@ -101,7 +115,9 @@ def test_the_changelog_has_a_section_of_the_version() -> None:
         capture_output=True, text=True, encoding="utf-8", check=False,
     )  # fmt: skip
     heading = re.search(
-        rf"^## {re.escape(ma.__version__)} \((.+)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+        rf"^## {re.escape(ma.__version__)} \((.+)\)$",
+        (ROOT / "CHANGELOG.md").read_text("utf-8"),
+        re.M,
     )
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}", heading[1]):
         assert done.returncode == 0

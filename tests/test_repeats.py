@@ -53,7 +53,9 @@ def test_folds_have_whole_queries_and_cover_all() -> None:
 
 def test_orders_of_rows_differ_between_repeats_and_not_between_calls() -> None:
     cv = RepeatedQueryKFold(n_splits=2, n_repeats=3)
-    for (train, test), (again, same) in zip(cv.split(X, Y, QID), cv.split(X, groups=pd.Series(QID)), strict=True):
+    for (train, test), (again, same) in zip(
+        cv.split(X, Y, QID), cv.split(X, groups=pd.Series(QID)), strict=True
+    ):
         assert (train == again).all()
         assert (test == same).all()
         assert (np.diff(train) < 0).any()
@@ -73,14 +75,18 @@ def test_the_order_of_rows_reaches_the_ranker() -> None:
 
     cv = RepeatedQueryKFold(n_splits=2, n_repeats=2)
     for train, _ in cv.split(X, Y, QID):
-        AspectRanker(Recorder(), target=On(aspect="relevance", aspects=GRADES)).fit(X[train], Y.iloc[train])
+        AspectRanker(Recorder(), target=On(aspect="relevance", aspects=GRADES)).fit(
+            X[train], Y.iloc[train]
+        )
         assert (seen[-1] == X[train, 0]).all()
 
 
 def test_queries_are_found_in_the_labels() -> None:
     expected = [test.tolist() for _, test in RepeatedQueryKFold(n_repeats=1).split(X, Y, QID)]
     for labels in (Y.assign(qid=QID), Y.set_index(pd.Index(QID, name="qid"))):
-        assert [test.tolist() for _, test in RepeatedQueryKFold(n_repeats=1).split(X, labels)] == expected
+        assert [
+            test.tolist() for _, test in RepeatedQueryKFold(n_repeats=1).split(X, labels)
+        ] == expected
 
 
 @pytest.mark.every(3)
@@ -91,7 +97,9 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     more = {"n_iter": 2, "random_state": 0} if search is RandomizedSearchCV else {}
     ranker = AspectRanker(Ridge(), target=On(aspect="relevance", aspects=GRADES))
     with sklearn.config_context(enable_metadata_routing=routed):
-        grid_search = search(ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more)
+        grid_search = search(
+            ranker, {"estimator__alpha": [1, 9]}, scoring=SCORING["relevance"], cv=cv, **more
+        )
         labels = Y if routed else Y.set_index(pd.Index(QID, name="qid"))
         grid_search.fit(X, labels, groups=QID, **({"qid": QID} if routed else {}))
     assert np.isfinite(grid_search.cv_results_["split3_test_score"]).all()
@@ -102,7 +110,11 @@ def test_searches_take_it_as_cv(search: Any, routed: bool) -> None:
     ("params", "options", "message"),
     [
         ({}, {"groups": None}, "RepeatedQueryKFold needs the query of every row: pass groups=qid"),
-        ({}, {"groups": QID[:3]}, "groups: expected one value for each of 160 rows, got shape (3,)"),
+        (
+            {},
+            {"groups": QID[:3]},
+            "groups: expected one value for each of 160 rows, got shape (3,)",
+        ),
         ({"n_splits": 17}, {}, "n_splits=17 queries, got 16"),
         ({"n_splits": 1}, {}, "n_splits: expected a whole number of at least 2"),
         ({"n_repeats": 0}, {}, "n_repeats: expected a whole number of at least 1"),
@@ -176,7 +188,11 @@ def test_scores_of_cross_validation_are_paired() -> None:
     cv, labels = RepeatedQueryKFold(n_splits=4, n_repeats=2), Y.set_index(pd.Index(QID, name="qid"))
     results = {
         name: cross_validate(
-            AspectRanker(Ridge(), target=On(aspect=name, aspects=GRADES)), X, labels, scoring=SCORING, cv=cv
+            AspectRanker(Ridge(), target=On(aspect=name, aspects=GRADES)),
+            X,
+            labels,
+            scoring=SCORING,
+            cv=cv,
         )
         for name in NAMES
     }

@@ -30,7 +30,13 @@ BASELINE = NASTY[0]
 def report() -> Report:
     runs, qrels = world()
     return ma.report(
-        runs, qrels, MEASURES, aspects=SCALES, baseline=BASELINE, title="<u>R</u> & co", progress=False
+        runs,
+        qrels,
+        MEASURES,
+        aspects=SCALES,
+        baseline=BASELINE,
+        title="<u>R</u> & co",
+        progress=False,
     )
 
 
@@ -49,11 +55,14 @@ def page(text) -> Page:
 def perquery() -> pd.DataFrame:
     """The same values, computed without a report."""
     runs, qrels = world()
-    base = {f"nDCG@10 {name}": ma.On(aspect=name, base="nDCG@10", aspects=SCALES) for name in SCALES}
+    base = {
+        f"nDCG@10 {name}": ma.On(aspect=name, base="nDCG@10", aspects=SCALES) for name in SCALES
+    }
     return ma.evaluate(runs, qrels, {**MEASURES, **base}, progress=False)
 
 
-# -- numbers -------------------------------------------------------------------------------------------------
+# -- numbers
+# -------------------------------------------------------------------------------------------------
 
 
 def test_values_and_means_are_those_of_an_evaluation(page, perquery):
@@ -69,7 +78,9 @@ def test_values_and_means_are_those_of_an_evaluation(page, perquery):
         assert data["means"][column] == expected[label].tolist()
         low, high = (expected[f"{label} 95% {end}"].tolist() for end in ("low", "high"))
         assert data["ends"][column] == [low, high]
-    assert [measure["lower"] for measure in data["measures"]] == [label == "ESL" for label in labels]
+    assert [measure["lower"] for measure in data["measures"]] == [
+        label == "ESL" for label in labels
+    ]
 
 
 def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
@@ -82,7 +93,8 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
     for row, (_, values) in zip(rows, expected.iterrows(), strict=True):
         assert row[0] == values["name"]
         shown = [
-            f"{values[label]:.4f} [{values[f'{label} 95% low']:.4f}, {values[f'{label} 95% high']:.4f}]"
+            f"{values[label]:.4f} [{values[f'{label} 95% low']:.4f}, "
+            f"{values[f'{label} 95% high']:.4f}]"
             for label in labels
         ]
         assert [re.sub(" +", " ", cell).strip() for cell in row[1:]] == shown
@@ -90,9 +102,15 @@ def test_the_table_of_systems_shows_means_and_intervals(page, perquery):
 
 def test_the_best_values_are_those_of_each_direction(page, perquery):
     expected = ma.aggregate(perquery).set_index("name")
-    begin = next(column for column, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table")
-    spans = [attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs]
-    marked = [attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")]
+    begin = next(
+        column for column, (_, attrs) in enumerate(page.elements) if attrs.get("id") == "table"
+    )
+    spans = [
+        attrs for tag, attrs in page.elements[begin:] if tag == "span" and "aria-label" not in attrs
+    ]
+    marked = [
+        attrs.get("class") for attrs in spans if attrs.get("class") in (None, "best", "second")
+    ]
     n = len(perquery["measure"].unique())
     cells = np.array(marked[: len(SYSTEMS) * n], dtype=object).reshape(len(SYSTEMS), n)
     for column, label in enumerate(expected):
@@ -140,7 +158,8 @@ def test_correlations_and_power(page, report, perquery):
     assert [row[2].strip() for row in rows] == [f"{value:.4f}" for value in power["power"]]
 
 
-# -- rankings ------------------------------------------------------------------------------------------------
+# -- rankings
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(6)
@@ -159,7 +178,9 @@ def test_contributions_and_labels_are_those_of_explanations(page, label):
             documents = data["ranks"][run][topic]
             assert [data["documents"][topic][at] for at in documents] == top["docno"].tolist()
             contributions = parts["ranks"][run][topic] + [0] * 10
-            np.testing.assert_allclose(np.array(contributions[:10]) * unit, top["contribution"], atol=0.5001 * unit)
+            np.testing.assert_allclose(
+                np.array(contributions[:10]) * unit, top["contribution"], atol=0.5001 * unit
+            )
             for aspect, column in enumerate(expected.labels):
                 labels = [data["labels"][aspect][topic][at] for at in documents]
                 np.testing.assert_array_equal(np.array(labels, dtype=float), top[column])
@@ -180,11 +201,15 @@ def test_contributions_sum_to_the_value_as_it_is_shown(measure, gain):
     scales = {"relevance": ma.Aspect([0, 1], gains=[0, gain])}
     measure = ma.On(base=measure, aspects=scales)
     values = ma.evaluate(runs, qrels, {"it": measure}, progress=False)["value"].to_numpy()
-    data = rankings_payload(runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10)
+    data = rankings_payload(
+        runs, ma.Judgments(qrels), None, {"it": measure}, values[:, None, None], 10
+    )
     parts = data["contributions"][0]
     amounts = np.array(parts["ranks"][0][0], dtype=float) * 10.0 ** -parts["decimals"]
     total = amounts.sum() + (parts["offset"][0][0] if "offset" in parts else 0)
-    assert total == pytest.approx(values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0)
+    assert total == pytest.approx(
+        values[0], rel=1e-3 if gain < 1 else 1e-9, abs=5e-4 if gain == 1 else 0
+    )
     assert len(amounts) <= 5
     assert all(abs(number) < 2**53 for number in parts["ranks"][0][0])
 
@@ -220,7 +245,9 @@ def test_wrong_contributions_of_a_measure_are_said_and_not_shown():
     runs, qrels = {"run": {"q": {"a": 1.0}}}, {"q": {"a": {"relevance": 1}}}
     measure = ma.register(_Wrong)
     try:
-        data = rankings_payload(runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10)
+        data = rankings_payload(
+            runs, ma.Judgments(qrels), None, {"wrong": measure}, np.array([[[1.0]]]), 10
+        )
     finally:
         ir_measures.measures.registry.pop(measure.NAME)
     assert "sum to 2 for topic q, expected its value, 1" in data["contributions"][0]
@@ -255,7 +282,8 @@ def test_topics_that_are_left_out_are_said(monkeypatch):
     assert "The first 5 ranks of each ranking are in this page, for the 4 of 6 topics" in page.text
 
 
-# -- names and networks --------------------------------------------------------------------------------------
+# -- names and networks
+# --------------------------------------------------------------------------------------
 
 
 def test_names_are_texts_everywhere(page):
@@ -273,7 +301,10 @@ def test_names_are_texts_everywhere(page):
 
 
 def test_definitions_say_base_and_aspect(page):
-    assert f"nDCG@10 on relevance: {sentence(ir_measures.nDCG)} Only the first 10 ranks count." in page.text
+    assert (
+        f"nDCG@10 on relevance: {sentence(ir_measures.nDCG)} Only the first 10 ranks count."
+        in page.text
+    )
     assert "nDCG@10 on <b>cred: " in page.text
     assert "On(aspect='<b>cred')@10" in page.text
 
@@ -303,7 +334,9 @@ def test_versions_measures_and_options_are_recorded(page):
     assert "significance level0.05" in record
 
 
-@pytest.mark.filterwarnings("ignore:.*someone's names no known measure:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*someone's names no known measure:pt_multiaspect.MultiAspectWarning"
+)
 def test_of_values_the_record_has_their_definitions_too():
     pytest.importorskip("vl_convert")
     runs, qrels = world(n_topics=3)
@@ -331,7 +364,10 @@ def test_a_heat_map_of_few_systems_is_not_drawn():
     ("aspects", "expected"),
     [
         ({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, "Label scales"),
-        (ma.Aspects({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, name="page_1"), "page_1"),
+        (
+            ma.Aspects({"relevance": 2, "<b>cred": ma.Aspect(3, threshold=2)}, name="page_1"),
+            "page_1",
+        ),
         (None, "Label scales (inferred from the judgments: relevance, <b>cred)"),
     ],
 )
@@ -341,9 +377,15 @@ def test_definitions_print_the_scales(aspects, expected):
     runs, qrels = world(n_topics=2)
     other = ma.Aspects({"relevance": ma.Aspect(2, threshold=2)}, name="page_2")
     measures = [ma.TOMA @ 5, ma.MM(base="P", aspects=other) @ 5]
-    warned = pytest.warns(MultiAspectWarning, match="inferred") if aspects is None else contextlib.nullcontext()
+    warned = (
+        pytest.warns(MultiAspectWarning, match="inferred")
+        if aspects is None
+        else contextlib.nullcontext()
+    )
     with warned:
-        text = Page(ma.report(runs, qrels, measures, aspects=aspects, progress=False).to_html()).text
+        text = Page(
+            ma.report(runs, qrels, measures, aspects=aspects, progress=False).to_html()
+        ).text
     definitions = text.split("Definitions")[-1]
     lowest = 1 if aspects is None else 2
     words = f"relevance0, 1, 2 (positive from 1)<b>cred0, 1, 2, 3 (positive from {lowest})"
@@ -354,14 +396,24 @@ def test_definitions_print_the_scales(aspects, expected):
 
 
 def test_nothing_is_fetched_and_only_two_scripts_may_run(page):
-    links = [attrs[name] for _, attrs in page.elements for name in ("src", "href", "action") if name in attrs]
+    links = [
+        attrs[name]
+        for _, attrs in page.elements
+        for name in ("src", "href", "action")
+        if name in attrs
+    ]
     assert links
     assert all(link.startswith("#") for link in links)
-    policy = next(attrs["content"] for tag, attrs in page.elements if tag == "meta" and "http-equiv" in attrs)
+    policy = next(
+        attrs["content"] for tag, attrs in page.elements if tag == "meta" and "http-equiv" in attrs
+    )
     assert policy.startswith("default-src 'none'")
     assert "unsafe-eval" not in policy
     (allowed,) = re.findall(r"script-src ([^;]*)", policy)
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in page.scripts[1:]]
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        for script in page.scripts[1:]
+    ]
     assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
@@ -370,10 +422,14 @@ def test_a_name_that_is_no_unicode_can_be_written(tmp_path):
     pytest.importorskip("vl_convert")
     runs, qrels = world(("\udcff.run", "other"), n_topics=2)
     ma.report(runs, qrels, "TOMA@5", aspects=SCALES, progress=False, path=tmp_path / "report.html")
-    assert Page((tmp_path / "report.html").read_text(encoding="utf-8")).tables["table"][1][0] == r"\udcff.run"
+    assert (
+        Page((tmp_path / "report.html").read_text(encoding="utf-8")).tables["table"][1][0]
+        == r"\udcff.run"
+    )
 
 
-# -- other worlds --------------------------------------------------------------------------------------------
+# -- other worlds
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -388,7 +444,9 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     assert single.labels == ["AP", "RR", "nDCG@10 relevance"]
     assert "weights" in several.robustness.left_out
     assert "aspects" in single.robustness.left_out
-    alone = ma.report({"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html")
+    alone = ma.report(
+        {"one": runs["one"]}, qrels, aspects=SCALES, progress=False, path=tmp_path / "alone.html"
+    )
     assert (alone.comparisons, alone.correlations, alone.power) == (None, None, None)
     page = Page((tmp_path / "alone.html").read_text(encoding="utf-8"))
     assert page.data["tests"] is None
@@ -397,7 +455,10 @@ def test_defaults_and_single_systems_topics_and_aspects(tmp_path):
     assert topic.comparisons is None
     page = Page(topic.to_html())
     assert page.data["ends"] == [None] * 5
-    assert "Intervals, tests, correlations and discriminative power require at least two topics." in page.text
+    assert (
+        "Intervals, tests, correlations and discriminative power require at least two topics."
+        in page.text
+    )
     judged = qrels.rename(columns={"label": "<i>use"})
     scales = {{"relevance": "<i>use"}.get(name, name): scale for name, scale in SCALES.items()}
     assert ma.report(runs, judged, aspects=scales, progress=False).labels[0] == "TOMA@10"
@@ -429,14 +490,21 @@ def test_aspects_may_be_names_and_runs_iterators():
         )  # fmt: skip
     assert list(report.aspects) == ["<b>cred"]
     with pytest.warns(MultiAspectWarning, match=r"depends on.*scales"):
-        expected = ma.aggregate(ma.evaluate(runs, qrels, ma.TOMA(aspects=["<b>cred"]) @ 5, progress=False))
+        expected = ma.aggregate(
+            ma.evaluate(runs, qrels, ma.TOMA(aspects=["<b>cred"]) @ 5, progress=False)
+        )
     assert report.systems["TOMA@5"].tolist() == expected.iloc[:, 1].tolist()
 
 
 def test_columns_without_names_get_those_of_the_aspects():
     qrels = {qid: {"d1": (1, 0), "d2": (0, 1)} for qid in ("q1", "q2")}
-    runs = {"one": {qid: {"d1": 1.0} for qid in qrels}, "other": {qid: {"d2": 1.0} for qid in qrels}}
-    report = ma.report(runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False)
+    runs = {
+        "one": {qid: {"d1": 1.0} for qid in qrels},
+        "other": {qid: {"d2": 1.0} for qid in qrels},
+    }
+    report = ma.report(
+        runs, qrels, "CAM", aspects={"relevance": 1, "credibility": 1}, progress=False
+    )
     assert report.systems["nDCG@10 relevance"].tolist() == [1, 0]
     assert report.systems["nDCG@10 credibility"].tolist() == [0, 1]
     assert report.systems["CAM"].tolist() == [0.5, 0.5]
@@ -445,7 +513,10 @@ def test_columns_without_names_get_those_of_the_aspects():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"baseline": "bm26"}, r"baseline: expected one of the runs .* got bm26. Did you mean bm25\?"),
+        (
+            {"baseline": "bm26"},
+            r"baseline: expected one of the runs .* got bm26. Did you mean bm25\?",
+        ),
         ({"measures": "nothing"}, "nothing"),
         (
             {"measures": {"AP": "AP", "AP 95% low": "AP"}},
@@ -458,7 +529,9 @@ def test_columns_without_names_get_those_of_the_aspects():
     ],
 )
 def test_errors_come_before_the_evaluation(options, message, monkeypatch):
-    monkeypatch.setattr("pt_multiaspect.reporting.build.evaluate", lambda *_, **__: pytest.fail("evaluated"))
+    monkeypatch.setattr(
+        "pt_multiaspect.reporting.build.evaluate", lambda *_, **__: pytest.fail("evaluated")
+    )
     runs, qrels = world(("bm25", "dense"), n_topics=2)
     options = {"aspects": SCALES, "progress": False, **options}
     with pytest.raises(MultiAspectError, match=message):
@@ -467,7 +540,9 @@ def test_errors_come_before_the_evaluation(options, message, monkeypatch):
 
 def test_a_folder_that_does_not_exist_is_named_before_the_evaluation(tmp_path, cli, monkeypatch):
     pytest.importorskip("vl_convert")
-    monkeypatch.setattr("pt_multiaspect.reporting.build.evaluate", lambda *_, **__: pytest.fail("evaluated"))
+    monkeypatch.setattr(
+        "pt_multiaspect.reporting.build.evaluate", lambda *_, **__: pytest.fail("evaluated")
+    )
     runs, qrels = world(("bm25", "dense"), n_topics=2)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         ma.report(runs, qrels, aspects=SCALES, path=tmp_path / "nowhere" / "report.html")
@@ -502,7 +577,8 @@ def test_what_is_printed_and_shown(report):
     assert "&lt;script&gt;alert(1)" in shown
 
 
-# -- the command ---------------------------------------------------------------------------------------------
+# -- the command
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -517,7 +593,9 @@ def test_the_command_writes_the_page(cli, trec_files):
     scales = ma.Aspects.from_file(trec_files / "scales.json")
     runs = {path.stem: path for path in sorted((trec_files / "runs").iterdir())}
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
-    report = ma.report(runs, qrels, measures, aspects=scales, baseline="beta", title="Ours", progress=False)
+    report = ma.report(
+        runs, qrels, measures, aspects=scales, baseline="beta", title="Ours", progress=False
+    )
     assert page.data == Page(report.to_html()).data
     assert page.data["runs"][page.data["baseline"]] == "beta"
 
@@ -528,7 +606,10 @@ def test_the_command_writes_the_page(cli, trec_files):
         (["-o", "report.pdf"], "expected a file that ends in .html, .htm, got report.pdf"),
         ([], "missing --output: give the file to write"),
         (["-o", "r.html", "--baseline", "none"], "--baseline: expected one of the runs"),
-        (["-o", "r.html", "--aspects", '{"relevance": 2, "x": 1}'], "--aspects declares x, but the qrels have"),
+        (
+            ["-o", "r.html", "--aspects", '{"relevance": 2, "x": 1}'],
+            "--aspects declares x, but the qrels have",
+        ),
     ],
 )
 def test_errors_of_the_command(cli, options, message):
@@ -541,7 +622,9 @@ def test_errors_of_the_command(cli, options, message):
 @pytest.mark.slow
 def test_plain_measures_warn_if_lower_labels_are_better() -> None:
     qrels = {qid: {"d1": {"relevance": 0}, "d2": {"relevance": 1}} for qid in ("q1", "q2")}
-    runs = {name: {qid: {docno: 1.0} for qid in qrels} for name, docno in {"a": "d1", "b": "d2"}.items()}
+    runs = {
+        name: {qid: {docno: 1.0} for qid in qrels} for name, docno in {"a": "d1", "b": "d2"}.items()
+    }
     scales = {"relevance": ma.Aspect([0, 1], greater_is_better=False)}
     with pytest.warns(ma.MultiAspectWarning, match=r"AP: .*labels of relevance"):
         ma.report(runs, qrels, ["AP"], aspects=scales, progress=False)

@@ -89,7 +89,9 @@ def test_sorting(page, report):
     for label, direction in (("TOMA", "descending"), ("ESL", "ascending")):
         button = f"document.querySelectorAll('#table .sort')[{labels.index(label) + 1}]"
         page(f"{button}.click()")
-        expected = report.systems.sort_values(label, ascending=direction == "ascending", kind="stable")["name"]
+        expected = report.systems.sort_values(
+            label, ascending=direction == "ascending", kind="stable"
+        )["name"]
         assert page(NAMES) == expected.tolist()
         assert page(f"{button}.closest('th').getAttribute('aria-sort')") == direction
         assert page("document.querySelectorAll('#table th[aria-sort]').length") == 1
@@ -122,7 +124,9 @@ def test_filtering(page):
 def test_another_baseline(page, report):
     for baseline in ("bm25", "dense"):
         choose(page, "baseline", SYSTEMS.index(baseline))
-        rows = report.comparisons[report.comparisons["baseline"] == baseline].set_index(["name", "measure"])
+        rows = report.comparisons[report.comparisons["baseline"] == baseline].set_index(
+            ["name", "measure"]
+        )
         shown = page(MARKS)
         for name, marks in zip(SYSTEMS, shown, strict=True):
             for label, mark in zip(report.labels, marks, strict=True):
@@ -147,9 +151,14 @@ def test_the_scatter_of_systems(page, report):
     points = "document.querySelectorAll('#scatter .mark-symbol path').length"
     assert page(points) == len(SYSTEMS)
     choose(page, "x", report.labels.index("ESL"))
-    wait_until(page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')")
+    wait_until(
+        page, "document.querySelector('#scatter').textContent.includes('ESL, lower is better')"
+    )
     choose(page, "y", report.labels.index("ESL"))
-    wait_until(page, "document.querySelector('#scatter').textContent.split('ESL, lower is better').length === 3")
+    wait_until(
+        page,
+        "document.querySelector('#scatter').textContent.split('ESL, lower is better').length === 3",
+    )
     assert page(points) == len(SYSTEMS)
 
 
@@ -160,8 +169,12 @@ def test_names_of_points_are_texts(page):
     x, y = page(middle(point))
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     wait_until(page, "document.querySelector('#vg-tooltip-element.visible') !== null")
-    assert page("document.getElementById('vg-tooltip-element').textContent").startswith(f"{NASTY[1]}: 0.")
-    assert page("getComputedStyle(document.getElementById('vg-tooltip-element')).position") == "fixed"
+    assert page("document.getElementById('vg-tooltip-element').textContent").startswith(
+        f"{NASTY[1]}: 0."
+    )
+    assert (
+        page("getComputedStyle(document.getElementById('vg-tooltip-element')).position") == "fixed"
+    )
     assert page("document.querySelectorAll('img').length") == 0
     page.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
     wait_until(page, "document.querySelector('#vg-tooltip-element.visible') === null")
@@ -174,9 +187,15 @@ def test_drilling_down(page, report):
     expected = ma.largest_differences(report.perquery, "dense", "bm25", "TOMA", n=100)
     assert [row[0] for row in page(TOPICS)] == expected["qid"].tolist()
     for row, value in zip(page(TOPICS), expected.itertuples(), strict=True):
-        assert row[1:] == [f"{value.value_a:.4f}", f"{value.value_b:.4f}", f"{value.difference:+.4f}"]
+        assert row[1:] == [
+            f"{value.value_a:.4f}",
+            f"{value.value_b:.4f}",
+            f"{value.difference:+.4f}",
+        ]
     better = int((expected["difference"] > 0).sum())
-    assert page("document.getElementById('counts').textContent").startswith(f"A is better on {better} topic")
+    assert page("document.getElementById('counts').textContent").startswith(
+        f"A is better on {better} topic"
+    )
     # By keyboard, to the first topic.
     page("document.querySelector('#topics button').focus()")
     page.press("Enter", 13)
@@ -190,7 +209,8 @@ def test_drilling_down(page, report):
             f"{name}, {explanation.value:.4f}"
         )
         shown = page(
-            f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody tr')]"
+            f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody "
+            "tr')]"
             ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
         )
         top = explanation.ranks.head(10)
@@ -198,7 +218,8 @@ def test_drilling_down(page, report):
         for row, label in zip(shown, top["relevance"], strict=False):
             assert row[3] == ("–" if label != label else f"{label:g}")
         amounts = page(
-            f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('.amount')]"
+            "[...document.querySelectorAll('#explanation "
+            f"table')[{index}].querySelectorAll('.amount')]"
             ".map((cell) => Number(cell.textContent))"
         )
         assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
@@ -238,10 +259,15 @@ def narrow_page(browser, tmp_path_factory):  # noqa: F811
     """A report on a narrow screen, with names as long as those of real systems and aspects."""
     pytest.importorskip("vl_convert")
     qrels = {
-        f"q{topic}": {f"clueweb12-{topic}-{at}": {"relevance": at % 2, "understandability": at} for at in range(4)}
+        f"q{topic}": {
+            f"clueweb12-{topic}-{at}": {"relevance": at % 2, "understandability": at}
+            for at in range(4)
+        }
         for topic in range(3)
     }
-    scores = {q: {docno: float(at) for at, docno in enumerate(labels)} for q, labels in qrels.items()}
+    scores = {
+        q: {docno: float(at) for at, docno in enumerate(labels)} for q, labels in qrels.items()
+    }
     other = {**scores, "q0": {docno: -score for docno, score in scores["q0"].items()}}
     path = tmp_path_factory.mktemp("narrow") / "report.html"
     scales = {"relevance": 1, "understandability": 3}
@@ -264,7 +290,8 @@ def test_names_of_aspects_are_not_broken_on_a_narrow_screen(narrow_page):
     assert narrow_page("document.documentElement.scrollWidth") <= 500
 
 
-#: The heads in which a line ends inside a word: two letters or digits beside each other have different heights.
+#: The heads in which a line ends inside a word: two letters or digits beside each other have
+#: different heights.
 BROKEN = """
 [...document.querySelectorAll('#table th, #measures th, figcaption, dt, h3, #explanation th')].filter((head) => {
   const letters = [];
@@ -324,10 +351,14 @@ def test_topics_are_shown_with_their_texts(browser, tmp_path):  # noqa: F811
     ma.report(runs, qrels, ["AP"], topics=topics, aspects=SCALES, progress=False, path=path)
     browser.open(path)
     cells = browser(
-        "[...document.querySelectorAll('#topics tbody td:first-child')].map((cell) => cell.textContent)"
+        "[...document.querySelectorAll('#topics tbody td:first-child')].map((cell) => "
+        "cell.textContent)"
     )
     assert sorted(cells) == ["q0<i> cats <b>& dogs", "q1<i>"]
-    browser("[...document.querySelectorAll('#topics button')].find((b) => b.textContent === 'q0<i>').click()")
+    browser(
+        "[...document.querySelectorAll('#topics button')].find((b) => b.textContent === "
+        "'q0<i>').click()"
+    )
     assert browser("document.querySelector('#explanation p').textContent") == "cats <b>& dogs"
 
 
@@ -365,28 +396,48 @@ def test_pictures_of_means(page, report):
         ]
         heights = page(f"{marks}.map((mark) => mark.getBoundingClientRect().y)")
         assert heights == sorted(heights)
-        assert page(f"document.querySelectorAll('#mean-{place} .mark-rule.role-mark line').length") == len(rows) + 1
+        assert (
+            page(f"document.querySelectorAll('#mean-{place} .mark-rule.role-mark line').length")
+            == len(rows) + 1
+        )
     choose(page, "baseline", "")
-    wait_until(page, f"document.querySelectorAll('#mean-0 .mark-rule.role-mark line').length === {len(SYSTEMS)}")
+    wait_until(
+        page,
+        f"document.querySelectorAll('#mean-0 .mark-rule.role-mark line').length === {len(SYSTEMS)}",
+    )
 
 
 def test_a_list_that_scrolls_says_so(browser, tmp_path):  # noqa: F811
     pytest.importorskip("vl_convert")
-    values = [(name, f"q{n}", "X", (n * size) % 7 / 7) for size, name in enumerate("ab", 2) for n in range(40)]
+    values = [
+        (name, f"q{n}", "X", (n * size) % 7 / 7)
+        for size, name in enumerate("ab", 2)
+        for n in range(40)
+    ]
     frame = pd.DataFrame(values, columns=["name", "qid", "measure", "value"])
-    answers = pd.DataFrame([(name, f"q{n}", f"<i>{name}{n}</i>") for name in "ab" for n in range(40)])
+    answers = pd.DataFrame(
+        [(name, f"q{n}", f"<i>{name}{n}</i>") for name in "ab" for n in range(40)]
+    )
     answers.columns = ["name", "qid", "text"]
     ma.report(frame, measures={"X": "higher"}, answers=answers, path=tmp_path / "values.html")
     for dark in (False, True):
         browser.size(420, 800, dark)
         browser.open(tmp_path / "values.html")
-        assert browser("document.getElementById('more').textContent") == "The list scrolls: 40 topics."
+        assert (
+            browser("document.getElementById('more').textContent") == "The list scrolls: 40 topics."
+        )
         assert browser("document.documentElement.scrollWidth") == 420
         browser("document.querySelector('#topics button').focus()")
         browser.press("Enter", 13)
-        shown = browser("[...document.querySelectorAll('#explanation blockquote')].map((text) => text.textContent)")
+        shown = browser(
+            "[...document.querySelectorAll('#explanation blockquote')].map((text) => "
+            "text.textContent)"
+        )
         topic = browser("document.querySelector('#topics .chosen button').textContent")
-        a, b = (browser(f"document.getElementById('{side}').selectedOptions[0].textContent") for side in "ab")
+        a, b = (
+            browser(f"document.getElementById('{side}').selectedOptions[0].textContent")
+            for side in "ab"
+        )
         assert shown == [f"<i>{a}{topic[1:]}</i>", f"<i>{b}{topic[1:]}</i>"]
         assert browser.errors == []
 
@@ -436,12 +487,17 @@ def test_print_shows_everything(page):
     page("window.dispatchEvent(new Event('beforeprint'))")
     assert page("document.querySelector('details').open")
     page.call(
-        "Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+        "Emulation.setEmulatedMedia",
+        media="print",
+        features=[{"name": "prefers-color-scheme", "value": "dark"}],
     )
     assert page("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert page("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page("getComputedStyle(document.body).color") == "rgb(26, 26, 26)"
-    assert len(page.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]) > 10_000
+    assert (
+        len(page.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"])
+        > 10_000
+    )
     page.call("Emulation.setEmulatedMedia", media="", features=[])
 
 
@@ -449,12 +505,16 @@ def test_print_shows_everything(page):
 def test_the_smallest_reports(browser, tmp_path, n_systems, n_topics, n_measures):  # noqa: F811
     pytest.importorskip("vl_convert")
     runs, qrels = world(("one", "other")[:n_systems], n_topics=n_topics)
-    options = {"aspects": SCALES} if n_measures > 1 else {"measures": "nDCG@10", "aspects": ["relevance"]}
+    options = (
+        {"aspects": SCALES} if n_measures > 1 else {"measures": "nDCG@10", "aspects": ["relevance"]}
+    )
     report = ma.report(runs, qrels, progress=False, path=tmp_path / "report.html", **options)
     assert len(report.labels) == n_measures
     browser.open(tmp_path / "report.html")
     assert browser("document.querySelector('#aspects') === null") == (n_measures == 1)
-    assert browser("document.querySelector('#baseline') === null") == (min(n_systems, n_topics) == 1)
+    assert browser("document.querySelector('#baseline') === null") == (
+        min(n_systems, n_topics) == 1
+    )
     browser("document.querySelector('#table .sort').click()")
     browser("document.querySelector('#topics button').click()")
     assert browser("document.querySelectorAll('#explanation table').length") == n_systems
@@ -466,9 +526,14 @@ def grouped_report(tmp_path_factory) -> tuple[Report, dict[str, str], object]:
     """A report with groups of topics, one of a nasty name and one of a single topic, and its page."""
     pytest.importorskip("vl_convert")
     runs, qrels = world(SYSTEMS[:3])
-    by = {qid: NASTY[0] if n < 3 else "rest" if n < 5 else "one" for n, qid in enumerate(qrels["qid"].unique())}
+    by = {
+        qid: NASTY[0] if n < 3 else "rest" if n < 5 else "one"
+        for n, qid in enumerate(qrels["qid"].unique())
+    }
     file = tmp_path_factory.mktemp("report") / "report.html"
-    report = ma.report(runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", by=by, progress=False, path=file)
+    report = ma.report(
+        runs, qrels, MEASURES, aspects=SCALES, baseline="bm25", by=by, progress=False, path=file
+    )
     return report, by, file
 
 
@@ -491,9 +556,12 @@ def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
         names = browser(NAMES)
         assert names == table.sort_values("TOMA", ascending=False, kind="stable").index.tolist()
         shown = [[float(text) for text in row] for row in browser(cells)]
-        assert shown == [pytest.approx(table.loc[name, report.labels].tolist(), abs=5e-5) for name in names]
+        assert shown == [
+            pytest.approx(table.loc[name, report.labels].tolist(), abs=5e-5) for name in names
+        ]
         best = browser(
-            f"{ROWS}.map((row) => row.cells[{report.labels.index('TOMA') + 1}].querySelector('.best') !== null)"
+            f"{ROWS}.map((row) => "
+            f"row.cells[{report.labels.index('TOMA') + 1}].querySelector('.best') !== null)"
         )
         assert best[0]
         assert not all(best)
@@ -502,6 +570,8 @@ def test_choosing_a_group_of_topics(browser, grouped_report):  # noqa: F811
         assert len(signs) == tests.loc[tests["baseline"] == "bm25", "significant"].sum()
         n_topics = sum(group in (name, "all") for name in by.values())
         wait_until(browser, f"document.querySelectorAll('#topics tbody tr').length === {n_topics}")
-        assert (f"(topics of {group})" in browser("document.getElementById('counts').textContent")) == (number > 0)
+        assert (
+            f"(topics of {group})" in browser("document.getElementById('counts').textContent")
+        ) == (number > 0)
     assert browser(texts) == first_texts
     assert browser.errors == []

@@ -23,7 +23,9 @@ CAM = {"CAM": ma.CAM(aspects="faithful,complete")}
 
 
 @pytest.fixture(autouse=True)
-def _intervals_of_few_samples(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def _intervals_of_few_samples(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Draw fewer bootstrap samples for α, except where its intervals are the point."""
     if request.node.name != "test_intervals_of_agreement_are_over_topics":
         monkeypatch.setattr("pt_multiaspect.analysis.judges._RESAMPLES", 40)
@@ -58,14 +60,19 @@ def plain_report() -> Any:
 
 
 def scores(judged: pd.DataFrame, combine: str = "mean") -> pd.DataFrame:
-    return ma.answers.combine(ma.answers.from_criteria(judged, aspects=SCALES, combine_judges=combine), CAM)
+    return ma.answers.combine(
+        ma.answers.from_criteria(judged, aspects=SCALES, combine_judges=combine), CAM
+    )
 
 
 def test_labels_judges_agreement_and_each_judge_alone() -> None:
     pytest.importorskip("krippendorff")
     judged, report = labels(), plain_report()
     text = section(report)
-    assert "faithful and complete: the labels 1, 2, 3, 4, 5 became the values 0, 0.25, 0.5, 0.75, 1." in text
+    assert (
+        "faithful and complete: the labels 1, 2, 3, 4, 5 became the values 0, 0.25, 0.5, 0.75, 1."
+        in text
+    )
     assert "96 labels of 24 answers by 2 judges (a, b)." in text
     assert "Several labels of an answer are combined by their mean." in text
     for row in judge_agreement(judged, aspects=SCALES, ci=0.95).to_dict("records"):
@@ -91,7 +98,9 @@ def test_values_of_labels_are_rounded_to_four_digits() -> None:
 @pytest.mark.parametrize("method", ["median", "majority"])
 def test_the_combination_is_the_one_that_gives_the_values(method: str) -> None:
     judged = labels("abc", seed=4)
-    judged.loc[judged["judge"] == "c", "score"] = judged.loc[judged["judge"] == "a", "score"].to_numpy()
+    judged.loc[judged["judge"] == "c", "score"] = judged.loc[
+        judged["judge"] == "a", "score"
+    ].to_numpy()
     text = said(judged, scores(judged, method))
     # The majority of two equal labels of three is their median.
     assert "Several labels of an answer are combined by their median." in text
@@ -121,7 +130,10 @@ def test_a_judge_of_some_answers_only() -> None:
     text = section(report)
     assert f" b {difference_by(kept, 'b', best)} 7 6 (long 2, short 2, third 2)" in text
     assert f" a {difference_by(kept, 'a', best)} 8 0 " in text
-    assert "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)." in text
+    assert (
+        "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)."
+        in text
+    )
     without = judged[(judged["judge"] == "a") | (judged["system"] == "long")]
     text = said(without, scores(without))
     assert " b – 0 32 (short 16, third 16)" in text
@@ -131,7 +143,9 @@ def test_a_judge_of_some_answers_only() -> None:
 def difference_by(judged: pd.DataFrame, judge: str, best: str) -> str:
     """The difference of the means over the topics on which a judge gave both systems both labels."""
     of_judge = judged[(judged["judge"] == judge) & judged["system"].isin([best, "short"])]
-    values = of_judge.pivot(index="topic", columns=["system", "criterion"], values="score").dropna() / 4
+    values = (
+        of_judge.pivot(index="topic", columns=["system", "criterion"], values="score").dropna() / 4
+    )
     return decimals(values[best].mean(axis=1).mean() - values["short"].mean(axis=1).mean())
 
 
@@ -146,7 +160,9 @@ def test_each_judge_has_a_difference_where_labels_are_missing(seed: int) -> None
     report = ma.report(values, answers=kept, aspects=SCALES, baseline="short")
     text, best = section(report), report.robustness.table["a"][0]
     for judge in "abc":
-        lacking = judged.merge(kept, how="left", indicator=True).query("_merge == 'left_only' and judge == @judge")
+        lacking = judged.merge(kept, how="left", indicator=True).query(
+            "_merge == 'left_only' and judge == @judge"
+        )
         counts = lacking["system"].value_counts(sort=False)
         assert f" {judge} {difference_by(kept, judge, best)} " in text
         assert all(f"{name} {count}" in text for name, count in counts.items())
@@ -169,7 +185,9 @@ def test_low_agreement_is_called_low() -> None:
     by_b = faithful & (judged["judge"] == "b")
     judged.loc[by_b, "score"] = judged.loc[faithful & (judged["judge"] == "a"), "score"].to_numpy()
     assert "It is low, below 0.667, on complete: values" in said(judged, scores(judged))
-    judged.loc[judged["judge"] == "b", "score"] = judged.loc[judged["judge"] == "a", "score"].to_numpy()
+    judged.loc[judged["judge"] == "b", "score"] = judged.loc[
+        judged["judge"] == "a", "score"
+    ].to_numpy()
     assert "It is low" not in said(judged, scores(judged))
 
 
@@ -191,7 +209,10 @@ def test_missing_and_unjudged_labels_are_none() -> None:
     with pytest.warns(MultiAspectWarning, match=missing):
         values = scores(judged)
     text = said(judged, values)
-    assert "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)." in text
+    assert (
+        "90 labels of 24 answers by 2 judges (a, b); 6 are missing (long 2, short 2, third 2)."
+        in text
+    )
     assert re.search(r" b −?[0-9.]+ 7 6 \(long 2, short 2, third 2\)", text)
     coded = ma.Aspects({name: ma.Aspect([1, 2, 3, 4, 5], unjudged=[-9]) for name in SCALES})
     judged["score"] = judged["score"].fillna(-9)
@@ -210,7 +231,9 @@ def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report() -
         for judge in "xy"
         for repetition, label in enumerate(given)
     ]
-    judged = pd.DataFrame(rows, columns=["topic", "system", "criterion", "judge", "repetition", "score"])
+    judged = pd.DataFrame(
+        rows, columns=["topic", "system", "criterion", "judge", "repetition", "score"]
+    )
     aspects = {"faithful": [1, 2, 3, 4, 5]}
     values = ma.answers.from_criteria(judged, aspects=aspects, combine_judges="median")
     report = ma.report(values, answers=judged, aspects=aspects, baseline="long")
@@ -224,7 +247,9 @@ def test_each_judge_is_combined_as_all_are_and_over_the_topics_of_the_report() -
     assert "all 0.0000 x 0.0000 y 0.0000" in text
 
 
-@pytest.mark.parametrize("aspects", [None, {"faithful": [0, 1, 2, 3, 4, 5], "complete": [0, 1, 2, 3, 4, 5]}])
+@pytest.mark.parametrize(
+    "aspects", [None, {"faithful": [0, 1, 2, 3, 4, 5], "complete": [0, 1, 2, 3, 4, 5]}]
+)
 def test_scales_that_do_not_give_the_values_are_doubted(aspects: Any) -> None:
     judged = labels("a").drop(columns="judge")
     report = ma.report(scores(judged), answers=judged, aspects=aspects, baseline="short")
@@ -235,9 +260,13 @@ def test_scales_that_do_not_give_the_values_are_doubted(aspects: Any) -> None:
 
 def test_a_judge_of_one_criterion_has_a_difference_on_it() -> None:
     judged = labels()
-    kept = judged[(judged["judge"] == "a") | (judged["criterion"] == "faithful") | (judged["topic"] == "q0")]
+    kept = judged[
+        (judged["judge"] == "a") | (judged["criterion"] == "faithful") | (judged["topic"] == "q0")
+    ]
     values = ma.answers.from_criteria(kept, aspects=SCALES)
-    report = ma.report(values, measures={"faithful": "higher", "complete": "higher"}, answers=kept, aspects=SCALES)
+    report = ma.report(
+        values, measures={"faithful": "higher", "complete": "higher"}, answers=kept, aspects=SCALES
+    )
     text = section(report)
     assert "on faithful" in text
     assert "labels missing" not in text
@@ -257,7 +286,11 @@ def test_pages_of_nuggets_and_values_without_answers_have_no_such_section(tmp_pa
     assert 'id="answers"' not in ma.report(values, baseline="short").to_html()
     assert 'id="answers"' in plain_report().to_html()
     nuggets = [
-        {"qid": f"q{topic}", "run_id": name, "nuggets": [{"text": "a", "importance": "vital", "assignment": given}]}
+        {
+            "qid": f"q{topic}",
+            "run_id": name,
+            "nuggets": [{"text": "a", "importance": "vital", "assignment": given}],
+        }
         for topic in range(3)
         for name, given in (("x", "support"), ("y", "not_support"))
     ]
@@ -271,15 +304,21 @@ def test_without_krippendorff_the_remedy_is_named(monkeypatch: pytest.MonkeyPatc
     assert "The agreement of judges requires" in said(judged, scores(judged))
 
 
-# -- the shell -----------------------------------------------------------------------------------------------
+# -- the shell
+# -----------------------------------------------------------------------------------------------
 
 
-def test_the_agreement_of_judges_in_the_shell(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_the_agreement_of_judges_in_the_shell(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
     pytest.importorskip("krippendorff")
     monkeypatch.chdir(tmp_path)
     labels().to_csv("judged.csv", index=False)
     SCALES.to_file("scales.json")
-    assert main(["answers", "judged.csv", "--aspects", "scales.json", "--agreement", "-o", "a.json"]) == 0
+    assert (
+        main(["answers", "judged.csv", "--aspects", "scales.json", "--agreement", "-o", "a.json"])
+        == 0
+    )
     found = pd.DataFrame(json.loads(Path("a.json").read_text()))
     expected = judge_agreement(labels(), aspects=SCALES, ci=0.95)
     expected = expected.rename(columns={"aspect": "criterion", "n_documents": "n_answers"})
@@ -295,7 +334,9 @@ def test_the_agreement_of_judges_in_the_shell(tmp_path: Path, monkeypatch: Any, 
     assert "--interval mean applies to scores: omit it, or --agreement" in capsys.readouterr().err
 
 
-def test_the_remedy_for_disagreement_is_a_command(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+def test_the_remedy_for_disagreement_is_a_command(
+    tmp_path: Path, monkeypatch: Any, capsys: Any
+) -> None:
     pytest.importorskip("krippendorff")
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
@@ -308,7 +349,8 @@ def test_the_remedy_for_disagreement_is_a_command(tmp_path: Path, monkeypatch: A
     assert "ma.analysis.judge_agreement" not in out
 
 
-# -- intervals of α ------------------------------------------------------------------------------------------
+# -- intervals of α
+# ------------------------------------------------------------------------------------------
 
 
 def test_intervals_of_agreement_are_over_topics() -> None:

@@ -39,7 +39,9 @@ HIGHER, LOWER = {"X": "higher"}, {"X": "lower"}
 
 
 def ends_of(first: list[float], second: list[float], of_three: bool = False) -> str:
-    level, text, joint = (1 - 0.05 / 3, "98.33", " (95 % for all three)") if of_three else (0.95, "95", "")
+    level, text, joint = (
+        (1 - 0.05 / 3, "98.33", " (95 % for all three)") if of_three else (0.95, "95", "")
+    )
     low, high = ttest_rel(first, second).confidence_interval(level)
     return f"{text} % interval [{decimals(low)}, {decimals(high)}]{joint}"
 
@@ -59,13 +61,18 @@ def test_above_the_baseline() -> None:
 def test_lower_values_are_better() -> None:
     summary = ma.report(single(old=UP, new=LOW), measures=LOWER, baseline="old").summary
     change = f"(−0.1050, {ends_of(LOW, UP)}, {p_of(UP, LOW)})"
-    assert summary == f"Over 4 topics, new is significantly below old on X (lower is better) {change}."
+    assert (
+        summary == f"Over 4 topics, new is significantly below old on X (lower is better) {change}."
+    )
 
 
 def test_below_the_baseline() -> None:
     summary = ma.report(single(new=LOW, old=UP), measures=HIGHER, baseline="old").summary
     change = f"(−0.1050, {ends_of(LOW, UP)}, {p_of(UP, LOW)})"
-    assert summary == f"Over 4 topics, no system is above old on X; the next, new, is significantly worse {change}."
+    assert (
+        summary
+        == f"Over 4 topics, no system is above old on X; the next, new, is significantly worse {change}."
+    )
 
 
 def test_nothing_is_significant() -> None:
@@ -76,7 +83,9 @@ def test_nothing_is_significant() -> None:
     summary = ma.report(single(new=other, old=UP), measures=HIGHER, baseline="old").summary
     change = f"(−0.0750, {ends_of(other, UP)}, {p_of(UP, other)})"
     assert f"the next, new, is not significantly worse {change}" in summary
-    three = ma.report(single(new=UP, old=other, third=SAME), measures=HIGHER, baseline="old").summary
+    three = ma.report(
+        single(new=UP, old=other, third=SAME), measures=HIGHER, baseline="old"
+    ).summary
     assert three.endswith("None of the 2 other systems differs significantly from old.")
 
 
@@ -85,7 +94,10 @@ def test_the_best_system_is_compared_and_the_others_are_counted() -> None:
     report = ma.report(values, measures=HIGHER, baseline="old")
     tests = compare_with_baseline(report.perquery, "old").set_index("name")
     ends = ends_of([v + 0.001 for v in UP], LOW, of_three=True)
-    assert f"c is significantly above old on X (+0.1060, {ends}, p = {tests.loc['c', 'p']:#.3g})" in report.summary
+    assert (
+        f"c is significantly above old on X (+0.1060, {ends}, p = {tests.loc['c', 'p']:#.3g})"
+        in report.summary
+    )
     assert tests["significant"].all()
     assert report.summary.endswith(
         "Of the 3 other systems, 2 are significantly better than old and 1 is significantly worse."
@@ -97,7 +109,9 @@ def test_ties() -> None:
         "Over 4 topics, the 2 systems have the same value on X, 0.6000."
     )
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER)
-    assert tied.summary.startswith("Over 4 topics, a, b have the highest value of 3 systems on X: 0.6000 (95 % ")
+    assert tied.summary.startswith(
+        "Over 4 topics, a, b have the highest value of 3 systems on X: 0.6000 (95 % "
+    )
     tied = ma.report(single(a=UP, b=SAME, c=LOW), measures=HIGHER, baseline="b")
     assert "no system is above b on X; a has the same value as b. None of " in tied.summary
 
@@ -112,7 +126,9 @@ def test_systems_that_are_tied_for_what_is_compared() -> None:
     assert report.summary.endswith(expected)
     above = ma.report(single(a=LOW, b=UP, c=UP[::-1]), measures=HIGHER, baseline="a").summary
     assert "b is significantly above a on X (+0.1050, 97.5 % interval [0." in above
-    assert "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above
+    assert (
+        "); c has the same value as b. Of the 2 other systems, 1 is significantly better" in above
+    )
     below = ma.report(single(a=UP, b=LOW, c=LOW[::-1]), measures=HIGHER, baseline="a").summary
     assert "the next, b, is significantly worse (−0.1050, 97.5 % interval [−0." in below
     assert "); c has the same value as b. Of " in below
@@ -135,7 +151,10 @@ def test_one_system_states_its_value_and_interval() -> None:
     report = ma.report(single(only=UP), measures=HIGHER)
     table = ma.aggregate(single(only=UP), ci=0.95)
     ends = f"[{table['X 95% low'][0]:.4f}, {table['X 95% high'][0]:.4f}]"
-    assert report.summary == f"Over 4 topics, only has the value 0.6000 (95 % confidence interval {ends}) on X."
+    assert (
+        report.summary
+        == f"Over 4 topics, only has the value 0.6000 (95 % confidence interval {ends}) on X."
+    )
 
 
 def test_one_topic_has_no_test() -> None:
@@ -148,7 +167,10 @@ def test_aggregates_that_are_not_means_have_no_difference() -> None:
     assert "(18.0000 and 8.0000, p = " in ma.report(values, baseline="b").summary
 
 
-ASPECTS = {"a": {"r": [0.5, 0.6, 0.7], "c": [0.5, 0.4, 0.6]}, "b": {"r": [0.4, 0.4, 0.6], "c": [0.3, 0.2, 0.3]}}
+ASPECTS = {
+    "a": {"r": [0.5, 0.6, 0.7], "c": [0.5, 0.4, 0.6]},
+    "b": {"r": [0.4, 0.4, 0.6], "c": [0.3, 0.2, 0.3]},
+}
 
 
 def test_the_other_measures_are_named_by_what_was_found() -> None:
@@ -161,7 +183,9 @@ def test_the_other_measures_are_named_by_what_was_found() -> None:
     )
     words = {"X": "higher", "gain": "higher", "loss": "higher", "cost": "lower", "noise": "higher"}
     better, worse = "significantly better on gain, cost", "significantly worse on loss"
-    expected = f" Other measures, a against b: {better}; {worse}; no significant difference on noise."
+    expected = (
+        f" Other measures, a against b: {better}; {worse}; no significant difference on noise."
+    )
     for baseline in ("b", None):
         assert ma.report(values, measures=words, baseline=baseline).summary.endswith(expected)
 
@@ -175,7 +199,9 @@ WORLD = {
 
 @pytest.mark.parametrize("baseline", ["c", None])
 def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None) -> None:
-    values = ma.answers.combine(frame(WORLD).query("measure != 'cost'"), {"CAM": CAM(aspects="r,c")})
+    values = ma.answers.combine(
+        frame(WORLD).query("measure != 'cost'"), {"CAM": CAM(aspects="r,c")}
+    )
     report = ma.report(values, baseline=baseline)
     whole = ma.robustness(values, None, "CAM", baseline=baseline).table
     means = values[values["measure"] == "CAM"].groupby("name")["value"].mean()
@@ -189,7 +215,10 @@ def test_how_far_it_holds_is_the_robustness_of_the_pair(baseline: str | None) ->
 
 
 def test_how_far_it_holds_of_runs_has_variants_and_labels() -> None:
-    qrels = {f"q{n}": {f"d{d}": {"relevance": d % 3, "trust": (d + n) % 2} for d in range(5)} for n in range(4)}
+    qrels = {
+        f"q{n}": {f"d{d}": {"relevance": d % 3, "trust": (d + n) % 2} for d in range(5)}
+        for n in range(4)
+    }
     runs = {
         "up": {qid: {f"d{d}": d % 3 + d / 100 for d in range(6)} for qid in qrels},
         "down": {qid: {f"d{d}": -d for d in range(6)} for qid in qrels},
@@ -234,9 +263,14 @@ def test_without_a_difference_of_means_nothing_is_said_of_how_far_it_holds() -> 
 SCALES = ma.Aspects({"relevance": 2, "trust": 1})
 
 
-def judged_runs() -> tuple[dict[str, dict[str, dict[str, float]]], dict[str, dict[str, dict[str, int]]]]:
+def judged_runs() -> tuple[
+    dict[str, dict[str, dict[str, float]]], dict[str, dict[str, dict[str, int]]]
+]:
     """Two runs and the qrels of four topics, for which one document of each run has no labels."""
-    qrels = {f"q{n}": {f"d{d}": {"relevance": d % 3, "trust": (d + n) % 2} for d in range(5)} for n in range(4)}
+    qrels = {
+        f"q{n}": {f"d{d}": {"relevance": d % 3, "trust": (d + n) % 2} for d in range(5)}
+        for n in range(4)
+    }
     runs = {
         "up": {qid: {f"d{d}": d % 3 + d / 100 for d in range(6)} for qid in qrels},
         "down": {qid: {f"d{d}": -d for d in range(6)} for qid in qrels},
@@ -266,9 +300,12 @@ def test_the_summary_is_about_the_first_measure_of_several_aspects(measures, mai
 @pytest.mark.parametrize("measure", ["nDCG@3", "AP(rel=1)@3", "P(rel=2)@3", "RR"])
 def test_declared_scales_count_for_the_missing_labels_of_plain_measures(measure: str) -> None:
     runs, qrels = judged_runs()
-    report = ma.report(runs, qrels, {"usual": measure}, aspects=SCALES, baseline="down", progress=False)
+    report = ma.report(
+        runs, qrels, {"usual": measure}, aspects=SCALES, baseline="down", progress=False
+    )
     relevance = {
-        qid: {d: {"relevance": labels["relevance"]} for d, labels in docs.items()} for qid, docs in qrels.items()
+        qid: {d: {"relevance": labels["relevance"]} for d, labels in docs.items()}
+        for qid, docs in qrels.items()
     }
     equal = {"usual": ma.On(base=measure, aspects={"relevance": 2})}
     intervals = ma.analysis.missing_labels(runs, relevance, equal, baseline="down").pairs.iloc[0]
@@ -279,7 +316,9 @@ def test_declared_scales_count_for_the_missing_labels_of_plain_measures(measure:
     assert topics["difference"] == pytest.approx(means["up"] - means["down"])
 
 
-@pytest.mark.filterwarnings("ignore:.*scales, which were inferred:pt_multiaspect.MultiAspectWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*scales, which were inferred:pt_multiaspect.MultiAspectWarning"
+)
 @pytest.mark.parametrize(
     ("measures", "aspects", "sentences"),
     [
@@ -288,26 +327,49 @@ def test_declared_scales_count_for_the_missing_labels_of_plain_measures(measure:
         (
             ["nDCG@3"],
             None,
-            ["Other values of missing labels could not be tried, as the label scales are not declared."],
+            [
+                (
+                    "Other values of missing labels could not be tried, as the label scales are not "
+                    "declared."
+                )
+            ],
         ),
         (
             ["CAM@3"],
             None,
-            ["Other values of missing labels could not be tried, as the label scales are not declared."],
+            [
+                (
+                    "Other values of missing labels could not be tried, as the label scales are not "
+                    "declared."
+                )
+            ],
         ),
         (["ERR@3"], SCALES, ["Other values of missing labels could not be tried."]),
     ],
 )
-def test_reports_have_no_texts_of_errors(measures: list[str], aspects: object, sentences: list[str]) -> None:
+def test_reports_have_no_texts_of_errors(
+    measures: list[str], aspects: object, sentences: list[str]
+) -> None:
     """`Left out: labels, as nDCG@10: expected declared grades …` was in reports with declared grades."""
     runs, qrels = judged_runs()
     report = ma.report(runs, qrels, measures, aspects=aspects, baseline="down", progress=False)
     page = Page(report.to_html()).text
-    section = page[page.index("How far it holds", page.index("Definitions")) : page.index("Rules of the verdicts")]
-    for text in ("Left out", "expected declared", "is no mean over aspects", "has no values on several aspects"):
+    section = page[
+        page.index("How far it holds", page.index("Definitions")) : page.index(
+            "Rules of the verdicts"
+        )
+    ]
+    for text in (
+        "Left out",
+        "expected declared",
+        "is no mean over aspects",
+        "has no values on several aspects",
+    ):
         assert text not in page
         assert text not in str(report)
-    assert [part for part in section.split("itself may be due to the topics.")[1:] if part] == sentences
+    assert [
+        part for part in section.split("itself may be due to the topics.")[1:] if part
+    ] == sentences
 
 
 class Middle(type(ir_measures.AP)):
@@ -337,7 +399,9 @@ def test_the_summary_is_about_the_first_given_measure() -> None:
     values = frame(ASPECTS)
     both = {"r": "higher", "c": "higher"}
     assert " on r (" in ma.report(values, measures=both, baseline="b").summary
-    assert " on c (" in ma.report(values, measures=dict(reversed(both.items())), baseline="b").summary
+    assert (
+        " on c (" in ma.report(values, measures=dict(reversed(both.items())), baseline="b").summary
+    )
 
 
 def test_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +409,9 @@ def test_the_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert ma.report(values, measures=HIGHER).date == "1970-01-02"
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
-    with pytest.raises(MultiAspectError, match="SOURCE_DATE_EPOCH: expected seconds since 1970, got 'soon'"):
+    with pytest.raises(
+        MultiAspectError, match="SOURCE_DATE_EPOCH: expected seconds since 1970, got 'soon'"
+    ):
         ma.report(values, measures=HIGHER)
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     assert ma.report(values, measures=HIGHER).date == str(datetime.date.today())

@@ -29,7 +29,8 @@ def judged(seed: int = 0) -> list[dict[str, object]]:
             "answer_text": f"<b>{name}</b> on {qid}",
             "faithful": int(rng.integers(1, 6)),
             "nuggets": [
-                dict(zip(KEYS, (f"fact {n}", "vital", labels[rng.integers(3)]), strict=True)) for n in range(3)
+                dict(zip(KEYS, (f"fact {n}", "vital", labels[rng.integers(3)]), strict=True))
+                for n in range(3)
             ],
         }
         for name in RUNS
@@ -50,7 +51,10 @@ def of_answers(values: pd.DataFrame) -> Report:
 def test_figures_are_those_of_the_tables(values: pd.DataFrame) -> None:
     pytest.importorskip("vl_convert")
     report = ma.report(
-        values, baseline="plain", answers=judged(), by={qid: (qid[1:] > "3" and "b") or "a" for qid in TOPICS}
+        values,
+        baseline="plain",
+        answers=judged(),
+        by={qid: (qid[1:] > "3" and "b") or "a" for qid in TOPICS},
     )
     data = Page(report.to_html()).data
     expected = ma.aggregate(values, ci=0.95)
@@ -78,7 +82,9 @@ def test_answers_are_shown_as_texts(of_answers: Report) -> None:
     assert answer["text"] == source["answer_text"]
     assert answer["labels"] == [["faithful", str(source["faithful"])]]
     assert answer["items"]["heads"] == list(KEYS)
-    assert answer["items"]["rows"] == [[nugget[key] for key in KEYS] for nugget in source["nuggets"]]
+    assert answer["items"]["rows"] == [
+        [nugget[key] for key in KEYS] for nugget in source["nuggets"]
+    ]
     assert not {"b", "img"} & {tag for tag, _ in page.elements}
 
 
@@ -98,15 +104,23 @@ def test_answers_are_read_from_files_and_from_several_rows(
     assert rubric._data["answers"][0][0] == {
         "text": None,
         "labels": [("judge", "J")],
-        "items": {"heads": ["question", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
+        "items": {
+            "heads": ["question", "weight", "met"],
+            "rows": [["q1", "1", "False"], ["q2", "2", "True"]],
+        },
     }
     # A text per question is not that of the answer, which may be given once.
-    texts = questions.rename(columns={"question": "text"}).assign(answer=["A", None] * (len(questions) // 2))
+    texts = questions.rename(columns={"question": "text"}).assign(
+        answer=["A", None] * (len(questions) // 2)
+    )
     other = ma.report(scores, answers=texts)
     assert other._data["answers"][0][0] == {
         **rubric._data["answers"][0][0],
         "text": "A",
-        "items": {"heads": ["text", "weight", "met"], "rows": [["q1", "1", "False"], ["q2", "2", "True"]]},
+        "items": {
+            "heads": ["text", "weight", "met"],
+            "rows": [["q1", "1", "False"], ["q2", "2", "True"]],
+        },
     }
     without = ma.report(scores, answers=texts.drop(columns="answer"))
     assert without._data["answers"][0][0]["text"] is None
@@ -117,7 +131,9 @@ def test_answers_of_other_runs_and_missing_ones(values: pd.DataFrame) -> None:
     assert some._data["answers"][0][0] is None
     assert "Answers are given for 23 of 24 pairs of a run and a topic." in some.notes
     other = [{**row, "run_id": "x"} for row in judged()]
-    with pytest.raises(MultiAspectError, match=r"expected answers of the runs plain, .*, but x on topic t0"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected answers of the runs plain, .*, but x on topic t0"
+    ):
         ma.report(values, answers=other)
 
 
@@ -127,7 +143,9 @@ def test_human_values(values: pd.DataFrame) -> None:
     report = ma.report(values, human=human, baseline="plain")
     expected = prediction_powered(human, values, baseline="plain")
     pd.testing.assert_frame_equal(report.powered.table, expected.table)
-    assert report.notes[-1] == "The summary, values, tests and marks are based on the model's labels."
+    assert (
+        report.notes[-1] == "The summary, values, tests and marks are based on the model's labels."
+    )
     rows = Page(report.to_html()).tables["table"]
     estimate, low, high = expected.table.iloc[0][["estimate", "low", "high"]]
     shown = " ".join(rows[1][1].split()).replace("−", "-")
@@ -143,7 +161,9 @@ def test_measures_are_chosen_and_directions_declared(values: pd.DataFrame) -> No
     assert better["p"].tolist() == verdicts["p"].tolist()
     assert "lower is better" in lower.summary
     lowest = ma.aggregate(values).set_index("name")["vital_score"].idxmin()
-    best = [name for name, mark in zip(RUNS, lower._data["marks"][0], strict=True) if mark == "best"]
+    best = [
+        name for name, mark in zip(RUNS, lower._data["marks"][0], strict=True) if mark == "best"
+    ]
     assert best == [lowest]
 
 
@@ -157,17 +177,33 @@ def test_unknown_labels_are_warned_about_once(values: pd.DataFrame) -> None:
     ("change", "options", "message"),
     [
         (lambda frame: frame.iloc[1:], {}, "plain has no strict_vital_score on topic t0"),
-        (lambda frame: frame.assign(value=frame["value"].where(frame.index > 0)), {}, "expected finite values"),
-        (lambda frame: frame, {"qrels": {"q": {"d": 1}}}, "qrels: expected None, as runs is .* measures="),
+        (
+            lambda frame: frame.assign(value=frame["value"].where(frame.index > 0)),
+            {},
+            "expected finite values",
+        ),
+        (
+            lambda frame: frame,
+            {"qrels": {"q": {"d": 1}}},
+            "qrels: expected None, as runs is .* measures=",
+        ),
         (lambda frame: frame, {"baseline": "none"}, "baseline: expected one of the runs"),
         (
             lambda frame: frame[frame["name"] == "plain"],
             {"baseline": "plain"},
             "baseline: expected systems to compare with plain, got no other one; omit it",
         ),
-        (lambda frame: frame, {"aspects": ["x"]}, "aspects: expected the scales of the criteria, got names: x"),
+        (
+            lambda frame: frame,
+            {"aspects": ["x"]},
+            "aspects: expected the scales of the criteria, got names: x",
+        ),
         (lambda frame: frame, {"measures": ["none"]}, "none"),
-        (lambda frame: {"run": {"q": {"d": 1.0}}}, {}, "qrels: expected the judgments of the runs, got none"),
+        (
+            lambda frame: {"run": {"q": {"d": 1.0}}},
+            {},
+            "qrels: expected the judgments of the runs, got none",
+        ),
     ],
 )
 def test_errors(values: pd.DataFrame, change, options, message: str) -> None:
@@ -176,9 +212,14 @@ def test_errors(values: pd.DataFrame, change, options, message: str) -> None:
 
 
 def test_values_of_an_evaluation_keep_their_aspects() -> None:
-    qrels = {q: {"d1": {"relevance": 1, "trust": 0}, "d2": {"relevance": 0, "trust": 1}} for q in ("q1", "q2")}
+    qrels = {
+        q: {"d1": {"relevance": 1, "trust": 0}, "d2": {"relevance": 0, "trust": 1}}
+        for q in ("q1", "q2")
+    }
     runs = {"a": {q: {"d1": 2.0, "d2": 1.0} for q in qrels}, "b": {q: {"d2": 1.0} for q in qrels}}
-    report = ma.report(runs, qrels, "CAM@10", aspects={"relevance": 1, "trust": 1}, baseline="b", progress=False)
+    report = ma.report(
+        runs, qrels, "CAM@10", aspects={"relevance": 1, "trust": 1}, baseline="b", progress=False
+    )
     again = ma.report(report.perquery, baseline="b")
     assert again.aspects == report.aspects
     assert again.summary == report.summary
@@ -200,5 +241,9 @@ def test_legends_of_the_baseline_are_hidden_without_one(values: pd.DataFrame) ->
         page = Page(ma.report(values, baseline=baseline).to_html())
         (body,) = (attributes for tag, attributes in page.elements if tag == "body")
         assert body.get("class") == classes
-        hidden = [tag for tag, attributes in page.elements if "against" in (attributes.get("class") or "").split()]
+        hidden = [
+            tag
+            for tag, attributes in page.elements
+            if "against" in (attributes.get("class") or "").split()
+        ]
         assert hidden == ["p", "p", "span", "span"]

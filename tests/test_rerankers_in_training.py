@@ -27,14 +27,18 @@ torch.set_num_threads(1)
 HEALTH = ma.datasets.load_health()
 ASPECTS = ma.Aspects({"relevance": 2, "understandability": 3, "credibility": 2}, name="trained")
 TOMA = ma.TOMA(aspects=ASPECTS) @ 5
-PAIRS = HEALTH.qrels.merge(HEALTH.topics, on="qid").merge(HEALTH.documents[["docno", "text"]], on="docno")
+PAIRS = HEALTH.qrels.merge(HEALTH.topics, on="qid").merge(
+    HEALTH.documents[["docno", "text"]], on="docno"
+)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT, which is not trained, and its tokenizer."""
     path = tmp_path_factory.mktemp("bert")
-    words = re.findall(r"\w+|[^\w\s]", " ".join([*HEALTH.documents["text"], *HEALTH.topics["query"]]).lower())
+    words = re.findall(
+        r"\w+|[^\w\s]", " ".join([*HEALTH.documents["text"], *HEALTH.topics["query"]]).lower()
+    )
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *sorted(set(words))]
     transformers.BertTokenizerFast(
         vocab={word: index for index, word in enumerate(vocabulary)}, model_max_length=64
@@ -54,8 +58,13 @@ def test_evaluation_rows_in_another_order(folder: Path, tmp_path: Path, strategy
     labels = PAIRS.rename(columns={"label": "relevance"}).set_index(["qid", "docno"])
     Y = labels[["relevance", "understandability", "credibility"]]
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    texts = tokenizer(PAIRS["query"].tolist(), PAIRS["text"].tolist(), truncation=True, max_length=64)
-    targets = {"labels": (Y["relevance"] / 2).astype("float32").tolist(), "row": list(range(len(Y)))}
+    texts = tokenizer(
+        PAIRS["query"].tolist(), PAIRS["text"].tolist(), truncation=True, max_length=64
+    )
+    targets = {
+        "labels": (Y["relevance"] / 2).astype("float32").tolist(),
+        "row": list(range(len(Y))),
+    }
     outputs = []
 
     def compute_metrics(output: Any) -> dict[str, float]:
@@ -77,9 +86,13 @@ def test_evaluation_rows_in_another_order(folder: Path, tmp_path: Path, strategy
     rows, scores = output.label_ids[1], output.predictions[:, 0]
     assert (rows == np.arange(len(Y))).all() is np.bool_(strategy == "random")
     run = PAIRS[["qid", "docno"]].iloc[rows].assign(score=scores)
-    assert value == pytest.approx(ma.evaluate(run, HEALTH.qrels, TOMA, progress=False)["value"].mean(), abs=1e-12)
+    assert value == pytest.approx(
+        ma.evaluate(run, HEALTH.qrels, TOMA, progress=False)["value"].mean(), abs=1e-12
+    )
     if strategy == "group_by_length":
-        assert ma.ranking_score(Y, scores, measure=TOMA) != pytest.approx(value, abs=1e-3)  # by position
+        assert ma.ranking_score(Y, scores, measure=TOMA) != pytest.approx(
+            value, abs=1e-3
+        )  # by position
         with pytest.raises(MultiAspectError, match="in a different order"):
             ma.ranking_score(Y, pd.Series(scores, index=Y.index[rows]), measure=TOMA)
 

@@ -26,7 +26,9 @@ SCALES = {"relevance": 2, "credibility": 3}
 MEASURE = CAM(aspects=SCALES) @ 3
 
 
-def world(seed: int = 0, n_runs: int = 3, n_topics: int = 8, missing: float = 0.03) -> tuple[Any, pd.DataFrame]:
+def world(
+    seed: int = 0, n_runs: int = 3, n_topics: int = 8, missing: float = 0.03
+) -> tuple[Any, pd.DataFrame]:
     rng = np.random.default_rng(seed)
     pairs = [(f"q{topic}", f"d{number}") for topic in range(n_topics) for number in range(10)]
     qrels = pd.DataFrame(pairs, columns=["qid", "docno"])
@@ -61,7 +63,8 @@ def only(frame: pd.DataFrame, **values: Any) -> dict[str, Any]:
     return record
 
 
-# -- rows are those of other functions ----------------------------------------------------------------------
+# -- rows are those of other functions
+# ----------------------------------------------------------------------
 
 
 @settings(max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate])
@@ -84,24 +87,35 @@ def test_rows_equal_the_functions_that_they_come_from(
     against = list(runs) if baseline is None else [baseline]
     tests = analysis.compare_with_baseline(perquery, against, correction=correction)
     options = {"baseline": against, "correction": correction}
-    of_variants = analysis.multiverse(perquery, measures=list(variants), reference="reported", **options)
+    of_variants = analysis.multiverse(
+        perquery, measures=list(variants), reference="reported", **options
+    )
     planned = analysis.detectable_difference(perquery, measures=["reported"], **options)
     labels = analysis.missing_labels(runs, qrels, {"reported": measure})
     pairs = [
-        (a, b) for a in runs for b in runs if a != b and (b == baseline or (not baseline and a == means.idxmax()))
+        (a, b)
+        for a in runs
+        for b in runs
+        if a != b and (b == baseline or (not baseline and a == means.idxmax()))
     ]
     assert list(dict.fromkeys(zip(found.table["a"], found.table["b"], strict=True))) == pairs
     for a, b in pairs:
         tested = only(tests, measure="reported", name=a, baseline=b)
         topics = row(found, "topics", a, b)
         sign = np.sign(means[a] - means[b])
-        assert topics["difference"] == tested["difference"] == pytest.approx(means[a] - means[b], abs=1e-12)
+        assert (
+            topics["difference"]
+            == tested["difference"]
+            == pytest.approx(means[a] - means[b], abs=1e-12)
+        )
         assert topics["p"] == tested["p"]
         differences = values.loc["reported"][a] - values.loc["reported"][b]
         n_tests = len(set(map(frozenset, pairs))) if baseline else len(runs) * (len(runs) - 1) / 2
         level = 0.05 if correction is None else 0.05 / n_tests
         half = (
-            student.ppf(1 - level / 2, len(differences) - 1) * differences.std(ddof=1) / np.sqrt(len(differences))
+            student.ppf(1 - level / 2, len(differences) - 1)
+            * differences.std(ddof=1)
+            / np.sqrt(len(differences))
         )
         assert topics["low"] == pytest.approx(means[a] - means[b] - half)
         assert topics["high"] == pytest.approx(means[a] - means[b] + half)
@@ -109,13 +123,17 @@ def test_rows_equal_the_functions_that_they_come_from(
         assert topics["verdict"] == (HOLDS if tested["p"] < 0.05 else UNDECIDED)
         verdicts = [only(tests, measure=aspect, name=a, baseline=b)["verdict"] for aspect in SCALES]
         same = "better" if sign > 0 else "worse"
-        expected = HOLDS if set(verdicts) == {same} else FAILS if set(verdicts) - {same, ""} else UNDECIDED
+        expected = (
+            HOLDS if set(verdicts) == {same} else FAILS if set(verdicts) - {same, ""} else UNDECIDED
+        )
         assert row(found, "aspects", a, b)["verdict"] == expected
         by_variant = only(of_variants.pairs, a=a, b=b)
         variant = row(found, "variants", a, b)
         assert variant["same_sign"] == pytest.approx(by_variant["better" if sign > 0 else "worse"])
         assert variant["significant"] == pytest.approx(by_variant[f"significantly_{same}"])
-        of_labels = labels.pairs[labels.pairs["a"].isin([a, b]) & labels.pairs["b"].isin([a, b])].iloc[0]
+        of_labels = labels.pairs[
+            labels.pairs["a"].isin([a, b]) & labels.pairs["b"].isin([a, b])
+        ].iloc[0]
         ends = (of_labels["low"], of_labels["high"])
         ends = ends if of_labels["a"] == a else (-ends[1], -ends[0])
         missing = row(found, "labels", a, b)
@@ -164,7 +182,12 @@ def test_lower_is_better() -> None:
 
 @pytest.mark.parametrize(
     ("aspects", "label"),
-    [("relevance", "AP"), ("credibility", "AP"), ("relevance credibility", "TOMA-gated@10"), ("a b", "TOMA@10")],
+    [
+        ("relevance", "AP"),
+        ("credibility", "AP"),
+        ("relevance credibility", "TOMA-gated@10"),
+        ("a b", "TOMA@10"),
+    ],
 )
 def test_the_default_measure_depends_on_the_aspects(aspects: str, label: str) -> None:
     assert next(iter(default_measures(aspects.split()))) == label
@@ -190,12 +213,19 @@ def test_frames_of_values_have_the_rows_that_they_allow() -> None:
     assert set(found.left_out) == {"variants", "labels"}
     for question in ("topics", "aspects", "weights"):
         tables = (found.table, whole)
-        ours, theirs = (table[table["question"] == question].reset_index(drop=True) for table in tables)
+        ours, theirs = (
+            table[table["question"] == question].reset_index(drop=True) for table in tables
+        )
         ours["evidence"] = ours["evidence"].str.replace(str(MEASURE), "CAM@3")
         pd.testing.assert_frame_equal(ours, theirs)
     chosen = robustness(perquery, variants=[str(MM(aspects=SCALES) @ 3)])
     assert set(chosen.left_out) == {"labels"}
-    assert set(robustness(perquery, measure=str(parts[0])).left_out) == {"aspects", "weights", "variants", "labels"}
+    assert set(robustness(perquery, measure=str(parts[0])).left_out) == {
+        "aspects",
+        "weights",
+        "variants",
+        "labels",
+    }
 
 
 def test_criteria_of_answers() -> None:
@@ -204,10 +234,14 @@ def test_criteria_of_answers() -> None:
         (name, f"q{n}", criterion, float(rng.integers(0, 5)) / 4)
         for name in ("one", "two") for n in range(6) for criterion in ("faithful", "complete")
     ]  # fmt: skip
-    perquery = ma.answers.combine(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), "CAM")
+    perquery = ma.answers.combine(
+        pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), "CAM"
+    )
     found = robustness(perquery, measure="CAM")
     assert set(found.table["question"]) == {"topics", "aspects", "weights"}
-    weights = analysis.weightings(perquery, CAM, measures={"faithful": "higher", "complete": "higher"})
+    weights = analysis.weightings(
+        perquery, CAM, measures={"faithful": "higher", "complete": "higher"}
+    )
     (topics,) = found.table[found.table["question"] == "topics"].to_dict("records")
     share = found.table.loc[found.table["question"] == "weights", "same_sign"].item()
     same = weights.pairs["fraction" if topics["a"] == "one" else "fraction_lower"].item()
@@ -247,7 +281,10 @@ def test_directions_that_are_given_hold_for_all_questions() -> None:
 def world_of_costs() -> pd.DataFrame:
     rows = [
         (name, f"q{topic}", label, value + topic / 100)
-        for name, values in {"old": {"cost": 0.5, "AP": 0.1}, "new": {"cost": 0.2, "AP": 0.3}}.items()
+        for name, values in {
+            "old": {"cost": 0.5, "AP": 0.1},
+            "new": {"cost": 0.2, "AP": 0.3},
+        }.items()
         for label, value in values.items()
         for topic in range(4)
     ]
@@ -279,7 +316,9 @@ def test_judges() -> None:
     runs, qrels = world(missing=0)
     long = qrels.melt(["qid", "docno"], var_name="criterion", value_name="value")
     reversed_labels = long.assign(value=long["criterion"].map(SCALES) - long["value"])
-    judged = pd.concat([long.assign(judge="a"), long.assign(judge="b"), reversed_labels.assign(judge="c")])
+    judged = pd.concat(
+        [long.assign(judge="a"), long.assign(judge="b"), reversed_labels.assign(judge="c")]
+    )
     found = robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged)
     assert found.judges is not None
     for other in ("run 1", "run 2"):
@@ -288,13 +327,19 @@ def test_judges() -> None:
             own = judged[judged["judge"] == judge].pivot(
                 index=["qid", "docno"], columns="criterion", values="value"
             )
-            means = ma.evaluate(runs, own.reset_index(), [MEASURE], progress=False).groupby("name")["value"].mean()
+            means = (
+                ma.evaluate(runs, own.reset_index(), [MEASURE], progress=False)
+                .groupby("name")["value"]
+                .mean()
+            )
             by_judge[judge] = np.sign(means[other] - means["run 0"])
             difference = only(found.judges, judge=judge, a=other, b="run 0")["difference"]
             assert difference == pytest.approx(means[other] - means["run 0"])
         judged_row = row(found, "judges", other, "run 0")
         sign = np.sign(row(found, "topics", other, "run 0")["difference"])
-        assert judged_row["same_sign"] == pytest.approx(np.mean([own == sign for own in by_judge.values()]))
+        assert judged_row["same_sign"] == pytest.approx(
+            np.mean([own == sign for own in by_judge.values()])
+        )
         assert judged_row["verdict"] == (HOLDS if set(by_judge.values()) == {sign} else UNDECIDED)
 
 
@@ -304,17 +349,26 @@ def judged_in_part(fraction: float) -> tuple[Any, Any, pd.DataFrame]:
     long = qrels.melt(["qid", "docno"], var_name="criterion", value_name="value")
     pairs = qrels[["qid", "docno"]].head(round(fraction * len(qrels)))
     few = long.merge(pairs)
-    return runs, qrels, pd.concat([long.assign(judge="a"), long.assign(judge="b"), few.assign(judge="c")])
+    return (
+        runs,
+        qrels,
+        pd.concat([long.assign(judge="a"), long.assign(judge="b"), few.assign(judge="c")]),
+    )
 
 
-@pytest.mark.parametrize(("fraction", "decides"), [(0.04, False), (0.4, False), (0.5, True), (1, True)])
+@pytest.mark.parametrize(
+    ("fraction", "decides"), [(0.04, False), (0.4, False), (0.5, True), (1, True)]
+)
 def test_judges_of_few_documents_decide_nothing(fraction: float, decides: bool) -> None:
     """A judge who labelled 1 of 24 documents counted as one who agrees, by the labels of the others."""
     runs, qrels, judged = judged_in_part(fraction)
     n_pairs, n_few = len(qrels), round(fraction * len(qrels))
-    evidence = row(robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged), "judges", "run 1", "run 0")[
-        "evidence"
-    ]
+    evidence = row(
+        robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged),
+        "judges",
+        "run 1",
+        "run 0",
+    )["evidence"]
     assert f"of {3 if decides else 2} judges give the same sign" in evidence
     if fraction == 1:
         assert f"each labelled all {n_pairs} documents" in evidence
@@ -340,7 +394,10 @@ def test_judges_of_criteria_that_the_measure_does_not_read_decide_nothing() -> N
     weightless = ma.CAM(base="nDCG@3", aspects=SCALES, weights={"relevance": 1, "credibility": 0})
     for measure in (relevance, weightless):
         assert "of 2 judges give the same sign" in evidence(measure)
-        assert f"; labelled of {n_pairs} documents: a {n_pairs}, b {n_pairs}, c 2, so c dec" in evidence(measure)
+        assert (
+            f"; labelled of {n_pairs} documents: a {n_pairs}, b {n_pairs}, c 2, so c dec"
+            in evidence(measure)
+        )
     assert f"of 3 judges give the same sign; each labelled all {n_pairs} documents" in evidence(
         On(aspect="credibility", base="nDCG@3", aspects=SCALES)
     )
@@ -353,11 +410,14 @@ def test_judges_of_criteria_that_the_measure_does_not_read_decide_nothing() -> N
 
 def test_one_judge_alone_decides_nothing() -> None:
     runs, qrels, judged = judged_in_part(0.1)
-    found = robustness(runs, qrels, MEASURE, baseline="run 0", judges=judged[judged["judge"] != "b"])
+    found = robustness(
+        runs, qrels, MEASURE, baseline="run 0", judges=judged[judged["judge"] != "b"]
+    )
     assert row(found, "judges", "run 1", "run 0")["verdict"] == UNDECIDED
 
 
-# -- rules --------------------------------------------------------------------------------------------------
+# -- rules
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -393,7 +453,9 @@ def test_rule_of_variants(significant: int, other: int, number: int, expected: s
         (1, np.nan, np.nan, np.nan, UNDECIDED), (-1, np.nan, np.nan, 0.1, FAILS),
     ],
 )  # fmt: skip
-def test_rule_of_labels(sign: int, low: float, high: float, expected_difference: float, expected: str) -> None:
+def test_rule_of_labels(
+    sign: int, low: float, high: float, expected_difference: float, expected: str
+) -> None:
     assert rules.verdict_of_labels(sign, low, high, expected_difference) == expected
 
 
@@ -413,7 +475,9 @@ def test_rule_of_judges(signs: list[int], expected: str) -> None:
 
 def test_equal_runs_are_undecided() -> None:
     runs, qrels = world(missing=0)
-    found = robustness({"one": runs["run 0"], "same": runs["run 0"]}, qrels, MEASURE, baseline="one")
+    found = robustness(
+        {"one": runs["run 0"], "same": runs["run 0"]}, qrels, MEASURE, baseline="one"
+    )
     assert set(found.table["verdict"]) == {UNDECIDED}
     assert "same and one are equal on CAM@3" in found.summary
 
@@ -432,18 +496,23 @@ def test_the_smaller_group_of_variants_is_named() -> None:
     expected = {3: "4 of 4 measures give the same sign, 1 significantly: nDCG"}
     expected[2] = "3 of 3 measures give the same sign, 0 significantly"
     for number, evidence in expected.items():
-        found = robustness(frame, measure="AP", baseline="old", variants=["RR", "P@5", "nDCG"][:number])
+        found = robustness(
+            frame, measure="AP", baseline="old", variants=["RR", "P@5", "nDCG"][:number]
+        )
         assert row(found, "variants", "new", "old")["evidence"] == evidence
 
 
-# -- printing -----------------------------------------------------------------------------------------------
+# -- printing
+# -----------------------------------------------------------------------------------------------
 
 
 def test_up_to_three_pairs_are_shown_in_full() -> None:
     runs, qrels = world(n_runs=6)
     three = robustness({name: runs[name] for name in list(runs)[3::-1]}, qrels, MEASURE)
     assert str(three).count("- topics") == 4  # of three pairs, and of the rules
-    claims = re.findall(r"(run \d) is (?:better|worse) than (run \d) by [.\d]+ on CAM@3:", str(three))
+    claims = re.findall(
+        r"(run \d) is (?:better|worse) than (run \d) by [.\d]+ on CAM@3:", str(three)
+    )
     assert claims == list(dict.fromkeys(zip(three.table["a"], three.table["b"], strict=True)))
     assert claims != sorted(claims)
     five = robustness(runs, qrels, MEASURE)
@@ -462,7 +531,10 @@ def test_intervals_name_their_level() -> None:
     runs, qrels = world()
     assert ", 98.33 % interval [" in whole_table()["evidence"][0]
     assert "] (95 % for all three), p = " in whole_table()["evidence"][0]
-    assert ", 95 % interval [" in robustness(runs, qrels, MEASURE, correction=None).table["evidence"][0]
+    assert (
+        ", 95 % interval ["
+        in robustness(runs, qrels, MEASURE, correction=None).table["evidence"][0]
+    )
     two = {name: runs[name] for name in list(runs)[:2]}
     assert ", 95 % interval [" in robustness(two, qrels, MEASURE).table["evidence"][0]
 
@@ -474,10 +546,13 @@ def test_rows_that_cannot_be_had_are_named() -> None:
     assert found.label == "TOMA-gated@10"
     assert set(found.left_out) == {"weights", "labels"}
     assert "declare" in found.left_out["labels"]
-    assert "Left out: weights, as TOMA-gated@10 is no mean over aspects." in str(found).replace("\n  ", " ")
+    assert "Left out: weights, as TOMA-gated@10 is no mean over aspects." in str(found).replace(
+        "\n  ", " "
+    )
 
 
-# -- input --------------------------------------------------------------------------------------------------
+# -- input
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -504,7 +579,9 @@ def test_bad_runs_and_frames() -> None:
         robustness(runs)
     with pytest.raises(MultiAspectError, match="expected None, as runs is a frame of values"):
         robustness(perquery, qrels)
-    with pytest.raises(MultiAspectError, match="topics: expected None, as runs is a frame of values"):
+    with pytest.raises(
+        MultiAspectError, match="topics: expected None, as runs is a frame of values"
+    ):
         robustness(perquery, topics=qrels)
     with pytest.raises(MultiAspectError, match="measures of the frame"):
         robustness(perquery, measure="AP")
@@ -512,7 +589,8 @@ def test_bad_runs_and_frames() -> None:
         robustness(perquery, variants=["AP"])
 
 
-# -- values that are not averaged ---------------------------------------------------------------------------
+# -- values that are not averaged
+# ---------------------------------------------------------------------------
 
 
 def test_measures_whose_values_are_not_averaged_are_refused() -> None:
@@ -520,13 +598,16 @@ def test_measures_whose_values_are_not_averaged_are_refused() -> None:
     runs, qrels = world()
     values = ma.evaluate(runs, qrels, ["NumRet"], progress=False)
     for call in (lambda: robustness(runs, qrels, "NumRet"), lambda: robustness(values)):
-        with pytest.raises(MultiAspectError, match="averaged over topics, got NumRet; use another, such as AP"):
+        with pytest.raises(
+            MultiAspectError, match="averaged over topics, got NumRet; use another, such as AP"
+        ):
             call()
     given = robustness(values, None, {"NumRet": "higher"})  # the values themselves
     assert set(given.table["question"]) == {"topics"}
 
 
-# -- the pairs of the page ----------------------------------------------------------------------------------
+# -- the pairs of the page
+# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -537,7 +618,9 @@ def test_two_pairs_of_clef_2018() -> None:
     columns = ["name", "qid", "rank", "docno"]
     table = pd.read_csv(data / "runs.top100.tsv.gz", sep="\t", names=columns, dtype={"qid": str})
     names = ["Base_Bing_all.txt", "elastic_BM25f_noqe.out", "CUNI_de.run2"]
-    runs = {name: table[table["name"] == name].assign(score=lambda run: -run["rank"]) for name in names}
+    runs = {
+        name: table[table["name"] == name].assign(score=lambda run: -run["rank"]) for name in names
+    }
     measure = CAM(aspects={"relevance": 2, "understandability": 10, "trust": 10}) @ 10
     found = robustness(runs, qrels, measure, baseline=names[0])
     verdicts = found.table.pivot(index="a", columns="question", values="verdict")
@@ -545,7 +628,9 @@ def test_two_pairs_of_clef_2018() -> None:
     other = verdicts.loc[names[2]].to_dict()
     assert {key for key, verdict in other.items() if verdict == FAILS} == {"weights", "variants"}
     assert row(found, "topics", names[1], names[0])["difference"] == pytest.approx(0.180, abs=5e-4)
-    topics, weights = (row(found, question, names[2], names[0]) for question in ("topics", "weights"))
+    topics, weights = (
+        row(found, question, names[2], names[0]) for question in ("topics", "weights")
+    )
     assert (topics["difference"], topics["p"]) == pytest.approx((0.065, 0.028), abs=5e-4)
     assert (weights["same_sign"], weights["significant"]) == pytest.approx((0.93, 0.59), abs=0.005)
     assert "reversed by relevance 0.72" in weights["evidence"]
@@ -556,11 +641,15 @@ def test_two_pairs_of_clef_2018() -> None:
 def test_warnings_begin_with_the_function_that_was_called() -> None:
     rng = np.random.default_rng(0)
     index = pd.MultiIndex.from_product([["x", "y"], [f"q{n}" for n in range(9)], ["own", "other"]])
-    frame = index.to_frame(index=False, name=["name", "qid", "measure"]).assign(value=rng.random(len(index)))
+    frame = index.to_frame(index=False, name=["name", "qid", "measure"]).assign(
+        value=rng.random(len(index))
+    )
     with pytest.warns(ma.MultiAspectWarning, match="^robustness: own, other name no known measure"):
         robustness(frame, measure="own", variants=["other"])
 
 
-@pytest.mark.parametrize(("p", "shown"), [(0.04999, "p = 0.04999"), (0.0123, "p = 0.0123"), (0.05, "p = 0.0500")])
+@pytest.mark.parametrize(
+    ("p", "shown"), [(0.04999, "p = 0.04999"), (0.0123, "p = 0.0123"), (0.05, "p = 0.0500")]
+)
 def test_a_p_value_is_not_rounded_to_the_level(p: float, shown: str) -> None:
     assert rules.p_value(p) == shown

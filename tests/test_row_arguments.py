@@ -20,9 +20,15 @@ OFFSET = 3 * X[:, 1] + np.arange(N) / 100
 #: The first row of all queries, then the second, and so on.
 INTERLEAVED = np.arange(N).reshape(-1, 8).T.ravel()
 LIBRARIES = {
-    "init_score": lambda kind, **params: lightgbm(kind, early_stopping_round=None, n_estimators=10, **params),
-    "base_margin": lambda kind, **params: xgboost(kind, early_stopping_rounds=None, n_estimators=10, **params),
-    "baseline": lambda kind, **params: catboost(kind, early_stopping_rounds=None, iterations=10, **params),
+    "init_score": lambda kind, **params: lightgbm(
+        kind, early_stopping_round=None, n_estimators=10, **params
+    ),
+    "base_margin": lambda kind, **params: xgboost(
+        kind, early_stopping_rounds=None, n_estimators=10, **params
+    ),
+    "baseline": lambda kind, **params: catboost(
+        kind, early_stopping_rounds=None, iterations=10, **params
+    ),
 }
 
 
@@ -61,9 +67,16 @@ class ByGroup(BaseEstimator):
 def test_any_argument_with_a_value_per_row() -> None:
     rows, number = INTERLEAVED, np.arange(N)
     several = np.column_stack([number, -number])
-    options = {"eval_at": [5], "verbose": "a" * N, "names": {row: row for row in number}, "rate": 0.5}
+    options = {
+        "eval_at": [5],
+        "verbose": "a" * N,
+        "names": {row: row for row in number},
+        "rate": 0.5,
+    }
     ranker = ma.AspectRanker(ByGroup(), target=CAM)
-    ranker.fit(X[rows], Y.iloc[rows], qid=QID[rows], number=number[rows], several=several[rows], **options)
+    ranker.fit(
+        X[rows], Y.iloc[rows], qid=QID[rows], number=number[rows], several=several[rows], **options
+    )
     inner = ranker.estimator_
     assert (inner.rows == X).all()
     assert (inner.given["number"] == number).all()
@@ -75,9 +88,18 @@ def test_arguments_about_features_are_passed_on() -> None:
     """There may be as many features as rows."""
     X, rows = np.eye(6), [0, 2, 4, 1, 3, 5]
     labels = pd.DataFrame({"relevance": [0, 1, 2, 0, 1, 2]})
-    options = {"feature_weights": np.arange(6.0), "feature_name": list("abcdef"), "callbacks": [len] * 6}
-    ranker = ma.AspectRanker(ByGroup(), target="relevance").fit(X, labels, qid=list("aabbcc"), **options)
-    assert ranker.fit(X[rows], labels.iloc[rows], qid=list("abcabc"), **options).estimator_.given == options
+    options = {
+        "feature_weights": np.arange(6.0),
+        "feature_name": list("abcdef"),
+        "callbacks": [len] * 6,
+    }
+    ranker = ma.AspectRanker(ByGroup(), target="relevance").fit(
+        X, labels, qid=list("aabbcc"), **options
+    )
+    assert (
+        ranker.fit(X[rows], labels.iloc[rows], qid=list("abcabc"), **options).estimator_.given
+        == options
+    )
 
 
 @pytest.mark.parametrize("kind", ["Ranker", "Regressor"])
@@ -104,7 +126,9 @@ def test_offsets_are_held_out_with_their_rows(name: str, kind: str) -> None:
 def test_an_evaluation_set_without_an_offset_is_refused(name: str) -> None:
     ranker = ma.AspectRanker(LIBRARIES[name]("Ranker"), target=CAM)
     held = (X[~TRAIN], LABELS[~TRAIN])
-    with pytest.raises(MultiAspectError, match=f"expected no evaluation set beside {name}.*pass eval_fraction"):
+    with pytest.raises(
+        MultiAspectError, match=f"expected no evaluation set beside {name}.*pass eval_fraction"
+    ):
         ranker.fit(X[TRAIN], LABELS[TRAIN], eval_set=[held], **{name: OFFSET[TRAIN]})
     for replaced in ("eval_init_score", "base_margin_eval_set"):
         with pytest.raises(MultiAspectError, match=f"expected eval_fraction instead of {replaced}"):
@@ -113,7 +137,9 @@ def test_an_evaluation_set_without_an_offset_is_refused(name: str) -> None:
 
 def test_pairs_of_rows_are_refused() -> None:
     """They name rows by their number, which is another one after sorting."""
-    with pytest.raises(MultiAspectError, match=r"expected labels, of which CatBoost makes pairs, instead of pairs"):
+    with pytest.raises(
+        MultiAspectError, match=r"expected labels, of which CatBoost makes pairs, instead of pairs"
+    ):
         ma.AspectRanker(catboost(), target=CAM).fit(X, LABELS, pairs=[[0, 1]])
 
 
@@ -129,7 +155,9 @@ def test_offsets_with_the_index_of_other_rows() -> None:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_offsets_in_a_search(name: str, is_routed: bool) -> None:
     ranker = ma.AspectRanker(LIBRARIES[name]("Ranker"), target="relevance", measure=CAM)
-    search = GridSearchCV(ranker, {"target": ["relevance", "credibility"]}, cv=GroupKFold(2), error_score="raise")
+    search = GridSearchCV(
+        ranker, {"target": ["relevance", "credibility"]}, cv=GroupKFold(2), error_score="raise"
+    )
     rows = INTERLEAVED
     with sklearn.config_context(enable_metadata_routing=is_routed):
         queries = {"qid": QID[rows]} if is_routed else {}

@@ -23,12 +23,20 @@ def test_a_run_is_read_without_its_header(end):
     headed, plain = (text.replace("\n", end) for text in (HEADER + LINES, LINES))
     result, expected = ma.read_run(StringIO(headed)), ma.read_run(StringIO(plain))
     pd.testing.assert_frame_equal(result, expected)
-    assert [line.rstrip() for line in result.attrs["ir_metadata"].splitlines()] == METADATA.splitlines()
+    assert [
+        line.rstrip() for line in result.attrs["ir_metadata"].splitlines()
+    ] == METADATA.splitlines()
     assert "ir_metadata" not in expected.attrs
-    for source in (headed.encode(), gzip.compress(headed.encode()), b"\xef\xbb\xbf" + headed.encode()):
+    for source in (
+        headed.encode(),
+        gzip.compress(headed.encode()),
+        b"\xef\xbb\xbf" + headed.encode(),
+    ):
         assert ma.read_run(BytesIO(source)).equals(expected)
         pd.testing.assert_frame_equal(
-            load_run(BytesIO(source)).to_pandas(), load_run(StringIO(plain)).to_pandas(), check_exact=True
+            load_run(BytesIO(source)).to_pandas(),
+            load_run(StringIO(plain)).to_pandas(),
+            check_exact=True,
         )
 
 

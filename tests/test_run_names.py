@@ -47,7 +47,9 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_names_runs_so(cli, trec_files: Path, command: tuple[str, ...]) -> None:
-    code, out, _ = cli(*command, *(["--aspects", "scales.json"] if "AP" not in command else []), "runs")
+    code, out, _ = cli(
+        *command, *(["--aspects", "scales.json"] if "AP" not in command else []), "runs"
+    )
     assert code == 0
     written = Path(command[-1]) if command[-1].startswith("out.") else None
     text = out if written is None else written.read_text(encoding="utf-8")
@@ -56,15 +58,18 @@ def test_every_command_names_runs_so(cli, trec_files: Path, command: tuple[str, 
 
 
 def test_compare_names_runs_so(cli) -> None:
-    assert "delta - alpha" in cli("compare", "-m", "AP", "-o", "out.txt", "runs/alpha.run", "runs/delta.run")[1] + (
-        Path("out.txt").read_text(encoding="utf-8")
-    )
+    assert "delta - alpha" in cli(
+        "compare", "-m", "AP", "-o", "out.txt", "runs/alpha.run", "runs/delta.run"
+    )[1] + (Path("out.txt").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    "baseline", ["beta", "beta.run", "runs/beta.run", "lab.beta", "lab.beta.run", "./runs/lab.beta.run"]
+    "baseline",
+    ["beta", "beta.run", "runs/beta.run", "lab.beta", "lab.beta.run", "./runs/lab.beta.run"],
 )
-def test_a_baseline_is_found_by_its_name_and_by_that_of_its_file(cli, trec_files: Path, baseline: str) -> None:
+def test_a_baseline_is_found_by_its_name_and_by_that_of_its_file(
+    cli, trec_files: Path, baseline: str
+) -> None:
     if "lab" in baseline:
         for path in (trec_files / "runs").iterdir():
             path.rename(path.with_name(f"lab.{path.name}"))

@@ -33,7 +33,11 @@ def caught_warnings(evaluate: Callable[[], Any]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         evaluate()
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    return [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ma.MultiAspectWarning)
+    ]
 
 
 def by_ir_measures(run: Any, qrels: Any = QRELS) -> list[str]:
@@ -52,7 +56,10 @@ def test_a_run_without_any_judged_document_warns(evaluate: Callable[..., list[st
     """Leading zeros were lost: every value was 0."""
     (message,) = evaluate(RUN.assign(docno=RUN["docno"].astype(int).astype(str)))
     assert "none of the 12 documents retrieved for 2 judged topics is judged" in message
-    assert "documents such as '0000', '0001', '0002', the run has documents such as '0', '1', '2'" in message
+    assert (
+        "documents such as '0000', '0001', '0002', the run has documents such as '0', '1', '2'"
+        in message
+    )
 
 
 def test_documents_of_other_topics_are_no_judged_documents() -> None:
@@ -154,7 +161,9 @@ def test_scores_that_32_bit_floats_tell_apart_do_not_warn(scores: Any) -> None:
     ids=["times", "periods", "durations", "complex", "complex objects", "objects"],
 )
 @pytest.mark.parametrize("evaluate", [by_ir_measures, by_evaluate])
-def test_scores_that_are_no_real_numbers_are_errors(scores: Any, evaluate: Callable[..., list[str]]) -> None:
+def test_scores_that_are_no_real_numbers_are_errors(
+    scores: Any, evaluate: Callable[..., list[str]]
+) -> None:
     """They were ranked by nanoseconds and days, or by the real parts."""
     with pytest.raises(ma.MultiAspectError, match=r"invalid score .* expected a number"):
         evaluate(RUN.assign(score=scores))
@@ -162,7 +171,8 @@ def test_scores_that_are_no_real_numbers_are_errors(scores: Any, evaluate: Calla
 
 def test_each_run_with_such_scores_warns() -> None:
     results = [
-        by_ir_measures(RUN.assign(score=np.arange(12) * scale)) for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)
+        by_ir_measures(RUN.assign(score=np.arange(12) * scale))
+        for scale in (1e-50, 1e-50, 1e-51, 1e-52, 1e50)
     ]
     assert list(map(len, results)) == [1] * 5
 

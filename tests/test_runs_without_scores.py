@@ -16,7 +16,10 @@ CAM = ma.CAM(aspects=ASPECTS)
 WAYS = {
     "evaluate": (lambda run: ma.evaluate({"bm25": run}, QRELS, CAM, progress=False), "run bm25"),
     "evaluate one": (lambda run: ma.evaluate(run, QRELS, CAM, progress=False), "run 1"),
-    "evaluator": (lambda run: ma.evaluator(QRELS, CAM)(run.assign(name="bm25.txt")), "run bm25.txt"),
+    "evaluator": (
+        lambda run: ma.evaluator(QRELS, CAM)(run.assign(name="bm25.txt")),
+        "run bm25.txt",
+    ),
     "explain": (lambda run: ma.explain(CAM, {"bm25": run}, QRELS, "q1"), "run bm25"),
     "explain one": (lambda run: ma.explain(CAM, run, QRELS, "q1"), "run 1"),
     "describe": (lambda run: ma.describe(QRELS, runs={"bm25": run}), "run bm25"),
@@ -61,5 +64,7 @@ def test_files_have_their_name_as_title(tmp_path):
     path = tmp_path / "a.parquet"
     pytest.importorskip("pyarrow")
     pytest.importorskip("polars").DataFrame(RUN.to_dict("list")).write_parquet(path)
-    with pytest.raises(ma.MultiAspectError, match=r"a\.parquet: expected a column score, got .*= -rank$"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"a\.parquet: expected a column score, got .*= -rank$"
+    ):
         ma.read_run(path)

@@ -78,7 +78,8 @@ def by_ir_measures(measure: Any, Y: pd.DataFrame, qid: Any, scores: Any) -> floa
     if not isinstance(measure, ma.Measure):
         first = Y.columns[0]
         qrels = qrels[["query_id", "doc_id", first]].rename(columns={first: "relevance"})
-        # pytrec_eval reads beyond its memory on a query with no label from 0 up: it may hang or crash.
+        # pytrec_eval reads beyond its memory on a query with no label from 0 up: it may hang or
+        # crash.
         is_junk = qrels.groupby("query_id")["relevance"].transform("max") < 0
         qrels["relevance"] = qrels["relevance"].mask(is_junk, 0).astype(int)
     return float(ir_measures.calc_aggregate([measure], qrels, run)[measure])
@@ -90,7 +91,10 @@ MULTI = (
     TOMA(aspects=THREE) @ 5,
     TOMA(aspects=THREE, base="AP", distance="manhattan", positives="top-half"),
     TOMA(
-        aspects=THREE, weighting="normalized", gate="relevance", weights=dict(zip(THREE, (1, 0.3, 2), strict=True))
+        aspects=THREE,
+        weighting="normalized",
+        gate="relevance",
+        weights=dict(zip(THREE, (1, 0.3, 2), strict=True)),
     ),
     CAM(aspects=THREE, base="nDCG@10"),
     CAM(aspects=THREE, normalized=True),
@@ -173,12 +177,17 @@ def test_rows_of_a_query_need_not_stand_together(table: Any, measure: Any, seed:
 def test_strings_are_read_as_everywhere(name: str, table: Table) -> None:
     (measure,) = ma.integration.parsing.parse(name)
     value = ma.ranking_scorer(name)(FirstFeature(), table.X, table.Y, qid=table.qid)
-    assert value == pytest.approx(by_ir_measures(measure, table.Y, table.qid, table.X[:, 0]), abs=1e-12)
+    assert value == pytest.approx(
+        by_ir_measures(measure, table.Y, table.qid, table.X[:, 0]), abs=1e-12
+    )
 
 
 def test_declared_scales_reach_a_measure_without_its_own() -> None:
     for measure in (TOMA @ 5, "TOMA@5"):
-        assert repr(ma.ranking_scorer(measure, aspects=ASPECTS)) == f"ranking_scorer({TOMA(aspects=ASPECTS) @ 5})"
+        assert (
+            repr(ma.ranking_scorer(measure, aspects=ASPECTS))
+            == f"ranking_scorer({TOMA(aspects=ASPECTS) @ 5})"
+        )
     own = TOMA(aspects={"relevance": 4, "credibility": 4})
     assert repr(ma.ranking_scorer(own, aspects=ASPECTS)) == f"ranking_scorer({own})"
 
@@ -251,15 +260,25 @@ def by_hand(table: Table, estimator: Any, measure: Any) -> list[float]:
     values = []
     for train, test in CV.split(table.X, groups=table.qid):
         fitted = clone(estimator).fit(table.X[train], table.Y.iloc[train], qid=table.qid[train])
-        values.append(by_ir_measures(measure, table.Y.iloc[test], table.qid[test], fitted.predict(table.X[test])))
+        values.append(
+            by_ir_measures(
+                measure, table.Y.iloc[test], table.qid[test], fitted.predict(table.X[test])
+            )
+        )
     return values
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("pandas", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["pandas", "numpy"])
-@pytest.mark.parametrize("search", [GridSearchCV, pytest.param(RandomizedSearchCV, marks=pytest.mark.slow)])
-def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pandas: bool, table: Table) -> None:
+@pytest.mark.parametrize(
+    "pandas", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["pandas", "numpy"]
+)
+@pytest.mark.parametrize(
+    "search", [GridSearchCV, pytest.param(RandomizedSearchCV, marks=pytest.mark.slow)]
+)
+def test_searches_report_for_every_fold_what_ir_measures_gives(
+    search: Any, pandas: bool, table: Table
+) -> None:
     X, Y = (table.features, table.Y) if pandas else (table.X, table.Y.to_numpy())
     more = {"n_iter": 4, "random_state": 0} if search is RandomizedSearchCV else {}
     fitted = search(RANKER, GRID, scoring=SCORERS, refit="toma", cv=CV, error_score="raise", **more)
@@ -267,7 +286,9 @@ def test_searches_report_for_every_fold_what_ir_measures_gives(search: Any, pand
     for i, params in enumerate(fitted.cv_results_["params"]):
         for name, measure in SCORING.items():
             values = [fitted.cv_results_[f"split{fold}_test_{name}"][i] for fold in range(3)]
-            assert values == pytest.approx(by_hand(table, clone(RANKER).set_params(**params), measure), abs=1e-12)
+            assert values == pytest.approx(
+                by_hand(table, clone(RANKER).set_params(**params), measure), abs=1e-12
+            )
     assert len(fitted.cv_results_["params"]) == 4
     assert fitted.best_score_ == fitted.cv_results_["mean_test_toma"].max()
     # The search's own score is that of its refit metric, for whoever passes the queries.
@@ -292,7 +313,9 @@ def test_cross_validate_takes_qid_as_params(table: Table) -> None:
     for name, measure in SCORING.items():
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
         assert np.isfinite(result[f"train_{name}"]).all()
-    single = cross_val_score(RANKER, table.X, table.Y, params=arguments, scoring=SCORERS["cam"], cv=CV)
+    single = cross_val_score(
+        RANKER, table.X, table.Y, params=arguments, scoring=SCORERS["cam"], cv=CV
+    )
     assert single == pytest.approx(result["test_cam"])
 
 
@@ -316,7 +339,9 @@ def test_in_a_pipeline_qid_is_routed_past_the_other_steps(table: Table) -> None:
     search = GridSearchCV(pipeline, grid, scoring=SCORERS["toma"], cv=CV, error_score="raise")
     search.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
     assert 0.5 < search.best_score_ <= 1
-    assert pipeline.fit(table.X, table.Y, qid=table.qid).score(table.X, table.Y, qid=table.qid) > 0.5
+    assert (
+        pipeline.fit(table.X, table.Y, qid=table.qid).score(table.X, table.Y, qid=table.qid) > 0.5
+    )
 
 
 @pytest.mark.usefixtures("routing")
@@ -324,7 +349,9 @@ def test_a_switch_thrown_after_the_scorer_was_made_makes_no_difference(table: Ta
     with sklearn.config_context(enable_metadata_routing=False):
         scorer, ranker = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS), clone(RANKER)
     arguments = {"qid": table.qid, "groups": table.qid}
-    result = cross_validate(ranker, table.X, table.Y, params=arguments, scoring=scorer, cv=CV, error_score="raise")
+    result = cross_validate(
+        ranker, table.X, table.Y, params=arguments, scoring=scorer, cv=CV, error_score="raise"
+    )
     assert result["test_score"] == pytest.approx(by_hand(table, RANKER, SCORING["toma"]), abs=1e-12)
 
 
@@ -345,10 +372,16 @@ def _as_only_index_of_y(table: Table) -> tuple[Any, Any]:
 
 
 @pytest.mark.every(4)
-@pytest.mark.parametrize("add_queries", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y])
-def test_without_routing_the_query_travels_with_the_data(add_queries: Callable[..., Any], table: Table) -> None:
+@pytest.mark.parametrize(
+    "add_queries", [_as_level_of_y, _as_level_of_x, _as_column_of_x, _as_only_index_of_y]
+)
+def test_without_routing_the_query_travels_with_the_data(
+    add_queries: Callable[..., Any], table: Table
+) -> None:
     X, Y = add_queries(table)
-    result = cross_validate(RANKER, X, Y, groups=table.qid, scoring=SCORERS, cv=CV, error_score="raise")
+    result = cross_validate(
+        RANKER, X, Y, groups=table.qid, scoring=SCORERS, cv=CV, error_score="raise"
+    )
     for name, measure in SCORING.items():
         assert result[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, measure), abs=1e-12)
 
@@ -405,15 +438,21 @@ def test_response_methods(method: str, table: Table) -> None:
 def test_predictions_may_be_one_column(table: Table) -> None:
     flat, column = FirstFeature(), FirstFeature()
     column.predict = lambda X: X[:, :1]  # type: ignore[method-assign]
-    values = [SCORERS["toma"](estimator, table.X, table.Y, qid=table.qid) for estimator in (flat, column)]
+    values = [
+        SCORERS["toma"](estimator, table.X, table.Y, qid=table.qid) for estimator in (flat, column)
+    ]
     assert values[0] == values[1]
 
 
 @pytest.mark.every(3)
 @pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("duplicate", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, clone])
+@pytest.mark.parametrize(
+    "duplicate", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy, clone]
+)
 def test_scorers_and_searches_can_be_copied(duplicate: Callable[..., Any], table: Table) -> None:
-    search = GridSearchCV(RANKER, {"estimator__alpha": [1, 2]}, scoring=SCORERS, refit="toma", cv=CV)
+    search = GridSearchCV(
+        RANKER, {"estimator__alpha": [1, 2]}, scoring=SCORERS, refit="toma", cv=CV
+    )
     again = duplicate(search)
     again.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
     assert repr(again.scoring["toma"]) == repr(SCORERS["toma"])
@@ -431,25 +470,35 @@ TRAINED = "among those that .* was fitted on.*Split by query, as with cv=GroupKF
 def test_successive_halving_over_samples_divides_queries(table: Table) -> None:
     arguments = {"scoring": SCORERS["toma"], "error_score": "raise", "random_state": 0}
     search = HalvingGridSearchCV(
-        RANKER, {"target__distance": [1, 2, 3]}, cv=KFold(3, shuffle=True, random_state=0), **arguments
+        RANKER,
+        {"target__distance": [1, 2, 3]},
+        cv=KFold(3, shuffle=True, random_state=0),
+        **arguments,
     )
     with pytest.warns(ma.MultiAspectWarning, match=TRAINED):
         search.fit(table.X, table.Y, qid=table.qid)
     limits = {"resource": "estimator__max_iter", "max_resources": 9, "min_resources": 3}
-    whole = HalvingGridSearchCV(RANKER, {"target__distance": [1, 2, 3]}, cv=CV, **limits, **arguments)
+    whole = HalvingGridSearchCV(
+        RANKER, {"target__distance": [1, 2, 3]}, cv=CV, **limits, **arguments
+    )
     whole.fit(table.X, table.Y, qid=table.qid, groups=table.qid)
     assert whole.n_iterations_ >= 2
 
 
 def test_queries_of_fit_that_are_scored_again_are_noticed(table: Table) -> None:
-    # The rows of a query were ranked apart, by a model that had learnt from the others: values looked better.
+    # The rows of a query were ranked apart, by a model that had learnt from the others: values
+    # looked better.
     index = pd.Index(table.qid, name="qid")
     X, Y = pd.DataFrame(table.X, index=index), table.Y.set_axis(index)
     shuffled = KFold(3, shuffle=True, random_state=0)
     with pytest.warns(ma.MultiAspectWarning, match=TRAINED) as caught:
         cross_validate(RANKER, X, Y, scoring=SCORERS["toma"], cv=shuffled, error_score="raise")
-    assert len([warning for warning in caught if re.search(TRAINED, str(warning.message))]) == 1  # for all folds
-    search = GridSearchCV(RANKER, {}, scoring=SCORERS["toma"], cv=ma.RepeatedQueryKFold(3, 1)).fit(X, Y)
+    assert (
+        len([warning for warning in caught if re.search(TRAINED, str(warning.message))]) == 1
+    )  # for all folds
+    search = GridSearchCV(RANKER, {}, scoring=SCORERS["toma"], cv=ma.RepeatedQueryKFold(3, 1)).fit(
+        X, Y
+    )
     with pytest.warns(ma.MultiAspectWarning, match=r"1 of 1 scored query, such as .* was among"):
         SCORERS["toma"](search, X[-3:], Y[-3:])
 
@@ -503,12 +552,18 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"y": np.zeros((4, 3))},
         "y has 3 columns, but there are 2 aspects: relevance, credibility",
     ),
-    "too few columns": ({"y": np.zeros(4)}, "y has 1 column, but there are 2 aspects: relevance, credibility"),
+    "too few columns": (
+        {"y": np.zeros(4)},
+        "y has 1 column, but there are 2 aspects: relevance, credibility",
+    ),
     "columns of another name": (
         {"y": FRAME4.rename(columns={"credibility": "mood"})},
         "y has no column for the aspect credibility; its columns are relevance, mood",
     ),
-    "a dict": ({"y": dict(FRAME4)}, "y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)"),
+    "a dict": (
+        {"y": dict(FRAME4)},
+        "y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)",
+    ),
     "sparse labels": (
         {"y": csr_matrix(Y4)},
         "expected an array or a frame of labels, got a sparse one; pass y.toarray",
@@ -517,13 +572,22 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"y": np.zeros((4, 2, 1))},
         "y: expected one column of labels per aspect, got 3 dimensions",
     ),
-    "complex labels": ({"y": Y4 + 0j}, "Complex data not supported: expected real labels in y, got complex128"),
+    "complex labels": (
+        {"y": Y4 + 0j},
+        "Complex data not supported: expected real labels in y, got complex128",
+    ),
     "label above the scale": (
         {"y": Y4 * 2},
         "invalid relevance label 4 for document 1, query a, above the top grade",
     ),
-    "short qid": ({"qid": ["a", "a", "b"]}, "qid: expected one value for each of 4 rows, got shape (3,)"),
-    "long qid": ({"qid": list("aabbc")}, "qid: expected one value for each of 4 rows, got shape (5,)"),
+    "short qid": (
+        {"qid": ["a", "a", "b"]},
+        "qid: expected one value for each of 4 rows, got shape (3,)",
+    ),
+    "long qid": (
+        {"qid": list("aabbc")},
+        "qid: expected one value for each of 4 rows, got shape (5,)",
+    ),
     "qid of two columns": (
         {"qid": np.zeros((4, 2))},
         "qid: expected one value for each of 4 rows, got shape (4, 2)",
@@ -540,18 +604,31 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "predictions: expected one value for each of 4 rows, got shape (2,)",
     ),
     "no rows": ({"X": X4[:0], "y": Y4[:0], "qid": []}, "expected at least one row to evaluate"),
-    "no such response": ({"response_method": "predict_proba"}, "FirstFeature has no method predict_proba"),
+    "no such response": (
+        {"response_method": "predict_proba"},
+        "FirstFeature has no method predict_proba",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", BAD, ids=str)
 def test_bad_input_fails_with_its_numbers(case: str) -> None:
-    arguments = {"estimator": FirstFeature(), "X": X4, "y": Y4, "qid": QID4, "response_method": "predict"}
+    arguments = {
+        "estimator": FirstFeature(),
+        "X": X4,
+        "y": Y4,
+        "qid": QID4,
+        "response_method": "predict",
+    }
     changes, message = BAD[case]
     arguments |= changes
-    scorer = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS, response_method=arguments.pop("response_method"))
+    scorer = ma.ranking_scorer(
+        TOMA @ 5, aspects=ASPECTS, response_method=arguments.pop("response_method")
+    )
     warned = (
-        pytest.warns(ma.MultiAspectWarning, match=NO_QID) if arguments["qid"] is None else contextlib.nullcontext()
+        pytest.warns(ma.MultiAspectWarning, match=NO_QID)
+        if arguments["qid"] is None
+        else contextlib.nullcontext()
     )
     with warned, pytest.raises(MultiAspectError, match=re.escape(message)):
         scorer(arguments["estimator"], arguments["X"], arguments["y"], qid=arguments["qid"])
@@ -568,10 +645,16 @@ def test_unnamed_columns_are_refused() -> None:
         (lambda: ma.ranking_scorer("P"), "expected one measure, but 'P' expands to"),
         (lambda: ma.ranking_scorer("nix@3"), "unknown measure 'nix'; the nearest names are"),
         (lambda: ma.ranking_scorer(P), "P"),
-        (lambda: ma.ranking_scorer(3), "expected a measure or a string such as 'nDCG@10' or 'map', got 3"),
+        (
+            lambda: ma.ranking_scorer(3),
+            "expected a measure or a string such as 'nDCG@10' or 'map', got 3",
+        ),
         (
             lambda: ma.ranking_scorer(TOMA, response_method="nix"),
-            "response_method: expected one of 'predict', 'decision_function', 'predict_proba', got 'nix'",
+            (
+                "response_method: expected one of 'predict', 'decision_function', 'predict_proba', got "
+                "'nix'"
+            ),
         ),
     ],
 )
@@ -583,7 +666,8 @@ def test_scorers_that_cannot_be(make: Callable[[], Any], message: str) -> None:
 def test_a_query_with_one_document_counts_like_any_other() -> None:
     scorer, qid = ma.ranking_scorer(TOMA @ 5, aspects=ASPECTS), ["a", "b", "c", "c"]
     value = scorer(FirstFeature(), X4, Y4, qid=qid)
-    # The lone documents of a and b stand where they belong; (0, 3) and (1, 0) of c are in the wrong order.
+    # The lone documents of a and b stand where they belong; (0, 3) and (1, 0) of c are in the wrong
+    # order.
     expected = by_ir_measures(TOMA(aspects=ASPECTS) @ 5, FRAME4, qid, X4[:, 0])
     assert value == pytest.approx(expected, abs=1e-12)
     assert value == pytest.approx((1 + 1 + scorer(FirstFeature(), X4[2:], Y4[2:], qid=qid[2:])) / 3)
@@ -608,7 +692,9 @@ def test_unsorted_rows_score_as_sorted_ones(order: tuple[int, ...]) -> None:
 
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("params", [{}, {"groups": "qid"}])
-def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(params: Any, table: Table) -> None:
+def test_with_routing_a_forgotten_qid_is_an_error_and_no_single_group(
+    params: Any, table: Table
+) -> None:
     arguments = {"groups": table.qid} if params else {}
     with (
         pytest.warns(ma.MultiAspectWarning, match=NO_QID),
@@ -677,7 +763,10 @@ def test_the_query_may_be_a_column_of_y() -> None:
 def test_declared_scales_go_to_a_measure_that_only_selects_aspects() -> None:
     declared = ma.Aspects({"relevance": 2, "credibility": 3, "other": 1})
     scorer = ma.ranking_scorer("TOMA(aspects='relevance,credibility')@10", aspects=declared)
-    assert repr(scorer) == f"ranking_scorer({ma.TOMA(aspects={'relevance': 2, 'credibility': 3}) @ 10})"
+    assert (
+        repr(scorer)
+        == f"ranking_scorer({ma.TOMA(aspects={'relevance': 2, 'credibility': 3}) @ 10})"
+    )
 
 
 # -- what was silent -----------------------------------------------------------------------------
@@ -686,7 +775,9 @@ def test_declared_scales_go_to_a_measure_that_only_selects_aspects() -> None:
 def test_labels_of_polars_keep_their_names(table: Table) -> None:
     # Taken for an array, they were matched to the aspects by position: .53 for .88, or so.
     polars = pytest.importorskip("polars")
-    turned = polars.DataFrame({name: table.Y[name].to_numpy() for name in ("credibility", "relevance")})
+    turned = polars.DataFrame(
+        {name: table.Y[name].to_numpy() for name in ("credibility", "relevance")}
+    )
     for measure in (CAM(aspects=ASPECTS) @ 5, nDCG @ 5, On(aspect="credibility") @ 5):
         scorer = ma.ranking_scorer(measure)
         expected = scorer(FirstFeature(), table.X, table.Y, qid=table.qid)
@@ -694,7 +785,9 @@ def test_labels_of_polars_keep_their_names(table: Table) -> None:
         with_qid = turned.with_columns(polars.Series("qid", table.qid))
         assert scorer(FirstFeature(), table.X, with_qid) == expected
     single = polars.Series("credibility", table.Y["credibility"].to_numpy())
-    expected = ma.ranking_scorer(nDCG)(FirstFeature(), table.X, table.Y["credibility"], qid=table.qid)
+    expected = ma.ranking_scorer(nDCG)(
+        FirstFeature(), table.X, table.Y["credibility"], qid=table.qid
+    )
     assert ma.ranking_scorer(nDCG)(FirstFeature(), table.X, single, qid=table.qid) == expected
     with pytest.raises(MultiAspectError, match="lazy"):
         ma.ranking_scorer(nDCG)(FirstFeature(), table.X, turned.lazy(), qid=table.qid)
@@ -708,14 +801,20 @@ def test_searches_take_frames_of_polars(table: Table) -> None:
     Y = polars.DataFrame({name: table.Y[name].to_numpy() for name in ("credibility", "relevance")})
     arguments = {"scoring": SCORERS["cam"], "cv": CV, "error_score": "raise"}
     qid = {"qid": table.qid, "groups": table.qid}
-    expected = cross_validate(RANKER, table.features, table.Y, params=qid, **arguments)["test_score"]
-    assert cross_validate(RANKER, X, Y, params=qid, **arguments)["test_score"] == pytest.approx(expected, abs=1e-12)
+    expected = cross_validate(RANKER, table.features, table.Y, params=qid, **arguments)[
+        "test_score"
+    ]
+    assert cross_validate(RANKER, X, Y, params=qid, **arguments)["test_score"] == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_several_columns_without_names_need_aspects(table: Table) -> None:
     # The order of the columns of an array is not known to be that of the measure's aspects.
     with pytest.raises(MultiAspectError, match=r"y has 2 columns.*aspects="):
-        ma.ranking_scorer(CAM(aspects=ASPECTS))(FirstFeature(), table.X, table.Y.to_numpy(), qid=table.qid)
+        ma.ranking_scorer(CAM(aspects=ASPECTS))(
+            FirstFeature(), table.X, table.Y.to_numpy(), qid=table.qid
+        )
 
 
 def test_a_measure_of_one_aspect_needs_to_know_which(table: Table) -> None:
@@ -745,7 +844,11 @@ def test_a_query_column_that_stays_among_the_features_is_noticed(table: Table) -
     Y = table.Y.set_index(table.index)
     arguments = {"scoring": SCORERS["cam"], "cv": KFold(3), "error_score": "raise"}
     behind = make_pipeline(StandardScaler(), RANKER)
-    for estimator in (behind, make_pipeline("passthrough", behind), GridSearchCV(behind, {}, **arguments)):
+    for estimator in (
+        behind,
+        make_pipeline("passthrough", behind),
+        GridSearchCV(behind, {}, **arguments),
+    ):
         forget_warnings()
         # The ranker sees an array, and that a column of it tells the queries apart.
         with (
@@ -779,7 +882,9 @@ def test_a_query_column_that_is_dropped_is_fine(table: Table) -> None:
 
 def test_without_routing_a_qid_given_to_fit_alone_is_told_of(table: Table) -> None:
     # Every score was NaN, and the first setting won, under scikit-learn's own warnings only.
-    search = GridSearchCV(RANKER, {"estimator__alpha": [1.0, 2.0]}, scoring=SCORERS["cam"], cv=GroupKFold(2))
+    search = GridSearchCV(
+        RANKER, {"estimator__alpha": [1.0, 2.0]}, scoring=SCORERS["cam"], cv=GroupKFold(2)
+    )
     with (
         pytest.warns(UserWarning, match="Scoring failed|non-finite"),
         pytest.warns(ma.MultiAspectWarning, match=NO_QID + ".*error_score='raise'"),
@@ -804,16 +909,22 @@ def test_predictions_are_compared_in_double_precision() -> None:
 @random_labels
 @given(table=tables(missing=True), seed=st.integers(0, 99))
 @examples(8)
-def test_in_double_precision_only_the_order_of_the_predictions_counts(table: Any, seed: int) -> None:
+def test_in_double_precision_only_the_order_of_the_predictions_counts(
+    table: Any, seed: int
+) -> None:
     Y, qid, _ = table
     scores = 1 + 1e-12 * np.random.default_rng(seed).permutation(len(Y))
     scorer = ma.ranking_scorer(CAM(aspects=THREE) @ 5, missing="lowest")
     spread = np.argsort(np.argsort(scores)).astype(float)
-    values = [scorer(_answer(predictions), np.zeros((len(Y), 1)), Y, qid=qid) for predictions in (scores, spread)]
+    values = [
+        scorer(_answer(predictions), np.zeros((len(Y), 1)), Y, qid=qid)
+        for predictions in (scores, spread)
+    ]
     assert values[0] == values[1]
 
 
-# -- several measures in one scorer -----------------------------------------------------------------
+# -- several measures in one scorer
+# -----------------------------------------------------------------
 
 
 class CountsPredictions(BaseEstimator):
@@ -839,7 +950,10 @@ def test_a_scorer_of_several_measures_predicts_once(table: Table) -> None:
         assert values[name] == alone(CountsPredictions(), table.X, table.Y, qid=table.qid)
     assert values["length"] < 0
     assert "length" in repr(scorer)
-    assert pickle.loads(pickle.dumps(scorer))(CountsPredictions(), table.X, table.Y, qid=table.qid) == values
+    assert (
+        pickle.loads(pickle.dumps(scorer))(CountsPredictions(), table.X, table.Y, qid=table.qid)
+        == values
+    )
     with pytest.raises(MultiAspectError, match=r"expected.*measure, got an empty dict"):
         ma.ranking_scorer({})
 
@@ -852,7 +966,9 @@ def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) 
     with sklearn.config_context(enable_metadata_routing=routed):
         arguments = {"qid": table.qid, "groups": table.qid} if routed else {"groups": table.qid}
         for scoring in (SCORERS, ma.ranking_scorer(SCORING, aspects=ASPECTS)):
-            search = GridSearchCV(RANKER, GRID, scoring=scoring, refit="cam", cv=CV, error_score="raise")
+            search = GridSearchCV(
+                RANKER, GRID, scoring=scoring, refit="cam", cv=CV, error_score="raise"
+            )
             search.fit(table.X, labels, **arguments)
             results.append(search)
         both = cross_validate(
@@ -862,7 +978,9 @@ def test_searches_take_a_scorer_of_several_measures(routed: bool, table: Table) 
     for name in SCORING:
         key = f"mean_test_{name}"
         assert results[0].cv_results_[key] == pytest.approx(results[1].cv_results_[key], abs=1e-15)
-        assert both[f"test_{name}"] == pytest.approx(by_hand(table, RANKER, SCORING[name]), abs=1e-12)
+        assert both[f"test_{name}"] == pytest.approx(
+            by_hand(table, RANKER, SCORING[name]), abs=1e-12
+        )
     assert results[0].best_params_ == results[1].best_params_
 
 
@@ -875,7 +993,8 @@ def test_without_queries_a_scorer_of_several_measures_raises(table: Table) -> No
         scorer(CountsPredictions(), table.X, table.Y)
 
 
-# -- rows as judgments and rankings ------------------------------------------------------------------
+# -- rows as judgments and rankings
+# ------------------------------------------------------------------
 
 #: Two queries, whose rows are mixed; documents d1 and d3 of q1 are tied.
 ROWS = pd.DataFrame(
@@ -892,7 +1011,9 @@ ROWS = pd.DataFrame(
 def labelled(*, named: bool = True, qrels: ma.Judgments | None = None) -> LabelledRows:
     """Return ROWS as training data, with the names of the documents or without."""
     labels = ROWS[["label", "credibility"]]
-    return LabelledRows(labels.set_index(ROWS["docno"]) if named else labels, ROWS["qid"], qrels=qrels)
+    return LabelledRows(
+        labels.set_index(ROWS["docno"]) if named else labels, ROWS["qid"], qrels=qrels
+    )
 
 
 def attributes(obj: object) -> set[str]:
@@ -941,7 +1062,10 @@ def test_rows_are_the_judgments_and_rankings_of_their_qrels_and_run() -> None:
     pd.testing.assert_frame_equal(ranked.frame_by_rank(), rankings.frame_by_rank())
     pd.testing.assert_frame_equal(ranked.cut(1).frame_by_rank(), rankings.cut(1).frame_by_rank())
     order = ["query_id", "doc_id"]
-    frames = [known.source.to_pandas().sort_values(order, ignore_index=True) for known in (ranked, rankings)]
+    frames = [
+        known.source.to_pandas().sort_values(order, ignore_index=True)
+        for known in (ranked, rankings)
+    ]
     pd.testing.assert_frame_equal(*frames)
 
 

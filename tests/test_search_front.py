@@ -36,7 +36,10 @@ def test_the_front_is_what_nothing_dominates(n_metrics: int) -> None:
         names = [f"m{number}" for number in range(n_metrics)]
         on_front = ma.pareto_front(pd.DataFrame(scores, columns=names), names)["on_front"].tolist()
         expected = [
-            not any(all(a >= b for a, b in zip(x, y, strict=True)) and tuple(x) != tuple(y) for x in scores)
+            not any(
+                all(a >= b for a, b in zip(x, y, strict=True)) and tuple(x) != tuple(y)
+                for x in scores
+            )
             for y in scores
         ]
         assert on_front == expected
@@ -49,7 +52,9 @@ def test_equal_settings_are_both_on_the_front_and_failed_ones_never() -> None:
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
-def test_points_that_differ_by_rounding_are_equal(n_columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_points_that_differ_by_rounding_are_equal(
+    n_columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(n_columns)
     for most_pairs in (4_000_000, 1):
         monkeypatch.setattr(pareto, "_MOST_PAIRS", most_pairs)
@@ -57,7 +62,8 @@ def test_points_that_differ_by_rounding_are_equal(n_columns: int, monkeypatch: p
             points = rng.integers(0, 4, (int(rng.integers(1, 12)), n_columns)) / 3
             rounded = points * (1 + rng.normal(size=points.shape) * 1e-15)
             expected = [
-                not any((other >= point).all() and (other > point).any() for other in points) for point in points
+                not any((other >= point).all() and (other > point).any() for other in points)
+                for point in points
             ]
             assert pareto.is_on_front(rounded).tolist() == expected
             assert pareto.is_on_front(rounded * 1e6).tolist() == expected
@@ -71,11 +77,18 @@ def test_no_settings_have_no_front() -> None:
 class Search:
     """Four settings on four splits; the second and third are the front in the mean."""
 
-    relevance = np.array([[0.1, 0.2, 0.1, 0.2], [0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.4], [0.5, 0.3, 0.5, 0.3]])
-    credibility = np.array([[0.1, 0.2, 0.2, 0.1], [0.2, 0.2, 0.2, 0.2], [0.3, 0.3, 0.3, 0.3], [0.1, 0.2, 0.2, 0.1]])
+    relevance = np.array(
+        [[0.1, 0.2, 0.1, 0.2], [0.5, 0.5, 0.5, 0.5], [0.4, 0.6, 0.4, 0.4], [0.5, 0.3, 0.5, 0.3]]
+    )
+    credibility = np.array(
+        [[0.1, 0.2, 0.2, 0.1], [0.2, 0.2, 0.2, 0.2], [0.3, 0.3, 0.3, 0.3], [0.1, 0.2, 0.2, 0.1]]
+    )
 
     def __init__(self) -> None:
-        results: dict[str, Any] = {"params": [{"alpha": n} for n in range(4)], "param_alpha": np.arange(4)}
+        results: dict[str, Any] = {
+            "params": [{"alpha": n} for n in range(4)],
+            "param_alpha": np.arange(4),
+        }
         for name in NAMES:
             scores = getattr(self, name)
             results |= {f"split{n}_test_{name}": scores[:, n].copy() for n in range(4)}
@@ -104,9 +117,18 @@ def test_a_setting_that_failed_on_one_split_is_on_no_front() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((table([1, 0]),), "expected metrics, the columns of the scores; columns: relevance, credibility"),
-        ((table([1, 0]), ["relevance"]), "metrics: expected at least two different ones of relevance, credibility"),
-        ((table([1, 0]), ["relevance", "relevance"]), "metrics: expected at least two different ones"),
+        (
+            (table([1, 0]),),
+            "expected metrics, the columns of the scores; columns: relevance, credibility",
+        ),
+        (
+            (table([1, 0]), ["relevance"]),
+            "metrics: expected at least two different ones of relevance, credibility",
+        ),
+        (
+            (table([1, 0]), ["relevance", "relevance"]),
+            "metrics: expected at least two different ones",
+        ),
         ((table([1, 0]), ["relevance", "mood"]), "metrics: expected at least two different ones"),
         ((table([1, np.inf]), NAMES), "expected finite scores of at least one candidate"),
         ((table(), NAMES), "expected finite scores of at least one candidate"),
@@ -141,7 +163,8 @@ SETTINGS = table([0.9, 0.0], [0.8, 0.5], [0.5, 0.6], [0.0, 0.7], [0.7, 0.5])
         ({"choose": {"relevance": 1}, "at_least": {"credibility": 0.5, "relevance": 0.6}}, 1),
         # Scaled over the front: (1, 0), (.89, .71), (.56, .86), (0, 1).
         ({}, 1),
-        # Of the last three on the front alone: (1, 0), (.71, .5) ... of 0.8, 0.5, 0.0 and 0.5, 0.6, 0.7.
+        # Of the last three on the front alone: (1, 0), (.71, .5) ... of 0.8, 0.5, 0.0 and 0.5, 0.6,
+        # 0.7.
         ({"at_least": {"credibility": 0.5}}, 2),
     ],
     ids=str,
@@ -160,13 +183,19 @@ def test_the_choice(how: Any, chosen: int) -> None:
     ("how", "message"),
     [
         ({"choose": {"mood": 1}}, "choose: expected metrics (relevance, credibility), got mood"),
-        ({"at_least": {"mood": 1}}, "at_least: expected metrics (relevance, credibility), got mood"),
+        (
+            {"at_least": {"mood": 1}},
+            "at_least: expected metrics (relevance, credibility), got mood",
+        ),
         ({"at_least": {"credibility": 0.8}}, "no setting scores at least 0.8 on credibility"),
         (
             {"at_least": {"credibility": 0.7, "relevance": 0.3}},
             "no setting scores at least 0.3 on relevance",
         ),
-        ({"choose": {"relevance": -1}}, "choose of relevance: expected a number of at least 0, got -1"),
+        (
+            {"choose": {"relevance": -1}},
+            "choose of relevance: expected a number of at least 0, got -1",
+        ),
         ({"choose": {"relevance": 0}}, "choose: expected at least one positive weight"),
         ({"choose": "best"}, "choose: expected 'knee' or a dict of weights, got 'best'"),
         (
@@ -216,13 +245,16 @@ def test_a_search_refits_the_chosen_setting(routed: bool) -> None:
 
 
 def test_the_front_of_weighted_predictions() -> None:
-    rankers = [AspectRanker(Ridge(), target=name, aspects=GRADES).fit(X, Y, qid=QID) for name in NAMES]
+    rankers = [
+        AspectRanker(Ridge(), target=name, aspects=GRADES).fit(X, Y, qid=QID) for name in NAMES
+    ]
     first, second = (ranker.predict(X) / ranker.predict(X).std() for ranker in rankers)
     rows = []
     for weight in np.linspace(0, 1, 6):
         scores = weight * first + (1 - weight) * second
         values = {
-            name: ma.ranking_score(Y, scores, qid=QID, measure=On(aspect=name, aspects=GRADES)) for name in NAMES
+            name: ma.ranking_score(Y, scores, qid=QID, measure=On(aspect=name, aspects=GRADES))
+            for name in NAMES
         }
         rows.append({"weight": weight, **values})
     swept = pd.DataFrame(rows)

@@ -25,13 +25,19 @@ from pt_multiaspect.testing import check_measure
 
 THEMES, USABILITY = ("t1", "t2", "t3", "t4"), ("u1", "u2", "u3")
 #: One theme, one usability; d2 is more usable.
-QRELS = {"q": {"d1": {"relevance": 3, "plain": 1, "place": 2}, "d2": {"relevance": 2, "plain": 2, "place": 1}}}
+QRELS = {
+    "q": {
+        "d1": {"relevance": 3, "plain": 1, "place": 2},
+        "d2": {"relevance": 2, "plain": 2, "place": 1},
+    }
+}
 RUN = {"q": {"d1": 2.0, "d2": 1.0}}
 ONE = MDCU(themes="relevance", usability="plain", aspects={"relevance": 3, "plain": 2})
 NORMALISED = nMDCU(themes="relevance", usability="plain", aspects={"relevance": 3, "plain": 2})
 
 
-# -- the public program's figures ------------------------------------------------------------------------------
+# -- the public program's figures
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.every(3)
@@ -41,7 +47,11 @@ def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
     content = golden("mdcu.json")
     documents = {
         docno: dict(
-            zip((*THEMES, *USABILITY, "ideal"), [*gains, *usable, content["ideal"].index(docno) + 1], strict=True)
+            zip(
+                (*THEMES, *USABILITY, "ideal"),
+                [*gains, *usable, content["ideal"].index(docno) + 1],
+                strict=True,
+            )
         )
         for docno, (gains, usable) in content["documents"].items()
     }
@@ -55,23 +65,36 @@ def test_golden_at_every_rank(overlap: str, as_string: bool) -> None:
     }
     qrels = dict.fromkeys(content["rankings"], documents)
     run = {
-        name: {docno: -float(rank) for rank, docno in enumerate(docs)} for name, docs in content["rankings"].items()
+        name: {docno: -float(rank) for rank, docno in enumerate(docs)}
+        for name, docs in content["rankings"].items()
     }
     measures = {
         (name, rank): measure @ rank
         for rank in range(1, 11)
         for name, measure in (("mdcu", MDCU(**shared)), ("nmdcu", nMDCU(ideal="ideal", **shared)))
     }
-    result = {(m.measure, m.query_id): m.value for m in ir_measures.iter_calc(list(measures.values()), qrels, run)}
-    labelled = {str(key): str(measure) if as_string else measure for key, measure in measures.items()}
-    table = ma.evaluate({"run": run}, qrels, labelled, progress=False).set_index(["measure", "qid"])["value"]
+    result = {
+        (m.measure, m.query_id): m.value
+        for m in ir_measures.iter_calc(list(measures.values()), qrels, run)
+    }
+    labelled = {
+        str(key): str(measure) if as_string else measure for key, measure in measures.items()
+    }
+    table = ma.evaluate({"run": run}, qrels, labelled, progress=False).set_index(
+        ["measure", "qid"]
+    )["value"]
     for name, values in content["values"][overlap].items():
         for (kind, rank), measure in measures.items():
-            assert result[measure, name] == pytest.approx(values[kind][rank - 1], abs=1e-9), (name, kind, rank)
+            assert result[measure, name] == pytest.approx(values[kind][rank - 1], abs=1e-9), (
+                name,
+                kind,
+                rank,
+            )
             assert table[str((kind, rank)), name] == result[measure, name]
 
 
-# -- by hand and against the reference -------------------------------------------------------------------------
+# -- by hand and against the reference
+# -------------------------------------------------------------------------
 
 
 def test_by_hand() -> None:
@@ -93,7 +116,9 @@ def test_what_is_not_usable_is_covered_all_the_same() -> None:
 
 def test_missing_labels_have_no_gain_and_make_a_document_unusable() -> None:
     nothing = float("nan")
-    qrels = {"q": {"d1": {"relevance": 3, "plain": nothing}, "d2": {"relevance": nothing, "plain": 2}}}
+    qrels = {
+        "q": {"d1": {"relevance": 3, "plain": nothing}, "d2": {"relevance": nothing, "plain": 2}}
+    }
     assert ONE.calc_aggregate(qrels, RUN) == 0
     assert NORMALISED.calc_aggregate(qrels, RUN) == 0
 
@@ -102,18 +127,26 @@ def test_missing_labels_have_no_gain_and_make_a_document_unusable() -> None:
 @examples(25)
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.MultiAspectWarning")
 def test_against_the_reference(
-    drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]], cutoff: int | None, data: st.DataObject
+    drawn: tuple[Collection, dict[str, Aspect], dict[str, ref.RefAspect]],
+    cutoff: int | None,
+    data: st.DataObject,
 ) -> None:
     collection, aspects, theirs = drawn
     names = data.draw(st.permutations(collection.names))
     split = data.draw(st.integers(1, len(names) - 1))
     themes, usability = names[:split], names[split:]
     cases = {}
-    for overlap in data.draw(st.lists(st.sampled_from([1.01, 1.5, 2, 10]), min_size=2, max_size=2, unique=True)):
+    for overlap in data.draw(
+        st.lists(st.sampled_from([1.01, 1.5, 2, 10]), min_size=2, max_size=2, unique=True)
+    ):
         for measure, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
             cases[
                 measure(
-                    themes=themes, usability=usability, overlap=overlap, aspects=Aspects(aspects), cutoff=cutoff
+                    themes=themes,
+                    usability=usability,
+                    overlap=overlap,
+                    aspects=Aspects(aspects),
+                    cutoff=cutoff,
                 )
             ] = lambda run, judged, function=function, overlap=overlap: function(
                 run, judged, theirs, themes, usability, overlap, cutoff
@@ -127,7 +160,10 @@ def test_collections_with_utility_against_the_reference(cutoff: int | None) -> N
     rng = random.Random(7)
     names = ("a", "b", "u")
     labels = {
-        f"q{n}": {f"d{m}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.randrange(3)} for m in range(6)}
+        f"q{n}": {
+            f"d{m}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.randrange(3)}
+            for m in range(6)
+        }
         for n in range(20)
     }
     run = {
@@ -139,14 +175,17 @@ def test_collections_with_utility_against_the_reference(cutoff: int | None) -> N
     cases = {}
     for overlap in (1.5, 3):
         for measure, function in ((MDCU, ref.mdcu), (nMDCU, ref.nmdcu)):
-            named = measure(themes="a,b", usability="u", overlap=overlap, aspects=scales, cutoff=cutoff)
+            named = measure(
+                themes="a,b", usability="u", overlap=overlap, aspects=scales, cutoff=cutoff
+            )
             cases[named] = lambda run, judged, function=function, overlap=overlap: function(
                 run, judged, theirs, ["a", "b"], ["u"], overlap, cutoff
             )
     compare(cases, Collection(names, labels, run))
 
 
-# -- the ideal -------------------------------------------------------------------------------------------------
+# -- the ideal
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -158,7 +197,8 @@ def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> No
     values: list[float] = []
     for _ in range(40):
         labels = {
-            f"d{n}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.choice((0, 0.5, 1))} for n in range(4)
+            f"d{n}": {"a": rng.randrange(4), "b": rng.randrange(4), "u": rng.choice((0, 0.5, 1))}
+            for n in range(4)
         }
         orders = list(itertools.permutations(labels))
         qrels = {f"{index:02d}": labels for index in range(len(orders))}
@@ -166,7 +206,9 @@ def test_the_greedy_ideal_scores_exactly_1_and_the_optimum_can_exceed_it() -> No
             f"{index:02d}": {docno: -float(rank) for rank, docno in enumerate(order)}
             for index, order in enumerate(orders)
         }
-        measure = nMDCU(themes="a,b", usability="u", aspects=Aspects({"a": 3, "b": 3, "u": Aspect([0, 0.5, 1])}))
+        measure = nMDCU(
+            themes="a,b", usability="u", aspects=Aspects({"a": 3, "b": 3, "u": Aspect([0, 0.5, 1])})
+        )
         scores = ma.evaluate({"run": run}, qrels, measure, progress=False)["value"]
         values.append(scores.max())
         # One of the rankings is the greedy one.
@@ -194,7 +236,9 @@ def test_equal_documents_do_not_depend_on_their_names_or_rows() -> None:
     assert values == {8 / (8 + 8)}
 
 
-def test_of_equally_useful_documents_the_ideal_begins_with_that_of_the_larger_gain_on_the_first_theme() -> None:
+def test_of_equally_useful_documents_the_ideal_begins_with_that_of_the_larger_gain_on_the_first_theme() -> (
+    None
+):
     """Both add 3 at rank 1. d2 first leaves 3 / log2(2) for d1, d1 first only 1 + 2 / log2(3) for d2."""
     qrels = {"q": {"d1": {"a": 0, "b": 3, "u": 1}, "d2": {"a": 1, "b": 2, "u": 1}}}
     run = {"q": {"d1": 2.0, "d2": 1.0}}
@@ -216,7 +260,8 @@ def test_a_given_ideal_list() -> None:
     )
 
 
-# -- what they state -------------------------------------------------------------------------------------------
+# -- what they state
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -306,7 +351,9 @@ def test_documents_that_are_equally_useful_but_for_rounding_are_ties() -> None:
 
 def test_documents_that_are_nearly_equally_useful_are_no_ties() -> None:
     aspects = {"jazz": Aspect([0, 1, 3, 3.00001]), "credibility": Aspect([0, 0.1, 0.3])}
-    qrels = {"q": {"a": {"jazz": 3.00001, "credibility": 0.1}, "b": {"jazz": 1, "credibility": 0.3}}}
+    qrels = {
+        "q": {"a": {"jazz": 3.00001, "credibility": 0.1}, "b": {"jazz": 1, "credibility": 0.3}}
+    }
     measure = nMDCU(themes="jazz", usability="credibility", aspects=aspects)
     assert measure.calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}) == 1
     assert measure.calc_aggregate(qrels, {"q": {"b": 2.0, "a": 1.0}}) > 1

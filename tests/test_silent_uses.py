@@ -32,7 +32,9 @@ QRELS = pd.DataFrame(
     columns=["qid", "docno", "relevance", "trust"],
 )
 RUNS = {
-    name: QRELS[["qid", "docno"]].assign(score=np.random.default_rng(seed).permutation(len(QRELS)).astype(float))
+    name: QRELS[["qid", "docno"]].assign(
+        score=np.random.default_rng(seed).permutation(len(QRELS)).astype(float)
+    )
     for seed, name in enumerate(("old", "new"))
 }
 VALUES = ma.evaluate(RUNS, QRELS, MEASURES, progress=False)
@@ -69,39 +71,67 @@ def from_pipe(folder: Path) -> pd.DataFrame:
 
 #: Uses that give the means of `VALUES`.
 SAME_MEANS: dict[str, Callable[[Path], Any]] = {
-    "qrels shuffled, with their own index": lambda folder: means(qrels=QRELS.sample(frac=1, random_state=1)),
-    "qrels filtered": lambda folder: means(qrels=QRELS[QRELS["docno"] != "none"].sort_values("docno")),
-    "columns in another order": lambda folder: means(qrels=QRELS[["trust", "docno", "relevance", "qid"]]),
+    "qrels shuffled, with their own index": lambda folder: means(
+        qrels=QRELS.sample(frac=1, random_state=1)
+    ),
+    "qrels filtered": lambda folder: means(
+        qrels=QRELS[QRELS["docno"] != "none"].sort_values("docno")
+    ),
+    "columns in another order": lambda folder: means(
+        qrels=QRELS[["trust", "docno", "relevance", "qid"]]
+    ),
     "qrels as dicts": lambda folder: means(
         qrels={
             qid: {
-                row["docno"]: {"relevance": row["relevance"], "trust": row["trust"]} for _, row in rows.iterrows()
+                row["docno"]: {"relevance": row["relevance"], "trust": row["trust"]}
+                for _, row in rows.iterrows()
             }
             for qid, rows in QRELS.groupby("qid")
         }
     ),
-    "labels as floats": lambda folder: means(qrels=QRELS.astype({"relevance": float, "trust": float})),
-    "labels as small integers": lambda folder: means(qrels=QRELS.astype({"relevance": "int8", "trust": "int8"})),
-    "nullable labels": lambda folder: means(qrels=QRELS.astype({"relevance": "Int64", "trust": "Int64"})),
-    "categorical ids": lambda folder: means(qrels=QRELS.astype({"qid": "category", "docno": "category"})),
+    "labels as floats": lambda folder: means(
+        qrels=QRELS.astype({"relevance": float, "trust": float})
+    ),
+    "labels as small integers": lambda folder: means(
+        qrels=QRELS.astype({"relevance": "int8", "trust": "int8"})
+    ),
+    "nullable labels": lambda folder: means(
+        qrels=QRELS.astype({"relevance": "Int64", "trust": "Int64"})
+    ),
+    "categorical ids": lambda folder: means(
+        qrels=QRELS.astype({"qid": "category", "docno": "category"})
+    ),
     "a further text column": lambda folder: means(qrels=QRELS.assign(note="seen")),
     "runs shuffled, with their own index": lambda folder: means(
         {name: run.sample(frac=1, random_state=2) for name, run in RUNS.items()}
     ),
-    "runs with a stale rank": lambda folder: means({name: run.assign(rank=0) for name, run in RUNS.items()}),
-    "runs sorted by document": lambda folder: means({name: run.sort_values("docno") for name, run in RUNS.items()}),
+    "runs with a stale rank": lambda folder: means(
+        {name: run.assign(rank=0) for name, run in RUNS.items()}
+    ),
+    "runs sorted by document": lambda folder: means(
+        {name: run.sort_values("docno") for name, run in RUNS.items()}
+    ),
     "runs with scores of 32 bits": lambda folder: means(
         {name: run.astype({"score": "float32"}) for name, run in RUNS.items()}
     ),
     "runs as dicts": lambda folder: means(
         {
-            name: {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in run.groupby("qid")}
+            name: {
+                qid: dict(zip(rows["docno"], rows["score"], strict=True))
+                for qid, rows in run.groupby("qid")
+            }
             for name, run in RUNS.items()
         }
     ),
-    "further columns of a run": lambda folder: means({name: run.assign(query="x") for name, run in RUNS.items()}),
-    "values filtered and sorted": lambda folder: ma.aggregate(VALUES[VALUES["qid"] != ""].sort_values("qid")),
-    "values with their own index": lambda folder: ma.aggregate(VALUES.set_axis(range(7, 7 + len(VALUES)))),
+    "further columns of a run": lambda folder: means(
+        {name: run.assign(query="x") for name, run in RUNS.items()}
+    ),
+    "values filtered and sorted": lambda folder: ma.aggregate(
+        VALUES[VALUES["qid"] != ""].sort_values("qid")
+    ),
+    "values with their own index": lambda folder: ma.aggregate(
+        VALUES.set_axis(range(7, 7 + len(VALUES)))
+    ),
     "values concatenated again": lambda folder: ma.aggregate(
         pd.concat([VALUES[VALUES["name"] == name] for name in RUNS])
     ),
@@ -110,7 +140,9 @@ SAME_MEANS: dict[str, Callable[[Path], Any]] = {
         ma.read_values(shutil.copy(table(folder), folder / "copy.csv"))
     ),
     "a link to a table": lambda folder: ma.aggregate(ma.read_values(linked(folder))),
-    "a table in memory": lambda folder: ma.aggregate(pd.read_csv(io.StringIO(VALUES.to_csv(index=False)))),
+    "a table in memory": lambda folder: ma.aggregate(
+        pd.read_csv(io.StringIO(VALUES.to_csv(index=False)))
+    ),
 }
 
 
@@ -121,7 +153,9 @@ def linked(folder: Path) -> Path:
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("use", SAME_MEANS.values(), ids=SAME_MEANS)
-def test_other_forms_of_the_same_input(use: Callable[[Path], Any], tmp_path: Path, capfd: Any) -> None:
+def test_other_forms_of_the_same_input(
+    use: Callable[[Path], Any], tmp_path: Path, capfd: Any
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = use(tmp_path)
@@ -182,7 +216,9 @@ WITHOUT_A_WORD: dict[str, Callable[[Path], Any]] = {
         RANKER, X, Y.set_index(pd.Index(QID, name="qid")), cv=GroupKFold(3), groups=QID
     ),
     "a comparison of some runs": lambda folder: analysis.compare_with_baseline(VALUES, "old"),
-    "weightings of two aspects": lambda folder: ma.robustness(RUNS, QRELS, {"CAM@3": MEASURES["CAM@3"]}),
+    "weightings of two aspects": lambda folder: ma.robustness(
+        RUNS, QRELS, {"CAM@3": MEASURES["CAM@3"]}
+    ),
     "a batch of topics": lambda folder: means(qrels=QRELS[QRELS["qid"].isin(["q0", "q1"])]),
 }
 
@@ -210,7 +246,9 @@ def cam(runs: Any = RUNS, qrels: Any = QRELS, **options: Any) -> dict[str, float
 
 def cam_of_an_aspect_called(name: str) -> dict[str, float]:
     measure = CAM(aspects={"relevance": 2, name: 1}) @ 3
-    values = ma.evaluate(RUNS, QRELS.rename(columns={"trust": name}), {"CAM@3": measure}, progress=False)
+    values = ma.evaluate(
+        RUNS, QRELS.rename(columns={"trust": name}), {"CAM@3": measure}, progress=False
+    )
     return dict(values.groupby("name")["value"].mean())
 
 
@@ -231,7 +269,10 @@ def from_files(folder: Path, **columns: Any) -> dict[str, float]:
 def from_lines(folder: Path, prefix: str) -> dict[str, float]:
     """Return CAM@3 of runs and qrels in TREC files, in which docnos begin with other characters."""
     for aspect in ("relevance", "trust"):
-        lines = [f"{row.qid} 0 {prefix}{row.docno} {getattr(row, aspect)}\n" for row in QRELS.itertuples()]
+        lines = [
+            f"{row.qid} 0 {prefix}{row.docno} {getattr(row, aspect)}\n"
+            for row in QRELS.itertuples()
+        ]
         (folder / aspect).write_text("# judgments of 2026\n\n" + "".join(lines))
     for name, run in RUNS.items():
         lines = [f"{row.qid} Q0 {prefix}{row.docno} 0 {row.score} a\n" for row in run.itertuples()]
@@ -264,14 +305,18 @@ def ranker_score(x: Any, y: Any, *, qid: Any = None, **options: Any) -> float:
 
 
 def named_documents() -> float:
-    index = pd.MultiIndex.from_arrays([QID, [f"d{row}" for row in range(60)]], names=["qid", "docno"])
+    index = pd.MultiIndex.from_arrays(
+        [QID, [f"d{row}" for row in range(60)]], names=["qid", "docno"]
+    )
     return ranker_score(X.set_index(index), Y.set_index(index))
 
 
 def n_trees(**params: Any) -> int:
     """Return the number of trees of a booster without evaluation set."""
     lightgbm = pytest.importorskip("lightgbm")
-    booster = lightgbm.LGBMRanker(n_estimators=7, min_child_samples=1, n_jobs=1, verbose=-1, **params)
+    booster = lightgbm.LGBMRanker(
+        n_estimators=7, min_child_samples=1, n_jobs=1, verbose=-1, **params
+    )
     fitted = ma.AspectRanker(booster, target=CAM(aspects=SCALES), measure=CAM3).fit(X, Y, qid=QID)
     return int(fitted.estimator_.n_estimators_)
 
@@ -324,7 +369,9 @@ def drawn_labels(label: str) -> list[str]:
 
 
 def answer_rows(*labels: object) -> pd.DataFrame:
-    return pd.DataFrame({"name": "a", "qid": [f"q{row}" for row in range(len(labels))], "ok": labels})
+    return pd.DataFrame(
+        {"name": "a", "qid": [f"q{row}" for row in range(len(labels))], "ok": labels}
+    )
 
 
 FIVE = {"ok": [1, 2, 3, 4, 5]}
@@ -333,8 +380,14 @@ FIVE = {"ok": [1, 2, 3, 4, 5]}
 NEIGHBOURS: dict[str, tuple[Callable[[Path], Any], Any]] = {
     # columns that look like indexes, and ids that look like comments
     "an aspect called index, selected": (lambda folder: cam_of_an_aspect_called("index"), EXPECTED),
-    "an aspect called level_0, selected": (lambda folder: cam_of_an_aspect_called("level_0"), EXPECTED),
-    "an index in a table of a run": (lambda folder: from_files(folder, **{"Unnamed: 0": range(24)}), EXPECTED),
+    "an aspect called level_0, selected": (
+        lambda folder: cam_of_an_aspect_called("level_0"),
+        EXPECTED,
+    ),
+    "an index in a table of a run": (
+        lambda folder: from_files(folder, **{"Unnamed: 0": range(24)}),
+        EXPECTED,
+    ),
     "a run's column called index": (lambda folder: from_files(folder, index=range(24)), EXPECTED),
     "topics that begin with # in frames": (lambda folder: with_ids("qid", "#"), EXPECTED),
     "documents that begin with # in frames": (lambda folder: with_ids("docno", "#"), EXPECTED),
@@ -350,7 +403,10 @@ NEIGHBOURS: dict[str, tuple[Callable[[Path], Any], Any]] = {
     "a topic called mean": (lambda folder: topic_called_mean(), EXPECTED),
     # learning
     "documents named on both sides": (lambda folder: named_documents(), SCORE),
-    "weights without an index": (lambda folder: ranker_score(X, Y, qid=QID, sample_weight=np.ones(60)), SCORE),
+    "weights without an index": (
+        lambda folder: ranker_score(X, Y, qid=QID, sample_weight=np.ones(60)),
+        SCORE,
+    ),
     "weights of the same index": (
         lambda folder: ranker_score(X, Y, qid=QID, sample_weight=pd.Series(1.0, X.index)),
         SCORE,
@@ -358,17 +414,34 @@ NEIGHBOURS: dict[str, tuple[Callable[[Path], Any], Any]] = {
     "early stopping that is off": (lambda folder: n_trees(early_stopping_round=0), 7),
     "an objective by its usual name": (lambda folder: n_trees(objective="rank_xendcg"), 7),
     # judges
-    "column names in capitals": (lambda folder: criteria("System,Topic,OK\na,1,1\nb,1,0\n"), [1.0, 0.0]),
-    "decimal commas beside semicolons": (lambda folder: criteria("system;topic;ok\na;1;0,5\nb;1;1\n"), [0.5, 1.0]),
-    "decimal points beside semicolons": (lambda folder: criteria("system;topic;ok\na;1;0.5\nb;1;1\n"), [0.5, 1.0]),
-    "rows of a metric": (lambda folder: criteria("system,topic,metric,score\na,1,ok,1\nb,1,ok,0\n"), [1.0, 0.0]),
+    "column names in capitals": (
+        lambda folder: criteria("System,Topic,OK\na,1,1\nb,1,0\n"),
+        [1.0, 0.0],
+    ),
+    "decimal commas beside semicolons": (
+        lambda folder: criteria("system;topic;ok\na;1;0,5\nb;1;1\n"),
+        [0.5, 1.0],
+    ),
+    "decimal points beside semicolons": (
+        lambda folder: criteria("system;topic;ok\na;1;0.5\nb;1;1\n"),
+        [0.5, 1.0],
+    ),
+    "rows of a metric": (
+        lambda folder: criteria("system,topic,metric,score\na,1,ok,1\nb,1,ok,0\n"),
+        [1.0, 0.0],
+    ),
     "a latency that is not selected": (
         lambda folder: criteria("system,topic,ok,latency\na,1,1,9\nb,1,0,7\n", aspects=["ok"]),
         [1.0, 0.0],
     ),
-    "true and false in a table": (lambda folder: criteria("system,topic,ok\na,1,true\nb,1,false\n"), [1.0, 0.0]),
+    "true and false in a table": (
+        lambda folder: criteria("system,topic,ok\na,1,true\nb,1,false\n"),
+        [1.0, 0.0],
+    ),
     "truth values on a scale of two grades": (
-        lambda folder: ma.answers.from_criteria(answer_rows(True, False), aspects={"ok": [1, 2]})["value"].tolist(),
+        lambda folder: ma.answers.from_criteria(answer_rows(True, False), aspects={"ok": [1, 2]})[
+            "value"
+        ].tolist(),
         [1.0, 0.0],
     ),
     "a code that does not occur": (
@@ -378,7 +451,9 @@ NEIGHBOURS: dict[str, tuple[Callable[[Path], Any], Any]] = {
         [0.0, 1.0],
     ),
     "grades that are listed": (
-        lambda folder: ma.answers.from_criteria(answer_rows(1, 2, 3, 5), aspects=FIVE)["value"].tolist(),
+        lambda folder: ma.answers.from_criteria(answer_rows(1, 2, 3, 5), aspects=FIVE)[
+            "value"
+        ].tolist(),
         [0.0, 0.25, 0.5, 1.0],
     ),
     "empty columns of comments": (
@@ -387,14 +462,19 @@ NEIGHBOURS: dict[str, tuple[Callable[[Path], Any], Any]] = {
     ),
     # comparisons
     "runs that tie exactly": (lambda folder: constant_difference(0), (0.0, "")),
-    "a measure of which lower is better": (lambda folder: lower_is_better(), abs(AP["new"] - AP["old"])),
+    "a measure of which lower is better": (
+        lambda folder: lower_is_better(),
+        abs(AP["new"] - AP["old"]),
+    ),
     "labels of which none is missing": (lambda folder: complete_labels(), True),
     "a dollar in a name": (lambda folder: drawn_labels("top$_$5"), ["top$_$5"]),
 }
 
 
 @pytest.mark.parametrize(("use", "expected"), NEIGHBOURS.values(), ids=NEIGHBOURS)
-def test_uses_next_to_what_warns(use: Callable[[Path], Any], expected: Any, tmp_path: Path, capfd: Any) -> None:
+def test_uses_next_to_what_warns(
+    use: Callable[[Path], Any], expected: Any, tmp_path: Path, capfd: Any
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = use(tmp_path)

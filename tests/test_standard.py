@@ -69,8 +69,14 @@ THEIRS = [
 def originals(collection: Collection, measures: list) -> dict[tuple[str, str], float]:
     """Return the values of ir-measures on the labels of relevance, with the default for missing ones."""
     qrels = collection.column("relevance")
-    values = {(str(original), qid): float(original.DEFAULT) for original in measures for qid in collection.labels}
-    for measure in measures if qrels else []:  # one by one: together, a plain nDCG may get the gains of another
+    values = {
+        (str(original), qid): float(original.DEFAULT)
+        for original in measures
+        for qid in collection.labels
+    }
+    for measure in (
+        measures if qrels else []
+    ):  # one by one: together, a plain nDCG may get the gains of another
         # Of RR@k, ir-measures breaks ties otherwise.
         run = collection.rescored() if measure == RR @ 3 else collection.run
         for metric in ir_measures.iter_calc([measure], qrels, run):
@@ -85,7 +91,9 @@ def test_values_are_those_of_ir_measures(collection: Collection) -> None:
     """Ties, negative and missing labels, missing and further queries, empty rankings."""
     if not any(collection.run.get(qid) for qid in collection.labels):
         return  # such runs are refused
-    table = evaluate({"run": collection.run_frame}, collection.qrels, [*OURS, *THEIRS], progress=False)
+    table = evaluate(
+        {"run": collection.run_frame}, collection.qrels, [*OURS, *THEIRS], progress=False
+    )
     wanted = originals(collection, [*OURS, *THEIRS])
     got = dict(zip(zip(table["measure"], table["qid"], strict=True), table["value"], strict=True))
     assert got == pytest.approx(wanted, abs=1e-12, rel=0)
@@ -113,10 +121,14 @@ def test_a_measure_of_another_class_stays_with_the_original() -> None:
 def test_the_original_is_prepared_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 0, "d": 1}}
     orders = list(itertools.permutations("abc"))
-    runs = {"".join(order): {"q1": dict(zip(order, (3.0, 2.0, 1.0), strict=True))} for order in orders}
+    runs = {
+        "".join(order): {"q1": dict(zip(order, (3.0, 2.0, 1.0), strict=True))} for order in orders
+    }
     calls = []
     original = ir_measures.evaluator
-    monkeypatch.setattr(ir_measures, "evaluator", lambda *args: calls.append(args) or original(*args))
+    monkeypatch.setattr(
+        ir_measures, "evaluator", lambda *args: calls.append(args) or original(*args)
+    )
     table = evaluate(runs, qrels, [Bpref, RR @ 2, "map"], progress=False)
     assert len(calls) == 1
     for name, run in runs.items():
@@ -133,7 +145,9 @@ def test_labels_and_gains_that_ir_measures_cannot_hold() -> None:
     ideal = 2.0**40 + 1 / np.log2(3)
     (value,) = evaluate(run, {"q": {"a": 1, "b": 2**40}}, [nDCG], progress=False)["value"]
     assert value == pytest.approx((1 + 2.0**40 / np.log2(3)) / ideal, rel=1e-12)
-    (value,) = evaluate(run, {"q": {"a": 1, "b": 2}}, [nDCG(gains={2: 2**40})], progress=False)["value"]
+    (value,) = evaluate(run, {"q": {"a": 1, "b": 2}}, [nDCG(gains={2: 2**40})], progress=False)[
+        "value"
+    ]
     assert value == pytest.approx((1 + 2.0**40 / np.log2(3)) / ideal, rel=1e-12)
 
 
@@ -147,7 +161,9 @@ def test_labels_and_gains_that_ir_measures_cannot_hold() -> None:
         ("Compat", 10**19, 10**18),
     ],
 )
-def test_labels_that_programs_of_ir_measures_cannot_read(measure: str, label: int, limit: int, capfd: Any) -> None:
+def test_labels_that_programs_of_ir_measures_cannot_read(
+    measure: str, label: int, limit: int, capfd: Any
+) -> None:
     """Kind: what a program of ir-measures cannot read. It was "Command ['perl', …] returned … exit status 25"."""
     qrels = pd.DataFrame(
         {"qid": ["q", "q", "r"], "docno": ["a", "b", "c"], "label": np.array([1, 0, label], float)}
@@ -155,7 +171,10 @@ def test_labels_that_programs_of_ir_measures_cannot_read(measure: str, label: in
     run = {"q": {"a": 2.0, "b": 1.0}, "r": {"c": 1.0}}
     with pytest.raises(MultiAspectError) as caught:
         evaluate(run, qrels, [measure, "AP", "RR@10"], progress=False)
-    for part in (f"computes {measure} for labels of at most {limit}", f"got {label:g} for document c, query r; "):
+    for part in (
+        f"computes {measure} for labels of at most {limit}",
+        f"got {label:g} for document c, query r; ",
+    ):
         assert part in str(caught.value)
     assert capfd.readouterr() == ("", "")
 
@@ -177,26 +196,37 @@ def test_ids_that_a_program_would_divide(place: str) -> None:
     qrels, run = {"q": {"a": 2, "b": 0}}, {"q": {"b": 1.0, "a": 2.0}}
     for part in [qrels] if place == "qrels" else [run]:
         part["q"]["c d"] = 1
-    with pytest.raises(MultiAspectError, match=r"ids of documents without blanks, got 'c d'; use On"):
+    with pytest.raises(
+        MultiAspectError, match=r"ids of documents without blanks, got 'c d'; use On"
+    ):
         evaluate(run, qrels, ["ERR@10"], progress=False)
     assert len(evaluate(run, qrels, ["RR@10", "AP", "Bpref"], progress=False)) == 3
 
 
-def test_whatever_ir_measures_raises_names_measure_and_query(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_ir_measures_raises_names_measure_and_query(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Kind: errors of any class. Only the measure that fails is named, not those computed together with it."""
     run = {"q": {"a": 2.0, "b": 1.0}, "r": {"c": 1.0}}
     qrels = {"q": {"a": 1, "b": 0}, "r": {"c": 1}}
     expected = r"^query r: ir-measures cannot compute Accuracy: float division by zero; leave the measure out"
     with pytest.raises(MultiAspectError, match=expected):
         evaluate(run, qrels, ["Bpref", "Accuracy", "Compat"], progress=False)
-    for error in (KeyError("missing"), OSError("no such program: perl"), AttributeError("ast.Num"), IndexError()):
+    for error in (
+        KeyError("missing"),
+        OSError("no such program: perl"),
+        AttributeError("ast.Num"),
+        IndexError(),
+    ):
 
         def fail(self: Any, run: Any, error: Exception = error) -> Any:
             raise error
 
         monkeypatch.setattr("ir_measures.providers.compat_provider.CompatEvaluator.iter_calc", fail)
         cause = str(error) or "IndexError"
-        with pytest.raises(MultiAspectError, match=f"cannot compute Compat: {cause}; leave") as caught:
+        with pytest.raises(
+            MultiAspectError, match=f"cannot compute Compat: {cause}; leave"
+        ) as caught:
             evaluate(run, qrels, ["Bpref", "Compat"], progress=False)
         assert caught.value.__cause__ is error
     monkeypatch.setattr(
@@ -240,8 +270,14 @@ def test_what_is_sent_to_workers() -> None:
     values = standard.values(Rankings(frame, judgments), lambda: frame)
     assert len(pickle.dumps(standard)) == small
     again = pickle.loads(pickle.dumps(standard)).values(Rankings(frame, judgments), lambda: frame)
-    assert {measure: value.tolist() for measure, value in again.items()} == {P @ 1: [1.0], Bpref: [1.0]}
-    assert {measure: value.tolist() for measure, value in values.items()} == {P @ 1: [1.0], Bpref: [1.0]}
+    assert {measure: value.tolist() for measure, value in again.items()} == {
+        P @ 1: [1.0],
+        Bpref: [1.0],
+    }
+    assert {measure: value.tolist() for measure, value in values.items()} == {
+        P @ 1: [1.0],
+        Bpref: [1.0],
+    }
 
 
 def test_gains_are_mapped_before_queries_without_a_gain_are_left_out():
@@ -264,7 +300,11 @@ def test_measures_beside_measures_of_judged_documents_count_all():
         SetP(judged_only=True),
     ]
     for measure in judged_measures:
-        for measures in ([NumRet, measure], [measure, NumRet, Bpref], [*judged_measures, NumQ, infAP, NumRet]):
+        for measures in (
+            [NumRet, measure],
+            [measure, NumRet, Bpref],
+            [*judged_measures, NumQ, infAP, NumRet],
+        ):
             values = evaluate(run, qrels, measures, progress=False).set_index("measure")["value"]
             assert values["NumRet"] == 2
             assert values[str(measure)] == measure.calc_aggregate(qrels, run)
@@ -273,7 +313,9 @@ def test_measures_beside_measures_of_judged_documents_count_all():
 def test_functions_of_users_see_their_topics() -> None:
     qrels = {str(number): {"d": 1} for number in range(1, 13)}
     run = {qid: {"d": 1.0} for qid in qrels}
-    own = ir_measures.define_byquery(lambda judged, _: float(judged["query_id"].iloc[0]), name="own")
+    own = ir_measures.define_byquery(
+        lambda judged, _: float(judged["query_id"].iloc[0]), name="own"
+    )
     values = evaluate({"a": run}, qrels, [own, ir_measures.ERR @ 1], progress=False)
     result = values[values["measure"] == "own"].set_index("qid")["value"].to_dict()
     assert result == {qid: float(qid) for qid in qrels}
@@ -281,10 +323,13 @@ def test_functions_of_users_see_their_topics() -> None:
 
 def test_functions_of_one_name_are_refused() -> None:
     first, second = (
-        ir_measures.define_byquery(lambda qrels, run, value=value: value, name="own") for value in (1.0, 2.0)
+        ir_measures.define_byquery(lambda qrels, run, value=value: value, name="own")
+        for value in (1.0, 2.0)
     )
     with pytest.raises(MultiAspectError, match=r"two functions.*own.*name="):
-        evaluate({"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": first, "two": second}, progress=False)
+        evaluate(
+            {"a": {"q": {"d": 1.0}}}, {"q": {"d": 1}}, {"one": first, "two": second}, progress=False
+        )
 
 
 def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
@@ -301,7 +346,10 @@ def test_adapters_replace_nothing_that_they_do_not_state_to_equal(monkeypatch):
     qrels = {"q1": {"d1": {"relevance": 1}, "d2": {"relevance": 0}}}
     run = {"q1": {"d1": 2.0, "d2": 1.0}}
     values = evaluate(run, qrels, {"itself": "Bpref", "base": On(base="Bpref")}, progress=False)
-    assert dict(zip(values["measure"], values["value"], strict=True)) == {"itself": 1.0, "base": 0.25}
+    assert dict(zip(values["measure"], values["value"], strict=True)) == {
+        "itself": 1.0,
+        "base": 0.25,
+    }
 
 
 def tied_run(order: tuple[str, ...], scores: dict[str, float]) -> pd.DataFrame:
@@ -325,12 +373,18 @@ def test_values_do_not_depend_on_the_order_of_rows() -> None:
     labels = {"a": 2, "b": 0, "c": 1, "d": 1}
     qrels = pd.DataFrame({"qid": "q", "docno": list(labels), "label": labels.values()})
     by_rank = {"c": 4.0, "b": 3.0, "a": 2.0, "d": 1.0}
-    expected = evaluate(tied_run(tuple("cbad"), by_rank), qrels, TIED, progress=False)["value"].tolist()
+    expected = evaluate(tied_run(tuple("cbad"), by_rank), qrels, TIED, progress=False)[
+        "value"
+    ].tolist()
     for order in itertools.permutations(scores):
         values = evaluate(tied_run(order, scores), qrels, TIED, progress=False)["value"].tolist()
         assert dict(zip(TIED, values, strict=True)) == dict(zip(TIED, expected, strict=True)), order
     scales = {"relevance": 2}
-    bases = [measure for measure in TIED if not measure.params.get("judged_only") and measure.NAME != "ERR"]
+    bases = [
+        measure
+        for measure in TIED
+        if not measure.params.get("judged_only") and measure.NAME != "ERR"
+    ]
     on = [On(base=base, aspects=scales) for base in bases]
     values = evaluate(tied_run(tuple("dabc"), scores), qrels, on, progress=False)["value"].tolist()
     assert values == pytest.approx([expected[TIED.index(base)] for base in bases], abs=1e-5)
@@ -338,20 +392,33 @@ def test_values_do_not_depend_on_the_order_of_rows() -> None:
 
 def test_rows_of_a_topic_need_not_be_contiguous() -> None:
     """Without ties, too, cwl_eval reads only one of the blocks of rows of a topic."""
-    run = pd.DataFrame({"qid": list("qqqrrr"), "docno": list("abcabc"), "score": [6.0, 4.0, 2.0, 5.0, 3.0, 1.0]})
+    run = pd.DataFrame(
+        {"qid": list("qqqrrr"), "docno": list("abcabc"), "score": [6.0, 4.0, 2.0, 5.0, 3.0, 1.0]}
+    )
     qrels = pd.DataFrame({"qid": list("qqrr"), "docno": list("acbc"), "label": [2, 1, 1, 2]})
     expected = evaluate(run, qrels, TIED, progress=False)["value"].tolist()
-    assert evaluate(run.sort_values("score"), qrels, TIED, progress=False)["value"].tolist() == expected
+    assert (
+        evaluate(run.sort_values("score"), qrels, TIED, progress=False)["value"].tolist()
+        == expected
+    )
     rbp = RBP(rel=1).calc_aggregate(
         qrels.set_axis(["query_id", "doc_id", "relevance"], axis=1),
         run.set_axis(["query_id", "doc_id", "score"], axis=1),
     )
-    assert evaluate(run[::-1], qrels, RBP(rel=1), progress=False)["value"].mean() == pytest.approx(rbp)
+    assert evaluate(run[::-1], qrels, RBP(rel=1), progress=False)["value"].mean() == pytest.approx(
+        rbp
+    )
 
 
 def test_functions_of_users_see_the_scores_of_the_run() -> None:
     qrels = {"q": {"a": 1, "b": 0}}
     run = pd.DataFrame({"qid": "q", "docno": ["b", "a"], "score": [0.25, 0.5]})
-    own = ir_measures.define_byquery(lambda _, run: float(run["score"].sum()), name="OwnSum", support_cutoff=False)
+    own = ir_measures.define_byquery(
+        lambda _, run: float(run["score"].sum()), name="OwnSum", support_cutoff=False
+    )
     values = evaluate(run, qrels, {"sum": own, "RBP": RBP(rel=1), "AP": AP}, progress=False)
-    assert values["value"].tolist() == [0.75, RBP(rel=1).calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}), 1.0]
+    assert values["value"].tolist() == [
+        0.75,
+        RBP(rel=1).calc_aggregate(qrels, {"q": {"a": 2.0, "b": 1.0}}),
+        1.0,
+    ]

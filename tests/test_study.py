@@ -20,16 +20,22 @@ pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
 @pytest.fixture(scope="module")
 def study(study_module: Callable[[str], Any]) -> Any:
-    script, learning, report, worlds = map(study_module, ("__main__", "learning", "report", "worlds"))
+    script, learning, report, worlds = map(
+        study_module, ("__main__", "learning", "report", "worlds")
+    )
 
     class Study:
         main, targets, figures, data = script, learning, report, worlds
         results = report.load()
 
         synthetic = list(worlds.SETTINGS)
-        both_common = [f"{relation}, {scales}" for scales in worlds.SCALES for relation in worlds.CORRELATIONS]
+        both_common = [
+            f"{relation}, {scales}" for scales in worlds.SCALES for relation in worlds.CORRELATIONS
+        ]
 
-        def difference(self, world: str, name: str, baseline: str, measure: str, learner: str = "LightGBM") -> Any:
+        def difference(
+            self, world: str, name: str, baseline: str, measure: str, learner: str = "LightGBM"
+        ) -> Any:
             return report.differences(self.results, world, name, baseline, learner).loc[measure]
 
     return Study()
@@ -40,7 +46,8 @@ def test_the_results_tell_how_they_were_made(study: Any) -> None:
     assert set(study.results["worlds"]) == {*study.data.SETTINGS, *study.data.COLLECTIONS}
     for name, setting in study.data.SETTINGS.items():
         assert about["synthetic"]["settings"][name] == {
-            key: list(value) if isinstance(value, tuple) else value for key, value in setting.items()
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in setting.items()
         }
     assert set(about["versions"]) == {"python", *study.main.PACKAGES}
     assert about["lightgbm"] == study.targets.PARAMS
@@ -65,14 +72,17 @@ def test_the_results_tell_how_they_were_made(study: Any) -> None:
     ],
 )
 def test_the_committed_values_are_those_of_the_script(study: Any, setting: str) -> None:
-    # The first collection of some settings; boosting differs a little between versions and machines.
+    # The first collection of some settings; boosting differs a little between versions and
+    # machines.
     world = study.data.synthetic(**study.data.SETTINGS[setting], seed=study.data.FIRST_SEED)
     committed = study.results["worlds"][setting]["scores"]
     for learner, targets, tolerance in (
         ("LightGBM", ["linear form", "raw sum"], 0.03),
         ("linear", ["raw sum", study.targets.BY_MEAN], 1e-4),
     ):
-        scores = study.targets.evaluate(world, study.data.first_and_rest(world), targets, learner=learner)
+        scores = study.targets.evaluate(
+            world, study.data.first_and_rest(world), targets, learner=learner
+        )
         for name, by_measure in scores.items():
             for measure, (value,) in by_measure.items():
                 expected = committed[learner][name][measure][0]
@@ -80,7 +90,9 @@ def test_the_committed_values_are_those_of_the_script(study: Any, setting: str) 
 
 
 @pytest.mark.slow
-def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_small_study(
+    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     monkeypatch.setattr(study.data, "N_TRAIN", 6)
     monkeypatch.setattr(study.data, "N_DOCUMENTS", 8)
     tiny = study.data.synthetic
@@ -90,12 +102,27 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     # With 8 documents, one per query is more than 5 %.
     settings[rare] = {**settings[rare], "prevalence": (0.3, 0.6)}
     monkeypatch.setattr(study.data, "SETTINGS", settings)
-    collection = study.data.World(*(getattr(tiny(0, (2, 3), 1, 12), name) for name in ("X", "Y", "qid", "aspects")))
+    collection = study.data.World(
+        *(getattr(tiny(0, (2, 3), 1, 12), name) for name in ("X", "Y", "qid", "aspects"))
+    )
     monkeypatch.setattr(study.data, "COLLECTIONS", {"a collection": lambda data: collection})
-    monkeypatch.setattr(study.data, "directions", lambda data: {"credibility": {"rises": 1, "falls": 0}})
+    monkeypatch.setattr(
+        study.data, "directions", lambda data: {"credibility": {"rises": 1, "falls": 0}}
+    )
     monkeypatch.setitem(study.targets.PARAMS, "n_estimators", 3)
     out = tmp_path / "results.json"
-    options = ["--draws", "2", "--splits", "2", "--repeats", "1", "--data", str(tmp_path), "--out", str(out)]
+    options = [
+        "--draws",
+        "2",
+        "--splits",
+        "2",
+        "--repeats",
+        "1",
+        "--data",
+        str(tmp_path),
+        "--out",
+        str(out),
+    ]
     monkeypatch.setattr(sys, "argv", ["study", *options])
     study.main.main()
     assert "a collection:" in capsys.readouterr().out
@@ -103,12 +130,16 @@ def test_a_small_study(study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert set(written) == set(study.results)
     assert set(written["about"]) == set(study.results["about"])
     assert set(written["worlds"]) == {"a collection", *settings}
-    assert set(written["worlds"]["a collection"]) == set(study.results["worlds"]["CLEF eHealth 2015"])
+    assert set(written["worlds"]["a collection"]) == set(
+        study.results["worlds"]["CLEF eHealth 2015"]
+    )
     for name in settings:
         draws = written["worlds"][name]
         assert set(draws) == set(study.results["worlds"][name])
         assert len(draws["scores"]["LightGBM"]["fusion"]["CAM@10"]) == 2
-    assert written["worlds"][rare]["prevalence"]["relevance"]["documents"] == pytest.approx(0.3, abs=0.02)
+    assert written["worlds"][rare]["prevalence"]["relevance"]["documents"] == pytest.approx(
+        0.3, abs=0.02
+    )
 
 
 def test_row_orders_change_training_rows_only(study: Any) -> None:
@@ -131,10 +162,13 @@ def test_synthetic_scales_do_not_change_the_documents(study: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_the_fractions_of_positive_documents_are_those_of_the_setting(study: Any, seed: int) -> None:
+def test_the_fractions_of_positive_documents_are_those_of_the_setting(
+    study: Any, seed: int
+) -> None:
     for everywhere in (True, False):
         world = study.data.synthetic(
-            **(study.data.SETTINGS["conflicting, 5 % and 60 %"] | {"everywhere": everywhere}), seed=seed
+            **(study.data.SETTINGS["conflicting, 5 % and 60 %"] | {"everywhere": everywhere}),
+            seed=seed,
         )
         positive = world.labels > 0
         for aspect, fraction in zip(world.aspects, study.data.RARE, strict=True):
@@ -148,16 +182,23 @@ def test_the_fractions_of_positive_documents_are_those_of_the_setting(study: Any
 
 def test_prevalence_does_not_change_the_features(study: Any) -> None:
     common, rare = (
-        study.data.synthetic(-0.7, (2, 2), 3, prevalence=prevalence) for prevalence in (None, study.data.RARE)
+        study.data.synthetic(-0.7, (2, 2), 3, prevalence=prevalence)
+        for prevalence in (None, study.data.RARE)
     )
     assert (common.X == rare.X).all()
     assert (common.Y != rare.Y).any(axis=None)
 
 
-@pytest.mark.parametrize(("informative", "other"), [("relevance", "credibility"), ("credibility", "relevance")])
-def test_features_tell_of_the_informative_aspect_only(study: Any, informative: str, other: str) -> None:
+@pytest.mark.parametrize(
+    ("informative", "other"), [("relevance", "credibility"), ("credibility", "relevance")]
+)
+def test_features_tell_of_the_informative_aspect_only(
+    study: Any, informative: str, other: str
+) -> None:
     world = study.data.synthetic(0.0, (2, 2), 5, informative=[informative])
-    correlations = world.Y.apply(lambda labels: np.abs([np.corrcoef(labels, x)[0, 1] for x in world.X.T]).max())
+    correlations = world.Y.apply(
+        lambda labels: np.abs([np.corrcoef(labels, x)[0, 1] for x in world.X.T]).max()
+    )
     assert correlations[informative] > 0.4
     assert correlations[other] < 0.05
     both = study.data.synthetic(0.0, (2, 2), 5)
@@ -168,7 +209,8 @@ def test_features_tell_of_the_informative_aspect_only(study: Any, informative: s
     assert np.corrcoef(conflicting.X[:, column], conflicting.Y[other])[0, 1] < -0.2
 
 
-# -- why: the linear form divides by the ideal of each aspect in the query, a sum by its top grade ---------
+# -- why: the linear form divides by the ideal of each aspect in the query, a sum by its top grade
+# ---------
 
 
 def test_the_linear_form_is_the_gain_over_the_ideal(study: Any) -> None:
@@ -194,14 +236,17 @@ def test_one_weight_per_aspect_makes_the_sum_of_labels_as_good_as_the_linear_for
     }
     # The labels themselves are the predictions.
     reached = {
-        name: ma.ranking_score(world.labels, ma.aggregate_labels(world.labels, target).values, measure=measure)
+        name: ma.ranking_score(
+            world.labels, ma.aggregate_labels(world.labels, target).values, measure=measure
+        )
         for name, target in targets.items()
     }
     assert reached["linear form"] > reached["raw sum"] + 0.1
     assert reached["linear form"] - 0.01 < reached["over mean ideals"] <= reached["linear form"]
 
 
-# -- what is said of the results -----------------------------------------------------------------------
+# -- what is said of the results
+# -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -232,30 +277,45 @@ def test_relevance_is_the_worst_target_where_both_aspects_are_common(study: Any)
         assert 0.015 < min(gained) <= max(gained) < 0.125
 
 
-def test_the_scaled_sum_is_worse_than_relevance_if_features_tell_of_relevance_only(study: Any) -> None:
+def test_the_scaled_sum_is_worse_than_relevance_if_features_tell_of_relevance_only(
+    study: Any,
+) -> None:
     for relation, rare in (("conflicting", -0.098), ("independent", -0.059)):
-        common = study.difference(f"{relation}, features of relevance", "scaled sum", "relevance", "CAM@10")
+        common = study.difference(
+            f"{relation}, features of relevance", "scaled sum", "relevance", "CAM@10"
+        )
         assert -0.015 < common["difference"] < common["high"] < 0
         world = f"{relation}, 5 % and 60 %, features of relevance"
-        assert study.difference(world, "scaled sum", "relevance", "CAM@10")["difference"] == pytest.approx(
-            rare, abs=0.001
-        )
+        assert study.difference(world, "scaled sum", "relevance", "CAM@10")[
+            "difference"
+        ] == pytest.approx(rare, abs=0.001)
 
 
 @pytest.mark.slow
 def test_the_linear_form_is_better_than_the_raw_sum_if_scales_differ(study: Any) -> None:
     for measure in study.targets.MEASURES:
         for relation in ("conflicting", "independent", "correlated"):
-            assert study.difference(f"{relation}, unequal scales", "linear form", "raw sum", measure)["low"] > 0
+            assert (
+                study.difference(f"{relation}, unequal scales", "linear form", "raw sum", measure)[
+                    "low"
+                ]
+                > 0
+            )
             for learner in study.targets.LEARNERS:
                 world = f"{relation}, equal scales"
                 equal = study.difference(world, "linear form", "raw sum", measure, learner)
                 assert abs(equal["difference"]) < (0.007 if measure == "TOMA@10" else 0.0015)
 
 
-def test_the_linear_form_is_better_than_the_scaled_sum_in_cam_and_mm_if_one_aspect_is_rare(study: Any) -> None:
+def test_the_linear_form_is_better_than_the_scaled_sum_in_cam_and_mm_if_one_aspect_is_rare(
+    study: Any,
+) -> None:
     for relation in ("conflicting", "independent"):
-        for setting in ("5 % and 60 %", "5 % and 60 %, not in every query", "5 % and 60 %, features of relevance"):
+        for setting in (
+            "5 % and 60 %",
+            "5 % and 60 %, not in every query",
+            "5 % and 60 %, features of relevance",
+        ):
             for measure in ("CAM@10", "MM@10"):
                 world = f"{relation}, {setting}"
                 assert study.difference(world, "linear form", "scaled sum", measure)["low"] > 0
@@ -264,7 +324,10 @@ def test_the_linear_form_is_better_than_the_scaled_sum_in_cam_and_mm_if_one_aspe
             assert study.difference(world, "linear form", "scaled sum", "TOMA@10")["high"] < 0
         # One informative aspect does not matter if aspects are equally common.
         world = f"{relation}, features of relevance"
-        assert abs(study.difference(world, "linear form", "scaled sum", "CAM@10")["difference"]) < 0.0015
+        assert (
+            abs(study.difference(world, "linear form", "scaled sum", "CAM@10")["difference"])
+            < 0.0015
+        )
 
 
 def test_where_the_linear_form_does_not_help(study: Any) -> None:
@@ -274,7 +337,9 @@ def test_where_the_linear_form_does_not_help(study: Any) -> None:
     assert gain("conflicting, 5 % and 60 %, features of credibility")["high"] < 0.006
     assert gain("independent, 5 % and 60 %, features of credibility")["high"] < -0.03
     assert gain("conflicting, 5 % and 60 %, not in every query", "linear")["high"] < 0
-    linear, trees = (gain("conflicting, 5 % and 60 %", learner) for learner in ("linear", "LightGBM"))
+    linear, trees = (
+        gain("conflicting, 5 % and 60 %", learner) for learner in ("linear", "LightGBM")
+    )
     assert linear["high"] < trees["low"]
 
 
@@ -285,10 +350,14 @@ def test_the_linear_form_loses_toma_if_one_aspect_is_rare_except_once(study: Any
         if "5 %" in world
     }
     assert max(lost.values()) == pytest.approx(0.148, abs=0.001)
-    assert [world for world in lost if lost[world] < 0] == ["independent, 5 % and 60 %, features of relevance"]
+    assert [world for world in lost if lost[world] < 0] == [
+        "independent, 5 % and 60 %, features of relevance"
+    ]
 
 
-def test_weights_matter_less_than_normalisation_only_if_features_tell_of_the_rare_aspect(study: Any) -> None:
+def test_weights_matter_less_than_normalisation_only_if_features_tell_of_the_rare_aspect(
+    study: Any,
+) -> None:
     changes = {
         world: [
             abs(study.difference(world, *pair, "CAM@10")["difference"])
@@ -321,7 +390,11 @@ def test_the_page_says_what_came_out(study: Any) -> None:
         ('`CAM` − `"scaled sum"`, in TOMA', ("linear form", "scaled sum"), "TOMA@10"),
         ('`TOMA` − `"scaled sum"`, in TOMA', ("TOMA classes", "scaled sum"), "TOMA@10"),
         ("in CAM |", (study.targets.BY_MEASURE, study.targets.BY_LABEL), "CAM@10"),
-        ("relevance counts twice − equal weights, in CAM", (study.targets.WEIGHTED, "linear form"), "CAM@10"),
+        (
+            "relevance counts twice − equal weights, in CAM",
+            (study.targets.WEIGHTED, "linear form"),
+            "CAM@10",
+        ),
     ]
     start = page.index("| difference | conflicting")
     table = [line.split("|") for line in page[start:].splitlines()[2 : 2 + len(rows)]]
@@ -330,10 +403,13 @@ def test_the_page_says_what_came_out(study: Any) -> None:
         for world, cell in zip(("conflicting", "independent"), cells, strict=True):
             differences = study.difference(f"{world}, unequal scales", *pair, measure)
             said = [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
-            assert said == pytest.approx(differences[["difference", "low", "high"]].tolist(), abs=0.00051)
+            assert said == pytest.approx(
+                differences[["difference", "low", "high"]].tolist(), abs=0.00051
+            )
 
 
-#: Settings of the rows of the page's table on prevalence, each for conflicting and independent aspects.
+#: Settings of the rows of the page's table on prevalence, each for conflicting and independent
+#: aspects.
 PREVALENCE = {
     "58 % and 58 %; of both": "equal scales",
     "58 % and 58 %; of relevance": "features of relevance",
@@ -347,7 +423,10 @@ PREVALENCE = {
 def test_the_page_says_what_prevalence_and_features_change(study: Any) -> None:
     page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
     start = page.index("| documents above grade 0; features tell")
-    rows = [line.strip("|").split("|") for line in page[start:].splitlines()[2 : 2 + 2 * len(PREVALENCE)]]
+    rows = [
+        line.strip("|").split("|")
+        for line in page[start:].splitlines()[2 : 2 + 2 * len(PREVALENCE)]
+    ]
     columns = [
         ("linear form", "scaled sum", "CAM@10"),
         ("linear form", "scaled sum", "MM@10"),
@@ -355,19 +434,25 @@ def test_the_page_says_what_prevalence_and_features_change(study: Any) -> None:
         ("linear form", "scaled sum", "CAM@10", "linear"),
         ("fusion", "linear form", "CAM@10"),
     ]
-    expected = [(label, relation) for label in PREVALENCE for relation in ("conflicting", "independent")]
+    expected = [
+        (label, relation) for label in PREVALENCE for relation in ("conflicting", "independent")
+    ]
     assert [(row[0].strip(), row[1].strip()) for row in rows] == expected
     for label, relation, *cells in rows:
         for cell, column in zip(cells, columns, strict=True):
             row = study.difference(f"{relation.strip()}, {PREVALENCE[label.strip()]}", *column)
             said = [float(number.replace("−", "-")) for number in re.findall(r"[+−]?\.\d+", cell)]
-            assert said == pytest.approx([row["difference"], (row["high"] - row["low"]) / 2], abs=0.00051)
+            assert said == pytest.approx(
+                [row["difference"], (row["high"] - row["low"]) / 2], abs=0.00051
+            )
 
 
 @pytest.mark.slow
 def test_where_nothing_came_out(study: Any) -> None:
     for world in study.synthetic:
-        stopped = study.difference(world, study.targets.BY_MEASURE, study.targets.BY_LABEL, "CAM@10")
+        stopped = study.difference(
+            world, study.targets.BY_MEASURE, study.targets.BY_LABEL, "CAM@10"
+        )
         assert abs(stopped["difference"]) <= 0.0064
         classes = study.difference(world, "TOMA classes", "scaled sum", "TOMA@10")
         assert abs(classes["difference"]) <= 0.008
@@ -385,7 +470,10 @@ def test_where_nothing_came_out(study: Any) -> None:
 
 def test_the_pages_say_what_one_ranker_per_aspect_costs(study: Any) -> None:
     def losses(worlds: list[str]) -> list[float]:
-        return [-study.difference(name, "fusion", "linear form", "CAM@10")["difference"] for name in worlds]
+        return [
+            -study.difference(name, "fusion", "linear form", "CAM@10")["difference"]
+            for name in worlds
+        ]
 
     one_only = [name for name in study.synthetic if "features of" in name]
     rare = [name for name in study.synthetic if "5 %" in name and name not in one_only]
@@ -394,11 +482,16 @@ def test_the_pages_say_what_one_ranker_per_aspect_costs(study: Any) -> None:
     assert [round(limit(losses(rare)), 2) for limit in (min, max)] == [0.02, 0.04]
     assert [round(limit(losses(one_only)), 2) for limit in (min, max)] == [0.04, 0.07]
     page = (ROOT / "docs" / "howto" / "training_targets.md").read_text(encoding="utf-8")
-    assert "costs .02 to .04 in CAM if one aspect is rare, and .04 to .07 if the features predict one" in page
+    assert (
+        "costs .02 to .04 in CAM if one aspect is rare, and .04 to .07 if the features predict one"
+        in page
+    )
     searches = (ROOT / "docs" / "howto" / "searches.md").read_text(encoding="utf-8")
     assert "by up to .07 where the features predict one aspect only" in searches
 
 
 def test_docstrings_quote_the_study(study: Any) -> None:
     orders = pd.DataFrame(study.results["worlds"]["CLEF eHealth 2015"]["row orders"]).loc["TOMA@10"]
-    assert f"differ by up to {orders.map(np.ptp).max():.3f}" in " ".join(ma.RepeatedQueryKFold.__doc__.split())
+    assert f"differ by up to {orders.map(np.ptp).max():.3f}" in " ".join(
+        ma.RepeatedQueryKFold.__doc__.split()
+    )

@@ -28,11 +28,27 @@ from pt_multiaspect.testing import check_measure
 QRELS = {
     "q": {
         docno: {"relevance": relevance, "credibility": credibility}
-        for docno, relevance, credibility in (("d1", 1, 0), ("d2", 1, 0), ("d3", 0, 1), ("d4", 1, 1), ("d5", 0, 0))
+        for docno, relevance, credibility in (
+            ("d1", 1, 0),
+            ("d2", 1, 0),
+            ("d3", 0, 1),
+            ("d4", 1, 1),
+            ("d5", 0, 0),
+        )
     }
 }
 TWO = Aspects({"relevance": 1, "credibility": 1})
-NAMES = ("alpha_nDCG", "alpha_DCG", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "StRecall", "P_IA", "AP_IA")
+NAMES = (
+    "alpha_nDCG",
+    "alpha_DCG",
+    "ERR_IA",
+    "nERR_IA",
+    "NRBP",
+    "nNRBP",
+    "StRecall",
+    "P_IA",
+    "AP_IA",
+)
 WITHOUT_CUTOFF = ("NRBP", "nNRBP", "AP_IA")
 
 
@@ -40,7 +56,9 @@ def ranking(*docnos: str) -> dict[str, dict[str, float]]:
     return {"q": {docno: -float(rank) for rank, docno in enumerate(docnos)}}
 
 
-def subtopics_measure(name: str, cutoff: int, alpha: float = 0.5, beta: float = 0.5, **params: Any) -> ma.Measure:
+def subtopics_measure(
+    name: str, cutoff: int, alpha: float = 0.5, beta: float = 0.5, **params: Any
+) -> ma.Measure:
     """`Subtopics` with the base of this name and the parameters that it has."""
     base = ir_measures.measures.registry[name]
     given_params = {"alpha": alpha, "beta": beta, **params}
@@ -54,7 +72,8 @@ def subtopics_measure(name: str, cutoff: int, alpha: float = 0.5, beta: float = 
     return Subtopics(base=base) if name in WITHOUT_CUTOFF else Subtopics(base=base) @ cutoff
 
 
-# -- ndeval's figures ------------------------------------------------------------------------------------------
+# -- ndeval's figures
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -65,11 +84,14 @@ def test_golden(as_string: bool) -> None:
     tops = {"relevance": 2, "credibility": 2, "understandability": 3}
     qrels = dict.fromkeys(content["runs"], content["labels"])
     run = {
-        name: ranking(*sorted(scores, key=lambda docno, scores=scores: (-scores[docno], docno)))["q"]
+        name: ranking(*sorted(scores, key=lambda docno, scores=scores: (-scores[docno], docno)))[
+            "q"
+        ]
         for name, scores in content["runs"].items()
     }
     settings_of = {
-        tuple(map(str, (case["aspects"], case["k"], case["alpha"], case["beta"]))) for case in content["cases"]
+        tuple(map(str, (case["aspects"], case["k"], case["alpha"], case["beta"])))
+        for case in content["cases"]
     }
     compared = 0
     for chosen in sorted(settings_of):
@@ -79,21 +101,31 @@ def test_golden(as_string: bool) -> None:
             if tuple(map(str, (case["aspects"], case["k"], case["alpha"], case["beta"]))) == chosen
         ]
         first, thresholds = cases[0], content["thresholds"]
-        aspects = Aspects({name: Aspect(tops[name], threshold=thresholds[name]) for name in first["aspects"]})
+        aspects = Aspects(
+            {name: Aspect(tops[name], threshold=thresholds[name]) for name in first["aspects"]}
+        )
         measures = {
-            name: subtopics_measure(name, first["k"], first["alpha"], first["beta"])(aspects=aspects)
+            name: subtopics_measure(name, first["k"], first["alpha"], first["beta"])(
+                aspects=aspects
+            )
             for name in NAMES
             if first["k"] > 1 or name not in ("ERR_IA", "alpha_DCG")
         }
         values = {
-            (m.measure, m.query_id): m.value for m in ir_measures.iter_calc(list(measures.values()), qrels, run)
+            (m.measure, m.query_id): m.value
+            for m in ir_measures.iter_calc(list(measures.values()), qrels, run)
         }
         given_as = {name: str(metric) if as_string else metric for name, metric in measures.items()}
-        table = ma.evaluate({"run": run}, qrels, given_as, progress=False).set_index(["measure", "qid"])["value"]
+        table = ma.evaluate({"run": run}, qrels, given_as, progress=False).set_index(
+            ["measure", "qid"]
+        )["value"]
         for case in cases:
             for name, measure in measures.items():
                 value = values[measure, case["run"]]
-                assert value == pytest.approx(case["values"][name], abs=1e-9), (case["run"], measure)
+                assert value == pytest.approx(case["values"][name], abs=1e-9), (
+                    case["run"],
+                    measure,
+                )
                 assert table[name, case["run"]] == value
                 compared += 1
     assert compared == 90 * 9 - 18 * 2
@@ -106,7 +138,8 @@ def test_rank_1_is_divided_as_other_ranks_are() -> None:
         assert Subtopics(base=base, aspects=TWO).calc_aggregate(QRELS, ranking("d1")) == 0.5
 
 
-# -- by hand and against the reference -------------------------------------------------------------------------
+# -- by hand and against the reference
+# -------------------------------------------------------------------------
 
 
 def test_by_hand() -> None:
@@ -117,8 +150,12 @@ def test_by_hand() -> None:
     assert measure(base="StRecall@2").calc_aggregate(QRELS, run) == 0.5
     assert measure(base="StRecall").calc_aggregate(QRELS, run) == 1
     assert measure(base="P_IA@2").calc_aggregate(QRELS, run) == 0.5
-    assert measure(base="AP_IA").calc_aggregate(QRELS, run) == pytest.approx((2 / 3 + 1 / 6) / 2, abs=1e-12)
-    assert measure(base="alpha_nDCG(alpha=1.0)").calc_aggregate(QRELS, run) == pytest.approx((1 + 0.5) / 2)
+    assert measure(base="AP_IA").calc_aggregate(QRELS, run) == pytest.approx(
+        (2 / 3 + 1 / 6) / 2, abs=1e-12
+    )
+    assert measure(base="alpha_nDCG(alpha=1.0)").calc_aggregate(QRELS, run) == pytest.approx(
+        (1 + 0.5) / 2
+    )
 
 
 def test_the_greedy_ideal_scores_exactly_1() -> None:
@@ -135,7 +172,9 @@ def test_ties_of_the_ideal_are_broken_by_docno_descending() -> None:
     names = ("relevance", "credibility", "plain", "new")
 
     def best(docnos: dict[str, str]) -> float:
-        judged = {docnos[docno]: dict(zip(names, row, strict=True)) for docno, row in labels.items()}
+        judged = {
+            docnos[docno]: dict(zip(names, row, strict=True)) for docno, row in labels.items()
+        }
         measure = Subtopics(base="alpha_nDCG(alpha=1.0)", aspects=dict.fromkeys(names, 1)) @ 2
         return measure.calc_aggregate({"q": judged}, ranking(*(docnos[docno] for docno in "zab")))
 
@@ -144,17 +183,24 @@ def test_ties_of_the_ideal_are_broken_by_docno_descending() -> None:
 
 def test_ties_of_runs_are_broken_as_everywhere() -> None:
     """By docno, descending: ndeval would see d1 first."""
-    qrels = {"q": {"d1": {"relevance": 1, "credibility": 1}, "d2": {"relevance": 0, "credibility": 0}}}
+    qrels = {
+        "q": {"d1": {"relevance": 1, "credibility": 1}, "d2": {"relevance": 0, "credibility": 0}}
+    }
     tied = {"q": {"d1": 1.0, "d2": 1.0}}
     assert Subtopics(base=StRecall @ 1, aspects=TWO).calc_aggregate(qrels, tied) == 0
 
 
 @pytest.mark.slow
 def test_a_subtopic_without_documents_counts_for_nothing() -> None:
-    qrels = {"q": {"d1": {"relevance": 1, "credibility": 0}}, "r": {"d1": {"relevance": 0, "credibility": 1}}}
+    qrels = {
+        "q": {"d1": {"relevance": 1, "credibility": 0}},
+        "r": {"d1": {"relevance": 0, "credibility": 1}},
+    }
     for name in NAMES:
         measure = subtopics_measure(name, 1)(aspects=TWO)
-        alone = measure.calc_aggregate({"q": {"d1": {"relevance": 1, "credibility": 1}}}, ranking("d1"))
+        alone = measure.calc_aggregate(
+            {"q": {"d1": {"relevance": 1, "credibility": 1}}}, ranking("d1")
+        )
         values = [m.value for m in measure.iter_calc(qrels, {"q": {"d1": 1.0}, "r": {"d1": 1.0}})]
         assert values == [alone, alone]
         nothing = {"q": {"d1": {"relevance": 0, "credibility": 0}}}
@@ -162,23 +208,30 @@ def test_a_subtopic_without_documents_counts_for_nothing() -> None:
 
 
 def test_an_explicit_rel_replaces_the_thresholds() -> None:
-    qrels = {"q": {"d1": {"relevance": 1, "credibility": 3}, "d2": {"relevance": 3, "credibility": 0}}}
+    qrels = {
+        "q": {"d1": {"relevance": 1, "credibility": 3}, "d2": {"relevance": 3, "credibility": 0}}
+    }
     aspects = {"relevance": 3, "credibility": Aspect(3, threshold=2)}
     measure = Subtopics(base="P_IA@1", aspects=aspects)
     assert measure.calc_aggregate(qrels, ranking("d1", "d2")) == 1
     assert measure(base="P_IA(rel=2)@1").calc_aggregate(qrels, ranking("d1", "d2")) == 0.5
     # rel=1 is the default of ir-measures, but it is not the threshold of every aspect.
     assert (
-        measure(base="P_IA(rel=1)@1", aspects={**aspects, "credibility": Aspect(3, threshold=3)}).calc_aggregate(
-            qrels, ranking("d1")
-        )
+        measure(
+            base="P_IA(rel=1)@1", aspects={**aspects, "credibility": Aspect(3, threshold=3)}
+        ).calc_aggregate(qrels, ranking("d1"))
         == 1
     )
     assert "rel=1" in str(measure(base="P_IA(rel=1)@1"))
 
 
 def test_judged_nothing_and_junk_belong_to_no_subtopic() -> None:
-    qrels = {"q": {"d1": {"relevance": -2, "credibility": float("nan")}, "d2": {"relevance": 1, "credibility": 1}}}
+    qrels = {
+        "q": {
+            "d1": {"relevance": -2, "credibility": float("nan")},
+            "d2": {"relevance": 1, "credibility": 1},
+        }
+    }
     measure = Subtopics(base="StRecall@1", aspects=TWO)
     assert measure.calc_aggregate(qrels, ranking("d1", "d2")) == 0
     assert measure.calc_aggregate(qrels, ranking("x", "d2")) == 0
@@ -219,7 +272,8 @@ def test_against_the_reference(
     compare(cases, collection)
 
 
-# -- what it states --------------------------------------------------------------------------------------------
+# -- what it states
+# --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.every(2)
@@ -237,7 +291,10 @@ def test_ranges_and_bounds() -> None:
 
 def test_cutoffs_are_those_of_the_base() -> None:
     assert Subtopics(base=alpha_nDCG @ 10) == Subtopics(base=alpha_nDCG) @ 10 == Subtopics @ 10
-    assert str(Subtopics(base=alpha_nDCG(alpha=0.2) @ 10)) == "Subtopics(base='alpha_nDCG(alpha=0.2)')@10"
+    assert (
+        str(Subtopics(base=alpha_nDCG(alpha=0.2) @ 10))
+        == "Subtopics(base='alpha_nDCG(alpha=0.2)')@10"
+    )
     assert ir_measures.parse_measure("Subtopics(base='alpha_nDCG(alpha=0.2)')@10").cutoff == 10
     for name in ("ERR_IA", "alpha_DCG", "P_IA"):
         assert (Subtopics(base=name) @ 3).calc_aggregate(QRELS, ranking("d4")) > 0
@@ -252,9 +309,13 @@ def test_one_experiment_with_two_alphas_nDCG_and_deep_cutoffs() -> None:
         ma.TOMA(aspects=TWO) @ 50,
     ]
     run = ranking("d1", "d2", "d3")
-    frame = pd.DataFrame([{"query_id": "q", "doc_id": docno, **row} for docno, row in QRELS["q"].items()])
+    frame = pd.DataFrame(
+        [{"query_id": "q", "doc_id": docno, **row} for docno, row in QRELS["q"].items()]
+    )
     together = ir_measures.calc_aggregate(measures, frame, run)
-    alone = {measure: measure.calc_aggregate(QRELS, run) for measure in measures if measure != nDCG @ 50}
+    alone = {
+        measure: measure.calc_aggregate(QRELS, run) for measure in measures if measure != nDCG @ 50
+    }
     assert {measure: together[measure] for measure in alone} == alone
     assert len({round(value, 6) for value in together.values()}) == 4
     relevance = {"q": {docno: labels["relevance"] for docno, labels in QRELS["q"].items()}}
@@ -262,7 +323,13 @@ def test_one_experiment_with_two_alphas_nDCG_and_deep_cutoffs() -> None:
 
 
 def test_labels_for_learning_to_rank() -> None:
-    assert ma.aggregate_labels(QRELS, Subtopics(aspects=TWO)).values["label"].tolist() == [1, 1, 1, 2, 0]
+    assert ma.aggregate_labels(QRELS, Subtopics(aspects=TWO)).values["label"].tolist() == [
+        1,
+        1,
+        1,
+        2,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +361,8 @@ def test_bad_input(make: Callable[[], object], parts: list[str]) -> None:
         assert part in str(caught.value)
 
 
-# -- long qrels ------------------------------------------------------------------------------------------------
+# -- long qrels
+# ------------------------------------------------------------------------------------------------
 
 LONG = [
     ("q2", "10", "d1", 1), ("q2", "2", "d1", 0), ("q2", "2", "d2", 2), ("q1", "2", "d3", 1), ("q1", "0", "d9", 0),
@@ -304,7 +372,9 @@ FIELDS = ("query_id", "iteration", "doc_id", "relevance")
 
 
 def test_wide_qrels_become_long() -> None:
-    qrels = {"q": {"b": {"relevance": 2, "plain": float("nan")}, "a": {"relevance": -1, "plain": 1}}}
+    qrels = {
+        "q": {"b": {"relevance": 2, "plain": float("nan")}, "a": {"relevance": -1, "plain": 1}}
+    }
     long = ma.as_subtopics(qrels, {"relevance": Aspect(2, threshold=2), "plain": 3})
     assert long.columns.tolist() == ["query_id", "doc_id", "relevance", "iteration"]
     assert set(long.itertuples(index=False, name=None)) == {
@@ -316,12 +386,18 @@ def test_wide_qrels_become_long() -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [FIELDS, ("qid", "subtopic", "docno", "label"), ("qid", "subtopic_id", "docno", "label")]
+    "names",
+    [FIELDS, ("qid", "subtopic", "docno", "label"), ("qid", "subtopic_id", "docno", "label")],
 )
 def test_long_qrels_become_wide(names: tuple[str, ...]) -> None:
     wide = ma.from_subtopics(pd.DataFrame(LONG, columns=list(names)))
     assert wide.columns.tolist() == ["qid", "docno", "subtopic_2", "subtopic_10"]
-    assert wide[["qid", "docno"]].to_numpy().tolist() == [["q2", "d1"], ["q2", "d2"], ["q1", "d3"], ["q1", "d9"]]
+    assert wide[["qid", "docno"]].to_numpy().tolist() == [
+        ["q2", "d1"],
+        ["q2", "d2"],
+        ["q1", "d3"],
+        ["q1", "d9"],
+    ]
     assert wide["subtopic_2"].fillna(-9).tolist() == [0, 2, 1, -9]
     assert wide["subtopic_10"].fillna(-9).tolist() == [1, -9, -9, -9]
 
@@ -341,7 +417,9 @@ def test_there_and_back() -> None:
     run = ranking("d3", "d5", "d1")
     for name in NAMES:
         measure = subtopics_measure(name, 3)
-        assert measure(aspects=TWO).calc_aggregate(wide, run) == measure(aspects=TWO).calc_aggregate(QRELS, run)
+        assert measure(aspects=TWO).calc_aggregate(wide, run) == measure(
+            aspects=TWO
+        ).calc_aggregate(QRELS, run)
 
 
 def test_queries_have_subtopics_of_their_own() -> None:
@@ -361,12 +439,18 @@ def test_queries_have_subtopics_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("rows", "part"),
     [
-        ([*LONG, ("q2", "2", "d2", 1)], "expected one label for document d2, subtopic 2 of query q2, got 2, 1"),
+        (
+            [*LONG, ("q2", "2", "d2", 1)],
+            "expected one label for document d2, subtopic 2 of query q2, got 2, 1",
+        ),
         ([("q", "1", "d", "x")], "invalid label 'x' for document d, subtopic 1 of query q"),
         ([("q", "1", "d", float("nan"))], "invalid label nan for document d"),
         ([("q", "1", "d", 0)], "expected at least one positive label, got none in 1 rows"),
         ([("q", "known", "d", 1)], "the subtopic 'known' cannot be the name of an aspect"),
-        ([("q", "1", "d", 1), ("q", "subtopic_1", "d", 1)], "different names of aspects, got 1, subtopic_1"),
+        (
+            [("q", "1", "d", 1), ("q", "subtopic_1", "d", 1)],
+            "different names of aspects, got 1, subtopic_1",
+        ),
         ([("q", None, "d", 1)], "expected a iteration in every row"),
     ],
 )
@@ -389,7 +473,9 @@ def test_gains_that_are_equal_but_for_rounding_are_ties() -> None:
     """Powers of 1 - 0.9 add up in the order of the subtopics; of ties, the ideal takes the last docno."""
     members = {"s1": "014", "s2": "0234", "s3": "03", "s4": "1234", "s5": "012"}
     aspects = Aspects(dict.fromkeys(members, 1))
-    judged = {f"d{n}": {name: int(f"{n}" in digits) for name, digits in members.items()} for n in range(5)}
+    judged = {
+        f"d{n}": {name: int(f"{n}" in digits) for name, digits in members.items()} for n in range(5)
+    }
     run = ranking("d0", "d1", "d2", "d3", "d4")
     measure = subtopics_measure("alpha_nDCG", 4, alpha=0.9)(aspects=aspects)
     scales = {name: ref.ref_aspect([0, 1]) for name in members}

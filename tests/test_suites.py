@@ -23,8 +23,13 @@ from pt_multiaspect.orders import correctness, trec_misinfo_label
 from pt_multiaspect.suites import Suite, list_suites
 from pt_multiaspect.suites.catalogue import NOT_OFFERED, SUITES
 
-#: The judgments of a world with every combination of labels of useful documents: as the tracks write them.
-CODES = {2020: ("answer", (-1, 0, 1, 2)), 2021: ("supportiveness", (-2, 0, 1, 2)), 2022: ("answer", (-1, 0, 1, 2))}
+#: The judgments of a world with every combination of labels of useful documents: as the tracks
+#: write them.
+CODES = {
+    2020: ("answer", (-1, 0, 1, 2)),
+    2021: ("supportiveness", (-2, 0, 1, 2)),
+    2022: ("answer", (-1, 0, 1, 2)),
+}
 ANSWERS = {2020: ("yes", "no"), 2021: ("helpful", "unhelpful"), 2022: ("yes", "no")}
 
 
@@ -41,14 +46,21 @@ def world(year: int) -> tuple[pd.DataFrame, dict[str, str], pd.DataFrame]:
         some = rng.choice(codes, size=2, replace=False)
         for document in range(12):
             usefulness = int(rng.choice(useful))
-            judged = (int(rng.choice(some)), int(rng.choice(credible[:2] if topic < "t3" else credible)))
-            rows.append((topic, f"d{document:02}", usefulness, *(judged if usefulness else (-1, -1))))
+            judged = (
+                int(rng.choice(some)),
+                int(rng.choice(credible[:2] if topic < "t3" else credible)),
+            )
+            rows.append(
+                (topic, f"d{document:02}", usefulness, *(judged if usefulness else (-1, -1)))
+            )
     qrels = pd.DataFrame(rows, columns=["qid", "docno", "relevance", column, "credibility"])
     # Not useful for any run: an ordinary topic with no useful document.
     qrels.loc[qrels["qid"] == "t7", ["relevance", column, "credibility"]] = [0, -1, -1]
     run = qrels[["qid", "docno"]].assign(score=rng.permutation(len(qrels)) + 1.0)
     unjudged = [(topic, f"x{n}", n * 9 + 0.5) for topic in answers for n in range(8)]
-    run = pd.concat([run.sample(frac=0.8, random_state=year), pd.DataFrame(unjudged, columns=run.columns)])
+    run = pd.concat(
+        [run.sample(frac=0.8, random_state=year), pd.DataFrame(unjudged, columns=run.columns)]
+    )
     return qrels, answers, run[run["qid"] != "t6"]
 
 
@@ -68,7 +80,9 @@ def derive_qrels(rows: pd.DataFrame, labels: list[int]) -> pd.DataFrame:
     return frame[frame["relevance"] > 0]
 
 
-def official(measure: ir_measures.Measure, qrels: pd.DataFrame, run: pd.DataFrame, topics=None) -> float:
+def official(
+    measure: ir_measures.Measure, qrels: pd.DataFrame, run: pd.DataFrame, topics=None
+) -> float:
     """The mean over the topics of the derived file (or `topics`), as trec_eval -c computes it."""
     run = run.rename(columns={"qid": "query_id", "docno": "doc_id"})
     topics = sorted(set(qrels["query_id"])) if topics is None else topics
@@ -87,10 +101,15 @@ def compatibility(qrels: pd.DataFrame, run: pd.DataFrame, topics=None) -> float:
     return sum(values) / len(values)
 
 
-def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.DataFrame) -> dict[str, float]:
+def expected(
+    year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.DataFrame
+) -> dict[str, float]:
     """The measures of a track by the book: derived files, and ir-measures on each of them."""
     column, _ = CODES[year]
-    said = [verdict(year, code, answers[qid]) for qid, code in zip(qrels["qid"], qrels[column], strict=True)]
+    said = [
+        verdict(year, code, answers[qid])
+        for qid, code in zip(qrels["qid"], qrels[column], strict=True)
+    ]
     useful = (qrels["relevance"] > 0).to_numpy()
     right = useful & (np.array(said) == "correct")
     wrong = useful & (np.array(said) == "incorrect")
@@ -107,7 +126,8 @@ def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.Da
     def cam(parts: list[np.ndarray], rows: np.ndarray) -> float:
         topics = sorted(set(qrels.loc[rows, "qid"]))
         scores = [
-            official(AP, derive_qrels(qrels, (part & rows).astype(int).tolist()), run, topics) for part in parts
+            official(AP, derive_qrels(qrels, (part & rows).astype(int).tolist()), run, topics)
+            for part in parts
         ]
         return sum(scores) / len(scores)
 
@@ -118,11 +138,17 @@ def expected(year: int, qrels: pd.DataFrame, answers: dict[str, str], run: pd.Da
     values["CAM(AP) correct, credible"] = cam([right, credible], rows)
     values["CAM(AP) useful, credible"] = cam([useful, credible], useful)
     values["CAM(AP) useful, correct, credible"] = cam([useful, right, credible], useful)
-    codes = getattr(ma.orders, f"trec_misinfo_{year}")().apply(label_qrels(year, qrels, answers))["code"]
+    codes = getattr(ma.orders, f"trec_misinfo_{year}")().apply(label_qrels(year, qrels, answers))[
+        "code"
+    ]
     for name, sign in (("helpful", 1), ("harmful", -1)):
-        values[f"{name} compatibility"] = compatibility(derive_qrels(qrels, (sign * codes).tolist()), run)
+        values[f"{name} compatibility"] = compatibility(
+            derive_qrels(qrels, (sign * codes).tolist()), run
+        )
     both = sorted(set(qrels.loc[codes > 0, "qid"]) & set(qrels.loc[codes < 0, "qid"]))
-    sides = [compatibility(derive_qrels(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)]
+    sides = [
+        compatibility(derive_qrels(qrels, (sign * codes).tolist()), run, both) for sign in (1, -1)
+    ]
     values["helpful minus harmful"] = sides[0] - sides[1]
     return values
 
@@ -135,7 +161,8 @@ def label_qrels(year: int, qrels: pd.DataFrame, answers: dict[str, str]) -> pd.D
 @pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore:.*no documents for:pt_multiaspect.MultiAspectWarning")
 @pytest.mark.parametrize(
-    "name", ["trec-misinfo-2020", "trec-misinfo-2020-recall", "trec-misinfo-2021", "trec-misinfo-2022"]
+    "name",
+    ["trec-misinfo-2020", "trec-misinfo-2020-recall", "trec-misinfo-2021", "trec-misinfo-2022"],
 )
 def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
     year = int(name.split("-")[2])
@@ -148,7 +175,11 @@ def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
         assert means[label] == pytest.approx(wanted[label], abs=1e-9), label
     # Over all judged topics, means are other ones.
     everywhere = ma.evaluate(
-        {"run": run}, label_qrels(year, qrels, answers), suite, average_over="judged", progress=False
+        {"run": run},
+        label_qrels(year, qrels, answers),
+        suite,
+        average_over="judged",
+        progress=False,
     )
     assert len(everywhere) == len(suite) * 8 > len(values)
     lower = ma.aggregate(everywhere).iloc[0]
@@ -156,7 +187,9 @@ def test_a_track_suite_gives_the_means_on_derived_qrels(name: str) -> None:
 
 
 def test_the_mistake_of_2020_is_one_of_that_year() -> None:
-    measures = {year: ma.suite(f"trec-misinfo-{year}")["CAM(AP) correct, credible"] for year in (2020, 2021)}
+    measures = {
+        year: ma.suite(f"trec-misinfo-{year}")["CAM(AP) correct, credible"] for year in (2020, 2021)
+    }
     qrels = {
         "q": {
             "right": {"correctness": 2, "credibility": 0},
@@ -165,7 +198,8 @@ def test_the_mistake_of_2020_is_one_of_that_year() -> None:
         }
     }
     run = {"q": {"credible": 3.0, "right": 2.0, "both": 1.0}}
-    # correct: (1/2 + 2/3) / 2; credible in 2021: (1 + 2/3) / 2, in 2020 only the document that is correct: 1/3
+    # correct: (1/2 + 2/3) / 2; credible in 2021: (1 + 2/3) / 2, in 2020 only the document that is
+    # correct: 1/3
     assert measures[2021].calc_aggregate(qrels, run) == pytest.approx((7 / 12 + 5 / 6) / 2)
     assert measures[2020].calc_aggregate(qrels, run) == pytest.approx((7 / 12 + 1 / 3) / 2)
 
@@ -187,7 +221,11 @@ def test_every_suite_can_be_used(name: str) -> None:
     again = pickle.loads(pickle.dumps(suite))
     assert dict(again) == dict(suite)
     assert suite.to_frame()["label"].tolist() == list(suite)
-    needed = {name for measure in suite.values() for name in getattr(measure, "required_aspects", ["relevance"])}
+    needed = {
+        name
+        for measure in suite.values()
+        for name in getattr(measure, "required_aspects", ["relevance"])
+    }
     assert needed == set(suite.columns)
 
 
@@ -211,10 +249,20 @@ def test_tracks_with_unknown_settings_are_not_offered() -> None:
 
 def test_unknown_settings_of_the_shared_notes_are_named() -> None:
     notes = json.loads(shared_path("collections", "suites.json").read_text())
-    for track in ("trec-decision-2019", "clef-ehealth-2016", "clef-ehealth-2017", "clef-ehealth-2020"):
+    for track in (
+        "trec-decision-2019",
+        "clef-ehealth-2016",
+        "clef-ehealth-2017",
+        "clef-ehealth-2020",
+    ):
         assert "unknown" in notes[track]
         assert track in NOT_OFFERED
-    for track in ("trec-misinfo-2020", "trec-misinfo-2021", "trec-misinfo-2022", "clef-ehealth-2015"):
+    for track in (
+        "trec-misinfo-2020",
+        "trec-misinfo-2021",
+        "trec-misinfo-2022",
+        "clef-ehealth-2015",
+    ):
         assert "unknown" not in notes[track]
         assert track in SUITES
 
@@ -234,7 +282,10 @@ def test_unknown_settings_of_the_shared_notes_are_named() -> None:
             lambda: ma.suite("trec-misinfo-2020", aspects={"relevance": 1}),
             ["declares its own label scales: omit aspects="],
         ),
-        (lambda: ma.suite("ntcir-17-fairweb-1"), ["there is no suite", "evaluate groups of documents"]),
+        (
+            lambda: ma.suite("ntcir-17-fairweb-1"),
+            ["there is no suite", "evaluate groups of documents"],
+        ),
         (lambda: trec_misinfo_label("credible"), ["label: expected one of 'useful-correct"]),
     ],
 )
@@ -253,7 +304,9 @@ def test_incorrect_documents_are_better_at_the_end() -> None:
     order = trec_misinfo_label("useful-incorrect")
     assert ma.Order.from_json(order.to_json()).lower_is_better
     assert "lower_is_better=True" in repr(order)
-    qrels = {"q": {"d": {"relevance": 1, "correctness": 0}, "e": {"relevance": 1, "correctness": 2}}}
+    qrels = {
+        "q": {"d": {"relevance": 1, "correctness": 0}, "e": {"relevance": 1, "correctness": 2}}
+    }
     with pytest.raises(MultiAspectError, match="not labels to train on"):
         ma.aggregate_labels(qrels, harm)
 
@@ -272,8 +325,12 @@ def test_an_experiment_averages_a_suite_over_all_judged_topics() -> None:
     wide = label_qrels(2021, qrels, answers).rename(columns={"relevance": "label"})
     suite = ma.suite("trec-misinfo-2021")
     topics = pd.DataFrame({"qid": qrels["qid"].unique(), "query": "?"})
-    table = pt.Experiment([run], topics, wide, list(suite.values()), names=["run"]).set_index("name")
-    wanted = ma.aggregate(ma.evaluate({"run": run}, wide, suite, average_over="judged", progress=False)).iloc[0]
+    table = pt.Experiment([run], topics, wide, list(suite.values()), names=["run"]).set_index(
+        "name"
+    )
+    wanted = ma.aggregate(
+        ma.evaluate({"run": run}, wide, suite, average_over="judged", progress=False)
+    ).iloc[0]
     for label, measure in suite.items():
         assert table.loc["run", str(measure)] == pytest.approx(wanted[label], abs=1e-12), label
 
@@ -286,16 +343,26 @@ def test_touche_is_not_the_organisers_script() -> None:
     figures = golden("touche_ndcg.json")
     qrels = pd.DataFrame(figures["qrels"], columns=["qid", "docno", "relevance"]).assign(quality=1)
     run = pd.DataFrame(
-        [(qid, docno, -rank) for qid, docnos in figures["run"].items() for rank, docno in enumerate(docnos)],
+        [
+            (qid, docno, -rank)
+            for qid, docnos in figures["run"].items()
+            for rank, docno in enumerate(docnos)
+        ],
         columns=["qid", "docno", "score"],
     )
     suite = ma.suite("touche-2021")
     values = ma.evaluate({"run": run}, qrels, suite, progress=False)
     relevance = values[values["measure"] == "nDCG@5 relevance"].set_index("qid")["value"]
-    assert relevance.round(4).to_dict() == {"1": 0.5209, "2": 0.0, "3": 0.0}  # topic 4 has the ideal 0
+    assert relevance.round(4).to_dict() == {
+        "1": 0.5209,
+        "2": 0.0,
+        "3": 0.0,
+    }  # topic 4 has the ideal 0
     official = {case["k"]: case["per topic"] for case in figures["cases"]}[5]
     judged = run.groupby("qid").head(5).merge(qrels[["qid", "docno"]])
-    condensed = ma.evaluate({"run": judged}, qrels, {"nDCG@5": suite["nDCG@5 relevance"]}, progress=False)
+    condensed = ma.evaluate(
+        {"run": judged}, qrels, {"nDCG@5": suite["nDCG@5 relevance"]}, progress=False
+    )
     assert condensed.set_index("qid")["value"]["1"] == pytest.approx(official["1"], abs=1e-8)
     assert "not the organisers' values" in suite.description
 
@@ -335,7 +402,9 @@ def test_clef_ehealth_2015_gives_the_correct_figures_on_real_runs() -> None:
     )
     figures = golden("clef2015_runs.json")["runs"]
     name = runs["name"].iloc[0]
-    run = runs[runs["name"] == name].assign(score=lambda frame: -frame["rank"])[["qid", "docno", "score"]]
+    run = runs[runs["name"] == name].assign(score=lambda frame: -frame["rank"])[
+        ["qid", "docno", "score"]
+    ]
     suite = ma.suite("clef-ehealth-2015")
     values = ma.evaluate({name: run}, qrels, suite, progress=False)
     assert values["qid"].nunique() == 66
@@ -364,7 +433,9 @@ def test_multi_aspect_evaluates_each_aspect_and_all_together() -> None:
 def test_a_mean_without_topics_is_an_error() -> None:
     qrels = {"q": {"d1": {"relevance": 1, "correctness": 2}}}
     with pytest.raises(MultiAspectError, match=r"no topic.*P@10 useful and incorrect"):
-        ma.evaluate({"run": {"q": {"d1": 1.0}}}, qrels, ma.suite("trec-misinfo-2022"), progress=False)
+        ma.evaluate(
+            {"run": {"q": {"d1": 1.0}}}, qrels, ma.suite("trec-misinfo-2022"), progress=False
+        )
 
 
 def test_a_report_refuses_topics_that_differ_between_measures() -> None:
@@ -378,7 +449,9 @@ def test_supportiveness_is_not_correctness() -> None:
         [("101", "d1", 2, 2, 1)], columns=["qid", "docno", "label", "supportiveness", "credibility"]
     )
     run = pd.DataFrame([("101", "d1", 1.0)], columns=["qid", "docno", "score"])
-    with pytest.raises(MultiAspectError, match=r"aspect correctness.*orders\.correctness .* from supportiveness"):
+    with pytest.raises(
+        MultiAspectError, match=r"aspect correctness.*orders\.correctness .* from supportiveness"
+    ):
         ma.evaluate({"run": run}, qrels, ma.suite("trec-misinfo-2021"), progress=False)
 
 

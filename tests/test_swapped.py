@@ -21,10 +21,18 @@ from pt_multiaspect import MultiAspectError, MultiAspectWarning
 
 QUESTION = r"Are the qrels and the runs swapped\?$"
 RUN = RUNS["a"]
-NESTED = {qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in RUN.groupby("qid")}
-FRACTIONS = {qid: {docno: score + 0.5 for docno, score in scores.items()} for qid, scores in NESTED.items()}
-LABELS = {qid: dict(zip(rows["docno"], rows["label"], strict=True)) for qid, rows in QRELS.groupby("qid")}
-PAIRS = {qid: {docno: (label, 1) for docno, label in labels.items()} for qid, labels in LABELS.items()}
+NESTED = {
+    qid: dict(zip(rows["docno"], rows["score"], strict=True)) for qid, rows in RUN.groupby("qid")
+}
+FRACTIONS = {
+    qid: {docno: score + 0.5 for docno, score in scores.items()} for qid, scores in NESTED.items()
+}
+LABELS = {
+    qid: dict(zip(rows["docno"], rows["label"], strict=True)) for qid, rows in QRELS.groupby("qid")
+}
+PAIRS = {
+    qid: {docno: (label, 1) for docno, label in labels.items()} for qid, labels in LABELS.items()
+}
 
 #: Runs, in forms that people may give as qrels.
 AS_QRELS: dict[str, Any] = {
@@ -44,7 +52,9 @@ AS_QRELS: dict[str, Any] = {
 AS_RUNS: dict[str, Any] = {
     "frame": QRELS,
     "frame of relevance": QRELS[["qid", "docno", "label"]],
-    "names of ir-measures": QRELS.set_axis(["query_id", "doc_id", "relevance", "credibility"], axis=1),
+    "names of ir-measures": QRELS.set_axis(
+        ["query_id", "doc_id", "relevance", "credibility"], axis=1
+    ),
     "frame by name": {"x": QRELS},
     "frame in a list": [QRELS],
     "dict of tuples": PAIRS,
@@ -78,8 +88,12 @@ def test_swapped_arguments_are_an_error_that_asks(call: str, runs: Any, qrels: A
 
 
 def test_files(tmp_path: Path) -> None:
-    (tmp_path / "qrels").write_text("".join(f"{qid} 0 {docno} {label}\n" for qid, docno, label, _ in QRELS.values))
-    (tmp_path / "run").write_text("".join(f"{qid} Q0 {docno} 0 {score} a\n" for qid, docno, score in RUN.values))
+    (tmp_path / "qrels").write_text(
+        "".join(f"{qid} 0 {docno} {label}\n" for qid, docno, label, _ in QRELS.values)
+    )
+    (tmp_path / "run").write_text(
+        "".join(f"{qid} Q0 {docno} 0 {score} a\n" for qid, docno, score in RUN.values)
+    )
     qrels, run = str(tmp_path / "qrels"), str(tmp_path / "run")
     with pytest.raises(MultiAspectError, match=QUESTION):
         ma.evaluate(qrels, ma.read_run(run), "AP", progress=False)
@@ -94,15 +108,23 @@ def test_files(tmp_path: Path) -> None:
 def test_a_file_of_a_run_as_qrels_of_an_aspect(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     pl.DataFrame(RUN.to_dict("list")).write_parquet(tmp_path / "run.parquet")
-    with pytest.raises(MultiAspectError, match=r"run\.parquet: .* this looks like a run, not qrels$"):
-        ma.read_qrels({"relevance": tmp_path / "run.parquet", "credibility": tmp_path / "run.parquet"})
+    with pytest.raises(
+        MultiAspectError, match=r"run\.parquet: .* this looks like a run, not qrels$"
+    ):
+        ma.read_qrels(
+            {"relevance": tmp_path / "run.parquet", "credibility": tmp_path / "run.parquet"}
+        )
 
 
 RANDOM = np.random.default_rng(0)
 MANY = {
-    f"q{q}": dict(zip([f"d{d}" for d in range(20)], RANDOM.permutation(20) + 0.5, strict=True)) for q in range(3)
+    f"q{q}": dict(zip([f"d{d}" for d in range(20)], RANDOM.permutation(20) + 0.5, strict=True))
+    for q in range(3)
 }
-RANKED = {qid: {docno: float(np.ceil(score)) for docno, score in scores.items()} for qid, scores in MANY.items()}
+RANKED = {
+    qid: {docno: float(np.ceil(score)) for docno, score in scores.items()}
+    for qid, scores in MANY.items()
+}
 GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(3)) for d in range(0, 20, 2)} for q in range(3)}
 
 
@@ -112,7 +134,9 @@ GRADES = {f"q{q}": {f"d{d}": int(RANDOM.integers(3)) for d in range(0, 20, 2)} f
 def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any) -> None:
     """Either could be meant, so that is a warning; such values looked right."""
     if runs is pd.DataFrame:
-        runs = pd.DataFrame([(q, d, grade) for q, documents in GRADES.items() for d, grade in documents.items()])
+        runs = pd.DataFrame(
+            [(q, d, grade) for q, documents in GRADES.items() for d, grade in documents.items()]
+        )
         runs = runs.set_axis(["qid", "docno", "score"], axis=1)
     with pytest.warns(MultiAspectWarning, match=rf"few scores \(0, 1, 2\).* {QUESTION}"):
         ma.evaluate(runs, scores, ma.TOMA, progress=False)
@@ -122,29 +146,43 @@ def test_dicts_of_numbers_are_told_apart_by_their_numbers(scores: Any, runs: Any
 def test_judgments_among_the_files_of_runs(tmp_path: Path, aspect: str) -> None:
     """In JSON, both have the same form; the values are perfect."""
     trust = {
-        qid: {docno: (n + int(qid[1])) % 3 for n, docno in enumerate(labels)} for qid, labels in GRADES.items()
+        qid: {docno: (n + int(qid[1])) % 3 for n, docno in enumerate(labels)}
+        for qid, labels in GRADES.items()
     }
     for name, content in {"relevance": GRADES, "credibility": trust, "run": MANY}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
-    qrels = ma.read_qrels({name: tmp_path / f"{name}.json" for name in ("relevance", "credibility")})
+    qrels = ma.read_qrels(
+        {name: tmp_path / f"{name}.json" for name in ("relevance", "credibility")}
+    )
     runs = [tmp_path / f"{aspect}.json", tmp_path / "run.json"]
     with pytest.warns(
-        MultiAspectWarning, match=rf"^run {aspect}\.json: its documents are all judged, .* labels of {aspect}\."
+        MultiAspectWarning,
+        match=rf"^run {aspect}\.json: its documents are all judged, .* labels of {aspect}\.",
     ):
         ma.evaluate(runs, qrels, "AP", progress=False)
 
 
 @pytest.mark.parametrize("form", ["json", "tsv"])
 def test_a_run_with_whole_scores_as_judgments(tmp_path: Path, form: str) -> None:
-    rows = [(qid, docno, int(score)) for qid, scores in RANKED.items() for docno, score in scores.items()]
+    rows = [
+        (qid, docno, int(score))
+        for qid, scores in RANKED.items()
+        for docno, score in scores.items()
+    ]
     lines = "".join(f"{qid}\t{docno}\t{score}\n" for qid, docno, score in rows)
-    whole = {qid: {docno: int(score) for docno, score in scores.items()} for qid, scores in RANKED.items()}
+    whole = {
+        qid: {docno: int(score) for docno, score in scores.items()}
+        for qid, scores in RANKED.items()
+    }
     text = json.dumps(whole) if form == "json" else f"query-id\tcorpus-id\tscore\n{lines}"
     (tmp_path / "whole").write_text(text)
     with pytest.warns(MultiAspectWarning, match=rf"whole: 20 distinct labels, .* {QUESTION}"):
         ma.read_qrels(tmp_path / "whole")
     # A scale from 0 to 100, with several documents of a grade.
-    grades = {qid: {docno: 10 * (n // 2) for n, docno in enumerate(scores)} for qid, scores in RANKED.items()}
+    grades = {
+        qid: {docno: 10 * (n // 2) for n, docno in enumerate(scores)}
+        for qid, scores in RANKED.items()
+    }
     grades["q0"] = {docno: 95 + n // 2 for n, docno in enumerate(RANKED["q0"])}
     (tmp_path / "grades").write_text(json.dumps(grades))
     assert ma.read_qrels(tmp_path / "grades")["label"].nunique() > 11
@@ -154,7 +192,9 @@ def test_a_run_with_whole_scores_as_judgments(tmp_path: Path, form: str) -> None
 def test_runs_with_scores_like_labels(tmp_path: Path) -> None:
     """Models may predict grades, and ideal rankings in memory are intended."""
     ma.evaluate({"ideal": GRADES}, GRADES, "AP", progress=False)
-    predicted = {qid: {docno: 2 - grade for docno, grade in labels.items()} for qid, labels in GRADES.items()}
+    predicted = {
+        qid: {docno: 2 - grade for docno, grade in labels.items()} for qid, labels in GRADES.items()
+    }
     for content in (predicted, {qid: {**labels, "other": 0} for qid, labels in GRADES.items()}):
         (tmp_path / "run.json").write_text(json.dumps(content))
         ma.evaluate(tmp_path / "run.json", GRADES, "AP", progress=False)
@@ -169,11 +209,15 @@ def test_ordinary_runs_and_qrels_are_not_doubted() -> None:
     ma.evaluate({"tied": tied}, GRADES, measure, progress=False)
     fractions = ma.Aspect([0.5, 1.5, 2.5, 3.5], threshold=2.5)
     few = {qid: {f"d{n}": n + 0.5 for n in range(4)} for qid in MANY}
-    ma.evaluate({"tied": tied}, few, ma.On(base="P@5", aspects={"relevance": fractions}), progress=False)
+    ma.evaluate(
+        {"tied": tied}, few, ma.On(base="P@5", aspects={"relevance": fractions}), progress=False
+    )
 
 
 def test_no_question_where_arguments_are_right() -> None:
-    whole = {qid: dict(zip(documents, (2, 1, 0), strict=False)) for qid, documents in LABELS.items()}
+    whole = {
+        qid: dict(zip(documents, (2, 1, 0), strict=False)) for qid, documents in LABELS.items()
+    }
     for runs, qrels, measures in (
         ({"a": RUN}, QRELS, "CAM(aspects='unknown')"),
         ({"a": RUN.drop(columns="score")}, QRELS, "AP"),
@@ -190,15 +234,22 @@ def test_no_question_where_arguments_are_right() -> None:
 
 def test_a_frame_of_both_has_aspects_that_are_selected() -> None:
     both = RUN.assign(rank=0, credibility=QRELS["credibility"])
-    with pytest.raises(MultiAspectError, match=r"Select the aspects, as in aspects=\['credibility'\]"):
+    with pytest.raises(
+        MultiAspectError, match=r"Select the aspects, as in aspects=\['credibility'\]"
+    ):
         ma.evaluate(both, both, ma.CAM, progress=False)
     assert len(ma.evaluate(both, both, ma.CAM(aspects={"credibility": 1}), progress=False)) == 3
 
 
 def test_documents_do_not_become_aspects() -> None:
     """Earlier, this required one column per document."""
-    many = {name: {f"q{q}": {f"d{q}-{d}": float(d) for d in range(101)} for q in range(2)} for name in "ab"}
-    with pytest.raises(MultiAspectError, match=f"got labels of 101 aspects for document q0, query a.* {QUESTION}"):
+    many = {
+        name: {f"q{q}": {f"d{q}-{d}": float(d) for d in range(101)} for q in range(2)}
+        for name in "ab"
+    }
+    with pytest.raises(
+        MultiAspectError, match=f"got labels of 101 aspects for document q0, query a.* {QUESTION}"
+    ):
         ma.evaluate(GRADES, many, ma.TOMA, progress=False)
     few = {
         name: {qid: dict(list(documents.items())[:30]) for qid, documents in run.items()}
@@ -228,7 +279,9 @@ def test_runs_that_are_read_when_asked_for_are_not_read_to_ask() -> None:
 
 
 def test_the_error_remains_where_arguments_cannot_be_read_to_ask() -> None:
-    with pytest.raises(MultiAspectError, match=r"^run 1: expected a data frame in memory, got a lazy"):
+    with pytest.raises(
+        MultiAspectError, match=r"^run 1: expected a data frame in memory, got a lazy"
+    ):
         ma.evaluate(as_polars(RUN).lazy(), QRELS, MEASURE, progress=False)
 
 
@@ -237,5 +290,7 @@ def test_the_error_is_the_one_that_was_raised(scores: list[float]) -> None:
     """Reading the run as qrels fails for another, irrelevant reason."""
     docnos = ["a", "a", "b", "a"] if scores[0] == 2 else ["a", "c", "b", "a"]
     run = pd.DataFrame({"qid": ["1", "1", "1", "2"], "docno": docnos, "bm25": scores})
-    with pytest.raises(MultiAspectError, match="expected a column score, got the columns qid, docno, bm25"):
+    with pytest.raises(
+        MultiAspectError, match="expected a column score, got the columns qid, docno, bm25"
+    ):
         ma.evaluate({"r": run}, {"1": {"a": 1, "b": 0}, "2": {"a": 1}}, "AP", progress=False)

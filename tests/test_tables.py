@@ -34,7 +34,11 @@ def long(values: dict[str, dict[str, list[float]]]) -> pd.DataFrame:
 
 
 def to_latex(
-    perquery: Any, measures: Any = None, caption: str | None = None, label: str | None = None, **options: Any
+    perquery: Any,
+    measures: Any = None,
+    caption: str | None = None,
+    label: str | None = None,
+    **options: Any,
 ) -> str:
     return ma.systems_table(perquery, measures, **options).to_latex(caption, label)
 
@@ -53,7 +57,8 @@ def halves(frame: pd.DataFrame) -> dict[str, str]:
 def cells(latex: str) -> dict[str, list[str]]:
     """The cells of each row of a table, by its first cell; those of the heads by '', without their line breaks.
 
-    Brackets are cells of their own, below heads that span two columns. All rows have the same number of columns.
+    Brackets are cells of their own, below heads that span two columns. All rows have the same
+    number of columns.
     """
     body = latex.split(r"\toprule")[1].split(r"\bottomrule")[0]
     head, _, values = body.partition(r"\midrule")
@@ -90,7 +95,11 @@ def test_best_and_second_by_direction() -> None:
 
 def test_rounding_makes_no_best() -> None:
     body = cells(to_latex(long({"AP": {"a": [0.70004], "b": [0.70001], "c": [0.70003]}})))
-    assert [body[name] for name in "abc"] == [[r"\textbf{0.700}"], ["0.700"], [r"\underline{0.700}"]]
+    assert [body[name] for name in "abc"] == [
+        [r"\textbf{0.700}"],
+        ["0.700"],
+        [r"\underline{0.700}"],
+    ]
     body = cells(to_latex(long({"AP": {"a": [0.70004], "b": [0.70001]}}), decimals=5))
     assert body["a"] == [r"\textbf{0.70004}"]
 
@@ -112,7 +121,9 @@ def test_ties_are_all_best_and_rounding_errors_are_ties() -> None:
     assert body["d"] == ["0.017"]
 
 
-@pytest.mark.parametrize("systems", [{"a": [0.5, 0.7]}, {"a": [0.5], "b": [0.5]}, {"a": [0.0], "b": [0.0]}])
+@pytest.mark.parametrize(
+    "systems", [{"a": [0.5, 0.7]}, {"a": [0.5], "b": [0.5]}, {"a": [0.0], "b": [0.0]}]
+)
 def test_nothing_is_best_if_all_are_equal(systems) -> None:
     latex = to_latex(long({"AP": systems}))
     assert "textbf" not in latex
@@ -132,7 +143,9 @@ def many() -> pd.DataFrame:
     gains = {"low": 0.2, "base": 0.4, "near": 0.41, "high": 0.7}
     return long(
         {
-            measure: {name: rng.normal(mean, 0.1, 30).clip(0, 1).tolist() for name, mean in gains.items()}
+            measure: {
+                name: rng.normal(mean, 0.1, 30).clip(0, 1).tolist() for name, mean in gains.items()
+            }
             for measure in ("AP", "ESL")
         }
     )
@@ -148,31 +161,43 @@ def test_marks_are_those_of_the_tests(many) -> None:
             expected = r"$^{\dagger}$" if significant[name] else r"$^{\phantom{\dagger}}$"
             assert body[name][column].endswith(expected)
         assert body["base"][column].endswith(r"$^{\phantom{\dagger}}$")
-    assert r"$\dagger$ differs from base (paired t-test, Holm, p \textless{} 0.05, 30 topics)" in latex
+    assert (
+        r"$\dagger$ differs from base (paired t-test, Holm, p \textless{} 0.05, 30 topics)" in latex
+    )
 
 
 def test_the_detectable_difference_is_that_of_the_analysis(many) -> None:
     for options in ({}, {"correction": None, "alpha": 0.1}, {"correction": "fdr_bh"}):
-        planned = ma.analysis.detectable_difference(many, baseline="base", **options).table.set_index("measure")
+        planned = ma.analysis.detectable_difference(
+            many, baseline="base", **options
+        ).table.set_index("measure")
         median = {measure: f"{planned.loc[measure, 'median']:.4f}" for measure in ("AP", "ESL")}
         note = "(power 0.8, median over the pairs of systems): AP {AP}, ESL {ESL}.".format(**median)
         table = str(ma.systems_table(many, baseline="base", decimals=4, notes="full", **options))
         assert f"Detectable difference {note}" in " ".join(table.split())
-    table = " ".join(str(ma.systems_table(many, baseline="base", test="permutation", notes="full")).split())
+    table = " ".join(
+        str(ma.systems_table(many, baseline="base", test="permutation", notes="full")).split()
+    )
     assert "Detectable difference of a paired t-test (power 0.8, median" in table
     pair = many[many["name"].isin(["base", "high"])]
-    assert "Detectable difference (power 0.8): AP" in str(ma.systems_table(pair, baseline="base", notes="full"))
+    assert "Detectable difference (power 0.8): AP" in str(
+        ma.systems_table(pair, baseline="base", notes="full")
+    )
 
 
 def test_a_detectable_difference_is_not_stated_where_it_is_unknown(many) -> None:
     assert "Detectable" not in str(ma.systems_table(many, notes="full"))
     for options in ({"test": "tukey"}, {"alpha": 0.9}):
-        assert "Detectable" not in str(ma.systems_table(many, baseline="base", notes="full", **options))
+        assert "Detectable" not in str(
+            ma.systems_table(many, baseline="base", notes="full", **options)
+        )
     equal = pd.concat([many[many["name"] == "base"].assign(name=name) for name in ("base", "copy")])
     assert "Detectable" not in str(ma.systems_table(equal, baseline="base", notes="full"))
     # The table shows sums of NumRet, not means.
     counts = many[many["measure"] == "AP"].assign(measure="NumRet")
-    table = " ".join(str(ma.systems_table(pd.concat([many, counts]), baseline="base", notes="full")).split())
+    table = " ".join(
+        str(ma.systems_table(pd.concat([many, counts]), baseline="base", notes="full")).split()
+    )
     assert "Detectable" in table
     assert "NumRet" in table
     assert "NumRet" not in table.partition("Detectable")[2]
@@ -211,12 +236,17 @@ def test_intervals_of_differences_are_those_of_the_tests(many) -> None:
     text = " ".join(str(table).split())
     assert "[…] 96.67 % interval of the difference (Student’s t, 90 % for all three)." in text
     for wrong in ({}, {"baseline": ["base", "low"]}):
-        with pytest.raises(ma.MultiAspectError, match="interval='difference': expected one baseline, got"):
+        with pytest.raises(
+            ma.MultiAspectError, match="interval='difference': expected one baseline, got"
+        ):
             ma.systems_table(many, interval="difference", **wrong)
 
 
 def evaluate_measures(measures: object) -> pd.DataFrame:
-    qrels = {f"q{n}": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1}} for n in range(3)}
+    qrels = {
+        f"q{n}": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1}}
+        for n in range(3)
+    }
     run = {qid: {"d1": 1.0, "d2": 2.0} for qid in qrels}
     return ma.evaluate({"mine": run}, qrels, measures, progress=False)
 
@@ -225,7 +255,8 @@ def test_heads_are_short_and_a_legend_states_the_measures() -> None:
     scales = {"relevance": 2, "credibility": 1}
     first, second = (ma.CAM(base=base, aspects=scales) @ 10 for base in ("AP", "nDCG"))
     latex = to_latex(
-        evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]), notes="full"
+        evaluate_measures([first, second, ma.TOMA(base="DCG", aspects=scales), "map", NumRet]),
+        notes="full",
     )
     assert cells(latex) == {
         "": ["CAM(base=AP)@10", "CAM@10", "TOMA", "map", "NumRet"],
@@ -245,14 +276,13 @@ def test_heads_are_short_and_a_legend_states_the_measures() -> None:
 
 def test_named_scales_are_printed_once() -> None:
     scales = ma.Aspects(
-        {"relevance": ma.Aspect(2, gains=[0, 1, 3]), "credibility": ma.Aspect(3, threshold=2)}, name="footnote_1"
+        {"relevance": ma.Aspect(2, gains=[0, 1, 3]), "credibility": ma.Aspect(3, threshold=2)},
+        name="footnote_1",
     )
     frame = evaluate_measures(
         [ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})]
     )
-    printed = (
-        "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
-    )
+    printed = "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
     assert to_latex(frame, notes="full").count(escape(printed)) == 1
     assert to_latex(frame, notes="full").count("positive from") == 2
     assert to_styler(frame, notes="full").caption.count(printed) == 1
@@ -263,8 +293,14 @@ def test_named_scales_are_printed_once() -> None:
     [
         (ma.Aspect(1), "0, 1"),
         (ma.Aspect(3), "0, 1, 2, 3 (positive from 1)"),
-        (ma.Aspect([1, 2, 3], greater_is_better=False), "3, 2, 1 (lower is better; positive from 2)"),
-        (ma.Aspect(2, probabilities=[0, 0.25, 1]), "0, 1, 2 (positive from 1; probabilities 0, 0.25, 1)"),
+        (
+            ma.Aspect([1, 2, 3], greater_is_better=False),
+            "3, 2, 1 (lower is better; positive from 2)",
+        ),
+        (
+            ma.Aspect(2, probabilities=[0, 0.25, 1]),
+            "0, 1, 2 (positive from 1; probabilities 0, 0.25, 1)",
+        ),
         (
             ma.Aspect([0, 0.5, 1], probabilities="identity"),
             "0, 0.5, 1 (positive from 0.5; labels are probabilities)",
@@ -291,7 +327,10 @@ def test_measures_as_they_were_typed_have_short_heads() -> None:
 
 def test_a_head_names_the_aspect_of_a_measure_of_one() -> None:
     on = [ma.On(aspect=aspect, base="nDCG") @ 10 for aspect in ("relevance", "credibility")]
-    assert cells(to_latex(evaluate_measures(on)))[""] == ["nDCG@10relevance", "nDCG@10credibility"]  # broken
+    assert cells(to_latex(evaluate_measures(on)))[""] == [
+        "nDCG@10relevance",
+        "nDCG@10credibility",
+    ]  # broken
 
 
 def test_labels_are_kept() -> None:
@@ -305,14 +344,18 @@ def test_labels_are_kept() -> None:
     assert r"Mean AP: \texttt{AP}." in legend
     assert re.search(rf"\nCAM: [^:]*: \\texttt{{{re.escape(escape(mean @ 5))}}}\.", legend)
     frame.attrs.clear()  # as from a file: what is not recorded is not claimed
-    with pytest.warns(ma.MultiAspectWarning, match="systems_table: mine, Mean AP name no known measure"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="systems_table: mine, Mean AP name no known measure"
+    ):
         assert "mine:" not in to_latex(frame)
 
 
 def test_a_label_that_looks_like_a_numbered_head() -> None:
     first, second = (ma.CAM(base=base) for base in ("AP", "DCG"))
     frame = long({str(first): THREE, str(second): THREE, "CAM (1)": THREE})
-    assert cells(to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[""] == [
+    assert cells(to_latex(frame, {str(first): first, str(second): second, "CAM (1)": "AP"}))[
+        ""
+    ] == [
         "CAM(base=AP)",
         "CAM(base=DCG)",
         "CAM(1)",  # broken at the blank
@@ -396,7 +439,13 @@ def test_names_may_be_numbers() -> None:
 def nasty() -> str:
     """A table of which every name is made to break it."""
     rng = np.random.default_rng(0)
-    frame = long({f"*{NASTY}": {name: rng.random(9).tolist() for name in (f"[{NASTY}]", f"*{NASTY}", "x\n\\\\")}})
+    frame = long(
+        {
+            f"*{NASTY}": {
+                name: rng.random(9).tolist() for name in (f"[{NASTY}]", f"*{NASTY}", "x\n\\\\")
+            }
+        }
+    )
     topics = frame["qid"].unique()
     by = dict.fromkeys(topics[:4], f"[{NASTY}") | dict.fromkeys(topics[4:], "%")
     return to_latex(
@@ -444,7 +493,11 @@ def test_a_document_compiles(many, tmp_path: Path) -> None:
     tables = [
         nasty(),
         to_latex(many, baseline=["low", "near"], interval="mean", by=halves(many)),
-        to_latex(evaluate_measures([ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet])),
+        to_latex(
+            evaluate_measures(
+                [ma.CAM(base="AP", aspects={"relevance": 2, "credibility": 1}) @ 10, NumRet]
+            )
+        ),
     ]
     (tmp_path / "table.tex").write_text(DOCUMENT % "\n".join(tables), encoding="utf-8")
     done = subprocess.run(
@@ -465,7 +518,9 @@ def test_styler(many) -> None:
     latex = cells(to_latex(many, baseline=["low", "near"]))
     assert list(styler.data.columns) == ["AP", "ESL ↓"]
     for name, row in styler.data.iterrows():
-        shown = latex[{"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)]
+        shown = latex[
+            {"lowᵃ": "low$^{a}$", "nearᵇ": "near$^{b}$", "<b>high</b>": "high"}.get(name, name)
+        ]
         for text, cell in zip(row, shown, strict=True):
             number = re.match(r"[\d.]+", text)[0]
             assert strip_marks(cell).startswith(number)
@@ -500,7 +555,9 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
     assert lines[5].startswith("* best; a differs from low, b from near (")
     assert lines[-1] == "[…] 95 % interval of the mean (Student’s t)."
     starred = [re.search(r"([\d.]+)\S*\*", line) for line in lines]
-    assert sorted(match[1] for match in starred if match) == sorted(re.findall(r'class="best">([\d.]+)', page))
+    assert sorted(match[1] for match in starred if match) == sorted(
+        re.findall(r'class="best">([\d.]+)', page)
+    )
     for name, row in table.to_styler().data.iterrows():
         (line,) = (line for line in lines if line.split()[0] == name)
         assert all(cell.split()[0] in line for cell in row)
@@ -515,7 +572,11 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
         (long({"AP": {"a": [0.1, np.nan]}}), {}, "expected finite values"),
         (pd.concat([long({"AP": THREE})] * 2), {}, "expected one value of AP for system a"),
         (long({"ESL": {"a": [-0.1], "b": [-0.2]}}), {}, "do not negate the values"),
-        (long({"AP": {"a": [0.1], "b": [0.2]}}), {"interval": "mean"}, "at least two topics, got 1"),
+        (
+            long({"AP": {"a": [0.1], "b": [0.2]}}),
+            {"interval": "mean"},
+            "at least two topics, got 1",
+        ),
         (long({"AP": {"a": [0.1], "b": [0.2]}}), {"baseline": "a"}, "at least two topics"),
         (long({"AP": {"a": [0.1, 0.3]}}), {"baseline": "a"}, "at least two systems"),
         (long({"AP": THREE}), {"baseline": "z"}, "expected names of systems .* got z"),
@@ -526,9 +587,17 @@ def test_one_table_is_drawn_in_every_format(many, tmp_path: Path) -> None:
             {"baseline": list("abcdefghijklmnopq")},
             "at most 16 baselines, got 17",
         ),
-        (long({"AP": THREE}), {"interval": "±"}, "interval: expected one of 'none', 'difference', 'mean'"),
+        (
+            long({"AP": THREE}),
+            {"interval": "±"},
+            "interval: expected one of 'none', 'difference', 'mean'",
+        ),
         (long({"AP": THREE}), {"decimals": -1}, "expected integers from 0 to 15, got -1"),
-        (long({"AP": THREE}), {"decimals": {"RR": 2}}, r"decimals: expected measures \(AP\), got RR"),
+        (
+            long({"AP": THREE}),
+            {"decimals": {"RR": 2}},
+            r"decimals: expected measures \(AP\), got RR",
+        ),
         (long({"AP": THREE}), {"label": "tab}"}, "label: expected letters"),
         (long({"AP": THREE}), {"measures": "RR"}, r"expected measures of the frame \(AP\), got RR"),
         (long({"AP": THREE}), {"test": "nonsense"}, "test: expected one of"),
@@ -543,7 +612,12 @@ def test_bad_input(frame, options, message) -> None:
 
 def uneven() -> pd.DataFrame:
     """AP of three topics, and RR of two of them."""
-    return long({"AP": {"a": [0.1, 0.3, 0.2], "b": [0.4, 0.6, 0.2]}, "RR": {"a": [0.5, 1.0], "b": [0.25, 0.25]}})
+    return long(
+        {
+            "AP": {"a": [0.1, 0.3, 0.2], "b": [0.4, 0.6, 0.2]},
+            "RR": {"a": [0.5, 1.0], "b": [0.25, 0.25]},
+        }
+    )
 
 
 @pytest.mark.slow
@@ -558,7 +632,9 @@ def test_columns_over_different_topics() -> None:
     assert r", 2\textendash{}3 topics" in latex
     assert "AP 3, RR 2" in to_styler(frame).to_html()
     assert "different topics" not in to_latex(frame[frame["qid"] != "q2"])
-    swapped = pd.concat([frame[frame["measure"] == "AP"], frame[frame["measure"] == "RR"].iloc[::-1]])
+    swapped = pd.concat(
+        [frame[frame["measure"] == "AP"], frame[frame["measure"] == "RR"].iloc[::-1]]
+    )
     assert cells(to_latex(swapped, **options)) == cells(latex)
 
 
@@ -580,8 +656,14 @@ def test_a_row_without_a_measure_is_not_left_out() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (lambda f: ~((f["name"] == "a") & (f["measure"] == "RR")), "system a has no value of RR, but b has"),
-        (lambda f: ~((f["name"] == "a") & (f["measure"] == "RR") & (f["qid"] == "q1")), "different sets of topics"),
+        (
+            lambda f: ~((f["name"] == "a") & (f["measure"] == "RR")),
+            "system a has no value of RR, but b has",
+        ),
+        (
+            lambda f: ~((f["name"] == "a") & (f["measure"] == "RR") & (f["qid"] == "q1")),
+            "different sets of topics",
+        ),
     ],
 )
 def test_a_system_that_lacks_topics_of_a_column(rows, message) -> None:
@@ -613,7 +695,9 @@ def test_numbers_of_one_are_in_the_singular() -> None:
     ],
 )
 def test_notes_name_the_level_of_the_intervals(many, options, expected) -> None:
-    table = " ".join(str(ma.systems_table(many, baseline="base", interval="difference", **options)).split())
+    table = " ".join(
+        str(ma.systems_table(many, baseline="base", interval="difference", **options)).split()
+    )
     assert expected in table
 
 
@@ -625,7 +709,9 @@ def test_a_note_says_why_a_mark_stands_beside_an_interval_that_includes_zero() -
     assert found["significant"].tolist() == [True, True]
     assert found.loc["second", "low"] < 0 < found.loc["second", "high"]
     note = "A sign beside an interval that includes 0 is what Holm’s correction gains."
-    assert note in " ".join(str(ma.systems_table(frame, baseline="base", interval="difference")).split())
+    assert note in " ".join(
+        str(ma.systems_table(frame, baseline="base", interval="difference")).split()
+    )
     assert note not in str(ma.systems_table(frame, baseline="base"))
 
 
@@ -645,7 +731,11 @@ def test_rows_are_in_the_order_of_an_experiment() -> None:
     names = ["words", "characters", "readable"]
     perquery = pt.Experiment([run] * 3, topics, qrels, ["map", "P.1"], names=names, perquery=True)
     assert perquery["name"].unique().tolist() == sorted(names)
-    for frame in (perquery, perquery[perquery["qid"] == "q1"], perquery[::-1].sort_values(["name", "qid"])):
+    for frame in (
+        perquery,
+        perquery[perquery["qid"] == "q1"],
+        perquery[::-1].sort_values(["name", "qid"]),
+    ):
         assert list(cells(to_latex(frame))) == ["", *names]
     assert list(cells(to_latex(perquery, ["P.1"]))) == ["", *names]
     by_name = perquery.reset_index(drop=True)  # what a file has
@@ -682,7 +772,10 @@ def wide(measures: list[str]) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     names = {"BM25": 0.3, "monoT5-3B": 0.4, "ColBERTv2": 0.5, "characters": 0.6, "readable": 0.7}
     return long(
-        {measure: {name: rng.normal(mean, 0.1, 30) for name, mean in names.items()} for measure in measures}
+        {
+            measure: {name: rng.normal(mean, 0.1, 30) for name, mean in names.items()}
+            for measure in measures
+        }
     )
 
 
@@ -697,7 +790,12 @@ def test_heads_of_wide_tables_are_broken_before_the_cutoff() -> None:
 
 def compile_latex(folder: Path, layout: str, table: str) -> str:
     """The log of a document of the class article with a table."""
-    document = DOCUMENT.replace(r"\documentclass{article}", rf"\documentclass[a4paper,{layout}]{{article}}") % table
+    document = (
+        DOCUMENT.replace(
+            r"\documentclass{article}", rf"\documentclass[a4paper,{layout}]{{article}}"
+        )
+        % table
+    )
     (folder / "table.tex").write_text(document, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
     done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
@@ -721,9 +819,7 @@ def test_a_table_fits(tmp_path: Path, layout: str, measures: list[str], notes: s
 @pytest.mark.parametrize("layout", ["twocolumn", "onecolumn"])
 def test_a_table_of_evidence_fits(tmp_path: Path, layout: str) -> None:
     names = ["a", "b"]
-    evidence = (
-        "difference −0.0421, 97.5 % interval [−0.0868, 0.0026] (95 % for both), p = 0.0647; detectable 0.0600"
-    )
+    evidence = "difference −0.0421, 97.5 % interval [−0.0868, 0.0026] (95 % for both), p = 0.0647; detectable 0.0600"
     rows = [["topics", "does not hold", evidence], ["labels", "undecided", evidence]]
     columns = [Column(head, left=True) for head in ("question", "verdict", "evidence")]
     latex = latex_of(Table(columns, [Row([" is better than ".join(names)], span=3), *rows]))

@@ -47,7 +47,8 @@ BASES = (nDCG, nDCG(dcg="exp-log2"), nDCG @ 3, P @ 1, P @ 2, R @ 2, Rprec, Succe
          infAP)  # fmt: skip
 
 
-# -- what is right passes ----------------------------------------------------------------------------------
+# -- what is right passes
+# ----------------------------------------------------------------------------------
 
 
 @pytest.mark.every(16)
@@ -62,12 +63,22 @@ def test_every_measure_of_the_package(measure: ma.Measure) -> None:
     [
         ma.CAM(normalized=True, aspects={"relevance": 2, "credibility": 2}),
         ma.CAM(
-            base={"relevance": "AP", "credibility": "RBP(p=0.5)"}, empty="drop", aspects="relevance,credibility"
+            base={"relevance": "AP", "credibility": "RBP(p=0.5)"},
+            empty="drop",
+            aspects="relevance,credibility",
         ),
-        ma.MM(base="AP", weights={"relevance": 3, "credibility": 1}, aspects={"relevance": 2, "credibility": 2}),
+        ma.MM(
+            base="AP",
+            weights={"relevance": 3, "credibility": 1},
+            aspects={"relevance": 2, "credibility": 2},
+        ),
         ma.TOMA(weighting="exponential", base="P@2"),
         ma.TOMA(weighting="normalized", base="ERR", positives="top-half"),
-        ma.TOMA(order=ma.Order({(0, 0): 0, (0, 1): 1, (1, 0): 1, (1, 1): 4}, ["relevance", "credibility"])),
+        ma.TOMA(
+            order=ma.Order(
+                {(0, 0): 0, (0, 1): 1, (1, 0): 1, (1, 1): 4}, ["relevance", "credibility"]
+            )
+        ),
         ma.DCG(dcg="exp-log2"),
         ma.DCG(dcg="jarvelin"),
         ma.On(aspect="credibility", base="AP@2"),
@@ -100,7 +111,8 @@ def test_other_worlds(measure: Any, seed: int) -> None:
     check_measure(measure, seed=seed)
 
 
-# -- planted lies -------------------------------------------------------------------------------------------
+# -- planted lies
+# -------------------------------------------------------------------------------------------
 
 
 class Wrapped(ma.SingleAspectMeasure):
@@ -132,7 +144,9 @@ class LowRest(Wrapped):
             return 0.9 * super().rest(rank, counts)
 
     def progression(self, target):
-        return Progression(self.gain(target), lambda gain, totals, _: self.Low(gain, self.cutoff, totals))
+        return Progression(
+            self.gain(target), lambda gain, totals, _: self.Low(gain, self.cutoff, totals)
+        )
 
 
 class WrongSteps(Wrapped):
@@ -141,7 +155,9 @@ class WrongSteps(Wrapped):
             return 1.1 * super().step(rank, counts)
 
     def progression(self, target):
-        return Progression(self.gain(target), lambda gain, totals, _: self.High(gain, self.cutoff, totals))
+        return Progression(
+            self.gain(target), lambda gain, totals, _: self.High(gain, self.cutoff, totals)
+        )
 
 
 class MoreContributed(Wrapped):
@@ -369,12 +385,17 @@ class FirstAspectOnly(type(ma.NWCS)):
 
 class NoCutoff(type(ma.NWCS)):
     def statements(self):
-        return replace(super().statements(), label_terms=ma.NWCS(aspects=self.spec).statements().label_terms)
+        return replace(
+            super().statements(), label_terms=ma.NWCS(aspects=self.spec).statements().label_terms
+        )
 
 
 class FixedCutoff(type(ma.NWCS)):
     def statements(self):
-        return replace(super().statements(), label_terms=(ma.NWCS(aspects=self.spec) @ 2).statements().label_terms)
+        return replace(
+            super().statements(),
+            label_terms=(ma.NWCS(aspects=self.spec) @ 2).statements().label_terms,
+        )
 
 
 class GainsOfOtherDocuments(type(ma.NWCS)):
@@ -383,7 +404,11 @@ class GainsOfOtherDocuments(type(ma.NWCS)):
 
     def _terms_of_other_documents(self, judgments):
         (term,) = super().statements().label_terms(judgments)
-        return [replace(term, target=term.target.with_gain(term.target.gain[::-1].copy(), term.target.top))]
+        return [
+            replace(
+                term, target=term.target.with_gain(term.target.gain[::-1].copy(), term.target.top)
+            )
+        ]
 
 
 class IdealOfJudged(type(ma.NWCS)):
@@ -499,10 +524,16 @@ class Raises(Wrapped):
         ),
         (NoCutoff, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
         (FixedCutoff, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
-        (GainsOfOtherDocuments, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
+        (
+            GainsOfOtherDocuments,
+            "label_terms, ideal_documents='retrieved': extremes over missing labels",
+        ),
         (IdealOfJudged, "label_terms, ideal_documents='judged': extremes over missing labels"),
         (IdealOfRanks, "label_terms, ideal_documents='ranks': extremes over missing labels"),
-        (IdealOfRetrieved, "label_terms, ideal_documents='retrieved': extremes over missing labels"),
+        (
+            IdealOfRetrieved,
+            "label_terms, ideal_documents='retrieved': extremes over missing labels",
+        ),
         (SeparateIdeals, "label_terms, ideal_documents='separate': extremes over missing labels"),
         (MisspeltIdeal, "ideal_documents: expected one of 'judged', 'ranks', .*, got 'retreived'"),
         (IdealIsNotSorted, "label_terms, ideal_documents='judged': extremes over missing labels"),
@@ -535,7 +566,9 @@ def test_the_smallest_world_is_shown() -> None:
 
 @pytest.mark.slow
 def test_a_bound_that_is_wrong_is_caught() -> None:
-    with pytest.raises(FailedCheckError, match=r"no ranking exceeds the upper bound: .*the bound is"):
+    with pytest.raises(
+        FailedCheckError, match=r"no ranking exceeds the upper bound: .*the bound is"
+    ):
         check_measure(SortedCRP)
 
 
@@ -562,12 +595,16 @@ def test_what_is_defined_in_a_function_is_not_pickled() -> None:
 @pytest.mark.slow
 def test_checking_a_measure_takes_seconds() -> None:
     start = time.process_time()
-    check_measure(ma.MM, seed=5)  # the slowest, as its bounds are searched for; on worlds of its own
+    check_measure(
+        ma.MM, seed=5
+    )  # the slowest, as its bounds are searched for; on worlds of its own
     assert time.process_time() - start < 5
 
 
 def test_required_parameters_are_asked_for() -> None:
-    with pytest.raises(ma.MultiAspectError, match="RelativeRecall is incomplete: it requires expected"):
+    with pytest.raises(
+        ma.MultiAspectError, match="RelativeRecall is incomplete: it requires expected"
+    ):
         check_measure(ma.RelativeRecall)
     with pytest.raises(ma.MultiAspectError, match="P is incomplete"):
         check_measure(P)
@@ -581,7 +618,8 @@ def test_checking_uses_up_no_warnings() -> None:
     assert errors._given == before
 
 
-# -- distances ----------------------------------------------------------------------------------------------
+# -- distances
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "manhattan", "chebyshev", 3, 0.5])
@@ -599,7 +637,10 @@ def test_built_in_distances(distance: str | float, n_aspects: int) -> None:
         (lambda gaps: np.zeros(len(gaps)), "equally far"),
         (lambda gaps: gaps, "one number per tuple"),
         (lambda gaps: gaps[:, 5], "cannot be computed for 2 aspects: IndexError"),
-        (lambda gaps: np.where(gaps[:, 0] > 0.9, np.nan, gaps.sum(axis=1)), "expected finite numbers ≥ 0, got nan"),
+        (
+            lambda gaps: np.where(gaps[:, 0] > 0.9, np.nan, gaps.sum(axis=1)),
+            "expected finite numbers ≥ 0, got nan",
+        ),
         ("no-such-distance", "unknown distance"),
     ],
 )
@@ -619,10 +660,13 @@ def test_a_distance_that_changes() -> None:
         check_distance(drifting)
 
 
-# -- found by the checks ------------------------------------------------------------------------------------
+# -- found by the checks
+# ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("base", "is_surrogate"), [("CRP", True), ("CoverageRatio", True), ("nDCG", False)])
+@pytest.mark.parametrize(
+    ("base", "is_surrogate"), [("CRP", True), ("CoverageRatio", True), ("nDCG", False)]
+)
 def test_labels_that_sorting_does_not_maximise_say_so(base: str, is_surrogate: bool) -> None:
     """Judged 1, 2, 1, the ranking by label has a CRP of 0, but 1, 1, 2 has 1: the label was called exact."""
     qrels = {"q": {"a": {"relevance": 1}, "b": {"relevance": 2}, "c": {"relevance": 1}}}
@@ -637,7 +681,8 @@ def test_labels_of_measures_with_diversity_or_effort_are_surrogates(measure: ma.
     assert measure.gain_is_surrogate(ma.Judgments(qrels))
 
 
-# -- what is not stated is unknown ----------------------------------------------------------------------------
+# -- what is not stated is unknown
+# ----------------------------------------------------------------------------
 
 
 class Silent(type(ma.CAM)):
@@ -680,7 +725,9 @@ def test_intervals_of_a_measure_that_states_nothing_are_enumerated() -> None:
         ma.analysis.missing_labels(RUNS, QRELS, measure(base="AP", aspects=ASPECTS)).runs[columns]
         for measure in (ma.CAM, Silent)
     )
-    np.testing.assert_allclose(silent.to_numpy(dtype=float), stated.to_numpy(dtype=float), atol=1e-12)
+    np.testing.assert_allclose(
+        silent.to_numpy(dtype=float), stated.to_numpy(dtype=float), atol=1e-12
+    )
     assert stated["exact"].all()
 
 

@@ -48,8 +48,12 @@ def world(seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         product([f"q{query}" for query in range(3)], [f"d{document}" for document in range(12)]),
         columns=["qid", "docno"],
     )
-    judged = pairs.assign(label=rng.integers(0, 3, len(pairs)), credibility=rng.integers(0, 3, len(pairs)))
-    return judged, pairs.assign(score=rng.normal(size=len(pairs))).sample(frac=0.8, random_state=seed)
+    judged = pairs.assign(
+        label=rng.integers(0, 3, len(pairs)), credibility=rng.integers(0, 3, len(pairs))
+    )
+    return judged, pairs.assign(score=rng.normal(size=len(pairs))).sample(
+        frac=0.8, random_state=seed
+    )
 
 
 def run_in_threads(calls: list[Callable[[], Any]], times: int) -> None:
@@ -88,13 +92,17 @@ def test_2000_calls_in_8_threads() -> None:
             lambda j=judgments, r=run: evaluate_measures(r, j, OURS),
         ]
         # The providers of ir-measures, with and without the kernels of this package.
-        calls += [lambda q=plain, r=ranked, m=m: values(ir_measures.iter_calc(m, q, r)) for m in STANDARD]
+        calls += [
+            lambda q=plain, r=ranked, m=m: values(ir_measures.iter_calc(m, q, r)) for m in STANDARD
+        ]
     with ma.accelerate():
         run_in_threads(calls, 2000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("measure", ["alpha_nDCG@10", "RBP(p=0.8,rel=1)", "Bpref", "Compat(p=0.9)", "ERR@10"])
+@pytest.mark.parametrize(
+    "measure", ["alpha_nDCG@10", "RBP(p=0.8,rel=1)", "Bpref", "Compat(p=0.9)", "ERR@10"]
+)
 def test_runs_in_threads_share_what_other_tools_keep(measure: str) -> None:
     qrels = world(0)[0]
     if measure.startswith("alpha"):

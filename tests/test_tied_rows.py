@@ -73,7 +73,9 @@ def search(X: Any, y: Any, measure: Any) -> float:
     """Return the value of the only setting of a search, the mean over three folds."""
     groups = y.index.get_level_values("qid")
     scorer = ma.ranking_scorer(measure)
-    found = GridSearchCV(Scores(), {"sign": [1]}, scoring=scorer, cv=GroupKFold(3), error_score="raise")
+    found = GridSearchCV(
+        Scores(), {"sign": [1]}, scoring=scorer, cv=GroupKFold(3), error_score="raise"
+    )
     return float(found.fit(X, y, groups=groups).best_score_) * (-1 if measure == "ESL" else 1)
 
 
@@ -103,17 +105,23 @@ def test_the_order_of_rows_does_not_matter(door: str, measure: Any) -> None:
     expected = DOORS[door](features_of(ROWS), labels_of(ROWS), measure)
     for seed in range(3):
         rows = ROWS.sample(frac=1, random_state=seed)
-        assert DOORS[door](features_of(rows), labels_of(rows), measure) == pytest.approx(expected, abs=1e-12)
+        assert DOORS[door](features_of(rows), labels_of(rows), measure) == pytest.approx(
+            expected, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=str)
 def test_other_queries_do_not_matter(measure: Any) -> None:
     """Kind: values of queries that depend on others. Random keys were drawn for all rows at once."""
-    every = ma.ranking_score(labels_of(ROWS), ROWS["score"].to_numpy(), measure=measure, per_query=True)
+    every = ma.ranking_score(
+        labels_of(ROWS), ROWS["score"].to_numpy(), measure=measure, per_query=True
+    )
     assert isinstance(every, pd.Series)
     for queries in (["q3"], ["q11", "q0", "q7"]):
         rows = ROWS[ROWS["qid"].isin(queries)]
-        values = ma.ranking_score(labels_of(rows), rows["score"].to_numpy(), measure=measure, per_query=True)
+        values = ma.ranking_score(
+            labels_of(rows), rows["score"].to_numpy(), measure=measure, per_query=True
+        )
         assert isinstance(values, pd.Series)
         assert values.to_dict() == pytest.approx(every[sorted(queries)].to_dict(), abs=1e-12)
 
@@ -174,7 +182,9 @@ def test_named_documents_are_ranked_as_in_evaluate(form: str, measure: Any) -> N
     expected = frame["value"].mean()
     assert score(X, y, measure) == pytest.approx(expected, abs=1e-12)
     if form != "column of X":  # a series of predictions has an index only
-        assert ma.ranking_score(y, X["score"], measure=measure) == pytest.approx(expected, abs=1e-12)
+        assert ma.ranking_score(y, X["score"], measure=measure) == pytest.approx(
+            expected, abs=1e-12
+        )
     order = np.random.default_rng(1).permutation(N)
     assert score(X.iloc[order], y.iloc[order], measure) == pytest.approx(expected, abs=1e-12)
     assert search(X, y, measure) == pytest.approx(expected, abs=1e-12)  # folds of equal sizes
@@ -186,7 +196,9 @@ def test_named_documents_are_ranked_as_in_evaluate(form: str, measure: Any) -> N
 def test_named_documents_with_qrels() -> None:
     kept = ROWS.groupby("qid").head(6)
     for measure in (RR, ma.MM(aspects=ASPECTS)):
-        frame = ma.evaluate({"run": kept[["qid", "docno", "score"]]}, QRELS, measure, progress=False)
+        frame = ma.evaluate(
+            {"run": kept[["qid", "docno", "score"]]}, QRELS, measure, progress=False
+        )
         for X, y in [
             (features_of(kept), labels_of(kept, "docno")),
             (features_of(kept, "docno"), labels_of(kept)),
@@ -200,7 +212,9 @@ def test_documents_that_only_the_features_name() -> None:
     with pytest.raises(ma.MultiAspectError, match="expected one row per query and document"):
         score(features_of(repeated, "docno"), labels_of(repeated), RR)
     scores = features_of(ROWS, "docno")["score"].iloc[1:]
-    with pytest.raises(ma.MultiAspectError, match=r"docno: expected one value for each of 120 rows, got shape"):
+    with pytest.raises(
+        ma.MultiAspectError, match=r"docno: expected one value for each of 120 rows, got shape"
+    ):
         ma.ranking_score(labels_of(ROWS), scores, measure=RR)
 
 
@@ -208,10 +222,14 @@ def booster(library: str) -> Any:
     """Return a ranker of few leaves, whose predictions have many ties."""
     module = pytest.importorskip(library, reason=f"{library} is not installed")
     if library == "lightgbm":
-        return module.LGBMRanker(n_estimators=3, num_leaves=2, min_child_samples=2, verbose=-1, n_jobs=1)
+        return module.LGBMRanker(
+            n_estimators=3, num_leaves=2, min_child_samples=2, verbose=-1, n_jobs=1
+        )
     if library == "xgboost":
         return module.XGBRanker(n_estimators=3, max_depth=1, n_jobs=1, tree_method="exact")
-    return module.CatBoostRanker(n_estimators=3, depth=1, thread_count=1, verbose=0, allow_writing_files=False)
+    return module.CatBoostRanker(
+        n_estimators=3, depth=1, thread_count=1, verbose=0, allow_writing_files=False
+    )
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
@@ -259,13 +277,18 @@ def test_the_order_is_random() -> None:
         assert value == pytest.approx(expected, abs=0.02)
 
 
-def test_ties_are_broken_for_measures_that_depend_on_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(RowRankings, "break_ties", lambda *arguments: pytest.fail("ties were broken"))
+def test_ties_are_broken_for_measures_that_depend_on_their_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        RowRankings, "break_ties", lambda *arguments: pytest.fail("ties were broken")
+    )
     ma.ranking_score(labels_of(ROWS), ROWS["score"].to_numpy(), measure=ma.CAM(aspects=ASPECTS) @ 5)
     ma.ranking_score(labels_of(ROWS), np.arange(N), measure=RR)
 
 
-# -- counts -----------------------------------------------------------------------------------------
+# -- counts
+# -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
@@ -273,7 +296,9 @@ def test_ties_are_broken_for_measures_that_depend_on_their_order(monkeypatch: py
 def test_counts_are_sums_in_training(measure: str, library: str) -> None:
     """Kind: measures whose aggregate is no mean. `metric_for` and `evals_result_` averaged them."""
     y, scores = labels_of(ROWS, "docno"), np.arange(N, dtype=float)
-    expected = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, measure, progress=False))[measure].item()
+    expected = ma.aggregate(ma.evaluate({"run": RUN}, QRELS, measure, progress=False))[
+        measure
+    ].item()
     assert ma.ranking_score(y, scores, measure=measure) == expected
     assert ma.metric_for("lightgbm", measure, y)(np.zeros(N), scores)[1] == expected
     ranker = ma.AspectRanker(booster(library), ma.TOMA(aspects=ASPECTS), measure=measure)

@@ -15,26 +15,33 @@ from pt_multiaspect.io.topic_files import read_topic_texts
 #: Of files in the formats of several tracks: their content and what is read.
 FORMATS = {
     "tsv": ("q1\tcat & dog\nq2\ttwo  words\tmore\n", {"q1": "cat & dog", "q2": "two words"}),
-    "blanks": ("301 international crime\n302 polio\n", {"301": "international crime", "302": "polio"}),
+    "blanks": (
+        "301 international crime\n302 polio\n",
+        {"301": "international crime", "302": "polio"},
+    ),
     "header": ("\ufeffqid\tquery\n1\ta b\n\n", {"qid": "query", "1": "a b"}),
     "ad hoc": (
         (
-            "<top>\n<num> Number: 301 \n<title> International\nOrganized Crime \n<desc> Description: \nIt\n</top>\n"
+            "<top>\n<num> Number: 301 \n<title> International\nOrganized Crime \n<desc> "
+            "Description: \nIt\n</top>\n"
             "<top><num> Number: 302<title> Topic: Polio &amp; others<desc> x</top>"
         ),
         {"301": "International Organized Crime", "302": "Polio & others"},
     ),
     "web": (
         (
-            '<webtrack2012><topic number="151" type="single"><query>403b</query><description>What?</description>'
+            '<webtrack2012><topic number="151" '
+            'type="single"><query>403b</query><description>What?</description>'
             '<subtopic number="1" type="nav">x</subtopic></topic></webtrack2012>'
         ),
         {"151": "403b"},
     ),
     "misinformation": (
         (
-            '<?xml version="1.0"?>\n<!-- <topic>none</topic> -->\n<topics><topic>\n<number>101</number>\n'
-            "<query><![CDATA[ankle < brace]]></query>\n<description>Does it help?</description></topic></topics>"
+            '<?xml version="1.0"?>\n<!-- <topic>none</topic> '
+            "-->\n<topics><topic>\n<number>101</number>\n"
+            "<query><![CDATA[ankle < brace]]></query>\n<description>Does it "
+            "help?</description></topic></topics>"
         ),
         {"101": "ankle < brace"},
     ),
@@ -45,7 +52,10 @@ FORMATS = {
         ),
         {"101001": "headaches", "101002": "radial nerve"},
     ),
-    "trials": ('<topics><topic number="1">A 40-year-old man.</topic></topics>', {"1": "A 40-year-old man."}),
+    "trials": (
+        '<topics><topic number="1">A 40-year-old man.</topic></topics>',
+        {"1": "A 40-year-old man."},
+    ),
     "without a title": ("<top><num>7</num><desc>Only this</desc></top>", {"7": "Only this"}),
 }
 
@@ -60,11 +70,20 @@ def test_formats(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("q1\tcats\nq2\n", r"topics:2: expected a query id, a tab and the text of the topic, got 'q2'"),
+        (
+            "q1\tcats\nq2\n",
+            r"topics:2: expected a query id, a tab and the text of the topic, got 'q2'",
+        ),
         ("q1\tcats\nq1\tdogs\n", r"expected one text of topic q1, got 'cats' and 'dogs'"),
         ("<html><p>1</p></html>", r"expected topics of TREC \(<top> or <topic>\), got none"),
-        ("<top><num>1</num></top>", r"expected a text, such as <title> in each topic, got none in topic 1"),
-        ("<top><title>x</title></top>", r"expected an id, such as <num> in each topic, got none in topic 1"),
+        (
+            "<top><num>1</num></top>",
+            r"expected a text, such as <title> in each topic, got none in topic 1",
+        ),
+        (
+            "<top><title>x</title></top>",
+            r"expected an id, such as <num> in each topic, got none in topic 1",
+        ),
     ],
 )
 def test_what_is_no_file_of_topics(content: str, message: str, tmp_path: Path) -> None:
@@ -76,7 +95,9 @@ def test_what_is_no_file_of_topics(content: str, message: str, tmp_path: Path) -
 def test_reports_show_the_texts_of_the_topics_of_pipelines() -> None:
     runs, qrels = world(("one", "other"), n_topics=2)
     topics = pd.DataFrame({"qid": ["q0<i>", "q1<i>"], "query": ["cats </script>", None]})
-    report = ma.report(runs, qrels, ["AP"], topics=topics, aspects={"relevance": 2, "<b>cred": 3}, progress=False)
+    report = ma.report(
+        runs, qrels, ["AP"], topics=topics, aspects={"relevance": 2, "<b>cred": 3}, progress=False
+    )
     assert report._data["texts"] == ["cats </script>", ""]
     without = ma.report(runs, qrels, ["AP"], aspects={"relevance": 2, "<b>cred": 3}, progress=False)
     assert without._data["texts"] == ["", ""]
@@ -85,7 +106,13 @@ def test_reports_show_the_texts_of_the_topics_of_pipelines() -> None:
 
 def test_reports_show_the_questions_of_answers() -> None:
     rows = [
-        {"qid": qid, "name": name, "user_input": f"What is {qid}?", "prompt": "Be kind.", "faithful": value}
+        {
+            "qid": qid,
+            "name": name,
+            "user_input": f"What is {qid}?",
+            "prompt": "Be kind.",
+            "faithful": value,
+        }
         for name, values in {"a": (0.5, 0.25), "b": (0.75, 1.0)}.items()
         for qid, value in zip(("t1", "t2"), values, strict=True)
     ]
@@ -100,16 +127,23 @@ def test_reports_show_the_questions_of_answers() -> None:
     "topics",
     [
         "1\tcats and dogs\n12\tno cat\n",
-        "<top><num> Number: 001\n<title> cats and dogs\n</top><top><num> Number: 012<title> no cat</top>",
+        (
+            "<top><num> Number: 001\n<title> cats and dogs\n</top><top><num> Number: 012<title> no "
+            "cat</top>"
+        ),
     ],
     ids=["tsv", "trec"],
 )
-def test_the_shell_shows_topics_and_says_what_it_wrote(topics: str, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_the_shell_shows_topics_and_says_what_it_wrote(
+    topics: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
     pytest.importorskip("vl_convert")
     from pt_multiaspect.cli.program import main
 
     monkeypatch.chdir(tmp_path)
-    Path("qrels.txt").write_text("".join(f"{q} 0 d{d} {d % 2}\n" for q in (1, 12, 3) for d in range(4)))
+    Path("qrels.txt").write_text(
+        "".join(f"{q} 0 d{d} {d % 2}\n" for q in (1, 12, 3) for d in range(4))
+    )
     for name, sign in {"up": 1, "down": -1}.items():
         lines = "".join(f"{q} Q0 d{d} 1 {sign * d} x\n" for q in (1, 12, 3) for d in range(4))
         Path(f"{name}.run").write_text(lines)
@@ -127,7 +161,9 @@ def test_the_shell_shows_topics_and_says_what_it_wrote(topics: str, tmp_path: Pa
     assert with_texts["values"] == without["values"]  # topics without a text count
     Path("other").write_text("q1\tcats\n")
     assert main([*arguments, "--topics", "other", "up.run", "down.run"]) == 2
-    message = "--topics: expected the topics of the qrels, such as 1, 12, 3, got q1; check the query ids"
+    message = (
+        "--topics: expected the topics of the qrels, such as 1, 12, 3, got q1; check the query ids"
+    )
     assert message in capsys.readouterr().err
     assert main([*arguments, "--topics", "none", "up.run", "down.run"]) == 2
     assert "--topics" in capsys.readouterr().err

@@ -33,7 +33,9 @@ def test_all_tests_and_intervals_take_clusters_into_account(clustered) -> None:
     pd.testing.assert_frame_equal(clustered.power.table, power.table)
     for baseline in VALUES["name"].unique():
         tests = compare_with_baseline(VALUES, baseline, cluster=CLUSTERS)
-        own = clustered.comparisons[clustered.comparisons["baseline"] == baseline].reset_index(drop=True)
+        own = clustered.comparisons[clustered.comparisons["baseline"] == baseline].reset_index(
+            drop=True
+        )
         columns = ["measure", "name", "difference", "asl", "p"]
         pd.testing.assert_frame_equal(own[columns], tests[columns])
     assert clustered.summary.startswith("Over 56 topics in 14 clusters, ")
@@ -55,18 +57,27 @@ def test_a_page_states_clusters(clustered) -> None:
 def test_one_topic_per_cluster_is_as_without_clusters() -> None:
     plain = ma.report(VALUES, baseline="run 0").to_html()
     assert ma.report(VALUES, baseline="run 0", cluster="qid").to_html() == plain
-    assert ma.report(VALUES, baseline="run 0", cluster={qid: f"c{qid}" for qid in CLUSTERS}).to_html() == plain
+    assert (
+        ma.report(VALUES, baseline="run 0", cluster={qid: f"c{qid}" for qid in CLUSTERS}).to_html()
+        == plain
+    )
 
 
 def test_one_cluster_of_all_topics_is_refused() -> None:
     for values in (FRAME, FRAME[FRAME["name"] == "bm25"]):
-        with pytest.raises(MultiAspectError, match="cluster=: expected at least two clusters, got one of all"):
+        with pytest.raises(
+            MultiAspectError, match="cluster=: expected at least two clusters, got one of all"
+        ):
             ma.report(values, cluster=dict.fromkeys(COLLECTIONS, "all"))
 
 
 def test_qids_that_look_nested_are_one_warning() -> None:
-    nested = VALUES.assign(qid=VALUES["qid"].map(lambda qid: f"{int(qid[1:]) // 4}_{int(qid[1:]) % 4 + 1}"))
-    with pytest.warns(MultiAspectWarning, match=r"^56 topics look like 14 groups .*: pass cluster=") as warned:
+    nested = VALUES.assign(
+        qid=VALUES["qid"].map(lambda qid: f"{int(qid[1:]) // 4}_{int(qid[1:]) % 4 + 1}")
+    )
+    with pytest.warns(
+        MultiAspectWarning, match=r"^56 topics look like 14 groups .*: pass cluster="
+    ) as warned:
         ma.report(nested, baseline="run 0")
     assert len(warned) == 1
     ma.report(nested, baseline="run 0", cluster=r"(\d+)_.*")
@@ -81,7 +92,9 @@ def test_readers_can_choose_macro_means() -> None:
         with errors.silence_warnings():
             report = ma.report(FRAME, baseline="bm25", by=COLLECTIONS, macro=True, cluster=cluster)
             means = ma.aggregate(FRAME, ci=0.95, by=COLLECTIONS, macro=True, cluster=cluster)
-            tests = compare_with_baseline(FRAME, "bm25", by=COLLECTIONS, macro=True, cluster=cluster)
+            tests = compare_with_baseline(
+                FRAME, "bm25", by=COLLECTIONS, macro=True, cluster=cluster
+            )
         pd.testing.assert_frame_equal(report.systems, means)
         own = report.comparisons[report.comparisons["baseline"] == "bm25"].reset_index(drop=True)
         expected = tests[tests["asl"].notna()].reset_index(drop=True)
@@ -98,7 +111,9 @@ def test_readers_can_choose_macro_means() -> None:
 
 
 def test_the_command_takes_clusters_and_macro_means(cli, trec_files, tmp_path) -> None:
-    qids = sorted({line.split()[0] for line in Path("relevance.txt").read_text(encoding="utf-8").splitlines()})
+    qids = sorted(
+        {line.split()[0] for line in Path("relevance.txt").read_text(encoding="utf-8").splitlines()}
+    )
     lines = [f"{qid} {'ab'[number % 2]}\n" for number, qid in enumerate(qids)]
     Path("by.txt").write_text("".join(lines), encoding="utf-8")
     options = ["-m", "AP", "--by", "by.txt", "--macro", "--cluster", "qid"]
@@ -110,14 +125,20 @@ def test_the_command_takes_clusters_and_macro_means(cli, trec_files, tmp_path) -
 def test_a_report_of_answers_takes_clusters_and_macro_means(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [
-        {"qid": f"{group}/{topic}_{turn}", "name": run, "faithful": (topic * turn + len(run)) % 5 / 4}
+        {
+            "qid": f"{group}/{topic}_{turn}",
+            "name": run,
+            "faithful": (topic * turn + len(run)) % 5 / 4,
+        }
         for group in ("x", "y")
         for topic in range(1, 7)
         for turn in (1, 2, 3)
         for run in ("base", "new")
     ]
     Path("judged.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    Path("by.txt").write_text("".join(f"{row['qid']} {row['qid'][0]}\n" for row in rows), encoding="utf-8")
+    Path("by.txt").write_text(
+        "".join(f"{row['qid']} {row['qid'][0]}\n" for row in rows), encoding="utf-8"
+    )
     options = ["--by", "by.txt", "--macro", "--cluster", r"([^_]+)_\d+", "--baseline", "base"]
     assert main(["answers", "judged.jsonl", *options, "-o", "report.html"]) == 0
     text = Path("report.html").read_text(encoding="utf-8")
@@ -138,7 +159,9 @@ def test_estimates_with_human_judgments_take_clusters(tmp_path, monkeypatch, cap
     for name, values in (("judged", model), ("human", human)):
         wide = values[values["measure"] == "AP"].rename(columns={"value": "faithful"})
         wide[["qid", "name", "faithful"]].to_csv(f"{name}.csv", index=False)
-    Path("clusters.txt").write_text("".join(f"{qid} {name}\n" for qid, name in CLUSTERS.items()), encoding="utf-8")
+    Path("clusters.txt").write_text(
+        "".join(f"{qid} {name}\n" for qid, name in CLUSTERS.items()), encoding="utf-8"
+    )
     options = ["answers", "judged.csv", "--human", "human.csv", "--cluster", "clusters.txt"]
     assert main(options) == 0
     table = pd.read_csv(io.StringIO(capsys.readouterr().out), sep="\t")
@@ -164,7 +187,15 @@ def test_agreement_of_judges_draws_clusters(tmp_path, monkeypatch, capsys) -> No
     scales = '{"good": {"grades": [0, 1, 2]}}'
     found = []
     for cluster in (r"(\d+)_.*", "qid"):
-        command = ["answers", "judged.csv", "--agreement", "--aspects", scales, "--cluster", cluster]
+        command = [
+            "answers",
+            "judged.csv",
+            "--agreement",
+            "--aspects",
+            scales,
+            "--cluster",
+            cluster,
+        ]
         assert main(command) == 0
         found.append(pd.read_csv(io.StringIO(capsys.readouterr().out), sep="\t"))
     clustered, plain = found

@@ -34,7 +34,11 @@ def test_a_table_states_clusters_and_marks_by_them() -> None:
         assert "(median over pairs)" in text
     rows = compare_with_baseline(VALUES, "run 0", cluster=CLUSTERS)
     ends = rows[(rows["measure"] == "AP") & (rows["name"] == "run 1")].iloc[0]
-    shown = words(ma.systems_table(VALUES, baseline="run 0", interval="difference", cluster=CLUSTERS, decimals=6))
+    shown = words(
+        ma.systems_table(
+            VALUES, baseline="run 0", interval="difference", cluster=CLUSTERS, decimals=6
+        )
+    )
     assert f"[{ends['low']:.6f}, {ends['high']:.6f}]".replace("-", "−") in shown
     means = ma.aggregate(VALUES, ci=0.95, cluster=CLUSTERS).set_index("name").loc["run 1"]
     shown = words(ma.systems_table(VALUES, interval="mean", cluster=CLUSTERS, decimals=6))
@@ -42,7 +46,11 @@ def test_a_table_states_clusters_and_marks_by_them() -> None:
 
 
 def test_a_table_of_independent_topics_is_as_without_clusters() -> None:
-    for options in ({"baseline": "run 0", "interval": "difference", "notes": "full"}, {"interval": "mean"}, {}):
+    for options in (
+        {"baseline": "run 0", "interval": "difference", "notes": "full"},
+        {"interval": "mean"},
+        {},
+    ):
         plain = ma.systems_table(VALUES, **options)
         assert str(ma.systems_table(VALUES, cluster="qid", **options)) == str(plain)
         alone = {qid: f"c{qid}" for qid in CLUSTERS}
@@ -53,20 +61,28 @@ def test_detectable_differences_of_a_table_are_those_of_clusters() -> None:
     table = ma.systems_table(VALUES, baseline="run 0", cluster=CLUSTERS, notes="full", decimals=6)
     found = ma.analysis.detectable_difference(VALUES, baseline="run 0", cluster=CLUSTERS).table
     median = found.set_index("measure").loc["AP", "median"]
-    assert f"Detectable difference (power 0.8, median over the pairs of systems): AP {median:.6f}" in words(table)
+    assert (
+        f"Detectable difference (power 0.8, median over the pairs of systems): AP {median:.6f}"
+        in words(table)
+    )
 
 
 def test_clusters_without_a_test_or_an_interval_are_refused() -> None:
     with pytest.raises(
-        MultiAspectError, match="cluster=: clusters affect tests and intervals only: give baseline= or"
+        MultiAspectError,
+        match="cluster=: clusters affect tests and intervals only: give baseline= or",
     ):
         ma.systems_table(VALUES, cluster=CLUSTERS)
 
 
 def test_qids_that_look_nested_are_a_warning_of_tables_with_tests() -> None:
-    nested = VALUES.assign(qid=VALUES["qid"].map(lambda qid: f"{int(qid[1:]) // 4}_{int(qid[1:]) % 4 + 1}"))
+    nested = VALUES.assign(
+        qid=VALUES["qid"].map(lambda qid: f"{int(qid[1:]) // 4}_{int(qid[1:]) % 4 + 1}")
+    )
     for options in ({"baseline": "run 0"}, {"interval": "mean"}):
-        with pytest.warns(MultiAspectWarning, match=r"^56 topics look like 14 groups .*: pass cluster=") as warned:
+        with pytest.warns(
+            MultiAspectWarning, match=r"^56 topics look like 14 groups .*: pass cluster="
+        ) as warned:
             ma.systems_table(nested, notes="full", **options)
         assert len(warned) == 1
     ma.systems_table(nested)
@@ -75,7 +91,12 @@ def test_qids_that_look_nested_are_a_warning_of_tables_with_tests() -> None:
 
 
 def test_a_section_of_macro_means() -> None:
-    options: dict[str, Any] = {"baseline": "bm25", "by": COLLECTIONS, "macro": True, "interval": "difference"}
+    options: dict[str, Any] = {
+        "baseline": "bm25",
+        "by": COLLECTIONS,
+        "macro": True,
+        "interval": "difference",
+    }
     table = ma.systems_table(FRAME, decimals=6, **options)
     text = words(table)
     assert "macro: mean of 3 groups, which count equally, for these groups (for a new draw" in text
@@ -86,7 +107,9 @@ def test_a_section_of_macro_means() -> None:
     assert f"[{row['low']:.6f}, {row['high']:.6f}]" in sections[1]
     assert (
         sections[0].split()
-        == str(ma.systems_table(FRAME, decimals=6, **{**options, "macro": False})).split("* best")[0].split()
+        == str(ma.systems_table(FRAME, decimals=6, **{**options, "macro": False}))
+        .split("* best")[0]
+        .split()
     )
     with errors.silence_warnings():
         drawn = ma.systems_table(FRAME, cluster=COLLECTIONS, **options)
@@ -104,15 +127,20 @@ def test_margins_are_marked() -> None:
     table = ma.systems_table(long(runs), baseline="base", margin=0.1)
     rows = {line.split()[0]: line.split()[1] for line in str(table).splitlines()[1:5]}
     assert [rows[name].strip("*.0123456789") for name in runs] == ["", "≈", "†‡", ""]
-    assert "† differs from base, ‡ is not worse by 0.1, ≈ differs by less than 0.1 (paired t-test, Holm" in words(
-        table
+    assert (
+        "† differs from base, ‡ is not worse by 0.1, ≈ differs by less than 0.1 (paired t-test, "
+        "Holm" in words(table)
     )
     latex = table.to_latex()
     assert r"\ddagger" in latex
     assert r"\approx" in latex
-    with pytest.raises(MultiAspectError, match=r"margin=: expected one baseline, got baseline= \['base', 'same'\]"):
+    with pytest.raises(
+        MultiAspectError, match=r"margin=: expected one baseline, got baseline= \['base', 'same'\]"
+    ):
         ma.systems_table(long(runs), baseline=["base", "same"], margin=0.1)
-    with pytest.raises(MultiAspectError, match="margin=: expected one baseline, got baseline= None"):
+    with pytest.raises(
+        MultiAspectError, match="margin=: expected one baseline, got baseline= None"
+    ):
         ma.systems_table(long(runs), margin=0.1)
     both = pd.concat([long(runs), long(runs, "RR")], ignore_index=True)
     by_measure = words(ma.systems_table(both, baseline="base", margin={"AP": 0.1, "RR": 0.2}))
@@ -134,7 +162,9 @@ def shell(capsys, tmp_path, monkeypatch):
     frame = pd.DataFrame(rows)
     frame.to_csv("judged.csv", index=False)
     qids = frame["qid"].drop_duplicates()
-    Path("collections.txt").write_text("".join(f"{qid} {qid.split('/')[0]}\n" for qid in qids), encoding="utf-8")
+    Path("collections.txt").write_text(
+        "".join(f"{qid} {qid.split('/')[0]}\n" for qid in qids), encoding="utf-8"
+    )
 
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["answers", "judged.csv", *arguments])
@@ -158,11 +188,22 @@ def test_answers_of_conversations_in_the_shell(shell) -> None:
     assert "look like" not in shell("--baseline", "base", "--cluster", "qid")[2]
     code, _, err = shell(*cluster)
     assert code == 2
-    assert "--cluster: clusters affect tests and intervals only: give --baseline RUN or --interval mean" in err
+    assert (
+        "--cluster: clusters affect tests and intervals only: give --baseline RUN or --interval "
+        "mean" in err
+    )
 
 
 def test_macro_means_and_margins_in_the_shell(shell) -> None:
-    options = ("--by", "collections.txt", "--macro", "--cluster", r"([^_]+)_\d+", "--baseline", "base")
+    options = (
+        "--by",
+        "collections.txt",
+        "--macro",
+        "--cluster",
+        r"([^_]+)_\d+",
+        "--baseline",
+        "base",
+    )
     code, out, _ = shell(*options, "--margin", "0.4", "--interval", "difference")
     assert code == 0
     table = pd.read_csv(io.StringIO(out), sep="\t")
@@ -170,10 +211,19 @@ def test_macro_means_and_margins_in_the_shell(shell) -> None:
     values = pd.read_csv("judged.csv").melt(["qid", "name"], var_name="measure")
     with errors.silence_warnings():
         tests = compare_with_baseline(
-            values, "base", by=Path("collections.txt"), macro=True, cluster=r"([^_]+)_\d+", margin=0.4
+            values,
+            "base",
+            by=Path("collections.txt"),
+            macro=True,
+            cluster=r"([^_]+)_\d+",
+            margin=0.4,
         ).set_index("group")
     new = table[table["name"] == "new"].set_index("group")
-    columns = {"p-value": "asl", "p-value not worse": "p_not_worse", "p-value equivalent": "p_equivalent"}
+    columns = {
+        "p-value": "asl",
+        "p-value not worse": "p_not_worse",
+        "p-value equivalent": "p_equivalent",
+    }
     columns |= {"margin low": "margin_low", "difference high": "high"}
     for shown, column in columns.items():
         assert new[f"faithful {shown}"].tolist() == pytest.approx(tests[column].tolist()), shown
@@ -186,7 +236,10 @@ def test_macro_means_and_margins_in_the_shell(shell) -> None:
         (["--margin", "0.1"], "--margin requires --baseline RUN"),
         (["--margin", "x", "--baseline", "base"], "--margin: expected a number above 0, got 'x'"),
         (["--margin", "-1", "--baseline", "base"], "--margin: expected a number above 0"),
-        (["--margin", "faithful=1", "--margin", "2", "--baseline", "base"], "--margin: expected one number, or"),
+        (
+            ["--margin", "faithful=1", "--margin", "2", "--baseline", "base"],
+            "--margin: expected one number, or",
+        ),
         (["--cluster", "none.txt", "--baseline", "base"], "--cluster: expected 'qid'"),
         (["--cluster", "qid", "-q"], "--cluster applies to means"),
     ],

@@ -28,7 +28,11 @@ def messages(*args: Any, **options: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ma.evaluate(*args, progress=False, **options)
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    return [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ma.MultiAspectWarning)
+    ]
 
 
 def part(n_topics: int) -> pd.DataFrame:
@@ -40,8 +44,10 @@ def test_runs_that_lack_topics_are_named(measure: Any) -> None:
     """2 of 50 topics: CAM .026 without a line."""
     runs = {"a": part(2), "full": FULL, "b": part(49)}
     expected = (
-        "run a: no documents for 48 of 50 judged topics, such as q02; run b: no documents for 1 of 50 judged "
-        "topics, such as q49. These topics count as empty rankings. If the runs are for other topics, leave these "
+        "run a: no documents for 48 of 50 judged topics, such as q02; run b: no documents for 1 of "
+        "50 judged "
+        "topics, such as q49. These topics count as empty rankings. If the runs are for other "
+        "topics, leave these "
         "out of the qrels"
     )
     for _ in range(2):  # per call, not once per process
@@ -52,7 +58,10 @@ def test_runs_that_lack_topics_are_named(measure: Any) -> None:
 def test_of_many_runs_a_few_are_named() -> None:
     (message,) = messages({f"r{number}": part(2 + number) for number in range(6)}, QRELS, CAM)
     assert message.count("no documents for") == 3
-    assert "run r2: no documents for 46 of 50 judged topics, such as q04; and 3 more runs. These" in message
+    assert (
+        "run r2: no documents for 46 of 50 judged topics, such as q04; and 3 more runs. These"
+        in message
+    )
 
 
 @pytest.mark.parametrize(("n_topics", "count"), [(4, 0), (5, 1)])
@@ -82,10 +91,15 @@ def test_an_aspect_that_lacks_a_topic_is_named() -> None:
     qrels = QRELS.assign(trust=QRELS["trust"].where(QRELS["qid"] != "q07"))
     for _ in range(2):
         (message,) = messages(FULL, qrels, [CAM, ma.MM(aspects=SCALES)])
-        assert message.startswith("the qrels have no label of trust in 1 of 50 topics, such as q07. There,")
+        assert message.startswith(
+            "the qrels have no label of trust in 1 of 50 topics, such as q07. There,"
+        )
     assert messages(FULL, qrels, [ma.On(aspect="relevance"), "map"]) == []
-    # One label is enough: a relevant document without one of trust warns, one label of trust does not.
-    one = qrels.assign(label=QRELS["label"].where((QRELS["qid"] != "q07") | (QRELS["docno"] == "d0"), 0))
+    # One label is enough: a relevant document without one of trust warns, one label of trust does
+    # not.
+    one = qrels.assign(
+        label=QRELS["label"].where((QRELS["qid"] != "q07") | (QRELS["docno"] == "d0"), 0)
+    )
     one.loc[(one["qid"] == "q07") & (one["docno"] == "d0"), "label"] = 1
     assert len(messages(FULL, one, CAM)) == 1
     one.loc[(one["qid"] == "q07") & (one["docno"] == "d1"), "trust"] = 1
@@ -114,7 +128,9 @@ WITHOUT_C = {"a": {"d1": 2.0, "d2": 1.0}, "b": {"d3": 2.0}}
         ("CAM(base='NumRel', aspects='relevance')", [1, 2, 1]),
     ],
 )
-def test_counts_of_judgments_include_topics_that_a_run_lacks(measure: str, expected: list[float]) -> None:
+def test_counts_of_judgments_include_topics_that_a_run_lacks(
+    measure: str, expected: list[float]
+) -> None:
     """Kind: values of empty rankings that are not 0. num_rel was 3 for 4 (trec_eval -c), num_q 2 for 3."""
     values = ma.evaluate({"c": WITHOUT_C, "b": WITHOUT_B}, COUNTED, [measure], progress=False)
     assert values["value"].tolist() == expected * 2
@@ -153,7 +169,9 @@ def test_parts_and_batches_do_not_warn() -> None:
 
 def test_the_command_line_shows_them(cli: Any, trec_files: Any) -> None:
     run = trec_files / "runs" / "beta.run"
-    run.write_text("\n".join(line for line in run.read_text().splitlines() if line.startswith("q0 ")))
+    run.write_text(
+        "\n".join(line for line in run.read_text().splitlines() if line.startswith("q0 "))
+    )
     code, _, shown = cli("evaluate", "-m", "map", "runs/alpha.run", "runs/beta.run")
     assert code == 0
     assert "run beta: no documents for 5 of 6 judged topics, such as q1" in shown.replace("\n", " ")

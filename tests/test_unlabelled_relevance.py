@@ -12,7 +12,21 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 from frame_world import as_ir_measures
-from ir_measures import AP, ERR, RBP, RR, Accuracy, Bpref, Compat, Judged, NumQ, NumRel, P, infAP, nDCG
+from ir_measures import (
+    AP,
+    ERR,
+    RBP,
+    RR,
+    Accuracy,
+    Bpref,
+    Compat,
+    Judged,
+    NumQ,
+    NumRel,
+    P,
+    infAP,
+    nDCG,
+)
 
 import pt_multiaspect as ma
 
@@ -30,7 +44,8 @@ RUN = pd.DataFrame(
     }
 ).assign(rank=0)
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3", "4"], "query": "a"})
-#: Of pytrec_eval, of all other providers, and those that tell judged from unjudged documents or count topics.
+#: Of pytrec_eval, of all other providers, and those that tell judged from unjudged documents or
+#: count topics.
 MEASURES = [
     nDCG @ 10, AP, P @ 2, Bpref, infAP, NumRel, NumQ, Judged @ 3, RR @ 3, Compat, ERR @ 5, nDCG(dcg="exp-log2") @ 5,
     RBP(rel=1), Accuracy, nDCG(judged_only=True) @ 3, nDCG(gains={1: 3}),
@@ -42,7 +57,9 @@ pytestmark = pytest.mark.usefixtures("undo_acceleration")
 
 
 def read(trust: str = TRUST) -> pd.DataFrame:
-    return ma.read_qrels({"relevance": io.StringIO(RELEVANCE), "trust": io.StringIO(trust)}, check=False)
+    return ma.read_qrels(
+        {"relevance": io.StringIO(RELEVANCE), "trust": io.StringIO(trust)}, check=False
+    )
 
 
 #: The file of relevance alone.
@@ -57,7 +74,9 @@ def aggregate_values(measures: list[Any], qrels: pd.DataFrame) -> dict[str, floa
 EXPECTED = {name: aggregate_values([measure], ALONE)[name] for name, measure in BY_NAME.items()}
 #: Those that ir-measures computes alike alone and beside others.
 TOGETHER = [
-    measure for measure in MEASURES if measure not in (Accuracy, nDCG(gains={1: 3}), nDCG(judged_only=True) @ 3)
+    measure
+    for measure in MEASURES
+    if measure not in (Accuracy, nDCG(gains={1: 3}), nDCG(judged_only=True) @ 3)
 ]
 
 
@@ -70,10 +89,14 @@ def test_read_qrels_gives_missing_labels() -> None:
 @pytest.mark.parametrize("accelerated", [False, True])
 @pytest.mark.parametrize("trust", [TRUST, OTHER_TOPIC])
 @pytest.mark.parametrize("name", BY_NAME)
-def test_values_are_those_of_the_relevance_file_alone(name: str, trust: str, accelerated: bool) -> None:
+def test_values_are_those_of_the_relevance_file_alone(
+    name: str, trust: str, accelerated: bool
+) -> None:
     if accelerated:
         ma.accelerate()
-    assert aggregate_values([BY_NAME[name]], read(trust)) == pytest.approx({name: EXPECTED[name]}, abs=1e-12)
+    assert aggregate_values([BY_NAME[name]], read(trust)) == pytest.approx(
+        {name: EXPECTED[name]}, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("accelerated", [False, True])
@@ -101,7 +124,12 @@ def test_experiment_evaluate_and_grid_search() -> None:
     assert values[str(CAM_10)] == pytest.approx(expected, abs=1e-12)
     system = Scaled()
     score, _ = pt.GridSearch(
-        system, {system: {"weight": [1.0, 2.0]}}, TOPICS, qrels, metric="nDCG@10", return_type="best_setting"
+        system,
+        {system: {"weight": [1.0, 2.0]}},
+        TOPICS,
+        qrels,
+        metric="nDCG@10",
+        return_type="best_setting",
     )
     assert score == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
 
@@ -116,7 +144,9 @@ class Scaled(pt.Transformer):
 
 def test_batches() -> None:
     system = pt.Transformer.from_df(RUN)
-    (table,) = pt.Experiment([system], TOPICS[:3], read(), [nDCG @ 10, CAM_10], batch_size=1).to_dict("records")
+    (table,) = pt.Experiment(
+        [system], TOPICS[:3], read(), [nDCG @ 10, CAM_10], batch_size=1
+    ).to_dict("records")
     assert table["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
 
 
@@ -127,16 +157,22 @@ def test_topics_of_another_aspect_have_no_value_per_query_and_are_named() -> Non
     assert values["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
     assert "nDCG@10" in str(caught[0].message)
     with pytest.warns(ma.MultiAspectWarning, match=r"relevance in 1 topic \(4\)"):
-        per_query = pt.Experiment([RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True)
+        per_query = pt.Experiment(
+            [RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], perquery=True
+        )
     counts = per_query["measure"].value_counts()
     assert counts["nDCG@10"] == 3
     assert counts[str(CAM_10)] == 4
 
 
 @pytest.mark.parametrize("names", [("qid", "label"), ("query_id", "relevance")])
-def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(names: tuple[str, str]) -> None:
+def test_the_remedy_works_for_the_columns_of_pyterrier_and_of_ir_measures(
+    names: tuple[str, str],
+) -> None:
     """It named columns that qrels of ir-measures lack."""
-    qrels = read(OTHER_TOPIC).rename(columns={"qid": names[0], "docno": "doc_id", "label": names[1]})
+    qrels = read(OTHER_TOPIC).rename(
+        columns={"qid": names[0], "docno": "doc_id", "label": names[1]}
+    )
     run = RUN.rename(columns={"qid": "query_id", "docno": "doc_id"})
     with pytest.warns(ma.MultiAspectWarning, match="Leave these topics out") as caught:
         ir_measures.calc_aggregate([nDCG @ 10, CAM_10], read(OTHER_TOPIC).pipe(rename_columns), run)
@@ -153,13 +189,17 @@ def rename_columns(qrels: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"perquery": "both"}, {"dataframe": False}, {"baseline": 0}, {"batch_size": 2}], ids=str
+    "options",
+    [{}, {"perquery": "both"}, {"dataframe": False}, {"baseline": 0}, {"batch_size": 2}],
+    ids=str,
 )
 def test_an_experiment_requires_values_on_the_same_topics(options: dict[str, Any]) -> None:
     """PyTerrier's own function ends in a KeyError, or leaves columns out."""
     text = r"no label of relevance in 1 topic \(4\), so nDCG@10 cannot be computed.* as in qrels.* perquery=True"
     with pytest.raises(ma.MultiAspectError, match=text):
-        pt.Experiment([RUN, RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], names=["a", "b"], **options)
+        pt.Experiment(
+            [RUN, RUN], TOPICS, read(OTHER_TOPIC), [nDCG @ 10, CAM_10], names=["a", "b"], **options
+        )
 
 
 def test_an_experiment_averages_where_topics_or_measures_agree(tmp_path: Path) -> None:
@@ -168,12 +208,26 @@ def test_an_experiment_averages_where_topics_or_measures_agree(tmp_path: Path) -
     for topics, judged in ((TOPICS[:3], qrels), (TOPICS, labelled)):
         (means,) = pt.Experiment([RUN], topics, judged, [nDCG @ 10, CAM_10]).to_dict("records")
         assert means["nDCG@10"] == pytest.approx(EXPECTED["nDCG@10"], abs=1e-12)
-        assert means[str(CAM_10)] == pytest.approx(aggregate_values([CAM_10], labelled)[str(CAM_10)], abs=1e-12)
+        assert means[str(CAM_10)] == pytest.approx(
+            aggregate_values([CAM_10], labelled)[str(CAM_10)], abs=1e-12
+        )
     for measure in (nDCG @ 10, CAM_10):
         (means,) = pt.Experiment([RUN], TOPICS, qrels, [measure]).to_dict("records")
-        assert means[str(measure)] == pytest.approx(aggregate_values([measure], qrels)[str(measure)], abs=1e-12)
-    with pytest.raises(ma.MultiAspectError, match="no label of relevance"):  # the means are saved, too
-        pt.Experiment([RUN], TOPICS, qrels, [nDCG @ 10, CAM_10], names=["a"], perquery=True, save_dir=str(tmp_path))
+        assert means[str(measure)] == pytest.approx(
+            aggregate_values([measure], qrels)[str(measure)], abs=1e-12
+        )
+    with pytest.raises(
+        ma.MultiAspectError, match="no label of relevance"
+    ):  # the means are saved, too
+        pt.Experiment(
+            [RUN],
+            TOPICS,
+            qrels,
+            [nDCG @ 10, CAM_10],
+            names=["a"],
+            perquery=True,
+            save_dir=str(tmp_path),
+        )
 
 
 def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +235,9 @@ def test_columns_of_integers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> 
     calls: list[Any] = []
     original = ir_measures.pytrec_eval._evaluator
     monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
+        ir_measures.pytrec_eval,
+        "_evaluator",
+        lambda m, qrels: calls.append(qrels) or original(m, qrels),
     )
     qrels = as_ir_measures(ALONE)
     ir_measures.calc_aggregate([nDCG], qrels, as_ir_measures(RUN))
@@ -210,7 +266,9 @@ def test_whole_numbers_as_floats() -> None:
 def test_fractional_labels_are_refused_with_the_remedy(label: float) -> None:
     qrels = read()
     qrels.loc[0, "label"] = label
-    with pytest.raises(ma.MultiAspectError, match=rf"nDCG@10 .*integer labels, got {label}.*On\(base='nDCG@10'\)"):
+    with pytest.raises(
+        ma.MultiAspectError, match=rf"nDCG@10 .*integer labels, got {label}.*On\(base='nDCG@10'\)"
+    ):
         aggregate_values([nDCG @ 10, CAM_10], qrels)
 
 
@@ -224,7 +282,8 @@ def test_other_measures_take_fractional_labels() -> None:
 def test_user_defined_measures_see_all_rows() -> None:
     sizes: list[int] = []
     measure = ir_measures.define_byquery(
-        lambda qrels, run: sizes.append(int(qrels["trust"].notna().sum())) or float(len(qrels)), name="Rows"
+        lambda qrels, run: sizes.append(int(qrels["trust"].notna().sum())) or float(len(qrels)),
+        name="Rows",
     )
     values = aggregate_values([measure, nDCG @ 10], read())
     assert values["Rows"] == np.mean([4, 3, 2, 0])  # topic 4 has a run only
@@ -240,14 +299,18 @@ def test_no_label_of_relevance_at_all() -> None:
     assert 0 < next(iter(values.values())) <= 1
 
 
-def test_topics_with_negative_labels_only_reach_pytrec_eval_as_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_topics_with_negative_labels_only_reach_pytrec_eval_as_zeros(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It reads beyond its memory on them."""
     qrels = read()
     qrels.loc[(qrels["qid"] == "2") & qrels["label"].notna(), "label"] = -2
     calls: list[Any] = []
     original = ir_measures.pytrec_eval._evaluator
     monkeypatch.setattr(
-        ir_measures.pytrec_eval, "_evaluator", lambda m, qrels: calls.append(qrels) or original(m, qrels)
+        ir_measures.pytrec_eval,
+        "_evaluator",
+        lambda m, qrels: calls.append(qrels) or original(m, qrels),
     )
     aggregate_values([nDCG @ 10], qrels)
     assert calls[0].groupby("query_id")["relevance"].max().to_dict() == {"1": 2, "2": 0, "3": 1}

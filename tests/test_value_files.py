@@ -27,7 +27,13 @@ def command_values(*runs: str) -> pd.DataFrame:
     """The values that the command line writes."""
     qrels = ma.read_qrels(dict(pair.split("=") for pair in QRELS))
     scales = ma.Aspects.from_file("scales.json")
-    measures = ["nDCG@10", "AP", "NumRet", ma.ESL(wanted=1).on("relevance", scales), ma.CAM(aspects=scales) @ 3]
+    measures = [
+        "nDCG@10",
+        "AP",
+        "NumRet",
+        ma.ESL(wanted=1).on("relevance", scales),
+        ma.CAM(aspects=scales) @ 3,
+    ]
     labels = MEASURES.split()
     named = {run: f"runs/{run}" for run in runs}
     if len(runs) > 1:  # whose extension is in common
@@ -55,7 +61,9 @@ def test_own_values_are_read_back_exactly(cli, trec_files, format):
     aggregates = [line for line in lines if "all" in line and "runid" not in line]
     if format != "jsonl":
         value = -2 if format == "ranking" else -1
-        assert [line[value] for line in aggregates] == [str(float(x)) for x in means.iloc[:, 1:].to_numpy().ravel()]
+        assert [line[value] for line in aggregates] == [
+            str(float(x)) for x in means.iloc[:, 1:].to_numpy().ravel()
+        ]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -93,10 +101,14 @@ def test_lines_have_the_order_of_the_runs(cli, trec_files):
     code, out, _ = cli("evaluate", "-m", "AP", "--sort", "AP", "--format", "tot", "runs")
     means = cli("evaluate", "-m", "AP", "--sort", "AP", "--format", "csv", "runs")[1]
     assert code == 0
-    assert [line.split("\t")[0] for line in out.splitlines()] == [row.split(",")[0] for row in means.split()[1:]]
+    assert [line.split("\t")[0] for line in out.splitlines()] == [
+        row.split(",")[0] for row in means.split()[1:]
+    ]
 
 
-names = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(lambda x: x != "all")
+names = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=8).filter(
+    lambda x: x != "all"
+)
 
 
 @pytest.mark.every(3)
@@ -106,7 +118,9 @@ names = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_si
     numbers=st.lists(st.floats(allow_nan=False), min_size=6, max_size=6),
 )
 def test_every_number_and_name_comes_back(tmp_path_factory, format, keys, numbers):
-    rows = [("run", qid, measure, value) for (qid, measure), value in zip(keys, numbers, strict=False)]
+    rows = [
+        ("run", qid, measure, value) for (qid, measure), value in zip(keys, numbers, strict=False)
+    ]
     values = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     labels = [label for label in values["measure"].unique() if label not in ("runid", "num_q")]
     values = values[values["measure"].isin(labels)].reset_index(drop=True)
@@ -115,17 +129,26 @@ def test_every_number_and_name_comes_back(tmp_path_factory, format, keys, number
     means = pd.DataFrame({"name": ["run"], **{label: [0.5] for label in labels}})
     path = tmp_path_factory.getbasetemp() / f"{format}.txt"
     path.write_text(format_values(values, means, format), encoding="utf-8", newline="\n")
-    pd.testing.assert_frame_equal(ma.read_values(path, format=format), values, check_exact=True, check_dtype=False)
+    pd.testing.assert_frame_equal(
+        ma.read_values(path, format=format), values, check_exact=True, check_dtype=False
+    )
 
 
-# -- files of the tools themselves ------------------------------------------------------------------
+# -- files of the tools themselves
+# ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("text", ["'1--0'", "0110", "1.0", "-"])
 def test_texts_among_values_of_trec_eval(tmp_path, text):
     """Kind: values that are texts. `trec_eval -m all_trec -q` was refused for its relstring."""
     path = tmp_path / "all.eval"
-    lines = ["runid all bm25", "map q1 0.5", f"relstring q1 {text}", f"relstring_20 q1 {text}", "map all 0.5"]
+    lines = [
+        "runid all bm25",
+        "map q1 0.5",
+        f"relstring q1 {text}",
+        f"relstring_20 q1 {text}",
+        "map all 0.5",
+    ]
     path.write_text("".join(f"{line}\n" for line in lines))
     values = ma.read_values(path, format="trec_eval")
     assert values.to_numpy().tolist() == [["bm25", "q1", "map", 0.5]]
@@ -137,19 +160,29 @@ def test_texts_among_values_of_trec_eval(tmp_path, text):
 def test_trec_evals_own_output(cli, trec_files):
     """The lines that trec_eval -q prints for one run, by pytrec_eval, which is trec_eval's code."""
     qrels = {}
-    for qid, _, docno, label in map(str.split, (trec_files / "relevance.txt").read_text().splitlines()):
+    for qid, _, docno, label in map(
+        str.split, (trec_files / "relevance.txt").read_text().splitlines()
+    ):
         qrels.setdefault(qid, {})[docno] = int(label)
     run = {}
-    for qid, _, docno, _, score, _ in map(str.split, (trec_files / "runs" / "alpha.run").read_text().splitlines()):
+    for qid, _, docno, _, score, _ in map(
+        str.split, (trec_files / "runs" / "alpha.run").read_text().splitlines()
+    ):
         run.setdefault(qid, {})[docno] = float(score)
     kinds = {"map", "ndcg_cut_10", "P_5", "recip_rank", "num_ret"}
     scores = pytrec_eval.RelevanceEvaluator(qrels, kinds).evaluate(run)
     lines = [
-        f"{kind:<22}\t{qid}\t{value:.0f}" if kind == "num_ret" else f"{kind:<22}\t{qid}\t{value:6.4f}"
+        f"{kind:<22}\t{qid}\t{value:.0f}"
+        if kind == "num_ret"
+        else f"{kind:<22}\t{qid}\t{value:6.4f}"
         for qid, by_kind in scores.items()
         for kind, value in by_kind.items()
     ]
-    lines += [f"{'runid':<22}\tall\tbm25", f"{'num_q':<22}\tall\t{len(scores)}", f"{'map':<22}\tall\t0.1234"]
+    lines += [
+        f"{'runid':<22}\tall\tbm25",
+        f"{'num_q':<22}\tall\t{len(scores)}",
+        f"{'map':<22}\tall\t0.1234",
+    ]
     (trec_files / "bm25.eval").write_text("\n".join(lines))
     with gzip.open(trec_files / "bm25.eval.gz", "wt") as file:
         file.write("\n".join(lines))
@@ -190,7 +223,9 @@ def test_rankings_of_autojudge(tmp_path):
 
 
 @pytest.mark.every(3)
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir-measures alone reads cutoffs by ast.Num")
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="ir-measures alone reads cutoffs by ast.Num"
+)
 @pytest.mark.parametrize(("options", "format"), [([], "ir_measures"), (["-o", "jsonl"], "jsonl")])
 def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
     monkeypatch.chdir(trec_files)
@@ -210,7 +245,9 @@ def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
     result = ma.read_values("alpha.txt", format=format, name="alpha")
     assert set(ma.read_values("alpha.txt", format=format)["name"]) == {"alpha.txt"}
     measures = [ir_measures.nDCG @ 10, ir_measures.AP]
-    expected = ma.evaluate({"alpha": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), measures, progress=False)
+    expected = ma.evaluate(
+        {"alpha": "runs/alpha.run"}, ma.read_qrels("relevance.txt"), measures, progress=False
+    )
     both = result.merge(expected, on=["name", "qid", "measure"])
     assert len(both) == len(expected) == len(result) == 12
     decimals = 0 if format == "jsonl" else 0.5001e-4
@@ -218,7 +255,9 @@ def test_ir_measures_own_output(trec_files, monkeypatch, options, format):
 
 
 def test_what_reads_long_frames_reads_these(cli, trec_files):
-    (trec_files / "tot.txt").write_text(cli("evaluate", "-m", "nDCG@10 AP", "-q", "--format", "tot", "runs")[1])
+    (trec_files / "tot.txt").write_text(
+        cli("evaluate", "-m", "nDCG@10 AP", "-q", "--format", "tot", "runs")[1]
+    )
     result, expected = (
         ma.read_values("tot.txt", format="tot"),
         command_values(*sorted(p.name for p in (trec_files / "runs").iterdir())),
@@ -233,7 +272,8 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
         assert str(analysis(result)) == str(analysis(expected))
 
 
-# -- what cannot be written or read -----------------------------------------------------------------
+# -- what cannot be written or read
+# -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -243,12 +283,18 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
             ["--format", "trec_eval", "runs"],
             ["expected one run, as no line names it, got alpha,", "use tot"],
         ),
-        (["-q", "--format", "tot", "my run=runs/alpha.run"], ["a name without blanks", "'my run'", "NAME=RUN"]),
+        (
+            ["-q", "--format", "tot", "my run=runs/alpha.run"],
+            ["a name without blanks", "'my run'", "NAME=RUN"],
+        ),
         (
             ["--format", "ir_measures", "-m", "'a b'=AP", "runs/alpha.run"],
             ["the name of a measure without blanks", "ALIAS=MEASURE"],
         ),
-        (["--format", "trec_eval", "-m", "num_q=AP", "runs/alpha.run"], ["'num_q' of a measure is the name of"]),
+        (
+            ["--format", "trec_eval", "-m", "num_q=AP", "runs/alpha.run"],
+            ["'num_q' of a measure is the name of"],
+        ),
         (
             ["--format", "tot", "--interval", "mean", "runs"],
             ["--interval mean applies to means: omit it, or --format tot"],
@@ -266,7 +312,9 @@ def test_lines_that_cannot_be_read_are_not_written(cli, trec_files, arguments, p
 
 
 def test_names_with_blanks_are_no_obstacle_to_json(cli, trec_files):
-    code, out, _ = cli("evaluate", "-m", "'a b'=AP", "-q", "--format", "jsonl", "my run=runs/alpha.run")
+    code, out, _ = cli(
+        "evaluate", "-m", "'a b'=AP", "-q", "--format", "jsonl", "my run=runs/alpha.run"
+    )
     assert code == 0
     (trec_files / "values.txt").write_text(out)
     result = ma.read_values("values.txt", format="jsonl")
@@ -296,7 +344,11 @@ def test_a_topic_all_is_not_written(cli, trec_files, format):
         ("trec_eval", "map q1 0.5 x\n", [":1:", "got 4 fields"]),
         ("trec_eval", "map q1 0,5\n", [":1: expected a number as value, got '0,5' (topic q1)"]),
         ("trec_eval", "map q1 1_0\n", [":1: expected a number as value, got '1_0'"]),
-        ("trec_eval", "map q1 .5\nrunid all a\nmap q2 .5\nrunid all b\n", ["values of one run, got those of a, b"]),
+        (
+            "trec_eval",
+            "map q1 .5\nrunid all a\nmap q2 .5\nrunid all b\n",
+            ["values of one run, got those of a, b"],
+        ),
         ("trec_eval", "map q1 .5\nmap q1 .6\n", ["expected one value of map for", "on topic q1"]),
         ("trec_eval", "map all .5\n", ["got only aggregates", "-q"]),
         (
@@ -325,7 +377,11 @@ def test_a_topic_all_is_not_written(cli, trec_files, format):
         ),
         ("jsonl", "[" * 100_000 + "\n", [":1: expected valid JSON, got one nested too deeply"]),
         ("jsonl", "[1, 2]\n", [":1: expected JSON objects"]),
-        ("jsonl", '{"topic_id": null, "measure": "map", "value": 1}\n', [":1: expected JSON objects"]),
+        (
+            "jsonl",
+            '{"topic_id": null, "measure": "map", "value": 1}\n',
+            [":1: expected JSON objects"],
+        ),
         (
             "jsonl",
             '{"topic_id": "1", "measure": "map", "value": true}\n',
@@ -338,7 +394,10 @@ def test_a_topic_all_is_not_written(cli, trec_files, format):
         ),
         (
             "jsonl",
-            '{"topic_id": "1", "measure": "map", "value": 1}\n{"qid": "1", "measure": "map", "value": 1}\n',
+            (
+                '{"topic_id": "1", "measure": "map", "value": 1}\n{"qid": "1", "measure": "map", '
+                '"value": 1}\n'
+            ),
             [":2:", "other keys than in lines before"],
         ),
         (
@@ -391,7 +450,8 @@ def test_text_that_was_cut_within_a_character_is_an_error(tmp_path, text):
 def test_the_name_of_a_run_with_half_of_a_character_is_an_error(tmp_path):
     (tmp_path / "values").write_text("map q1 0.5\n")
     with pytest.raises(
-        ma.MultiAspectError, match=r"^name: expected text that UTF-8 can represent, got 'x\\ud83d': "
+        ma.MultiAspectError,
+        match=r"^name: expected text that UTF-8 can represent, got 'x\\ud83d': ",
     ):
         ma.read_values(tmp_path / "values", format="trec_eval", name="x\ud83d")
 
@@ -432,14 +492,30 @@ def test_the_name_of_a_run_is_given_where_it_lacks(tmp_path):
 
 
 pieces = st.sampled_from(
-    ["map", "q1", "all", "runid", "0.5", "nan", "a", "{}", '{"qid": 1,', '"value": "x"}', "[", "\t", "\r"]
+    [
+        "map",
+        "q1",
+        "all",
+        "runid",
+        "0.5",
+        "nan",
+        "a",
+        "{}",
+        '{"qid": 1,',
+        '"value": "x"}',
+        "[",
+        "\t",
+        "\r",
+    ]
 )
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @given(
     content=st.binary(max_size=40)
-    | st.lists(st.lists(pieces, max_size=5).map(" ".join), max_size=4).map(lambda lines: "\n".join(lines).encode())
+    | st.lists(st.lists(pieces, max_size=5).map(" ".join), max_size=4).map(
+        lambda lines: "\n".join(lines).encode()
+    )
     | st.dictionaries(
         st.sampled_from(["run_id", "topic_id", "measure", "value"]),
         st.none() | st.text(max_size=3) | st.floats() | st.lists(st.integers(), max_size=2),

@@ -31,7 +31,11 @@ MEASURES = ["nDCG@10", "cam=CAM@10", "ESL(wanted=2)", "cost=ESL(wanted=2)", "map
 
 def lower_is_better_labels(values: pd.DataFrame) -> list[str]:
     measures = measures_by_label(values)
-    return [label for label, measure in measures.items() if measure is not None and lower_is_better(measure)]
+    return [
+        label
+        for label, measure in measures.items()
+        if measure is not None and lower_is_better(measure)
+    ]
 
 
 def write_files(qids: list[str]) -> list[str]:
@@ -56,7 +60,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.every(5)
 @pytest.mark.parametrize("qids", [QIDS, ["mean", "all"]], ids=" ".join)
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_values_come_back_exactly(suffix: str, qids: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_come_back_exactly(
+    suffix: str, qids: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     command = write_files(qids)
     assert main([*command, "-o", f"pq.{suffix}", "b,x", "a"]) == 0
     if "all" not in qids:  # the topic of aggregates in lines
@@ -76,7 +82,9 @@ def test_values_come_back_exactly(suffix: str, qids: list[str], capsys: pytest.C
     }
     # The means are those that the shell writes.
     assert main([*command[:-1], "-o", "means.csv", "b,x", "a"]) == 0
-    means = pd.read_csv("means.csv", dtype=str).set_index("name").astype(float)  # rounded correctly by any pandas
+    means = (
+        pd.read_csv("means.csv", dtype=str).set_index("name").astype(float)
+    )  # rounded correctly by any pandas
     pd.testing.assert_frame_equal(
         ma.aggregate(result).set_index("name"), means, check_exact=True, check_index_type=False
     )
@@ -115,7 +123,10 @@ DEFINED = "name,qid,measure,value,definition\na,q1,x,0.5,{}\na,q2,x,1,{}\n"
 
 BAD_TABLES: dict[str, tuple[str, list[str]]] = {
     "means": ("name,AP\na,0.75\n", ["the columns name, qid, measure, value", "name, AP"]),
-    "wide": ("name,qid,AP\na,q1,0.5\n", ["one row per value", 'melt(["name", "qid"], var_name="measure")']),
+    "wide": (
+        "name,qid,AP\na,q1,0.5\n",
+        ["one row per value", 'melt(["name", "qid"], var_name="measure")'],
+    ),
     "no measure": ("name,qid,value\na,q1,1\n", ["the columns name, qid, measure, value"]),
     "judged answers": (
         "topic,system,criterion,score\nq1,a,x,1\n",
@@ -124,12 +135,18 @@ BAD_TABLES: dict[str, tuple[str, list[str]]] = {
     "lines": ("map\tq1\t0.5\n", ["read lines with their format="]),
     "no rows": ("name,qid,measure,value\n", ["got 0 rows"]),
     "empty": ("", ["expected"]),
-    "four decimals": ("| name | qid | AP |\n|---|---|---|\n| a | q1 | 0.5 |\n", ["read lines with their format="]),
+    "four decimals": (
+        "| name | qid | AP |\n|---|---|---|\n| a | q1 | 0.5 |\n",
+        ["read lines with their format="],
+    ),
     "cut within a line": (TABLE.replace(",1\n", "\n"), [":3: expected 4 fields", "got 3 fields"]),
     "twice": (f"{TABLE}a,q1,AP,0.5\n", ["expected one value of AP for a on topic q1"]),
     "repeated column": (TABLE.replace("value", "measure"), ["expected"]),
     "no number": (TABLE.replace("0.5", "0,5"), ["expected 4 fields"]),
-    "text": (TABLE.replace("0.5", "n/a"), ["expected a number in the column value, got 'n/a' (topic q1)"]),
+    "text": (
+        TABLE.replace("0.5", "n/a"),
+        ["expected a number in the column value, got 'n/a' (topic q1)"],
+    ),
     "underscore": (TABLE.replace("0.5", "1_0"), ["got '1_0'"]),
     "nan": (TABLE.replace("0.5", "nan"), ["got 'nan'"]),
     "semicolons": (
@@ -138,7 +155,10 @@ BAD_TABLES: dict[str, tuple[str, list[str]]] = {
     ),
     "JSON object": ('{"name": "a"}', ["expected"]),
     "JSON of lists": ("[[1]]", ["expected a list of JSON objects"]),
-    "JSON with other keys": ('[{"name": "a", "qid": "q"}, {"name": "a"}]', ["objects with the same keys"]),
+    "JSON with other keys": (
+        '[{"name": "a", "qid": "q"}, {"name": "a"}]',
+        ["objects with the same keys"],
+    ),
     "JSON truth": (
         '[{"name": "a", "qid": "q", "measure": "AP", "value": true}]',
         ["expected a number in the column value, got True"],
@@ -147,17 +167,35 @@ BAD_TABLES: dict[str, tuple[str, list[str]]] = {
         '[{"name": null, "qid": "q", "measure": "AP", "value": 1}]',
         ["expected a name in every row"],
     ),
-    "repeated key": ('[{"name": "a", "qid": "q", "value": 1, "value": 2}]', ["expected each key once"]),
+    "repeated key": (
+        '[{"name": "a", "qid": "q", "value": 1, "value": 2}]',
+        ["expected each key once"],
+    ),
     "empty JSON": ("[]", ["got 0 rows"]),
     "damaged Parquet": ("PAR1xxx", ["a damaged Parquet file"]),
-    "two definitions": (DEFINED.format("AP", "RR"), ["expected one definition of the measure x, got AP and RR; "]),
-    "a definition beside its name": (DEFINED.format("AP", ""), ["expected one definition", "got AP and x; rename"]),
+    "two definitions": (
+        DEFINED.format("AP", "RR"),
+        ["expected one definition of the measure x, got AP and RR; "],
+    ),
+    "a definition beside its name": (
+        DEFINED.format("AP", ""),
+        ["expected one definition", "got AP and x; rename"],
+    ),
     "no measure as definition": (
         DEFINED.format("a b", "a b"),
-        ["expected a measure as the definition of x, got 'a b': cannot read", "leave its cells empty"],
+        [
+            "expected a measure as the definition of x, got 'a b': cannot read",
+            "leave its cells empty",
+        ],
     ),
-    "unknown parameter": (DEFINED.format("AP(wanted=2)", "AP(wanted=2)"), ["definition of x", "wanted"]),
-    "several measures": (DEFINED.format("P", "P"), ["definition of x, got 'P': expected one measure"]),
+    "unknown parameter": (
+        DEFINED.format("AP(wanted=2)", "AP(wanted=2)"),
+        ["definition of x", "wanted"],
+    ),
+    "several measures": (
+        DEFINED.format("P", "P"),
+        ["definition of x, got 'P': expected one measure"],
+    ),
 }
 
 
@@ -191,14 +229,18 @@ def test_tables_that_others_write_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"index": False}, {"sep": "\t"}, {"columns": ["qid", "value", "measure", "name"]}], ids=str
+    "options",
+    [{}, {"index": False}, {"sep": "\t"}, {"columns": ["qid", "value", "measure", "name"]}],
+    ids=str,
 )
 def test_long_frames_of_to_csv(options: dict[str, Any]) -> None:
     rows = [("a", qid, "nDCG@10", 1 / (number + 3)) for number, qid in enumerate(QIDS)]
     values = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     values.loc[1, "value"] = math.nan
     values[1:].to_csv("long.csv", **options)
-    pd.testing.assert_frame_equal(ma.read_values("long.csv"), values[1:].reset_index(drop=True), check_exact=True)
+    pd.testing.assert_frame_equal(
+        ma.read_values("long.csv"), values[1:].reset_index(drop=True), check_exact=True
+    )
     values.to_parquet("long.parquet")
     pd.testing.assert_frame_equal(ma.read_values("long.parquet"), values, check_exact=True)
 
@@ -206,8 +248,14 @@ def test_long_frames_of_to_csv(options: dict[str, Any]) -> None:
 # -- definitions -----------------------------------------------------------------------------------
 
 SCALED = ma.Aspects({"relevance": 2, "credibility": 1}, name="value-tables")
-QRELS = {f"q{n}": {"d1": {"relevance": n % 3, "credibility": 1}, "d2": {"relevance": 1}} for n in range(6)}
-RUNS = {"a": {qid: {"d1": 1.0} for qid in QRELS}, "b": {qid: {"d1": 1.0, "d2": 2.0} for qid in QRELS}}
+QRELS = {
+    f"q{n}": {"d1": {"relevance": n % 3, "credibility": 1}, "d2": {"relevance": 1}}
+    for n in range(6)
+}
+RUNS = {
+    "a": {qid: {"d1": 1.0} for qid in QRELS},
+    "b": {qid: {"d1": 1.0, "d2": 2.0} for qid in QRELS},
+}
 
 
 @pytest.fixture
@@ -230,7 +278,9 @@ def test_pandas_writes_definitions_as_the_shell_does(suffix: str, values: pd.Dat
     unnamed = ma.CAM(aspects=ma.Aspects(SCALED)) @ 5
     assert result.attrs["measures"] == {"cam": str(unnamed), "cost": "ESL(wanted=2)", "AP": "AP"}
     pd.testing.assert_frame_equal(ma.aggregate(result), ma.aggregate(values))
-    pd.testing.assert_frame_equal(compare_with_baseline(result, "a"), compare_with_baseline(values, "a"))
+    pd.testing.assert_frame_equal(
+        compare_with_baseline(result, "a"), compare_with_baseline(values, "a")
+    )
     pd.testing.assert_frame_equal(ma.analysis.correlation(result), ma.analysis.correlation(values))
 
 
@@ -245,14 +295,21 @@ def test_only_names_of_other_measures_are_defined(values: pd.DataFrame) -> None:
 def test_two_tables_together() -> None:
     """A row of aggregates made a topic of it, and a label another measure."""
     command = write_files(["q1", "q2"])
-    for name, options in {"one": [], "two": ["--aspects", '{"relevance": 2, "credibility": 4}']}.items():
+    for name, options in {
+        "one": [],
+        "two": ["--aspects", '{"relevance": 2, "credibility": 4}'],
+    }.items():
         assert main([*command, *options, "-o", f"{name}.csv", f"{name}=a"]) == 0
     both = Path("one.csv").read_text() + Path("two.csv").read_text().partition("\n")[2]
     Path("both.csv").write_text(both)
-    with pytest.raises(MultiAspectError, match=r"both\.csv: expected one definition of the measure .*, got CAM\("):
+    with pytest.raises(
+        MultiAspectError, match=r"both\.csv: expected one definition of the measure .*, got CAM\("
+    ):
         ma.read_values("both.csv")
     assert main([*command, "-o", "two.csv", "two=a"]) == 0
-    Path("both.csv").write_text(Path("one.csv").read_text() + Path("two.csv").read_text().partition("\n")[2])
+    Path("both.csv").write_text(
+        Path("one.csv").read_text() + Path("two.csv").read_text().partition("\n")[2]
+    )
     result = ma.read_values("both.csv")
     assert set(result["qid"]) == {"q1", "q2"}
     means = ma.aggregate(result)
@@ -269,11 +326,15 @@ def test_measures_of_other_programs_are_text(definition: str) -> None:
     Path("values.csv").write_text(DEFINED.format(cell, cell) + "b,q1,AP,1,\n")
     result = ma.read_values("values.csv")
     assert result.attrs["measures"] == {"x": definition}
-    with pytest.warns(MultiAspectWarning, match=r"recorded as the measure .*Mine.*, which cannot be parsed here"):
+    with pytest.warns(
+        MultiAspectWarning, match=r"recorded as the measure .*Mine.*, which cannot be parsed here"
+    ):
         assert measures_by_label(result)["x"] is None
 
 
-@pytest.mark.parametrize("command", ["weightings", "systems", "values", "correlation_heatmap", "asl_curves"])
+@pytest.mark.parametrize(
+    "command", ["weightings", "systems", "values", "correlation_heatmap", "asl_curves"]
+)
 def test_commands_read_the_table(command: str) -> None:
     pytest.importorskip("matplotlib")
     assert main([*write_files(QIDS), "-o", "pq.csv", "b,x", "a"]) == 0
@@ -285,13 +346,22 @@ def test_commands_read_the_table(command: str) -> None:
 
 def test_scores_of_answers_come_back_as_scores() -> None:
     rows = [(f"q{n}", run, n % 2, 1 - n % 2) for n in range(6) for run in "ab"]
-    pd.DataFrame(rows, columns=["qid", "name", "faithful", "fluent"]).to_csv("judged.csv", index=False)
+    pd.DataFrame(rows, columns=["qid", "name", "faithful", "fluent"]).to_csv(
+        "judged.csv", index=False
+    )
     scales = '{"faithful": [0, 1], "fluent": [0, 1]}'
-    assert main(["answers", "judged.csv", "--aspects", scales, "-m", "MM", "-q", "-o", "values.csv"]) == 0
+    assert (
+        main(["answers", "judged.csv", "--aspects", scales, "-m", "MM", "-q", "-o", "values.csv"])
+        == 0
+    )
     result = ma.read_values("values.csv")
     expected = ma.answers.combine(ma.answers.from_criteria("judged.csv", aspects=scales), "MM")
     keys = ["name", "measure", "qid"]
     pd.testing.assert_frame_equal(
-        result.sort_values(keys, ignore_index=True), expected.sort_values(keys, ignore_index=True), check_exact=True
+        result.sort_values(keys, ignore_index=True),
+        expected.sort_values(keys, ignore_index=True),
+        check_exact=True,
     )
-    assert result.attrs["measures"]["faithful"] == expected.attrs["measures"]["faithful"] == UNIT_SCORE
+    assert (
+        result.attrs["measures"]["faithful"] == expected.attrs["measures"]["faithful"] == UNIT_SCORE
+    )

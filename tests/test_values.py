@@ -1,7 +1,7 @@
 """Every kind of measure keeps its values: a guard for changes of structure.
 
-Some 5000 values of small generated collections are stored in ``values.json`` and must be reproduced to 1e-12.
-``python tests/test_measure_lists.py`` adds those of new measures.
+Some 5000 values of small generated collections are stored in ``values.json`` and must be reproduced
+to 1e-12. ``python tests/test_measure_lists.py`` adds those of new measures.
 """
 
 from __future__ import annotations
@@ -96,7 +96,14 @@ KINDS = {
         whole=False,
     ),
 }  # fmt: skip
-COLLECTIONS = (("equal", 1), ("equal", 2), ("unequal", 3), ("declared", 4), ("declared", 5), ("fractional", 6))
+COLLECTIONS = (
+    ("equal", 1),
+    ("equal", 2),
+    ("unequal", 3),
+    ("declared", 4),
+    ("declared", 5),
+    ("fractional", 6),
+)
 N_QUERIES = 4
 
 
@@ -119,7 +126,9 @@ def measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
 @functools.cache
 def other_measures() -> list[ma.Measure]:
     """The measures of which no kind of collection has chosen parameters."""
-    chosen = {f"{label} {measure}" for kind in KINDS.values() for label, measure in chosen_measures(kind)}
+    chosen = {
+        f"{label} {measure}" for kind in KINDS.values() for label, measure in chosen_measures(kind)
+    }
     return [measure for measure in ALL if not names(measure, chosen)]
 
 
@@ -133,7 +142,9 @@ def default_measures(measure: ma.Measure, kind: Kind) -> Iterator[tuple[str, ma.
     if measure.NAME in WITHOUT_VALUES:
         return
     required = [name for name, param in measure.SUPPORTED_PARAMS.items() if param.required]
-    assert not required, f"{measure.NAME} requires {required}: add it to `chosen_measures` in {__file__}"
+    assert not required, (
+        f"{measure.NAME} requires {required}: add it to `chosen_measures` in {__file__}"
+    )
     at_ranks = [measure, measure @ 2] if measure.accepts_cutoff else [measure]
     for cut in at_ranks:
         if measure.SINGLE_ASPECT:
@@ -160,15 +171,24 @@ def chosen_measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
             yield f"GAM {base}", GAM(base=base, weights=weights, aspects=aspects)
     for base in ("nDCG", "nDCG@2", "P@3", "R@3", "Rprec", "RBP(p=0.5)", "SetR"):
         for empty in ("zero", "drop"):
-            yield f"CAM {base} normalized {empty}", CAM(base=base, normalized=True, empty=empty, aspects=aspects)
+            yield (
+                f"CAM {base} normalized {empty}",
+                CAM(base=base, normalized=True, empty=empty, aspects=aspects),
+            )
     mixed = {"relevance": "nDCG@2", "credibility": "P@3", "understandability": "Rprec"}
     yield "CAM mixed normalized", CAM(base=mixed, normalized=True, weights=weights, aspects=aspects)
     for base in ("nDCG", "nDCG@2", "AP", "DCG@2", "CG@2", "CRP", "P@3"):
         for weighting in ("normalized", "exponential"):
-            yield f"TOMA {base} {weighting}", toma(kind, base=base, weighting=weighting, gate="relevance")
+            yield (
+                f"TOMA {base} {weighting}",
+                toma(kind, base=base, weighting=weighting, gate="relevance"),
+            )
     for distance in ("manhattan", "chebyshev", 3, 2.5):
         for base in ("nDCG", "AP", "ERR@2"):
-            yield f"TOMA {base} {distance}", toma(kind, base=base, distance=distance, weights=weights)
+            yield (
+                f"TOMA {base} {distance}",
+                toma(kind, base=base, distance=distance, weights=weights),
+            )
     for base in ("AP", "P(rel=2)@3", "nDCG"):
         yield f"TOMA {base} top-half", toma(kind, base=base, positives="top-half")
     two = {name: kind.aspects[name] for name in NAMES[:2]}
@@ -189,10 +209,16 @@ def chosen_measures(kind: Kind) -> Iterator[tuple[str, ma.Measure]]:
     for base in ("alpha_nDCG(alpha=0.3)", "alpha_nDCG@3", "alpha_DCG@3", "nERR_IA", "ERR_IA@2", "NRBP", "nNRBP",
                  "StRecall@2", "P_IA@3", "AP_IA"):  # fmt: skip
         yield f"Subtopics {base}", ma.Subtopics(base=base, aspects=aspects)
-    yield "Subtopics graded", ma.Subtopics(base="ERR_IA@3", graded=True, weights=weights, aspects=aspects)
+    yield (
+        "Subtopics graded",
+        ma.Subtopics(base="ERR_IA@3", graded=True, weights=weights, aspects=aspects),
+    )
     for measure in (ma.IRec @ 2, ma.DnDCG @ 3, ma.DSharpnDCG(gamma=0.3)):
         yield f"{measure}", measure(weights=weights, aspects=aspects)
-    yield "MeanOf", ma.MeanOf({"MM(base='nDCG')": 1, "TOMA(base='AP',axes='gains')": 3}, aspects=aspects) @ 3
+    yield (
+        "MeanOf",
+        ma.MeanOf({"MM(base='nDCG')": 1, "TOMA(base='AP',axes='gains')": 3}, aspects=aspects) @ 3,
+    )
     if kind.whole:
         order = preferences()
         for measure in (ma.HelpfulCompat, ma.HarmfulCompat, ma.HelpfulMinusHarmful):
@@ -234,7 +260,9 @@ def stored() -> dict[str, dict[str, list[float]]]:
     return tables
 
 
-def different(values: dict[str, list[float]], expected: dict[str, list[float]]) -> dict[str, object]:
+def different(
+    values: dict[str, list[float]], expected: dict[str, list[float]]
+) -> dict[str, object]:
     """The values that are not those expected, by label."""
     return {
         label: (row, expected[label])
@@ -253,12 +281,17 @@ def write(accept_changes: bool = False) -> list[str]:
             key, values = f"{name} {seed}", compute(name, seed)
             expected = before.get(key, {})
             changed |= set(different(values, expected))
-            # Values that agree stay as they are, so that a difference in their last digit shows as no change.
+            # Values that agree stay as they are, so that a difference in their last digit shows as
+            # no change.
             kept = {
-                label: row if label not in expected or (accept_changes and label in changed) else expected[label]
+                label: row
+                if label not in expected or (accept_changes and label in changed)
+                else expected[label]
                 for label, row in values.items()
             }
-            rows = ",\n".join(f"{json.dumps(label)}:{json.dumps(row)}" for label, row in kept.items())
+            rows = ",\n".join(
+                f"{json.dumps(label)}:{json.dumps(row)}" for label, row in kept.items()
+            )
             lines.append(f'"{key}":{{\n{rows}}}')
     PATH.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
     return [] if accept_changes else sorted(changed)
@@ -267,7 +300,9 @@ def write(accept_changes: bool = False) -> list[str]:
 @pytest.mark.parametrize(("name", "seed"), COLLECTIONS)
 def test_values_are_those_of_the_guard(name: str, seed: int) -> None:
     expected, values = stored()[f"{name} {seed}"], compute(name, seed)
-    assert list(values) == list(expected), "values.json is out of date: run python tests/test_measure_lists.py"
+    assert list(values) == list(expected), (
+        "values.json is out of date: run python tests/test_measure_lists.py"
+    )
     assert different(values, expected) == {}
 
 
@@ -291,7 +326,9 @@ def test_new_values_are_added_and_changed_ones_are_reported(
     path = tmp_path / "values.json"
     path.write_text(json.dumps(tables), encoding="utf-8")
     monkeypatch.setattr(f"{__name__}.PATH", path)
-    monkeypatch.setattr(f"{__name__}.COLLECTIONS", [pair for pair in COLLECTIONS if pair[0] == "fractional"])
+    monkeypatch.setattr(
+        f"{__name__}.COLLECTIONS", [pair for pair in COLLECTIONS if pair[0] == "fractional"]
+    )
     assert write() == ["uRBP"]
     assert stored()["fractional 6"]["uRBP"] == [0.25] * N_QUERIES
     assert stored()["fractional 6"]["uERR"] == json.loads(content)["fractional 6"]["uERR"]
@@ -309,14 +346,27 @@ def test_new_values_are_added_and_changed_ones_are_reported(
     ],
     ids=["CAM", "MM", "GAM"],
 )
-def test_aspects_without_positive_labels_are_left_out(mean: Any, by_reference: Any, expected: list[float]) -> None:
-    labels = {"q1": [(1, 0, 1), (0, 1, 0)], "q2": [(0, 0, 1), (0, 1, 0)], "q3": [(1, 0, 0)], "q4": [(0, 0, 0)]}
+def test_aspects_without_positive_labels_are_left_out(
+    mean: Any, by_reference: Any, expected: list[float]
+) -> None:
+    labels = {
+        "q1": [(1, 0, 1), (0, 1, 0)],
+        "q2": [(0, 0, 1), (0, 1, 0)],
+        "q3": [(1, 0, 0)],
+        "q4": [(0, 0, 0)],
+    }
     aspects = ("relevance", "credibility", "trust")
     qrels = {
-        qid: {f"d{rank}": dict(zip(aspects, tuples, strict=True)) for rank, tuples in enumerate(documents)}
+        qid: {
+            f"d{rank}": dict(zip(aspects, tuples, strict=True))
+            for rank, tuples in enumerate(documents)
+        }
         for qid, documents in labels.items()
     }
-    run = {qid: {docno: -float(rank) for rank, docno in enumerate(documents)} for qid, documents in qrels.items()}
+    run = {
+        qid: {docno: -float(rank) for rank, docno in enumerate(documents)}
+        for qid, documents in qrels.items()
+    }
     weights = {"relevance": 5, "credibility": 2, "trust": 3}
     measure = mean(base="AP", weights=weights, empty="drop", aspects=dict.fromkeys(aspects, 1))
     values = ma.evaluate({"run": run}, qrels, [measure], progress=False).set_index("qid")["value"]

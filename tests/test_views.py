@@ -36,7 +36,10 @@ NAMES = ["a-very-long-name-of-a-system-1", "a-very-long-name-of-a-system-2"]
 
 def systems(n_measures: int, spare: int = 0, shorten: int | None = 10) -> Table:
     columns = [Column("system", left=True, shorten=shorten)]
-    columns += [Column(f"nDCG(aspect='{number}')@10", spare=spare * (number > 2)) for number in range(n_measures)]
+    columns += [
+        Column(f"nDCG(aspect='{number}')@10", spare=spare * (number > 2))
+        for number in range(n_measures)
+    ]
     return Table(columns, [[name, *["0.1234"] * n_measures] for name in NAMES])
 
 
@@ -57,7 +60,10 @@ def test_heads_break_before_names_are_shortened() -> None:
 
 def test_names_keep_beginning_and_end() -> None:
     last = text_of([systems(7)]).splitlines()[-2:]
-    assert [(line.split()[0][:5], line.split()[0][-2:]) for line in last] == [("a-ver", "-1"), ("a-ver", "-2")]
+    assert [(line.split()[0][:5], line.split()[0][-2:]) for line in last] == [
+        ("a-ver", "-1"),
+        ("a-ver", "-2"),
+    ]
     assert all(".." in line and len(line) <= 80 and line.count("0.1234") == 7 for line in last)
 
 
@@ -75,7 +81,11 @@ def test_names_that_look_alike_stay_different() -> None:
 
 
 def test_different_names_look_different() -> None:
-    heads = ["experimentalrankerone", "experimentalrankertwo", *(f"measure number {number}" for number in range(6))]
+    heads = [
+        "experimentalrankerone",
+        "experimentalrankertwo",
+        *(f"measure number {number}" for number in range(6)),
+    ]
     names = [f"TOMA(aspects='{letter}')@5" for letter in "xyz"]
     for width in (30, 40, 60, 80):
         table = Table(
@@ -107,7 +117,9 @@ def test_what_may_not_give_goes_below() -> None:
     st.lists(st.lists(st.text("abc 1.\x1b\n☃", max_size=30), min_size=3, max_size=3), max_size=4),
     st.integers(30, 100),
 )
-def test_text_has_one_line_per_row_and_no_control_characters(rows: list[list[str]], width: int) -> None:
+def test_text_has_one_line_per_row_and_no_control_characters(
+    rows: list[list[str]], width: int
+) -> None:
     table = Table([Column("first", left=True), Column("second"), Column("third")], rows)
     assert all(letter.isprintable() or letter == "\n" for letter in text_of([table], width))
     assert len(text_of([table], 200).split("\n")) == len(rows) + 1
@@ -128,7 +140,10 @@ def test_bars_of_both_signs_share_a_scale() -> None:
     left, right = bars([-1.0, 3.0])
     assert (left.start, left.length, left.zero) == (0.0, 0.25, 0.25)
     assert (right.start, right.length) == (0.25, 0.75)
-    assert text_of([Table([Column("")], [[left], [right]])]).splitlines() == ["######", f"{' ' * 6}{'#' * 18}"]
+    assert text_of([Table([Column("")], [[left], [right]])]).splitlines() == [
+        "######",
+        f"{' ' * 6}{'#' * 18}",
+    ]
 
 
 def test_html_escapes_everything() -> None:
@@ -137,7 +152,9 @@ def test_html_escapes_everything() -> None:
         Heading(nasty),
         Sentence(nasty, tag="note", code=nasty),
         Items([[Sentence(nasty), Code(nasty)]]),
-        Table([Column(nasty)], [[nasty], [Cell(nasty, "best", after=nasty)], [Bar(0.5, label=nasty)]]),
+        Table(
+            [Column(nasty)], [[nasty], [Cell(nasty, "best", after=nasty)], [Bar(0.5, label=nasty)]]
+        ),
     ]
     html = fragment(blocks)
     assert "<script" not in html
@@ -145,8 +162,15 @@ def test_html_escapes_everything() -> None:
 
 
 def test_latex_aligns_columns_of_text_left() -> None:
-    columns = [Column("group", left=True), Column("name", left=True), Column("AP"), Column("verdict", left=True)]
-    assert r"\begin{tabular}{llrl}" in latex_of(Table(columns, [["short", "bm25", "0.5", "better"]]))
+    columns = [
+        Column("group", left=True),
+        Column("name", left=True),
+        Column("AP"),
+        Column("verdict", left=True),
+    ]
+    assert r"\begin{tabular}{llrl}" in latex_of(
+        Table(columns, [["short", "bm25", "0.5", "better"]])
+    )
 
 
 def test_latex_marks_and_escapes() -> None:
@@ -164,7 +188,10 @@ def test_latex_marks_and_escapes() -> None:
 
 
 def test_signs_and_intervals_are_in_the_text_and_numbers_are_aligned() -> None:
-    rows = [["a", Cell("0.5", "best", signs="ab", after="± 0.1")], ["b", Cell("0.4", after="± 0.2")]]
+    rows = [
+        ["a", Cell("0.5", "best", signs="ab", after="± 0.1")],
+        ["b", Cell("0.4", after="± 0.2")],
+    ]
     assert text_of([Table([Column("", left=True), Column("AP")], rows)]).splitlines() == [
         "            AP",
         "a  0.5ᵃᵇ ± 0.1",
@@ -173,7 +200,11 @@ def test_signs_and_intervals_are_in_the_text_and_numbers_are_aligned() -> None:
 
 
 def test_markdown_escapes_and_marks() -> None:
-    rows = [Row(["group"], span=2), ["a_b|c", Cell("0.5", "best", after="[0, 1]")], ["d\x1b", "0.4"]]
+    rows = [
+        Row(["group"], span=2),
+        ["a_b|c", Cell("0.5", "best", after="[0, 1]")],
+        ["d\x1b", "0.4"],
+    ]
     table = Table([Column("run", left=True), Column("AP")], rows, notes=[Sentence("Note.")])
     assert markdown_of(table).splitlines() == [
         "| run | AP |",
@@ -204,7 +235,9 @@ def test_long_tables_say_how_many_rows_are_left_out() -> None:
 def test_the_package_is_imported_without_jinja2() -> None:
     code = "import sys, {}; print('jinja2' in sys.modules)"
     outputs = [
-        subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", code.format(name)], capture_output=True, check=True
+        ).stdout
         for name in ("ir_measures, pandas, scipy", "pt_multiaspect")
     ]
     assert outputs[0] == outputs[1]
@@ -212,13 +245,21 @@ def test_the_package_is_imported_without_jinja2() -> None:
 
 def test_long_names_may_be_broken_in_html_with_signs_too() -> None:
     columns = [Column("", left=True, shorten=12), Column("AP")]
-    html = fragment([Table(columns, [["x" * 40, "0.1"], [Cell("y" * 40, signs="a"), "0.2"], [Cell("z"), "0.3"]])])
+    html = fragment(
+        [
+            Table(
+                columns, [["x" * 40, "0.1"], [Cell("y" * 40, signs="a"), "0.2"], [Cell("z"), "0.3"]]
+            )
+        ]
+    )
     assert [html.count(f'<td class="{name}">') for name in ("l", "n")] == [2, 1]
 
 
 def test_markdown_underlines_second_best_values_and_keeps_the_code_of_notes() -> None:
     cells = [[Cell("1", "best")], [Cell("<2>", "second")]]
-    table = Table([Column("a")], cells, notes=[Sentence("CAM", code="CAM(base='AP')"), Sentence("Plain.")])
+    table = Table(
+        [Column("a")], cells, notes=[Sentence("CAM", code="CAM(base='AP')"), Sentence("Plain.")]
+    )
     assert markdown_of(table) == (
         "| a |\n| ---: |\n| **1** |\n| <ins>\\<2></ins> |\n\nCAM: `CAM(base='AP')`\n\nPlain."
     )
@@ -235,7 +276,13 @@ def test_fixed_points() -> None:
 
 @pytest.mark.parametrize(
     ("confidence", "expected"),
-    [(0.95, "95 %"), (1 - 0.05 / 3, "98.33 %"), (0.975, "97.5 %"), (1 - 0.05 / 630, "99.9921 %"), (0.5, "50 %")],
+    [
+        (0.95, "95 %"),
+        (1 - 0.05 / 3, "98.33 %"),
+        (0.975, "97.5 %"),
+        (1 - 0.05 / 630, "99.9921 %"),
+        (0.5, "50 %"),
+    ],
 )
 def test_confidence_levels(confidence: float, expected: str) -> None:
     assert level_text(confidence) == expected

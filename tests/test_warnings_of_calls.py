@@ -26,7 +26,11 @@ from pt_multiaspect import CAM, TOMA
 TOPICS = pd.DataFrame({"qid": [f"q{number}" for number in range(8)], "query": "x"})
 RNG = np.random.default_rng(0)
 QRELS = pd.DataFrame(
-    [(qid, f"d{number}", number % 3, number // 2 % 3) for qid in TOPICS["qid"] for number in range(12)],
+    [
+        (qid, f"d{number}", number % 3, number // 2 % 3)
+        for qid in TOPICS["qid"]
+        for number in range(12)
+    ],
     columns=["qid", "docno", "label", "trust"],
 )
 RUN = QRELS[["qid", "docno"]].assign(score=RNG.random(len(QRELS)))
@@ -46,13 +50,19 @@ def caught_warnings(call: Callable[[], Any]) -> list[str]:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", message="TOMA has no gate")
         call()
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ma.MultiAspectWarning)]
+    return [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ma.MultiAspectWarning)
+    ]
 
 
 def search(jobs: int) -> GridSearchCV:
     ranker = ma.AspectRanker(Ridge(), target="relevance").set_fit_request(qid=True)
     targets = {"target": ["relevance", "trust"]}
-    return GridSearchCV(ranker, targets, scoring=ma.ranking_scorer(TOMA), cv=GroupKFold(4), n_jobs=jobs)
+    return GridSearchCV(
+        ranker, targets, scoring=ma.ranking_scorer(TOMA), cv=GroupKFold(4), n_jobs=jobs
+    )
 
 
 def fit_search(estimator: GridSearchCV) -> None:
@@ -62,11 +72,15 @@ def fit_search(estimator: GridSearchCV) -> None:
 
 DOORS: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "evaluate": (
-        lambda: ma.evaluate({"one": ZEROS, "two": ZEROS}, QRELS, [TOMA, CAM(base="AP")], progress=False),
+        lambda: ma.evaluate(
+            {"one": ZEROS, "two": ZEROS}, QRELS, [TOMA, CAM(base="AP")], progress=False
+        ),
         ["TOMA depends", "run one: none of the 96 documents"],
     ),
     "Experiment": (
-        lambda: pt.Experiment([pt.Transformer.from_df(ZEROS)] * 3, TOPICS, QRELS, [TOMA, CAM, TOMA @ 3]),
+        lambda: pt.Experiment(
+            [pt.Transformer.from_df(ZEROS)] * 3, TOPICS, QRELS, [TOMA, CAM, TOMA @ 3]
+        ),
         ["none of the 96 documents", "TOMA depends"],
     ),
     "calc_aggregate": (
@@ -111,7 +125,11 @@ def test_a_trainer_warns_once_with_all_of_its_iterations() -> None:
     def fit() -> None:
         metric = ma.metric_for("lightgbm", TOMA, LABELS, QRELS["qid"])
         ranker = lightgbm.LGBMRanker(n_estimators=5, min_child_samples=2, verbose=-1)
-        evaluation = {"eval_set": [(FEATURES, labels)], "eval_group": [group], "eval_metric": metric}
+        evaluation = {
+            "eval_set": [(FEATURES, labels)],
+            "eval_group": [group],
+            "eval_metric": metric,
+        }
         ranker.fit(FEATURES, labels, group=group, **evaluation)
 
     for _ in range(2):
@@ -123,11 +141,17 @@ def test_an_evaluator_of_many_runs_warns_once_of_its_qrels() -> None:
     """And of each run."""
     evaluator = ma.evaluator(QRELS, TOMA)
     runs = [ZEROS.assign(name=name) for name in "abc"]
-    messages = [message for run in runs for message in caught_warnings(lambda run=run: evaluator(run))]
+    messages = [
+        message for run in runs for message in caught_warnings(lambda run=run: evaluator(run))
+    ]
     assert sum("TOMA depends" in message for message in messages) == 1
     assert sum("none of the 96 documents" in message for message in messages) == 3
     theirs = ir_measures.evaluator([TOMA], CALC["qrels"])
-    messages = [text for _ in range(3) for text in caught_warnings(lambda: list(theirs.iter_calc(CALC["run"])))]
+    messages = [
+        text
+        for _ in range(3)
+        for text in caught_warnings(lambda: list(theirs.iter_calc(CALC["run"])))
+    ]
     assert sum("TOMA depends" in message for message in messages) == 1
     assert sum("none of the 96 documents" in message for message in messages) == 3
 
@@ -142,8 +166,12 @@ ma.evaluate({"mine": run}, qrels, ma.On(base="AP"), progress=False)
 
 def test_a_cell_that_is_run_again_shows_zeros_with_their_warning(tmp_path: Path) -> None:
     """By Python's default filters, which show a text once at a line of a module."""
-    (tmp_path / "notebook.py").write_text(f"names = {{}}\nfor _ in range(3):\n    exec({CELL!r}, names)\n")
-    done = subprocess.run([sys.executable, "notebook.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    (tmp_path / "notebook.py").write_text(
+        f"names = {{}}\nfor _ in range(3):\n    exec({CELL!r}, names)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "notebook.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert done.stderr.count("none of the 12 documents retrieved") == 3
 
 
@@ -151,7 +179,9 @@ def test_a_cell_that_is_run_again_shows_zeros_with_their_warning(tmp_path: Path)
 def test_programs_without_a_file_are_warned(tmp_path: Path, arguments: list[str]) -> None:
     """Their globals name a loader that has no source, on which Python itself stopped."""
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=tmp_path, input=CELL, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, input=CELL, capture_output=True, text=True, check=True
+    )
     assert done.stderr.count("none of the 12 documents retrieved") == 1
 
 

@@ -20,7 +20,12 @@ import pt_multiaspect as ma
 from pt_multiaspect import CAM, GAM, MM, On, analysis
 from pt_multiaspect.analysis import weightings
 from pt_multiaspect.analysis.weightings import Weightings
-from pt_multiaspect.kernels.weightings import nearest_reversal, positive_fraction, reversing_weight, simplex_points
+from pt_multiaspect.kernels.weightings import (
+    nearest_reversal,
+    positive_fraction,
+    reversing_weight,
+    simplex_points,
+)
 
 ASPECTS = ["relevance", "credibility", "trust"]
 SCALES = ma.Aspects({"relevance": 2, "credibility": 2})
@@ -51,7 +56,8 @@ def grid(n_aspects: int, steps: int) -> np.ndarray:
     return np.column_stack([first, 1 - first.sum(axis=1)])
 
 
-# -- fractions ----------------------------------------------------------------------------------------------
+# -- fractions
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -79,7 +85,8 @@ def test_golden_fractions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_aspects", "steps", "error"), [(2, 2000, 6e-4), (3, 120, 0.006), (4, 40, 0.02), (5, 20, 0.04)]
+    ("n_aspects", "steps", "error"),
+    [(2, 2000, 6e-4), (3, 120, 0.006), (4, 40, 0.02), (5, 20, 0.04)],
 )
 def test_fractions_are_those_of_a_grid(n_aspects: int, steps: int, error: float) -> None:
     rng = np.random.default_rng(n_aspects)
@@ -95,7 +102,9 @@ def test_laws_of_fractions(differences: list[int], random: Any) -> None:
     random.shuffle(differences)
     assert float(positive_fraction(np.array(differences, dtype=np.float64))) == fraction
     assert 0 <= fraction <= 1
-    assert fraction + float(positive_fraction(-values)) == pytest.approx(1.0 if values.any() else 0.0, abs=1e-14)
+    assert fraction + float(positive_fraction(-values)) == pytest.approx(
+        1.0 if values.any() else 0.0, abs=1e-14
+    )
     assert fraction == pytest.approx(float(positive_fraction(0.01 * values)), abs=1e-14)
     assert (fraction == 1) == (values.min() >= 0 and values.max() > 0)
     assert fraction <= float(positive_fraction(values + 1)) + 1e-14
@@ -114,7 +123,8 @@ def test_two_aspects_and_repeated_values() -> None:
     assert positive_fraction(np.array([1e-9, 1e-9, -1.0])) == pytest.approx(2e-9, rel=1e-6)
 
 
-# -- reversals ----------------------------------------------------------------------------------------------
+# -- reversals
+# ----------------------------------------------------------------------------------------------
 
 
 def cheapest_reversal(differences: np.ndarray, weights: np.ndarray, least: np.ndarray) -> float:
@@ -122,13 +132,18 @@ def cheapest_reversal(differences: np.ndarray, weights: np.ndarray, least: np.nd
     n, total = len(weights), float(differences @ weights)
     if (
         abs(total) < 1e-12
-        or not (differences @ least + (1 - least.sum()) * (differences * np.sign(total)).min() * np.sign(total))
+        or not (
+            differences @ least
+            + (1 - least.sum()) * (differences * np.sign(total)).min() * np.sign(total)
+        )
         * total
         < 0
     ):
         return np.nan
     equal = np.vstack([np.r_[differences, -differences], np.r_[np.ones(n), -np.ones(n)]])
-    bounds = [(0, None)] * n + [(0, weight - low) for weight, low in zip(weights, least, strict=True)]
+    bounds = [(0, None)] * n + [
+        (0, weight - low) for weight, low in zip(weights, least, strict=True)
+    ]
     solution = linprog(np.r_[np.zeros(n), np.ones(n)], A_eq=equal, b_eq=[-total, 0], bounds=bounds)
     assert solution.status == 0
     return float(solution.fun)
@@ -138,10 +153,14 @@ def cheapest_reversal(differences: np.ndarray, weights: np.ndarray, least: np.nd
 def test_nearest_reversals_are_those_of_a_linear_programme(n_aspects: int) -> None:
     rng = np.random.default_rng(n_aspects)
     for case in range(30):
-        weights = rng.dirichlet(np.ones(n_aspects)) if case % 2 else np.full(n_aspects, 1 / n_aspects)
+        weights = (
+            rng.dirichlet(np.ones(n_aspects)) if case % 2 else np.full(n_aspects, 1 / n_aspects)
+        )
         least = weights * rng.uniform(size=n_aspects) * (case % 3 == 0)
         differences = rng.normal(size=n_aspects).round(1)
-        nearest = nearest_reversal(differences[None], weights, least, np.abs(differences).max(keepdims=True))[0]
+        nearest = nearest_reversal(
+            differences[None], weights, least, np.abs(differences).max(keepdims=True)
+        )[0]
         expected = cheapest_reversal(differences, weights, least)
         assert np.abs(nearest - weights).sum() / 2 == pytest.approx(expected, abs=1e-7, nan_ok=True)
         if not np.isnan(expected):
@@ -151,7 +170,9 @@ def test_nearest_reversals_are_those_of_a_linear_programme(n_aspects: int) -> No
 
 
 def test_weight_moves_from_several_aspects() -> None:
-    (nearest,) = nearest_reversal(np.array([[0.5, 0.4, -0.1]]), np.full(3, 1 / 3), np.zeros(3), np.array([0.5]))
+    (nearest,) = nearest_reversal(
+        np.array([[0.5, 0.4, -0.1]]), np.full(3, 1 / 3), np.zeros(3), np.array([0.5])
+    )
     # All of the first and part of the second: 2/3 · (−.1) is what remains to be balanced.
     np.testing.assert_allclose(nearest, [0.0, 0.2, 0.8])
 
@@ -191,7 +212,9 @@ def test_the_weight_of_one_aspect_that_reverses_the_order() -> None:
 def test_no_weight_reverses_the_order(
     differences: list[float], weights: list[float], least: list[float], expected: float
 ) -> None:
-    result = reversing_weight(np.array([differences]), np.array(weights), np.array(least), np.array([1.0]))
+    result = reversing_weight(
+        np.array([differences]), np.array(weights), np.array(least), np.array([1.0])
+    )
     np.testing.assert_allclose(result[0, 1], expected)
 
 
@@ -204,10 +227,14 @@ def test_words_name_the_taker_and_the_givers() -> None:
     ]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
     perquery = pd.concat([perquery, perquery[perquery["name"] == "b"].assign(name="c")])
-    result = weightings(perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1)
+    result = weightings(
+        perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1
+    )
     reversals = ["understandability 0.43 instead of 0.33, relevance 0.24"] * 2 + [""]
     assert result.pairs["reversal"].tolist() == reversals
-    assert result.pairs["distance"].tolist() == pytest.approx([0.2 / 3 / 0.7] * 2 + [np.nan], nan_ok=True)
+    assert result.pairs["distance"].tolist() == pytest.approx(
+        [0.2 / 3 / 0.7] * 2 + [np.nan], nan_ok=True
+    )
     cells = re.findall(r'<td class="[ln]">(understandability .*?|-)</td>', result._repr_html_())
     assert cells == [text or "-" for text in reversals]
 
@@ -220,18 +247,23 @@ def test_words_show_small_changes() -> None:
         for name, value in (("a", 0.5 + more), ("b", 0.5))
     ]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    pairs = weightings(perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1).pairs
+    pairs = weightings(
+        perquery, measures=dict.fromkeys(perquery["measure"], "higher"), n_resamples=1
+    ).pairs
     assert pairs["reversal"].item() == "trust 0.5003 instead of 0.5000, relevance 0.4997"
 
 
-# -- the frame ----------------------------------------------------------------------------------------------
+# -- the frame
+# ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n_aspects", [2, 3])
 def test_pairs_agree_with_single_computations(n_aspects: int) -> None:
     perquery = world(n_aspects=n_aspects, seed=3)
     result = weightings(perquery, measures=higher(n_aspects), n_resamples=50)
-    table = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[ASPECTS[:n_aspects]]
+    table = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[
+        ASPECTS[:n_aspects]
+    ]
     points = simplex_points(4096, n_aspects, 0)
     for row in result.pairs.to_dict("records"):
         difference = (table.loc[row["a"]] - table.loc[row["b"]]).to_numpy()
@@ -258,7 +290,9 @@ def corrected(perquery: pd.DataFrame, baseline: list[str] | None = None) -> Weig
 
 def test_holm_corrects_within_each_weighting() -> None:
     perquery = world(5, 12, seed=5)
-    perquery["value"] = (perquery["value"] + perquery["name"].map({"run 0": 0.9, "run 1": 0.4}).fillna(0)) / 2
+    perquery["value"] = (
+        perquery["value"] + perquery["name"].map({"run 0": 0.9, "run 1": 0.4}).fillna(0)
+    ) / 2
     result = corrected(perquery)
     assert len(result.pairs) == 10
     table = perquery.pivot(index=["name", "qid"], columns="measure", values="value")[ASPECTS]
@@ -281,7 +315,12 @@ def test_holm_corrects_within_each_weighting() -> None:
 @pytest.mark.parametrize("baseline", [["run 0", "run 1"], ["run 2", "run 0", "run 1"]])
 def test_pairs_of_baselines_count_once_in_a_family(baseline: list[str]) -> None:
     perquery = world(4, 12, seed=5)
-    equal = perquery.groupby(["name", "qid"], sort=False)["value"].mean().reset_index().assign(measure="mean")
+    equal = (
+        perquery.groupby(["name", "qid"], sort=False)["value"]
+        .mean()
+        .reset_index()
+        .assign(measure="mean")
+    )
     copy = equal.assign(measure="copy", value=equal["value"] ** 2)
     tests = analysis.compare_with_baseline(equal, baseline)
     levels = tests.set_index(["name", "baseline"])["p"].to_dict()
@@ -304,7 +343,9 @@ def test_sampled_means_agree_with_the_measures() -> None:
     """MM and GAM from the values of the aspects are those of the measure itself, and no linear form."""
     rng = np.random.default_rng(1)
     docnos = [f"d{number}" for number in range(8)]
-    qrels = pd.DataFrame([(f"q{topic}", docno) for topic in range(6) for docno in docnos], columns=["qid", "docno"])
+    qrels = pd.DataFrame(
+        [(f"q{topic}", docno) for topic in range(6) for docno in docnos], columns=["qid", "docno"]
+    )
     qrels["relevance"], qrels["credibility"] = rng.integers(0, 3, (2, len(qrels)))
     scales = ma.Aspects({"relevance": 2, "credibility": 2})
     runs = {name: qrels[["qid", "docno"]].assign(score=rng.random(len(qrels))) for name in "abc"}
@@ -329,8 +370,14 @@ def test_sampled_means_agree_with_the_measures() -> None:
             .unstack()
         )
         for row in result.pairs.to_dict("records"):
-            assert row["fraction"] == pytest.approx((means[row["a"]] - means[row["b"]] > 1e-12).mean())
-            equal = ma.evaluate(runs, qrels, mean(aspects=scales), progress=False).groupby("name")["value"].mean()
+            assert row["fraction"] == pytest.approx(
+                (means[row["a"]] - means[row["b"]] > 1e-12).mean()
+            )
+            equal = (
+                ma.evaluate(runs, qrels, mean(aspects=scales), progress=False)
+                .groupby("name")["value"]
+                .mean()
+            )
             assert row["difference"] == pytest.approx(equal[row["a"]] - equal[row["b"]])
             assert row["low"] <= row["fraction"] + 0.5
         assert result.pairs["distance"].isna().all()
@@ -340,7 +387,10 @@ def test_sampled_means_agree_with_the_measures() -> None:
 def test_rankings_are_evaluated_where_lower_is_better(options: dict[str, Any]) -> None:
     """A frame of any measure says which runs and topics are compared."""
     labels = {"d1": (2, 2), "d2": (0, 0), "d3": (0, 2)}
-    qrels = {qid: {docno: dict(zip(SCALES, pair, strict=True)) for docno, pair in labels.items()} for qid in "12"}
+    qrels = {
+        qid: {docno: dict(zip(SCALES, pair, strict=True)) for docno, pair in labels.items()}
+        for qid in "12"
+    }
     runs = {
         name: {qid: {docno: -rank for rank, docno in enumerate(order)} for qid in qrels}
         for name, order in (("late", ["d2", "d1", "d3"]), ("early", ["d1", "d2", "d3"]))
@@ -348,7 +398,8 @@ def test_rankings_are_evaluated_where_lower_is_better(options: dict[str, Any]) -
     mean = CAM(base="ESL", aspects=SCALES, **options)
     perquery = ma.evaluate(runs, qrels, "AP", progress=False)
     row = weightings(perquery, mean, runs=runs, qrels=qrels, n_resamples=1).pairs.iloc[0]
-    # The first document with a positive label on both aspects is preceded by one other, and by none.
+    # The first document with a positive label on both aspects is preceded by one other, and by
+    # none.
     assert (row["a"], row["b"], row["difference"], row["fraction"]) == ("late", "early", -1, 0)
 
 
@@ -374,7 +425,9 @@ def test_order_of_rows_and_seeds() -> None:
     mixed = perquery.sort_values(["value", "qid"]).sort_values("name", kind="stable")
     pd.testing.assert_frame_equal(first, weightings(mixed, **options).pairs)
     other = weightings(perquery, **options, seed=1).pairs
-    np.testing.assert_allclose(first["fraction_significant"], other["fraction_significant"], atol=0.004)
+    np.testing.assert_allclose(
+        first["fraction_significant"], other["fraction_significant"], atol=0.004
+    )
     pd.testing.assert_series_equal(first["fraction"], other["fraction"])
 
 
@@ -382,7 +435,12 @@ def test_equal_runs_tie_under_all_weightings() -> None:
     perquery = world(1)
     perquery = pd.concat([perquery, perquery.assign(name="copy", value=perquery["value"] + 1e-17)])
     row = weightings(perquery, measures=higher(), n_resamples=10).pairs.iloc[0]
-    assert (row["difference"], row["fraction"], row["fraction_significant"], row["uir"]) == (0, 0, 0, 0)
+    assert (row["difference"], row["fraction"], row["fraction_significant"], row["uir"]) == (
+        0,
+        0,
+        0,
+        0,
+    )
     assert row["p"] == 1
     assert np.isnan(row["distance"])
     assert row["reversal"] == ""
@@ -394,13 +452,15 @@ def test_means_that_tie_except_for_rounding_never_reverse_the_order(swapped: boo
     rows = [
         (name, f"q{topic}", aspect, value)
         for topic, pair in enumerate(ties)
-        for name, relevance, trust in zip("ab", pair[::-1] if swapped else pair, (0.8, 0.6), strict=True)
+        for name, relevance, trust in zip(
+            "ab", pair[::-1] if swapped else pair, (0.8, 0.6), strict=True
+        )
         for aspect, value in (("relevance", relevance), ("trust", trust))
     ]
     perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    row = weightings(perquery, measures=dict.fromkeys(("relevance", "trust"), "higher"), n_resamples=5).pairs.iloc[
-        0
-    ]
+    row = weightings(
+        perquery, measures=dict.fromkeys(("relevance", "trust"), "higher"), n_resamples=5
+    ).pairs.iloc[0]
     assert row["fraction"] == 1
     assert np.isnan(row["distance"])
 
@@ -413,14 +473,19 @@ def test_declared_and_least_weights() -> None:
     means = means_by_aspect(perquery)
     expected = (means.loc["run 0"] - means.loc["run 1"]) @ [0.5, 0.25, 0.25]
     assert declared.pairs["difference"].iloc[0] == pytest.approx(expected)
-    same = weightings(perquery, CAM(weights=weights), measures=higher(), at_least=declared.weights, n_resamples=10)
+    same = weightings(
+        perquery, CAM(weights=weights), measures=higher(), at_least=declared.weights, n_resamples=10
+    )
     assert same.weights == declared.weights  # the only weighting that is left
-    np.testing.assert_array_equal(same.pairs["fraction"], (same.pairs["difference"] > 0).astype(float))
+    np.testing.assert_array_equal(
+        same.pairs["fraction"], (same.pairs["difference"] > 0).astype(float)
+    )
     least = weightings(perquery, measures=higher(), at_least={"relevance": 0.4}, n_resamples=10)
     assert least.weights == pytest.approx({"relevance": 0.6, "credibility": 0.2, "trust": 0.2})
     alone = weightings(perquery, measures=higher(), at_least={"relevance": 1}, n_resamples=10).pairs
     order = (
-        means["relevance"].loc[list(alone["a"])].to_numpy() > means["relevance"].loc[list(alone["b"])].to_numpy()
+        means["relevance"].loc[list(alone["a"])].to_numpy()
+        > means["relevance"].loc[list(alone["b"])].to_numpy()
     )
     np.testing.assert_array_equal(alone["fraction"], order.astype(float))
 
@@ -430,12 +495,19 @@ def test_measures_on_aspects_are_recognised(trec_files: Any) -> None:
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
     measures = [On(aspect=name, base="nDCG@5", aspects=scales) for name in scales]
     perquery = ma.evaluate(
-        trec_files / "runs", qrels, ["AP", *measures, CAM(base="nDCG@5", aspects=scales)], progress=False
+        trec_files / "runs",
+        qrels,
+        ["AP", *measures, CAM(base="nDCG@5", aspects=scales)],
+        progress=False,
     )
     result = weightings(perquery, n_resamples=10)
     assert list(result.weights) == ["relevance", "credibility"]
     assert "of 6 pairs change" in str(result)
-    cam = perquery[perquery["measure"] == str(CAM(base="nDCG@5", aspects=scales))].groupby("name")["value"].mean()
+    cam = (
+        perquery[perquery["measure"] == str(CAM(base="nDCG@5", aspects=scales))]
+        .groupby("name")["value"]
+        .mean()
+    )
     row = result.pairs.iloc[0]
     assert row["difference"] == pytest.approx(cam[row["a"]] - cam[row["b"]])
 
@@ -454,7 +526,8 @@ def test_printed_pairs_are_few_and_narrow() -> None:
     assert "`.pairs` has all" not in few
 
 
-# -- bad input ----------------------------------------------------------------------------------------------
+# -- bad input
+# ----------------------------------------------------------------------------------------------
 
 ON = {aspect: On(aspect=aspect, base="nDCG@5") for aspect in ASPECTS}
 
@@ -463,9 +536,21 @@ ON = {aspect: On(aspect=aspect, base="nDCG@5") for aspect in ASPECTS}
     ("change", "options", "message"),
     [
         (lambda frame: frame, {}, "expected one measure per aspect"),
-        (lambda frame: frame, {"measures": {"relevance": "higher"}}, "at least two aspects, got only relevance"),
-        (lambda frame: frame[frame["name"] == "run 0"], {"measures": higher()}, "at least two systems"),
-        (lambda frame: frame.assign(value=np.nan), {"measures": higher()}, "expected finite values"),
+        (
+            lambda frame: frame,
+            {"measures": {"relevance": "higher"}},
+            "at least two aspects, got only relevance",
+        ),
+        (
+            lambda frame: frame[frame["name"] == "run 0"],
+            {"measures": higher()},
+            "at least two systems",
+        ),
+        (
+            lambda frame: frame.assign(value=np.nan),
+            {"measures": higher()},
+            "expected finite values",
+        ),
         (lambda frame: frame, {"measures": [*ASPECTS, "accuracy"]}, "accuracy"),
         (
             lambda frame: frame,
@@ -485,12 +570,28 @@ ON = {aspect: On(aspect=aspect, base="nDCG@5") for aspect in ASPECTS}
             {"measures": higher(), "measure": "TOMA"},
             "expected a mean over aspects, such as CAM",
         ),
-        (lambda frame: frame, {"measures": higher(), "measure": CAM(base="P@5")}, "base is defined for rankings"),
-        (lambda frame: frame, {"measures": higher(), "measure": CAM(weights={"relevance": 1})}, "weights"),
-        (lambda frame: frame, {"measures": ON, "measure": MM(base="nDCG@5")}, "base is defined for rankings"),
+        (
+            lambda frame: frame,
+            {"measures": higher(), "measure": CAM(base="P@5")},
+            "base is defined for rankings",
+        ),
+        (
+            lambda frame: frame,
+            {"measures": higher(), "measure": CAM(weights={"relevance": 1})},
+            "weights",
+        ),
+        (
+            lambda frame: frame,
+            {"measures": ON, "measure": MM(base="nDCG@5")},
+            "base is defined for rankings",
+        ),
         (lambda frame: frame, {"measure": CAM(gate="relevance")}, r"expected runs= and qrels="),
         (lambda frame: frame, {"measure": CAM(empty="drop")}, r"expected runs= and qrels="),
-        (lambda frame: frame, {"measure": CAM(empty="drop"), "runs": {}}, r"expected runs= and qrels="),
+        (
+            lambda frame: frame,
+            {"measure": CAM(empty="drop"), "runs": {}},
+            r"expected runs= and qrels=",
+        ),
         (
             lambda frame: frame,
             {
@@ -510,20 +611,25 @@ def test_bad_input(change: Any, options: dict[str, Any], message: str) -> None:
 def test_another_base_or_scale_is_not_taken_for_that_of_the_measure(trec_files: Any) -> None:
     scales = ma.Aspects.from_file(trec_files / "scales.json")
     qrels = ma.read_qrels({name: trec_files / f"{name}.txt" for name in scales})
-    measures = [On(aspect=name, base=base, aspects=scales) for base in ("nDCG@5", "P@5") for name in scales]
+    measures = [
+        On(aspect=name, base=base, aspects=scales) for base in ("nDCG@5", "P@5") for name in scales
+    ]
     perquery = ma.evaluate(trec_files / "runs", qrels, measures, progress=False)
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
         weightings(perquery)
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
         weightings(perquery, CAM(aspects=scales))
     precision = weightings(perquery, CAM(base="P@5"), n_resamples=5).pairs
-    chosen = weightings(perquery, measures=[str(measure) for measure in measures[2:]], n_resamples=5).pairs
+    chosen = weightings(
+        perquery, measures=[str(measure) for measure in measures[2:]], n_resamples=5
+    ).pairs
     pd.testing.assert_series_equal(precision["fraction"], chosen["fraction"])
     with pytest.raises(ma.MultiAspectError, match="expected one measure per aspect"):
         weightings(perquery, CAM(base="P@5", aspects={"relevance": 2, "credibility": 9}))
 
 
-# -- CLEF eHealth 2018 --------------------------------------------------------------------------------------
+# -- CLEF eHealth 2018
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -531,7 +637,9 @@ def test_conclusions_on_clef_2018_depend_on_the_weights() -> None:
     folder = shared_path("data", "clef2018")
     files = {"relevance": "qrel", "understandability": "qread", "trust": "qtrust"}
     qrels = ma.read_qrels({aspect: folder / f"{name}.txt.gz" for aspect, name in files.items()})
-    rows = pd.read_csv(folder / "runs.top100.tsv.gz", sep="\t", names=["name", "qid", "rank", "docno"], dtype=str)
+    rows = pd.read_csv(
+        folder / "runs.top100.tsv.gz", sep="\t", names=["name", "qid", "rank", "docno"], dtype=str
+    )
     rows["score"] = -rows["rank"].astype(int)
     runs = {name: run[["qid", "docno", "score"]] for name, run in rows.groupby("name")}
     scales = ma.Aspects({"relevance": 2, "understandability": 10, "trust": 10})

@@ -21,7 +21,9 @@ import pt_multiaspect as ma
 
 ROOT = Path(__file__).resolve().parent.parent
 posix = pytest.mark.skipif(os.name != "posix", reason="no such files")
-unprivileged = pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+unprivileged = pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere"
+)
 
 
 #: What is written, and its text.
@@ -85,7 +87,10 @@ def test_a_full_disk_leaves_the_earlier_file(
     code, _, error = cli(*command)
     assert (trec_files / name).read_text() == "earlier"
     assert sorted(os.listdir(trec_files)) == before
-    assert (code, error.splitlines()[-1]) == (1, f"pt-multiaspect: error: {name}: No space left on device")
+    assert (code, error.splitlines()[-1]) == (
+        1,
+        f"pt-multiaspect: error: {name}: No space left on device",
+    )
 
 
 def test_python_writes_as_the_command_line_does(tmp_path: Path, full_disk: None) -> None:
@@ -142,7 +147,9 @@ def test_files_that_may_not_be_written(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no such directory")
 @pytest.mark.parametrize("is_linked", [False, True], ids=["file", "link"])
-def test_regular_files_in_dev_are_replaced(tmp_path: Path, request: pytest.FixtureRequest, is_linked: bool) -> None:
+def test_regular_files_in_dev_are_replaced(
+    tmp_path: Path, request: pytest.FixtureRequest, is_linked: bool
+) -> None:
     """Kind: regular files where devices are. A full disk left them empty."""
     folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
     try:
@@ -187,7 +194,9 @@ def test_where_nothing_can_be_renamed_files_are_written_in_place(
 
     (tmp_path / "file").write_text("earlier")
     monkeypatch.setattr(os, "replace", busy)
-    with pytest.warns(ma.MultiAspectWarning, match="file: its directory .* written in place: .* lost"):
+    with pytest.warns(
+        ma.MultiAspectWarning, match="file: its directory .* written in place: .* lost"
+    ):
         SCALES.to_file(tmp_path / "file")
     assert (tmp_path / "file").read_text() == TEXT
     with pytest.raises(OSError, match="busy"):
@@ -213,7 +222,9 @@ def test_pipes_and_standard_output_are_written_in_place(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", code], stdout=out, check=True, cwd=ROOT)
         out.seek(0)
         assert out.read() == TEXT
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout == TEXT
 
 

@@ -1,6 +1,7 @@
 """Run the study: ``nice python -m benchmarks.study``, about seven minutes on one core.
 
-The page docs/reproductions/training_targets.ipynb describes the collections; without them all worlds are synthetic.
+The page docs/reproductions/training_targets.ipynb describes the collections; without them all
+worlds are synthetic.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def of_synthetic(setting: dict[str, Any], n_draws: int) -> dict[str, Any]:
         for learner, values in scores_of(world, worlds.first_and_rest(world)).items():
             for name, by_measure in values.items():
                 for measure, (value,) in by_measure.items():
-                    scores.setdefault(learner, {}).setdefault(name, {}).setdefault(measure, []).append(value)
+                    scores.setdefault(learner, {}).setdefault(name, {}).setdefault(
+                        measure, []
+                    ).append(value)
     tables = [pd.DataFrame(world.prevalence) for world in drawn]
     prevalence = sum(tables[1:], tables[0]) / n_draws
     return {**drawn[0].size, "prevalence": prevalence.to_dict(), "n_folds": None, "scores": scores}
@@ -47,7 +50,10 @@ def of_collection(world: worlds.World, n_splits: int, n_repeats: int) -> dict[st
         for splits in worlds.row_orders(world, n_repeats, n_splits, seed=0)
     ]
     means = {
-        name: {measure: [float(np.mean(each[name][measure])) for each in orders] for measure in by_measure}
+        name: {
+            measure: [float(np.mean(each[name][measure])) for each in orders]
+            for measure in by_measure
+        }
         for name, by_measure in orders[0].items()
     }
     return {
@@ -64,7 +70,8 @@ def scores_of(world: worlds.World, cv: Any) -> dict[str, Any]:
     single = [aspect for aspect in world.aspects if aspect not in COMPARED]
     also = {"LightGBM": [*single, WEIGHTED, BY_MEASURE, BY_LABEL, "random order"]}
     return {
-        learner: evaluate(world, cv, [*COMPARED, *also.get(learner, [])], learner=learner) for learner in LEARNERS
+        learner: evaluate(world, cv, [*COMPARED, *also.get(learner, [])], learner=learner)
+        for learner in LEARNERS
     }
 
 
@@ -81,10 +88,16 @@ def main() -> None:
     """Run the study and write its results."""
     parser = argparse.ArgumentParser(description=__doc__)
     shared = Path(os.environ.get("PT_MULTIASPECT_SHARED", "../shared"))
-    parser.add_argument("--data", type=Path, default=shared / "data", help="the folder with clef2015 and clef2018")
-    parser.add_argument("--draws", type=int, default=20, help="number of synthetic worlds per setting")
+    parser.add_argument(
+        "--data", type=Path, default=shared / "data", help="the folder with clef2015 and clef2018"
+    )
+    parser.add_argument(
+        "--draws", type=int, default=20, help="number of synthetic worlds per setting"
+    )
     parser.add_argument("--splits", type=int, default=5, help="number of folds")
-    parser.add_argument("--repeats", type=int, default=2, help="number of repeats, and of row orders")
+    parser.add_argument(
+        "--repeats", type=int, default=2, help="number of repeats, and of row orders"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     start = time.process_time()
@@ -100,7 +113,10 @@ def main() -> None:
         print(f"{name}: {time.process_time() - start:.0f} s", flush=True)
     about = {
         "command": "python -m benchmarks.study",
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in PACKAGES},
+        },
         "cpu_seconds": round(time.process_time() - start),
         "measures": list(MEASURES),
         "synthetic": {
@@ -114,7 +130,11 @@ def main() -> None:
         "collections": {"folds": given.splits, "repeats": given.repeats, "random_state": 0},
         "lightgbm": PARAMS,
     }
-    scales = {"directions of CLEF eHealth 2018": worlds.directions(given.data)} if given.data.is_dir() else {}
+    scales = (
+        {"directions of CLEF eHealth 2018": worlds.directions(given.data)}
+        if given.data.is_dir()
+        else {}
+    )
     save(rounded({"about": about, **scales, "worlds": found}), given.out)
 
 

@@ -1,8 +1,8 @@
 """False positives of tests and intervals, where topics belong together and runs do not differ.
 
-``nice python -m benchmarks.study.clusters`` repeats it in a minute and writes ``clusters.json``. Topics are drawn
-in clusters: 5 % of the tests at the level .05 should be significant, though runs do not differ, and 5 % of the
-95 % intervals should not contain the true mean.
+``nice python -m benchmarks.study.clusters`` repeats it in a minute and writes ``clusters.json``.
+Topics are drawn in clusters: 5 % of the tests at the level .05 should be significant, though runs
+do not differ, and 5 % of the 95 % intervals should not contain the true mean.
 """
 
 from __future__ import annotations
@@ -135,12 +135,16 @@ def misses_of_estimates(human: np.ndarray, labels: np.ndarray, labelled: Cluster
     The parameters are what `draw_judgments` returns.
     """
     with silence_warnings():
-        found = prediction_powered(long(human[None]), long(labels[None]), cluster=dict(enumerate(labelled.cluster)))
+        found = prediction_powered(
+            long(human[None]), long(labels[None]), cluster=dict(enumerate(labelled.cluster))
+        )
     low, high = found.table["low"].to_numpy(), found.table["high"].to_numpy()
     return np.asarray((low > TRUE_MEAN) | (high < TRUE_MEAN))
 
 
-def errors_of_setting(clusters: Clusters, correlation: float, n_draws: int, seed: int) -> dict[str, float]:
+def errors_of_setting(
+    clusters: Clusters, correlation: float, n_draws: int, seed: int
+) -> dict[str, float]:
     """Return the fractions of errors of each statistic."""
     values = draw_values(clusters, correlation, n_draws, seed)
     first, second = values[:2]
@@ -162,10 +166,16 @@ def study(n_seeds: int, n_draws: int) -> dict[str, dict[str, float]]:
     rows = {}
     for sizes, correlation, n_clusters in product(SIZES, CORRELATIONS, N_CLUSTERS):
         clusters = clusters_of_sizes(n_clusters, sizes)
-        by_seed = [errors_of_setting(clusters, correlation, n_draws, seed) for seed in range(n_seeds)]
+        by_seed = [
+            errors_of_setting(clusters, correlation, n_draws, seed) for seed in range(n_seeds)
+        ]
         errors = pd.DataFrame(by_seed).mean().round(4).to_dict()
         setting = f"{n_clusters} clusters, {sizes} sizes, correlation {correlation:g}"
-        rows[setting] = {"topics": clusters.n_topics, "freedom": round(clusters.freedom, 2), **errors}
+        rows[setting] = {
+            "topics": clusters.n_topics,
+            "freedom": round(clusters.freedom, 2),
+            **errors,
+        }
     return rows
 
 
@@ -182,7 +192,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     start = time.process_time()
-    about = {"command": "python -m benchmarks.study.clusters", "seeds": given.seeds, "draws": given.draws}
+    about = {
+        "command": "python -m benchmarks.study.clusters",
+        "seeds": given.seeds,
+        "draws": given.draws,
+    }
     save({"about": about, "settings": study(given.seeds, given.draws)}, given.out)
     print(table(load(given.out)).to_string())
     print(f"{time.process_time() - start:.0f} s")

@@ -1,8 +1,9 @@
 """Coverage of the mean by human judgments by intervals: prediction-powered, of human topics, of labels alone.
 
-``nice python -m benchmarks.study.coverage`` repeats it in a few minutes and writes ``coverage.json``. The runs and
-judgments are those of CLEF eHealth 2015: a simulated judge, who overrates, labels all documents, humans those of a
-few topics. All topics are drawn with replacement from the 66, so that the mean over these is the truth.
+``nice python -m benchmarks.study.coverage`` repeats it in a few minutes and writes
+``coverage.json``. The runs and judgments are those of CLEF eHealth 2015: a simulated judge, who
+overrates, labels all documents, humans those of a few topics. All topics are drawn with replacement
+from the 66, so that the mean over these is the truth.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ from .worlds import FILES_2015, SCALES_2015, judged_runs
 
 RESULTS = Path(__file__).with_name("coverage.json")
 
-MEASURES = {"CAM@10": ma.CAM(aspects=SCALES_2015) @ 10, "nDCG@10": ma.On(aspects=SCALES_2015, base="nDCG") @ 10}
+MEASURES = {
+    "CAM@10": ma.CAM(aspects=SCALES_2015) @ 10,
+    "nDCG@10": ma.On(aspects=SCALES_2015, base="nDCG") @ 10,
+}
 
 #: Numbers of human topics.
 N_HUMAN = (6, 12, 20)
 
-#: Fractions of the grades that the judge raises and lowers by one, if there is a higher or lower one.
+#: Fractions of the grades that the judge raises and lowers by one, if there is a higher or lower
+#: one.
 RAISED, LOWERED = 0.25, 0.10
 
 #: Interval -> columns of its ends.
@@ -39,7 +44,8 @@ INTERVALS = {
     "labels alone": ("model_low", "model_high"),
 }
 
-#: Parameters of beta distributions, from no skewness to that of runs which find nothing for most topics.
+#: Parameters of beta distributions, from no skewness to that of runs which find nothing for most
+#: topics.
 SKEWED = ((2, 2), (2, 5), (1, 3), (1, 8), (0.5, 4.5))
 
 #: Correlations of human values and labels over topics.
@@ -48,7 +54,8 @@ CORRELATIONS = (0.5, 0.8, 0.9)
 #: The slope of human values on labels in plans of power.
 SLOPE = 0.7
 
-#: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such values.
+#: Tables leave out runs with a value of 0 on more topics: no t interval covers the mean of such
+#: values.
 MOST_ZEROS = 0.5
 
 
@@ -67,12 +74,16 @@ def values_of(runs: dict[str, pd.DataFrame], qrels: pd.DataFrame) -> dict[str, n
     """Return the values of each measure, runs × topics."""
     values = ma.evaluate(runs, qrels, MEASURES, progress=False)
     return {
-        str(label): part.pivot(index="name", columns="qid", values="value").loc[list(runs)].to_numpy()
+        str(label): part.pivot(index="name", columns="qid", values="value")
+        .loc[list(runs)]
+        .to_numpy()
         for label, part in values.groupby("measure", sort=False)
     }
 
 
-def intervals(human: np.ndarray, model: np.ndarray, n: int, n_draws: int, seed: int) -> pd.DataFrame:
+def intervals(
+    human: np.ndarray, model: np.ndarray, n: int, n_draws: int, seed: int
+) -> pd.DataFrame:
     """Return the intervals of all draws, runs × draws, of which each is a run to `prediction_powered`.
 
     Parameters
@@ -80,7 +91,8 @@ def intervals(human: np.ndarray, model: np.ndarray, n: int, n_draws: int, seed: 
     human, model : ndarray, runs × topics
         The values by human judgments and by the judge's.
     n : int
-        The number of human topics of each draw. The further topics are as many as the collection has, less n.
+        The number of human topics of each draw. The further topics are as many as the collection
+        has, less n.
     n_draws, seed : int
         The number of draws, and their seed.
 
@@ -123,9 +135,13 @@ def study(data: Path, n_judges: int, n_draws: int) -> dict[str, Any]:
                     few, many = (values[1:] - values[0] for values in (few, many))
                 for n in N_HUMAN:
                     table = intervals(few, many, n, n_draws, seed=1000 * judge + n)
-                    rows = found.setdefault(statistic, {}).setdefault(label, {}).setdefault(str(n), {})
+                    rows = (
+                        found.setdefault(statistic, {}).setdefault(label, {}).setdefault(str(n), {})
+                    )
                     for interval, ends in INTERVALS.items():
-                        low, high = (table[end].to_numpy().reshape(len(few), n_draws) for end in ends)
+                        low, high = (
+                            table[end].to_numpy().reshape(len(few), n_draws) for end in ends
+                        )
                         truth = few.mean(axis=1, keepdims=True)
                         covered = ((low <= truth) & (truth <= high)).mean(axis=1)
                         sums = rows.setdefault(interval, {"coverage": 0.0, "width": 0.0})
@@ -135,7 +151,9 @@ def study(data: Path, n_judges: int, n_draws: int) -> dict[str, Any]:
     return {"runs": list(runs), "zeros": zeros, "intervals": _listed(found)}
 
 
-def coverage_of_skewed_values(n_draws: int, correlations: tuple[float, ...] = CORRELATIONS) -> pd.DataFrame:
+def coverage_of_skewed_values(
+    n_draws: int, correlations: tuple[float, ...] = CORRELATIONS
+) -> pd.DataFrame:
     """Return the coverage for values of a beta distribution on 66 topics, without the judgments of a collection.
 
     Parameters
@@ -148,9 +166,9 @@ def coverage_of_skewed_values(n_draws: int, correlations: tuple[float, ...] = CO
     Returns
     -------
     DataFrame
-        One row per distribution, correlation and number of human topics: ``a b skewness correlation``, ``human
-        topics``, and the fractions of the prediction-powered intervals and of those of human topics alone that
-        contain the mean.
+        One row per distribution, correlation and number of human topics: ``a b skewness
+        correlation``, ``human topics``, and the fractions of the prediction-powered intervals and
+        of those of human topics alone that contain the mean.
     """
     rows = []
     for a, b in SKEWED:
@@ -162,10 +180,20 @@ def coverage_of_skewed_values(n_draws: int, correlations: tuple[float, ...] = CO
             noise = 0.8 * (1 / correlation**2 - 1) ** 0.5 * spread
             model = np.clip(0.15 + 0.8 * human + noise * errors, 0, 1)
             for n in (4, *N_HUMAN):
-                found = ma.analysis.prediction_powered(long(human[None, :, :n]), long(model[None])).table
-                row = {"a": a, "b": b, "skewness": skewness, "correlation": correlation, "human topics": n}
+                found = ma.analysis.prediction_powered(
+                    long(human[None, :, :n]), long(model[None])
+                ).table
+                row = {
+                    "a": a,
+                    "b": b,
+                    "skewness": skewness,
+                    "correlation": correlation,
+                    "human topics": n,
+                }
                 for interval, (low, high) in list(INTERVALS.items())[:2]:
-                    row[interval] = ((found[low] <= a / (a + b)) & (found[high] >= a / (a + b))).mean()
+                    row[interval] = (
+                        (found[low] <= a / (a + b)) & (found[high] >= a / (a + b))
+                    ).mean()
                 rows.append(row)
     return pd.DataFrame(rows)
 
@@ -181,10 +209,10 @@ def usefulness_of_labels(n_draws: int) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per number of human topics: the correlations from which the root mean square error is lower, and the
-        mean interval narrower than those of human topics alone; the ratio of these widths for a correlation of 0;
-        that of the median width to the median width by PPI++; and the ratio of the error for a correlation of .9 to
-        that by PPI++.
+        One row per number of human topics: the correlations from which the root mean square error
+        is lower, and the mean interval narrower than those of human topics alone; the ratio of
+        these widths for a correlation of 0; that of the median width to the median width by PPI++;
+        and the ratio of the error for a correlation of .9 to that by PPI++.
     """
     rows = []
     grid = np.linspace(0, 0.9, 10)
@@ -215,7 +243,9 @@ def usefulness_of_labels(n_draws: int) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def ppi_plus_plus(human: np.ndarray, labels: np.ndarray, further: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def ppi_plus_plus(
+    human: np.ndarray, labels: np.ndarray, further: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the estimates by PPI++, and half the widths of their intervals with n − 2 degrees of freedom.
 
     Parameters
@@ -229,11 +259,15 @@ def ppi_plus_plus(human: np.ndarray, labels: np.ndarray, further: np.ndarray) ->
 
     n, n_further = human.shape[1], further.shape[1]
     every = np.concatenate([labels, further], axis=1)
-    products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
+    products = (human - human.mean(axis=1, keepdims=True)) * (
+        labels - labels.mean(axis=1, keepdims=True)
+    )
     weight = (products.mean(axis=1) / ((1 + n / n_further) * every.var(axis=1, ddof=1))).clip(0, 1)
     residuals = human - weight[:, None] * labels
     variance = weight**2 * further.var(axis=1, ddof=1) / n_further + residuals.var(axis=1) / (n - 2)
-    return residuals.mean(axis=1) + weight * further.mean(axis=1), stdtrit(n - 2, 0.975) * variance**0.5
+    return residuals.mean(axis=1) + weight * further.mean(axis=1), stdtrit(
+        n - 2, 0.975
+    ) * variance**0.5
 
 
 def power_of_plans(n_draws: int) -> pd.DataFrame:
@@ -247,9 +281,10 @@ def power_of_plans(n_draws: int) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per number of topics, of human topics and correlation: the smallest difference for which as many
-        human topics are planned with a power of .5 and .8, and the fraction of intervals that exclude 0. These are
-        the powers of whole numbers of topics: other differences are found more often than intended.
+        One row per number of topics, of human topics and correlation: the smallest difference for
+        which as many human topics are planned with a power of .5 and .8, and the fraction of
+        intervals that exclude 0. These are the powers of whole numbers of topics: other differences
+        are found more often than intended.
     """
     rows = []
     for n_topics in (12, 30, 100):
@@ -263,7 +298,9 @@ def power_of_plans(n_draws: int) -> pd.DataFrame:
                 for power in (0.5, 0.8):
                     difference = smallest_difference(error, n, n_topics, power)
                     human = difference + SLOPE * labels[:, :n] + error * errors
-                    found = ma.analysis.prediction_powered(long(human[None]), long(labels[None])).table
+                    found = ma.analysis.prediction_powered(
+                        long(human[None]), long(labels[None])
+                    ).table
                     row[f"difference, {power}"] = difference
                     row[f"power, {power}"] = ((found["low"] > 0) | (found["high"] < 0)).mean()
                 rows.append(row)
@@ -273,7 +310,14 @@ def power_of_plans(n_draws: int) -> pd.DataFrame:
 def smallest_difference(error: float, n: int, n_topics: int, power: float) -> float:
     """Return the smallest difference for which at most n human topics are planned, for a deviation of 1."""
     n_further = n_topics - n
-    known = {"measure": "value", "name": "a", "n_human": n, "n_further": n_further, "sd": 1.0, "error_sd": error}
+    known = {
+        "measure": "value",
+        "name": "a",
+        "n_human": n,
+        "n_further": n_further,
+        "sd": 1.0,
+        "error_sd": error,
+    }
     known["lambda"] = SLOPE * n_further / n_topics
     powered = PredictionPowered(pd.DataFrame([known]), None, None, 0.95)
     low, high = 0.0, 10.0
@@ -291,7 +335,9 @@ def _listed(value: Any) -> Any:
     return [round(number, 4) for number in value.tolist()]
 
 
-def table(results: dict[str, Any], statistic: str = "mean", most_zeros: float = MOST_ZEROS) -> pd.DataFrame:
+def table(
+    results: dict[str, Any], statistic: str = "mean", most_zeros: float = MOST_ZEROS
+) -> pd.DataFrame:
     """Return the coverage and width of each interval, averaged over runs.
 
     Parameters
@@ -313,7 +359,11 @@ def table(results: dict[str, Any], statistic: str = "mean", most_zeros: float = 
         kept = np.array(results["zeros"][label]) <= most_zeros
         kept = kept[1:] if statistic == "difference" else kept
         for n, by_interval in by_n.items():
-            row: dict[str, Any] = {"measure": label, "human topics": int(n), "runs": int(kept.sum())}
+            row: dict[str, Any] = {
+                "measure": label,
+                "human topics": int(n),
+                "runs": int(kept.sum()),
+            }
             for interval, figures in by_interval.items():
                 for figure in ("coverage", "width"):
                     row[f"{interval}, {figure}"] = float(np.array(figures[figure])[kept].mean())
@@ -325,9 +375,13 @@ def main() -> None:
     """Run the study, write its results and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     shared = Path(os.environ.get("PT_MULTIASPECT_SHARED", "../shared"))
-    parser.add_argument("--data", type=Path, default=shared / "data", help="the folder with clef2015")
+    parser.add_argument(
+        "--data", type=Path, default=shared / "data", help="the folder with clef2015"
+    )
     parser.add_argument("--judges", type=int, default=20, help="number of simulated judges")
-    parser.add_argument("--draws", type=int, default=200, help="number of draws of topics per judge")
+    parser.add_argument(
+        "--draws", type=int, default=200, help="number of draws of topics per judge"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     start = time.process_time()
@@ -343,7 +397,9 @@ def main() -> None:
     save({"about": about, **results}, given.out)
     for statistic in ("mean", "difference"):
         for most_zeros in (MOST_ZEROS, 1.0):
-            print(f"\n{statistic}, runs with a value of 0 on at most {most_zeros:.0%} of the topics")
+            print(
+                f"\n{statistic}, runs with a value of 0 on at most {most_zeros:.0%} of the topics"
+            )
             print(table(load(given.out), statistic, most_zeros).round(3).to_string(index=False))
     print("\nvalues of beta distributions")
     print(coverage_of_skewed_values(given.judges * given.draws).round(3).to_string(index=False))

@@ -37,8 +37,12 @@ def _linear() -> Any:
     return make_pipeline(StandardScaler(), Ridge(alpha=100))
 
 
-#: Name of a learner -> how to make the estimator. Everything else is what `AspectRanker` does by default.
-LEARNERS: dict[str, Callable[[], Any]] = {"LightGBM": lambda: LGBMRanker(**PARAMS), "linear": _linear}
+#: Name of a learner -> how to make the estimator. Everything else is what `AspectRanker` does by
+#: default.
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "LightGBM": lambda: LGBMRanker(**PARAMS),
+    "linear": _linear,
+}
 
 
 def _twice(aspects: ma.Aspects) -> Any:
@@ -61,8 +65,13 @@ BY_MEAN = "sum over mean ideals"
 #: What is compared: targets of one ranker, and a ranker per aspect.
 COMPARED = (*TARGETS, BY_MEAN, "fusion")
 
-#: Trained by LightGBM only: the linear form with other weights, and with early stopping of at most `LONGEST` trees.
-WEIGHTED, BY_MEASURE, BY_LABEL = "relevance counts twice", "stopped by CAM@10", "stopped by nDCG@10 of the label"
+#: Trained by LightGBM only: the linear form with other weights, and with early stopping of at most
+#: `LONGEST` trees.
+WEIGHTED, BY_MEASURE, BY_LABEL = (
+    "relevance counts twice",
+    "stopped by CAM@10",
+    "stopped by nDCG@10 of the label",
+)
 LONGEST, PATIENCE, HELD_OUT = 200, 50, 0.25
 
 #: Name of a measure -> the measure, given the scales.
@@ -103,7 +112,9 @@ class StoppedByLabel(BaseEstimator):  # type: ignore[misc]
         """Hold out the queries that `AspectRanker` holds out, and fit."""
         labels, params = ma.aggregate_labels(y, self.target, "lightgbm")
         query, queries = pd.factorize(y.index, sort=True)
-        held = np.random.default_rng(0).permutation(np.arange(len(queries)))[: round(eval_fraction * len(queries))]
+        held = np.random.default_rng(0).permutation(np.arange(len(queries)))[
+            : round(eval_fraction * len(queries))
+        ]
         parts = []
         for chosen in (~np.isin(query, held), np.isin(query, held)):
             rows = np.flatnonzero(chosen)
@@ -139,7 +150,9 @@ class OneRankerPerAspect(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, qid: Any) -> Any:
         """Return the sum of the standardised predictions."""
-        predictions = pd.DataFrame({name: ranker.predict(X) for name, ranker in self.rankers_.items()})
+        predictions = pd.DataFrame(
+            {name: ranker.predict(X) for name, ranker in self.rankers_.items()}
+        )
         standardised = predictions.groupby(qid).transform(_standardise)
         return standardised.sum(axis=1).to_numpy()
 
@@ -178,7 +191,9 @@ def estimator(name: str, learner: str, aspects: ma.Aspects) -> Any:
         return DividedByMean(LEARNERS[learner](), aspects)
     if name == "fusion":
         return OneRankerPerAspect(LEARNERS[learner](), aspects)
-    make = {**TARGETS, WEIGHTED: _twice}.get(name, lambda scales: ma.On(aspect=name, aspects=scales))
+    make = {**TARGETS, WEIGHTED: _twice}.get(
+        name, lambda scales: ma.On(aspect=name, aspects=scales)
+    )
     return ma.AspectRanker(LEARNERS[learner](), target=make(aspects), measure=measure)
 
 
@@ -205,7 +220,8 @@ def evaluate(
     """
     measures = {name: make(world.aspects) for name, make in MEASURES.items()}
     measures |= {
-        f"nDCG@10 of {aspect}": ma.On(aspect=aspect, aspects=world.aspects) @ 10 for aspect in world.aspects
+        f"nDCG@10 of {aspect}": ma.On(aspect=aspect, aspects=world.aspects) @ 10
+        for aspect in world.aspects
     }
     results = {}
     for name in names:

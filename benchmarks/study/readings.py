@@ -1,7 +1,8 @@
 """How often differences have the right sign if labels are missing, by three readings of the missing ones.
 
-``nice python -m benchmarks.study.readings`` repeats it in twenty minutes and writes ``readings.json``. The runs are
-those of CLEF eHealth 2015 and 2018, without the documents that nobody judged, so that the truth is known.
+``nice python -m benchmarks.study.readings`` repeats it in twenty minutes and writes
+``readings.json``. The runs are those of CLEF eHealth 2015 and 2018, without the documents that
+nobody judged, so that the truth is known.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ RESULTS = Path(__file__).with_name("readings.json")
 
 READINGS = ("lowest", "condensed", "expected")
 
-#: Masks of the labels that are lost, documents × aspects, and the run whose differences count, if not all do.
+#: Masks of the labels that are lost, documents × aspects, and the run whose differences count, if
+#: not all do.
 Losses = Iterator[tuple[np.ndarray, str | None]]
 
 
@@ -86,8 +88,12 @@ def right_signs(
         The run whose differences count.
     """
     labels = list(aspects)
-    judged = qrels.assign(**qrels[labels].astype(float).mask(np.broadcast_to(lost, (len(qrels), len(labels)))))
-    cam, condensed = (ma.CAM(aspects=aspects, base=base) for base in ("nDCG@10", "nDCG(judged_only=True)@10"))
+    judged = qrels.assign(
+        **qrels[labels].astype(float).mask(np.broadcast_to(lost, (len(qrels), len(labels))))
+    )
+    cam, condensed = (
+        ma.CAM(aspects=aspects, base=base) for base in ("nDCG@10", "nDCG(judged_only=True)@10")
+    )
     try:
         result = ma.analysis.missing_labels(runs, judged, cam, baseline=name)
     except ma.MultiAspectError:  # no document that could donate labels
@@ -95,21 +101,25 @@ def right_signs(
     pairs = result.pairs
 
     def differences(measure: object, labels: pd.DataFrame) -> np.ndarray:
-        means = ma.aggregate(ma.evaluate(runs, labels, {"value": measure}, progress=False)).set_index("name")[
-            "value"
-        ]
+        means = ma.aggregate(
+            ma.evaluate(runs, labels, {"value": measure}, progress=False)
+        ).set_index("name")["value"]
         return means[pairs["a"]].to_numpy() - means[pairs["b"]].to_numpy()
 
     truth = differences(cam, qrels)
     estimates = (pairs["difference"], differences(condensed, judged), pairs["expected"])
     differs = np.abs(truth) > 1e-12
     return {
-        reading: float((np.sign(estimate) == np.sign(truth))[differs].mean()) if estimate.notna().all() else np.nan
+        reading: float((np.sign(estimate) == np.sign(truth))[differs].mean())
+        if estimate.notna().all()
+        else np.nan
         for reading, estimate in zip(READINGS, map(pd.Series, estimates), strict=True)
     }
 
 
-def study(data: Path, folder: str, files: dict[str, str], aspects: ma.Aspects) -> dict[str, dict[str, float]]:
+def study(
+    data: Path, folder: str, files: dict[str, str], aspects: ma.Aspects
+) -> dict[str, dict[str, float]]:
     """Return the mean fractions of each setting on a collection."""
     table, qrels = judged_runs(data / folder, files)
     qrels = qrels[["qid", "docno", *aspects]]
@@ -119,7 +129,9 @@ def study(data: Path, folder: str, files: dict[str, str], aspects: ma.Aspects) -
     runs = {str(name): run[["qid", "docno", "score"]] for name, run in table.groupby("name")}
     top = table.groupby(["name", "qid"]).head(10)
     return {
-        setting: pd.DataFrame([right_signs(runs, qrels, lost, aspects, name) for lost, name in losses(top, qrels)])
+        setting: pd.DataFrame(
+            [right_signs(runs, qrels, lost, aspects, name) for lost, name in losses(top, qrels)]
+        )
         .mean()
         .round(4)
         .to_dict()
@@ -147,12 +159,17 @@ def main() -> None:
     """Run the study, write its results and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     shared = Path(os.environ.get("PT_MULTIASPECT_SHARED", "../shared"))
-    parser.add_argument("--data", type=Path, default=shared / "data", help="the folder with clef2015 and clef2018")
+    parser.add_argument(
+        "--data", type=Path, default=shared / "data", help="the folder with clef2015 and clef2018"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args()
     with ma.errors.silence_warnings():
         results = {
-            "about": {"command": "python -m benchmarks.study.readings", "measure": "CAM(base='nDCG@10')"},
+            "about": {
+                "command": "python -m benchmarks.study.readings",
+                "measure": "CAM(base='nDCG@10')",
+            },
             "2015": study(given.data, "clef2015", FILES_2015, SCALES_2015),
             "2018": study(given.data, "clef2018", FILES_2018, SCALES_2018),
         }

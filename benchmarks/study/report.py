@@ -28,7 +28,10 @@ def save(results: dict[str, Any], path: Path) -> None:
         if not isinstance(value, dict):
             return json.dumps(value, ensure_ascii=False)
         gap = "\n" + " " * (indent + 1)
-        items = [f"{json.dumps(key, ensure_ascii=False)}: {text(item, indent + 1)}" for key, item in value.items()]
+        items = [
+            f"{json.dumps(key, ensure_ascii=False)}: {text(item, indent + 1)}"
+            for key, item in value.items()
+        ]
         return "{" + gap + f",{gap}".join(items) + "\n" + " " * indent + "}"
 
     path.write_text(text(results, 0) + "\n", encoding="utf-8")
@@ -52,7 +55,9 @@ def interval(scores: Any, baseline: Any, n_folds: int | None) -> pd.Series[float
     return pd.Series({"difference": mean, "low": low, "high": high, "p_value": test.pvalue})
 
 
-def differences(results: dict[str, Any], world: str, name: str, baseline: str, learner: str) -> pd.DataFrame:
+def differences(
+    results: dict[str, Any], world: str, name: str, baseline: str, learner: str
+) -> pd.DataFrame:
     """Return the differences between two targets, one row per measure.
 
     Parameters

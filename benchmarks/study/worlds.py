@@ -17,7 +17,11 @@ import pt_multiaspect as ma
 FILES_2015 = {"relevance": "qrels.graded.txt.gz", "understandability": "qread.graded.txt.gz"}
 SCALES_2015 = ma.Aspects({"relevance": 2, "understandability": 3})
 
-FILES_2018 = {"relevance": "qrel.txt.gz", "understandability": "qread.txt.gz", "trust": "qtrust.txt.gz"}
+FILES_2018 = {
+    "relevance": "qrel.txt.gz",
+    "understandability": "qread.txt.gz",
+    "trust": "qtrust.txt.gz",
+}
 SCALES_2018 = ma.Aspects({"relevance": 2, "understandability": 10, "trust": 10})
 
 #: Correlation of the two latent aspects of a document.
@@ -42,7 +46,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "features of relevance": {"informative": ["relevance"]},
         "5 % and 60 %": {"prevalence": RARE},
         "5 % and 60 %, features of relevance": {"prevalence": RARE, "informative": ["relevance"]},
-        "5 % and 60 %, features of credibility": {"prevalence": RARE, "informative": ["credibility"]},
+        "5 % and 60 %, features of credibility": {
+            "prevalence": RARE,
+            "informative": ["credibility"],
+        },
         "5 % and 60 %, not in every query": {"prevalence": RARE, "everywhere": False},
     }.items()
     for relation in ("conflicting", "independent")
@@ -95,7 +102,9 @@ class World:
             fractions[str(aspect)] = {
                 "documents": float((gain > 0).mean()),
                 "queries": float((best > 0).mean()),
-                "ideal DCG@10": float(best[best > 0].mean() / max(self.aspects[aspect].scale.gains)),
+                "ideal DCG@10": float(
+                    best[best > 0].mean() / max(self.aspects[aspect].scale.gains)
+                ),
             }
         return fractions
 
@@ -128,8 +137,9 @@ def synthetic(
 ) -> World:
     """Draw a world of two aspects.
 
-    Features are noisy observations of the latent aspects. Grades cut the latent aspects at thresholds that differ
-    between queries, so in one query few documents are credible and in another most are, as in real collections.
+    Features are noisy observations of the latent aspects. Grades cut the latent aspects at
+    thresholds that differ between queries, so in one query few documents are credible and in
+    another most are, as in real collections.
 
     Parameters
     ----------
@@ -142,8 +152,9 @@ def synthetic(
     n_queries : int
         Number of queries.
     prevalence : (float, float), optional
-        Fractions of the documents with a grade above the lowest. By default, thresholds have the same mean for both
-        aspects, which makes the fractions about .58 for the top grade 2 and .39 for 10.
+        Fractions of the documents with a grade above the lowest. By default, thresholds have the
+        same mean for both aspects, which makes the fractions about .58 for the top grade 2 and .39
+        for 10.
     everywhere : bool
         Whether, given a prevalence, each query has such a document of each aspect.
     informative : collection of str
@@ -158,7 +169,10 @@ def synthetic(
     if prevalence is not None:
         lowest = latent.reshape(n_queries, N_DOCUMENTS, 2) + WIDTH / np.array(tops)
         shift = np.column_stack(
-            [_calibrate(shift[:, aspect], lowest[..., aspect], prevalence[aspect], everywhere) for aspect in (0, 1)]
+            [
+                _calibrate(shift[:, aspect], lowest[..., aspect], prevalence[aspect], everywhere)
+                for aspect in (0, 1)
+            ]
         )
     shift = np.repeat(shift, N_DOCUMENTS, axis=0)
     # Grades rise by steps of equal width.
@@ -188,7 +202,9 @@ def _calibrate(thresholds: Any, values: Any, fraction: float, everywhere: bool) 
     limit = values.max(axis=1) - 1e-9 if everywhere else np.inf
 
     def excess(step: float) -> float:
-        return float((values > np.minimum(thresholds + step, limit)[:, np.newaxis]).mean() - fraction)
+        return float(
+            (values > np.minimum(thresholds + step, limit)[:, np.newaxis]).mean() - fraction
+        )
 
     return np.minimum(thresholds + optimize.brentq(excess, -10, 10), limit)
 
@@ -199,7 +215,9 @@ def first_and_rest(world: World) -> list[tuple[Any, Any]]:
     return [(np.flatnonzero(train), np.flatnonzero(~train))]
 
 
-def row_orders(world: World, n_orders: int, n_splits: int, seed: int) -> Iterator[list[tuple[Any, Any]]]:
+def row_orders(
+    world: World, n_orders: int, n_splits: int, seed: int
+) -> Iterator[list[tuple[Any, Any]]]:
     """Generate the same folds several times, each with another random order of the training rows."""
     folds = ma.RepeatedQueryKFold(n_splits, 1, shuffle_rows=False, random_state=seed)
     codes = pd.factorize(world.qid)[0]
@@ -230,7 +248,11 @@ def judged_runs(folder: Path, files: dict[str, str]) -> tuple[pd.DataFrame, pd.D
 def _of_runs(folder: Path, files: dict[str, str], aspects: ma.Aspects) -> World:
     """Judged documents that a run retrieves, described by the reciprocal rank in each run (0 if not retrieved)."""
     table, qrels = judged_runs(folder, files)
-    features = table.pivot(index=["qid", "docno"], columns="name", values="score").fillna(0.0).reset_index()
+    features = (
+        table.pivot(index=["qid", "docno"], columns="name", values="score")
+        .fillna(0.0)
+        .reset_index()
+    )
     rows = features.merge(qrels, on=["qid", "docno"]).dropna(subset=list(aspects))
     X = rows[features.columns.drop(["qid", "docno"])].to_numpy()
     return World(X, rows[list(aspects)].reset_index(drop=True), rows["qid"].to_numpy(), aspects)
@@ -244,8 +266,9 @@ def clef2015(data: Path) -> World:
 def clef2018(data: Path, *, turned: bool = False) -> World:
     """CLEF eHealth 2018, task 1: relevance, understandability and trust of 50 queries, 36 runs as features.
 
-    The files do not say whether scales ascend. Trust rises with relevance; nothing tells about understandability,
-    so the study is repeated with its scale `turned`. Gains of relevance span the same range as the others.
+    The files do not say whether scales ascend. Trust rises with relevance; nothing tells about
+    understandability, so the study is repeated with its scale `turned`. Gains of relevance span the
+    same range as the others.
     """
     aspects = ma.Aspects(
         {
@@ -262,8 +285,14 @@ def directions(data: Path) -> dict[str, dict[str, int]]:
     qrels = ma.read_qrels({name: data / "clef2018" / file for name, file in FILES_2018.items()})
     found = {}
     for aspect in ("understandability", "trust"):
-        taus = [stats.kendalltau(part["label"], part[aspect]).statistic for _, part in qrels.groupby("qid")]
-        found[aspect] = {"rises": int(np.greater(taus, 0).sum()), "falls": int(np.less(taus, 0).sum())}
+        taus = [
+            stats.kendalltau(part["label"], part[aspect]).statistic
+            for _, part in qrels.groupby("qid")
+        ]
+        found[aspect] = {
+            "rises": int(np.greater(taus, 0).sum()),
+            "falls": int(np.less(taus, 0).sum()),
+        }
     return found
 
 

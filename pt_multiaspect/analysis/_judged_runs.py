@@ -33,7 +33,8 @@ class JudgedRuns:
     values: Floats
     #: The criteria that the measure reads.
     criteria: list[str]
-    #: The number of documents, of all queries, that each judge labelled on each of these; judges × criteria.
+    #: The number of documents, of all queries, that each judge labelled on each of these; judges ×
+    #: criteria.
     n_labelled: Ints
     #: The number of documents that any judge labelled, by criterion.
     n_documents: Ints
@@ -51,11 +52,13 @@ def read_judges(
     return judged
 
 
-def evaluate_by_judge(runs: Mapping[str, object], frame: object, measure: Mapping[str, object]) -> JudgedRuns:
+def evaluate_by_judge(
+    runs: Mapping[str, object], frame: object, measure: Mapping[str, object]
+) -> JudgedRuns:
     """Evaluate runs by the labels of each judge.
 
-    All judges count on the same documents: where a judge has no label, the median of those of all judges is kept,
-    so that differences in coverage are not mistaken for differences in labels.
+    All judges count on the same documents: where a judge has no label, the median of those of all
+    judges is kept, so that differences in coverage are not mistaken for differences in labels.
 
     Parameters
     ----------
@@ -64,8 +67,8 @@ def evaluate_by_judge(runs: Mapping[str, object], frame: object, measure: Mappin
     frame : DataFrame or iterable of namedtuples
         Judgments with one row per query, document, criterion and judge, as for `from_long`.
     measure : mapping of str to measure
-        One measure by its label. If its aspects are not declared, their scales are those of the labels of all
-        judges.
+        One measure by its label. If its aspects are not declared, their scales are those of the
+        labels of all judges.
     """
     judged = read_judges(frame, "criterion", "value", JUDGE, None)
     if len(judged.judges) < 2:
@@ -88,11 +91,15 @@ def evaluate_by_judge(runs: Mapping[str, object], frame: object, measure: Mappin
         own_rows = np.flatnonzero(judged.judge == judge)
         labels = _combine_labels(judged, own_rows, combined)
         own_judgments = judgments.with_labels(labels, scales)
-        values.append([evaluated.evaluate(ranking.with_judgments(own_judgments)) for ranking in rankings])
+        values.append(
+            [evaluated.evaluate(ranking.with_judgments(own_judgments)) for ranking in rankings]
+        )
     criteria = _read_criteria(evaluated, judgments)
     n_labelled, n_documents = _count_documents(judged, criteria)
     qids = judgments.qids.tolist()
-    return JudgedRuns(judged.judges, list(named), qids, np.array(values), criteria, n_labelled, n_documents)
+    return JudgedRuns(
+        judged.judges, list(named), qids, np.array(values), criteria, n_labelled, n_documents
+    )
 
 
 def _check_overlap(judged: LongJudgments) -> None:
@@ -100,7 +107,8 @@ def _check_overlap(judged: LongJudgments) -> None:
     unit = judged.pair * len(judged.aspects) + judged.criterion
     if np.bincount(unit).max(initial=0) < 2:
         raise MultiAspectError(
-            "expected documents with labels of at least two judges, got none: judges cannot be compared"
+            "expected documents with labels of at least two judges, got none: judges cannot be "
+            "compared"
         )
 
 
@@ -116,7 +124,9 @@ def _combine_labels(judged: LongJudgments, rows: Ints, otherwise: Labels) -> Lab
 
 def _judgments_of_all_grades(judged: LongJudgments) -> Judgments:
     """Return qrels that contain all grades, so that the scales that are inferred from them are complete."""
-    grades = pd.DataFrame({name: pd.Series(aspect.scale.grades) for name, aspect in judged.aspects.items()})
+    grades = pd.DataFrame(
+        {name: pd.Series(aspect.scale.grades) for name, aspect in judged.aspects.items()}
+    )
     docnos = [f"d{row}" for row in range(len(grades))]
     return Judgments(grades.assign(qid="q", docno=docnos))
 
@@ -125,7 +135,10 @@ def _read_criteria(measure: Measure, judgments: Judgments) -> list[str]:
     """Return the criteria on which the value depends: not those of weight 0."""
     names = [view.name for view in measure.views(judgments)]
     make_terms = measure.stated.label_terms
-    terms = [] if make_terms is None else make_terms(judgments)
+    if make_terms is None:
+        terms = []
+    else:
+        terms = make_terms(judgments)
     if not terms:
         return names
     read: set[str] = set()

@@ -14,7 +14,16 @@ from .._typing import Floats, Ints
 from ..errors import agree, number_of, refuse_repeated, refuse_unknown
 from ..views import Block, Cell, Column, Sentence, Table, decimals, level_text
 
-_NUMBERS = {3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight", 9: "nine", 10: "ten"}
+_NUMBERS = {
+    3: "three",
+    4: "four",
+    5: "five",
+    6: "six",
+    7: "seven",
+    8: "eight",
+    9: "nine",
+    10: "ten",
+}
 
 #: Maximum number of pairs that printed results contain.
 MAX_SHOWN = 20
@@ -41,7 +50,9 @@ class Pairs:
         return {"a": first_names, "b": second_names}
 
 
-def pairs_of_runs(names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None) -> Pairs:
+def pairs_of_runs(
+    names: list[Any], in_order: list[Any], baseline: str | Sequence[str] | None
+) -> Pairs:
     """Return the pairs of runs that are compared.
 
     Parameters
@@ -70,7 +81,10 @@ def make_pairs(names: list[Any], pairs: Iterable[tuple[Any, Any]]) -> Pairs:
 def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
     several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
-    baselines: list[Any] = list(baseline) if several else [baseline]
+    if several:
+        baselines: list[Any] = list(baseline)
+    else:
+        baselines = [baseline]
     refuse_unknown(baselines or ["none"], names, "names of systems", "baseline")
     refuse_repeated(baselines, "names", "baseline")
     return baselines
@@ -115,7 +129,8 @@ def pairs_blocks(
     pairs : DataFrame
         One row per pair, with the columns ``a b difference p``.
     balance : Series of float
-        How much the choices agree on each pair; if there are too many, those with a balance near 0 come first.
+        How much the choices agree on each pair; if there are too many, those with a balance near 0
+        come first.
     columns : sequence of Column
         The columns after those of the names: the difference, p and further ones.
     further_cells : callable
@@ -129,7 +144,13 @@ def pairs_blocks(
         note += f" The {most} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."
         pairs = pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
     rows = [
-        [str(row["a"]), str(row["b"]), decimals(row["difference"]), decimals(row["p"]), *further_cells(row)]
+        [
+            str(row["a"]),
+            str(row["b"]),
+            decimals(row["difference"]),
+            decimals(row["p"]),
+            *further_cells(row),
+        ]
         for row in pairs.to_dict("records")
     ]
     heads = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), *columns]
@@ -138,7 +159,10 @@ def pairs_blocks(
 
 def joint_level(confidence: float, n_intervals: int) -> str:
     """Return the level that several intervals have together: '95 % for all three'."""
-    together = "both" if n_intervals == 2 else f"all {_NUMBERS.get(n_intervals, n_intervals)}"
+    if n_intervals == 2:
+        together = "both"
+    else:
+        together = f"all {_NUMBERS.get(n_intervals, n_intervals)}"
     return f"{level_text(confidence)} for {together}"
 
 

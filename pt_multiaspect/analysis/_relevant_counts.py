@@ -36,8 +36,8 @@ class RetrievedDocuments:
 def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[float, float]:
     """Return the extremes of a base that prefers relevant documents early.
 
-    For each number of relevant documents among the open ones, these are the first ones of the ranking for the high
-    end, and for the low end, those that are not retrieved, then the last ones.
+    For each number of relevant documents among the open ones, these are the first ones of the
+    ranking for the high end, and for the low end, those that are not retrieved, then the last ones.
     """
     n_open = int(documents.is_open.sum())
     n_all = n_open + documents.n_open_others
@@ -57,7 +57,9 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     return float(low), float(high)
 
 
-def _evaluate_copies(base: Counting, documents: RetrievedDocuments, is_relevant: Bools, n_others: Ints) -> Floats:
+def _evaluate_copies(
+    base: Counting, documents: RetrievedDocuments, is_relevant: Bools, n_others: Ints
+) -> Floats:
     """Return the value of each copy of a topic, given which of the retrieved documents are relevant in it.
 
     Parameters
@@ -77,12 +79,18 @@ def _evaluate_copies(base: Counting, documents: RetrievedDocuments, is_relevant:
     if base.depth is not None:
         is_relevant = is_relevant[:, rank <= base.depth]
         n_ret = min(n_ret, base.depth)
-    copy, column = np.nonzero(is_relevant)  # of the relevant documents, on which alone the base depends
+    copy, column = np.nonzero(
+        is_relevant
+    )  # of the relevant documents, on which alone the base depends
     row = np.arange(len(copy))
-    ranking = Ranking(n_copies, copy, copy, rank[column], row, np.full(n_copies, n_ret), documents.run)
+    ranking = Ranking(
+        n_copies, copy, copy, rank[column], row, np.full(n_copies, n_ret), documents.run
+    )
     gain = np.ones(len(copy))
     number = n_relevant.astype(np.float64)
-    return base.score(ranking, _CountedTarget(n_copies, copy, gain, 1.0, documents.source, number=number))
+    return base.score(
+        ranking, _CountedTarget(n_copies, copy, gain, 1.0, documents.source, number=number)
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,12 @@ from ..aspects import Aspects
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_none, refuse_single, refuse_unknown
 from ..evaluation import evaluate
-from ..evaluation.long_frames import find_labels, labels_of_aspects, measures_by_label, read_named_values
+from ..evaluation.long_frames import (
+    find_labels,
+    labels_of_aspects,
+    measures_by_label,
+    read_named_values,
+)
 from ..evaluation.topic_clusters import ClusterSpec, read_clusters
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
@@ -23,7 +28,7 @@ from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, as_repeatable, read_if_file
 from ..measures import AspectMean, On
 from ..measures.terms import BasedMeasure
-from ._frames import Direction, ValuesByMeasure, rows_of_measures, select_measures
+from ._value_matrices import Direction, ValuesByMeasure, rows_of_measures, select_measures
 from ._weighted_values import measures_of_aspects
 
 
@@ -51,13 +56,24 @@ def material_of_values(values: Any, measure: Any, variants: Any, cluster: Cluste
     perquery = read_named_values(values)
     refuse_none(perquery, "row in the frame of values")
     if measure is None:
-        measure = [str(perquery["measure"].iloc[0])] if len(perquery) else []
-    chosen = measure if isinstance(measure, Mapping | list) else [measure]
+        if len(perquery):
+            measure = [str(perquery["measure"].iloc[0])]
+        else:
+            measure = []
+    if isinstance(measure, Mapping | list):
+        chosen = measure
+    else:
+        chosen = [measure]
     _, given = select_measures(perquery, chosen)
     label = _one(find_labels(perquery, chosen))
-    _, declared = select_measures(perquery, variants) if isinstance(variants, Mapping) else (None, {})
+    if isinstance(variants, Mapping):
+        _, declared = select_measures(perquery, variants)
+    else:
+        _, declared = (None, {})
     known = {**measures_by_label(perquery), **declared, **given}
-    without_directions = {key: None if isinstance(found, Direction) else found for key, found in known.items()}
+    without_directions = {
+        key: None if isinstance(found, Direction) else found for key, found in known.items()
+    }
     aspects = labels_of_aspects(without_directions)
     if label in aspects.values() or len(aspects) < 2:
         aspects = {}
@@ -81,13 +97,19 @@ def material_of_runs(
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
     named = {name: read_if_file(as_repeatable(run)) for name, run in given_runs}
     default = default_measures(judgments.label_names)
-    given = dict([next(iter(default.items()))]) if measure is None else parse_all(measure)
+    if measure is None:
+        given = dict([next(iter(default.items()))])
+    else:
+        given = parse_all(measure)
     label = _one(list(given))
     reported = given[label]
     _check_mean(label, reported)
     names = _evaluated_aspects(reported, judgments)
     aspects = _measures_of_aspects(reported, judgments, names)
-    others = one_choice_variants(reported, names) if variants is None else parse_all(variants)
+    if variants is None:
+        others = one_choice_variants(reported, names)
+    else:
+        others = parse_all(variants)
     others = {key: variant for key, variant in others.items() if variant != reported}
     short = short_label(label, reported)
     label = label if short in others else short
@@ -121,7 +143,8 @@ def _check_mean(label: str, measure: Any) -> None:
     """Check that values of topics are averaged: the differences that are examined are those of means."""
     if not aggregate_is_mean(None if isinstance(measure, Direction) else measure):
         raise MultiAspectError(
-            f"measure: expected one whose values are averaged over topics, got {label}; use another, such as AP"
+            f"measure: expected one whose values are averaged over topics, got {label}; use "
+            "another, such as AP"
         )
 
 
@@ -135,16 +158,23 @@ def _evaluated_aspects(measure: Any, judgments: Judgments) -> list[str]:
     """Return the aspects that a measure evaluates."""
     try:
         return [view.name for view in as_measure(measure).views(judgments)]
-    except MultiAspectError:  # of ir-measures' ERR, which has no equal here; `evaluate` reports other errors
+    except (
+        MultiAspectError
+    ):  # of ir-measures' ERR, which has no equal here; `evaluate` reports other errors
         return []
 
 
-def _measures_of_aspects(measure: Any, judgments: Judgments, names: Sequence[str]) -> dict[str, Any]:
+def _measures_of_aspects(
+    measure: Any, judgments: Judgments, names: Sequence[str]
+) -> dict[str, Any]:
     """Return the measure on each of several aspects: its base, or nDCG at its cutoff."""
     if len(names) < 2:
         return {}
     if isinstance(measure, AspectMean):
         return {part.one_aspect: part for part in measures_of_aspects(measure, judgments).values()}
-    base = measure.bases.one.text if isinstance(measure, BasedMeasure) else f"nDCG@{measure.cutoff or 10}"
+    if isinstance(measure, BasedMeasure):
+        base = measure.bases.one.text
+    else:
+        base = f"nDCG@{measure.cutoff or 10}"
     scales = measure.spec if isinstance(measure.spec, Aspects) else None
     return {name: On(aspect=name, base=base, aspects=scales) for name in names}

@@ -21,11 +21,18 @@ from ..kernels.mean_errors import Clusters
 from ..kernels.rounding import remove_rounding_errors
 from ..measures import AspectMean
 from ..views import decimals, level_text, percent
-from ._frames import OrientedValues
 from ._judged_runs import JudgedRuns, evaluate_by_judge
 from ._pairs import joint_level, make_pairs, pairs_of_runs, share
 from ._robustness_material import Material
-from ._significance import ALPHA, clusters_note, mean_differences, mean_over_topics, signs_of_means, unordered_pairs
+from ._significance import (
+    ALPHA,
+    clusters_note,
+    mean_differences,
+    mean_over_topics,
+    signs_of_means,
+    unordered_pairs,
+)
+from ._value_matrices import OrientedValues
 from ._verdicts import (
     MOST,
     UNDECIDED,
@@ -119,16 +126,17 @@ class Answer:
 class Study:
     """The claims, and the questions that are put to them.
 
-    Each method answers a question for every claim, or returns nothing if it cannot be answered; the reason is then
-    in `left_out`, and a sentence for readers in `unanswered` if the question applies.
+    Each method answers a question for every claim, or returns nothing if it cannot be answered; the
+    reason is then in `left_out`, and a sentence for readers in `unanswered` if the question
+    applies.
 
     Parameters
     ----------
     material : Material
         The values.
     baseline : str or None
-        The run that the others are compared with. By default, the best run is compared with each other, and all
-        pairs form a family, as the best was chosen among them.
+        The run that the others are compared with. By default, the best run is compared with each
+        other, and all pairs form a family, as the best was chosen among them.
     correction : {'holm', None}
         The correction for the pairs of the family.
     """
@@ -176,7 +184,9 @@ class Study:
         tests = t_test_pairs(values, self.pairs, self.correction, clusters)
         level = planned_level(ALPHA, self.correction, self.n_tests)
         deviations = deviations_of_differences(values, self.pairs, clusters)[:, 0]
-        detectable = detectable_effect(len(clusters), POWER, level, clusters.freedom_ratio) * deviations
+        detectable = (
+            detectable_effect(len(clusters), POWER, level, clusters.freedom_ratio) * deviations
+        )
         signs = np.sign(tests["difference"]) * (-1 if self.lower else 1)
         columns = self.pairs.columns
         return [
@@ -202,14 +212,18 @@ class Study:
     def topics(self) -> list[Answer]:
         """Answer whether the tests of the claims are significant."""
         is_corrected = self.correction is not None and self.n_tests > 1
-        joint = f" ({joint_level(CI, self.n_tests)})" if is_corrected else ""
-        family = f" ({str(self.correction).capitalize()}, {self.n_tests} pairs)" if is_corrected else ""
+        if is_corrected:
+            joint = f" ({joint_level(CI, self.n_tests)})"
+        else:
+            joint = ""
+        if is_corrected:
+            family = f" ({str(self.correction).capitalize()}, {self.n_tests} pairs)"
+        else:
+            family = ""
         answers = []
         for claim in self.claims:
             interval = f"[{decimals(claim.low)}, {decimals(claim.high)}]"
-            evidence = (
-                f"difference {decimals(claim.difference)}, {level_text(claim.confidence)} interval {interval}"
-            )
+            evidence = f"difference {decimals(claim.difference)}, {level_text(claim.confidence)} interval {interval}"
             evidence += f"{joint}, {p_value(claim.p)}{family}"
             if not np.isnan(claim.detectable):
                 evidence += f"; detectable {decimals(claim.detectable)}"
@@ -222,7 +236,9 @@ class Study:
                 "p": claim.p,
                 "detectable": claim.detectable,
             }
-            answers.append(Answer(claim, "topics", verdict_of(claim.p < ALPHA, False), evidence, numbers))
+            answers.append(
+                Answer(claim, "topics", verdict_of(claim.p < ALPHA, False), evidence, numbers)
+            )
         return answers
 
     def aspects(self) -> list[Answer]:
@@ -233,10 +249,15 @@ class Study:
         tests = []
         for label in material.aspects.values():
             read = material.values.select([label])
-            tests.append(t_test_pairs(read.values, self.pairs, self.correction, self._clusters_of(read.qids)))
+            tests.append(
+                t_test_pairs(read.values, self.pairs, self.correction, self._clusters_of(read.qids))
+            )
         signs = np.sign([test["difference"] for test in tests])  # aspects × pairs
         p = np.array([test["p"] for test in tests])
-        return [self._answer_of_aspects(claim, signs[:, row], p[:, row]) for row, claim in enumerate(self.claims)]
+        return [
+            self._answer_of_aspects(claim, signs[:, row], p[:, row])
+            for row, claim in enumerate(self.claims)
+        ]
 
     def _answer_of_aspects(self, claim: Claim, signs: Floats, p: Floats) -> Answer:
         """Return the answer, given the sign and p on each aspect."""
@@ -246,7 +267,9 @@ class Study:
         for row, aspect in enumerate(self.material.aspects):
             significantly = "significantly " if is_significant[row] else ""
             evidence.append(f"{significantly}{_WORDS[signs[row]]} on {aspect} ({p_value(p[row])})")
-        found = verdict_of(bool((same & is_significant).all()), bool((other & is_significant).any()))
+        found = verdict_of(
+            bool((same & is_significant).all()), bool((other & is_significant).any())
+        )
         numbers = {"same_sign": same.mean(), "significant": (same & is_significant).mean()}
         return Answer(claim, "aspects", found, choices(evidence), numbers)
 
@@ -259,20 +282,32 @@ class Study:
             if material.runs is not None:
                 return self._leave_out("weights", f"{material.label} has one aspect")
             reason = f"the values of the aspects that {material.label} combines are not given"
-            return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
+            return self._leave_out(
+                "weights", reason, f"Other weights could not be tried, as {reason}."
+            )
         try:
             weighted, qids = self._weighted_values(mean)
         except MultiAspectError as error:
             return self._leave_out("weights", str(error), "Other weights could not be tried.")
-        declared, own = mean_differences(weighted.declared, self.pairs), mean_differences(self.values, self.pairs)
+        declared, own = (
+            mean_differences(weighted.declared, self.pairs),
+            mean_differences(self.values, self.pairs),
+        )
         if (np.abs(declared - own) > _TOLERANCE * np.abs(self.values).max()).any():
             reason = f"the values of the aspects are not those that {material.label} combines"
-            return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
+            return self._leave_out(
+                "weights", reason, f"Other weights could not be tried, as {reason}."
+            )
         clusters = self._clusters_of(qids)
-        found = compare_weightings(mean, weighted, self.pairs, clusters, _N_RESAMPLES, SEED, self.correction)
+        found = compare_weightings(
+            mean, weighted, self.pairs, clusters, _N_RESAMPLES, SEED, self.correction
+        )
         self.results["weightings"] = found
         rows = found.pairs.head(len(self.claims)).to_dict("records")
-        sampled = "" if weighted.sampled is None else f"{weighted.sampled.shape[2]} sampled "
+        if weighted.sampled is None:
+            sampled = ""
+        else:
+            sampled = f"{weighted.sampled.shape[2]} sampled "
         answers = []
         for claim, row in zip(self.claims, rows, strict=True):
             same, other = row["fraction"], row["fraction_lower"]
@@ -285,14 +320,20 @@ class Study:
             if row["reversal"]:
                 evidence += f"; reversed by {row['reversal']}"
             numbers = {"same_sign": same, "significant": significant}
-            answers.append(Answer(claim, "weights", verdict_of_fractions(significant, other), evidence, numbers))
+            answers.append(
+                Answer(
+                    claim, "weights", verdict_of_fractions(significant, other), evidence, numbers
+                )
+            )
         return answers
 
     def _weighted_values(self, mean: AspectMean) -> tuple[WeightedValues, list[Any]]:
         """Return the values of the mean under many weightings, and their topics."""
         material, names = self.material, self.pairs.names
         if reads_rankings(mean):
-            weighted = evaluate_weightings(mean, names, self.qids, None, SEED, material.runs, material.qrels)
+            weighted = evaluate_weightings(
+                mean, names, self.qids, None, SEED, material.runs, material.qrels
+            )
             return weighted, self.qids
         labels = list(material.aspects.values())
         known = {label: material.values.known[label] for label in [material.label, *labels]}
@@ -301,14 +342,20 @@ class Study:
             read, aspects = material.values.select(labels), labels
         else:
             by_aspect = find_labels_of_aspects(mean, known)
-            read, aspects = material.values.select(list(by_aspect.values()), "robustness"), list(by_aspect)
+            read, aspects = (
+                material.values.select(list(by_aspect.values()), "robustness"),
+                list(by_aspect),
+            )
         return combine_aspects(mean, read.values, names, aspects, None, SEED), read.qids
 
     def variants(self) -> list[Answer]:
         """Answer whether the order holds by the variants with distinct values."""
         material = self.material
         if not material.variants:
-            reason = f"{material.label} has none" if material.runs else "they are evaluated from runs and qrels"
+            if material.runs:
+                reason = f"{material.label} has none"
+            else:
+                reason = "they are evaluated from runs and qrels"
             return self._leave_out("variants", reason)
         labels = list(dict.fromkeys([material.label, *material.variants]))
         read = material.values.select(labels, "robustness")
@@ -323,7 +370,8 @@ class Study:
         p = found.variants["p"].to_numpy().reshape(shape)[:, is_distinct]
         names = np.array(labels, dtype=object)[is_distinct]
         return [
-            _answer_of_variants(claim, names, signs[row], p[row] < ALPHA) for row, claim in enumerate(self.claims)
+            _answer_of_variants(claim, names, signs[row], p[row] < ALPHA)
+            for row, claim in enumerate(self.claims)
         ]
 
     def missing_labels(self, model: Judgments | None) -> list[Answer]:
@@ -343,13 +391,13 @@ class Study:
         except MultiAspectError as error:
             sentence = "Other values of missing labels could not be tried."
             if has_inferred_scales(material.measure, material.qrels):
-                sentence = (
-                    "Other values of missing labels could not be tried, as the label scales are not declared."
-                )
+                sentence = "Other values of missing labels could not be tried, as the label scales are not declared."
             return self._leave_out("labels", str(error), sentence)
         self.results["missing_labels"] = found
         universe = found.universe.to_dict("records")
-        missing = choices(f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"])
+        missing = choices(
+            f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"]
+        )
         answers = []
         for claim, row in zip(self.claims, found.pairs.to_dict("records"), strict=True):
             low, high, expected = row["low"], row["high"], row["expected"]
@@ -359,9 +407,16 @@ class Study:
             if not np.isnan(expected):
                 separator = "; expected difference" if np.isnan(low) else ", expected"
                 evidence += f"{separator} {decimals(expected)}"
-            sign = -claim.sign if self.lower else claim.sign
+            if self.lower:
+                sign = -claim.sign
+            else:
+                sign = claim.sign
             numbers = {"low": low, "high": high, "difference": expected}
-            answers.append(Answer(claim, "labels", verdict_of_labels(sign, low, high, expected), evidence, numbers))
+            answers.append(
+                Answer(
+                    claim, "labels", verdict_of_labels(sign, low, high, expected), evidence, numbers
+                )
+            )
         return answers
 
     def judges(self, judges: object) -> list[Answer]:
@@ -380,9 +435,18 @@ class Study:
             differences = remove_rounding_errors(means[:, a] - means[:, b], largest)
             half = half_width(judged.values[:, a] - judged.values[:, b], CI, clusters)
             ends = {"low": differences - half, "high": differences + half}
-            columns = {"a": claim.a, "b": claim.b, "judge": judged.judges, "difference": differences, **ends}
+            columns = {
+                "a": claim.a,
+                "b": claim.b,
+                "judge": judged.judges,
+                "difference": differences,
+                **ends,
+            }
             parts.append(pd.DataFrame(columns))
-            signs = -np.sign(differences) if self.lower else np.sign(differences)
+            if self.lower:
+                signs = -np.sign(differences)
+            else:
+                signs = np.sign(differences)
             answers.append(_answer_of_judges(claim, judged, signs))
         self.results["judges"] = pd.concat(parts, ignore_index=True)
         return answers
@@ -409,14 +473,20 @@ def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant:
     elif significant.any() and not significant.all():
         evidence += f"; not significant by {choices(names[~significant])}"
     found = verdict_of_variants(n_significant, int(other.sum()), len(names))
-    return Answer(claim, "variants", found, evidence, {"same_sign": same.mean(), "significant": significant.mean()})
+    return Answer(
+        claim,
+        "variants",
+        found,
+        evidence,
+        {"same_sign": same.mean(), "significant": significant.mean()},
+    )
 
 
 def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer:
     """Return the answer of the judges, given the sign of the difference by the labels of each.
 
-    The labels of a judge who labelled few documents on a criterion are mostly those of others, so such a judge
-    decides nothing.
+    The labels of a judge who labelled few documents on a criterion are mostly those of others, so
+    such a judge decides nothing.
     """
     names = np.array(judged.judges, dtype=object)
     decides = (judged.n_labelled >= _LEAST_LABELLED * judged.n_documents).all(axis=1)
@@ -430,19 +500,30 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     if n_deciding < len(names):
         verb = "decides" if len(names) - n_deciding == 1 else "decide"
         evidence += f", so {choices(names[~decides])} {verb} nothing"
-    found = UNDECIDED if n_deciding < 2 else verdict_of_judges(signs[decides].tolist(), claim.sign)
-    same_sign = n_same / n_deciding if n_deciding else np.nan
+    if n_deciding < 2:
+        found = UNDECIDED
+    else:
+        found = verdict_of_judges(signs[decides].tolist(), claim.sign)
+    if n_deciding:
+        same_sign = n_same / n_deciding
+    else:
+        same_sign = np.nan
     return Answer(claim, "judges", found, evidence, {"same_sign": same_sign})
 
 
 def _labelled_documents(judged: JudgedRuns) -> str:
     """Return how many documents each judge labelled, by criterion if these numbers differ."""
     criteria: dict[tuple[int, ...], list[str]] = {}
-    for name, n_documents, counts in zip(judged.criteria, judged.n_documents, judged.n_labelled.T, strict=True):
+    for name, n_documents, counts in zip(
+        judged.criteria, judged.n_documents, judged.n_labelled.T, strict=True
+    ):
         criteria.setdefault((n_documents, *counts), []).append(name)
     texts = []
     for (n_documents, *counts), names in criteria.items():
-        on = f" on {choices(names)}" if len(criteria) > 1 else ""
+        if len(criteria) > 1:
+            on = f" on {choices(names)}"
+        else:
+            on = ""
         if set(counts) == {n_documents}:
             texts.append(f"each labelled all {n_documents} documents{on}")
             continue

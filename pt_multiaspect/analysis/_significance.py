@@ -78,7 +78,9 @@ class PairTests:
     def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
         """Return the levels of one-sided t-tests whether means are above −margin, and whether they are below it."""
         above, below = (
-            one_sided_t_levels(np.where(np.abs(distance) <= self.zero, 0.0, distance), self.errors, self.freedom)
+            one_sided_t_levels(
+                np.where(np.abs(distance) <= self.zero, 0.0, distance), self.errors, self.freedom
+            )
             for distance in (margin + self.means, margin - self.means)
         )
         return above, below
@@ -128,8 +130,8 @@ def paired_test(
     Returns
     -------
     callable
-        Takes the index of a measure and the indices of the first and second systems of pairs, and returns
-        `PairTests`.
+        Takes the index of a measure and the indices of the first and second systems of pairs, and
+        returns `PairTests`.
 
     Raises
     ------
@@ -140,7 +142,8 @@ def paired_test(
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     if test != "t" and n_resamples * alpha < 1 - 1e-9:
         raise MultiAspectError(
-            f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for alpha={alpha:g}, got "
+            f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for "
+            f"alpha={alpha:g}, got "
             f"{n_resamples}"
         )
     if clusters is None:
@@ -149,7 +152,10 @@ def paired_test(
         _warn_of_few_signs(clusters, alpha)
     judge = _judge(test, values, clusters, n_resamples, alpha, np.random.default_rng(seed))
 
-    n_compared = len(values) if test == "tukey" else 2
+    if test == "tukey":
+        n_compared = len(values)
+    else:
+        n_compared = 2
 
     def test_pairs(measure: int, first: Ints, second: Ints) -> PairTests:
         largest = largest_of_pairs(values[:, :, measure], first, second)
@@ -172,8 +178,10 @@ def _warn_of_few_signs(clusters: Clusters, alpha: float) -> None:
     lowest = 2.0 ** (1 - len(clusters))
     if lowest >= alpha and not clusters.are_single_topics:
         warn_once(
-            f"{parameter('test', 'permutation')}: the lowest level of {len(clusters)} clusters is {lowest:g}, not "
-            f"below alpha={alpha:g}: use {parameter('test', 't')}, or judge topics of further clusters"
+            f"{parameter('test', 'permutation')}: the lowest level of {len(clusters)} clusters is "
+            f"{lowest:g}, not "
+            f"below alpha={alpha:g}: use {parameter('test', 't')}, or judge topics of further "
+            "clusters"
         )
 
 
@@ -205,7 +213,8 @@ def topic_differences(values: Floats, pairs: Pairs) -> Floats:
 def sum_over_topics(values: Floats) -> Floats:
     """Return the sums over topics, systems × measures.
 
-    Topics are added one after the other, so that the sum of a measure does not depend on others beside it.
+    Topics are added one after the other, so that the sum of a measure does not depend on others
+    beside it.
     """
     by_topic = np.ascontiguousarray(values.swapaxes(0, 1))
     return np.asarray(by_topic.sum(axis=0))
@@ -258,7 +267,10 @@ def signs_of_means(means: Floats, values: Floats) -> Floats:
 
 
 def t_test_levels(
-    values: Floats, pairs: Pairs, correct: Callable[[Floats], Floats], clusters: Clusters | None = None
+    values: Floats,
+    pairs: Pairs,
+    correct: Callable[[Floats], Floats],
+    clusters: Clusters | None = None,
 ) -> Floats:
     """Return the levels of paired t-tests, pairs × measures, NaN for a single cluster of topics.
 
@@ -269,11 +281,15 @@ def t_test_levels(
     pairs : Pairs
         The pairs of systems.
     correct : callable
-        The `corrector`; all pairs under one measure form a family, in which a pair and its reverse count once.
+        The `corrector`; all pairs under one measure form a family, in which a pair and its reverse
+        count once.
     clusters : Clusters, optional
         Topics that belong together.
     """
-    n_clusters = values.shape[1] if clusters is None else len(clusters)
+    if clusters is None:
+        n_clusters = values.shape[1]
+    else:
+        n_clusters = len(clusters)
     result = np.full((len(pairs), values.shape[2]), np.nan)
     if n_clusters > 1:
         test_pairs = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0, clusters=clusters)
@@ -287,7 +303,9 @@ def t_test_levels(
 def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
     """Return the rows of the distinct unordered pairs, and the position of each pair among these."""
     low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
-    _, once, pair = np.unique(low * (high.max(initial=0) + 1) + high, return_index=True, return_inverse=True)
+    _, once, pair = np.unique(
+        low * (high.max(initial=0) + 1) + high, return_index=True, return_inverse=True
+    )
     return once, pair
 
 
@@ -336,8 +354,9 @@ def corrector(test: str, correction: str | None) -> Callable[[Floats], Floats]:
 def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
     """Return one minus the confidence level of the intervals of a family of tests.
 
-    Intervals are simultaneous by Bonferroni's inequality with 'bonferroni' and 'holm', so that one that excludes 0
-    always has a p below alpha. With 'fdr_bh', they have the false coverage rate alpha.
+    Intervals are simultaneous by Bonferroni's inequality with 'bonferroni' and 'holm', so that one
+    that excludes 0 always has a p below alpha. With 'fdr_bh', they have the false coverage rate
+    alpha.
 
     Parameters
     ----------
@@ -350,8 +369,8 @@ def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
 
     References
     ----------
-    Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters.
-    Journal of the American Statistical Association 100 (2005).
+    Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected
+    Parameters. Journal of the American Statistical Association 100 (2005).
     """
     n_tests = p.size
     if correction is None or not n_tests:
@@ -370,12 +389,14 @@ def correct_groups(
     Parameters
     ----------
     levels : ndarray, rows × comparisons
-        The levels of each group, over all topics, or of macro means; NaN where there are too few topics for a test.
+        The levels of each group, over all topics, or of macro means; NaN where there are too few
+        topics for a test.
     families : sequence of str
         The family of each row: all groups form one, see `family_of`.
     test, correction, alpha
-        As for `corrector` and `interval_alpha`, except for 'tukey' with 'holm', its default: levels are multiplied
-        by the number of groups, as the test itself corrects only for the pairs within a group.
+        As for `corrector` and `interval_alpha`, except for 'tukey' with 'holm', its default: levels
+        are multiplied by the number of groups, as the test itself corrects only for the pairs
+        within a group.
 
     Returns
     -------
@@ -392,7 +413,10 @@ def correct_groups(
         if not family.size:
             continue
         if test == "tukey":
-            n_groups = 1 if correction is None else len(family)
+            if correction is None:
+                n_groups = 1
+            else:
+                n_groups = len(family)
             corrected[rows] = (family * n_groups).clip(max=1)
             alphas[rows] = alpha / n_groups
         else:
@@ -425,12 +449,17 @@ def _holm(levels: Floats) -> Floats:
 
 
 def _judge(
-    test: str, values: Floats, clusters: Clusters, n_resamples: int, alpha: float, rng: np.random.Generator
+    test: str,
+    values: Floats,
+    clusters: Clusters,
+    n_resamples: int,
+    alpha: float,
+    rng: np.random.Generator,
 ) -> Callable[[int, Floats, MeanEstimates, Floats], tuple[Floats, float]]:
     """Return the function that computes, for one measure, the levels of all pairs and the required difference.
 
-    It takes the index of the measure, the differences (pairs × topics), their means, and the maximum difference of
-    each pair that counts as 0. Resamples are drawn only once.
+    It takes the index of the measure, the differences (pairs × topics), their means, and the
+    maximum difference of each pair that counts as 0. Resamples are drawn only once.
     """
     if test == "t":
         return lambda _, differences, estimates, zero: _t(estimates, alpha)
@@ -445,17 +474,23 @@ def _judge(
             differences, estimates.means, zero, clusters, signs, alpha
         )
     ranges = permuted_ranges(values, clusters, n_resamples, rng)
-    return lambda measure, differences, estimates, zero: _tukey(estimates.means, zero, ranges[measure], alpha)
+    return lambda measure, differences, estimates, zero: _tukey(
+        estimates.means, zero, ranges[measure], alpha
+    )
 
 
-def resample_counts(n_topics: int, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+def resample_counts(
+    n_topics: int, n_resamples: int, rng: np.random.Generator
+) -> npt.NDArray[np.uint16]:
     """Draw topics, or clusters, with replacement, and return the count of each per sample, topics × n_resamples."""
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
     for draws in slices(n_resamples, n_topics):
         size = draws.stop - draws.start
         topics = rng.integers(n_topics, size=(size, n_topics))
         cells = topics + np.arange(size)[:, None] * n_topics
-        counts[:, draws] = np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
+        counts[:, draws] = (
+            np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
+        )
     return counts
 
 
@@ -465,12 +500,16 @@ def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Genera
     return np.asarray(counts / counts.sum(axis=0), dtype=np.float64)
 
 
-def resample_topics(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> npt.NDArray[np.uint16]:
+def resample_topics(
+    clusters: Clusters, n_resamples: int, rng: np.random.Generator
+) -> npt.NDArray[np.uint16]:
     """Draw clusters with replacement, and return the count of each topic per sample, topics × n_resamples."""
     return resample_counts(len(clusters), n_resamples, rng)[clusters.cluster]
 
 
-def permuted_ranges(values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
+def permuted_ranges(
+    values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator
+) -> Floats:
     """Permute the systems on each cluster, and return the range of their means, measures × n_resamples."""
     n_systems, _, n_measures = values.shape
     n_clusters = len(clusters)
@@ -509,9 +548,9 @@ def _bootstrap(
 ) -> tuple[Floats, float]:
     """Return the levels by Sakai's test of the sums over clusters, and the required difference.
 
-    For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and
-    t² = (n − 1) u / (1 − u). Thus, u orders samples as |t| does, but without a variance, which would be the
-    difference of nearly equal numbers.
+    For the sum X of n numbers and the sum Q of their squares, u = X² / (n Q) is in [0, 1] and t² =
+    (n − 1) u / (1 − u). Thus, u orders samples as |t| does, but without a variance, which would be
+    the difference of nearly equal numbers.
     """
     n_rows, (n_clusters, n_resamples) = len(differences), drawn.shape
     sums = clusters.sums(differences)
@@ -520,7 +559,9 @@ def _bootstrap(
     shifted = sums - (clusters.mean_size * means)[:, None]
     shifted[np.abs(shifted) <= zero[:, None] * clusters.sizes] = 0.0
     observed[~shifted.any(axis=1) & sums.any(axis=1)] = np.inf  # the same sum in all clusters
-    position = n_resamples - math.ceil(n_resamples * alpha - 1e-9)  # of the critical sample, in ascending order
+    position = n_resamples - math.ceil(
+        n_resamples * alpha - 1e-9
+    )  # of the critical sample, in ascending order
     level, needed = np.empty(n_rows), np.empty(n_rows)
     parts = slices(n_rows, n_resamples)
     width = parts[0].stop

@@ -10,7 +10,8 @@ from ._significance import ALPHA
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 
-#: By question: the source of the row, and when the order holds and does not hold. It is undecided otherwise.
+#: By question: the source of the row, and when the order holds and does not hold. It is undecided
+#: otherwise.
 RULES = {
     "topics": ("a paired t-test over topics", "p is below .05", ""),
     "aspects": (

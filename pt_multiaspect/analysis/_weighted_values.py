@@ -19,12 +19,13 @@ from ..integration.parsing import parse_one
 from ..kernels.weightings import differences_at_corners, positive_fraction, simplex_points
 from ..measures import CAM, AspectMean, On
 from ..measures.weights import normalised_weights
-from ._frames import matrix
+from ._value_matrices import matrix
 
 #: Number of sampled weightings.
 N_SAMPLED = 4096
 
-#: Number of sampled weightings of measures that are not linear in their weights, which are computed for each.
+#: Number of sampled weightings of measures that are not linear in their weights, which are computed
+#: for each.
 N_EVALUATED = 256
 
 #: Weights that differ by at most this are equal (rounding errors).
@@ -48,7 +49,8 @@ class WeightedValues:
     values: Floats | None
     #: systems × topics × weightings; None if the measure is linear in its weights.
     sampled: Floats | None
-    #: As `sampled`, systems × topics × aspects: one aspect has all weight that the least ones leave.
+    #: As `sampled`, systems × topics × aspects: one aspect has all weight that the least ones
+    #: leave.
     at_corners: Floats | None
 
     @property
@@ -75,15 +77,21 @@ class WeightedValues:
 
 def read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
     """Return a mean over aspects, by default CAM."""
-    mean = CAM if measure is None else parse_one(measure)
+    if measure is None:
+        mean = CAM
+    else:
+        mean = parse_one(measure)
     if not isinstance(mean, AspectMean):
         raise MultiAspectError(
-            f"measure: expected a mean over aspects, such as CAM, MM, WHAM or GAM, got {shown(mean)}"
+            "measure: expected a mean over aspects, such as CAM, MM, WHAM or GAM, got "
+            f"{shown(mean)}"
         )
     return mean
 
 
-def measures_of_aspects(measure: ir_measures.Measure | str, qrels: Any) -> dict[str, ir_measures.Measure]:
+def measures_of_aspects(
+    measure: ir_measures.Measure | str, qrels: Any
+) -> dict[str, ir_measures.Measure]:
     """Return the measures, by label, whose values a mean over aspects combines."""
     mean = read_mean(measure)
     scales = mean.spec if isinstance(mean.spec, Aspects) else None
@@ -104,9 +112,15 @@ def has_linear_weights(mean: AspectMean) -> bool:
 
 def find_labels_of_aspects(mean: AspectMean, known: Mapping[str, Any]) -> dict[str, str]:
     """Return the label of the measure of each aspect that a mean combines, given the measures by label."""
-    on_aspect = {label: on for label, on in known.items() if getattr(on, "one_aspect", None) is not None}
+    on_aspect = {
+        label: on for label, on in known.items() if getattr(on, "one_aspect", None) is not None
+    }
     if "base" in mean.params or mean.cutoff is not None:
-        on_aspect = {label: on for label, on in on_aspect.items() if on.bases.one == mean.bases.of(on.one_aspect)}
+        on_aspect = {
+            label: on
+            for label, on in on_aspect.items()
+            if on.bases.one == mean.bases.of(on.one_aspect)
+        }
     if mean.spec:
         on_aspect = {label: on for label, on in on_aspect.items() if _is_declared(on, mean)}
     labels = {on.one_aspect: label for label, on in on_aspect.items()}
@@ -115,7 +129,8 @@ def find_labels_of_aspects(mean: AspectMean, known: Mapping[str, Any]) -> dict[s
     has_several_bases = "base" not in mean.params and len(bases) > 1
     if len(labels) < 2 or is_repeated or has_several_bases:
         raise MultiAspectError(
-            "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), with the base and "
+            "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), "
+            "with the base and "
             f"the scales of {mean}, got {choices(known)}; name those of the aspects "
             f"by {parameter('measures')}"
         )
@@ -127,11 +142,20 @@ def _is_declared(on: Any, mean: AspectMean) -> bool:
     spec = mean.spec or ()
     if not isinstance(spec, Aspects):
         return on.one_aspect in spec
-    return on.one_aspect in spec and isinstance(on.spec, Aspects) and on.spec[on.one_aspect] == spec[on.one_aspect]
+    return (
+        on.one_aspect in spec
+        and isinstance(on.spec, Aspects)
+        and on.spec[on.one_aspect] == spec[on.one_aspect]
+    )
 
 
 def combine_aspects(
-    mean: AspectMean, values: Floats, names: list[Any], aspects: list[str], at_least: object, seed: int
+    mean: AspectMean,
+    values: Floats,
+    names: list[Any],
+    aspects: list[str],
+    at_least: object,
+    seed: int,
 ) -> WeightedValues:
     """Combine the values of the aspects under sampled weightings.
 
@@ -155,11 +179,19 @@ def combine_aspects(
     combined = np.stack([_combine(mean, by_aspect, point) for point in every_point], axis=-1)
     combined = combined.reshape(*values.shape[:2], -1)
     declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
-    return WeightedValues(names, aspects, weights, least, points, declared, values, sampled, at_corners)
+    return WeightedValues(
+        names, aspects, weights, least, points, declared, values, sampled, at_corners
+    )
 
 
 def evaluate_weightings(
-    mean: AspectMean, names: list[Any], qids: list[Any], at_least: object, seed: int, runs: object, qrels: object
+    mean: AspectMean,
+    names: list[Any],
+    qids: list[Any],
+    at_least: object,
+    seed: int,
+    runs: object,
+    qrels: object,
 ) -> WeightedValues:
     """Evaluate a mean under sampled weightings whose values do not follow from those of the aspects.
 
@@ -174,7 +206,8 @@ def evaluate_weightings(
     """
     if runs is None or qrels is None:
         raise MultiAspectError(
-            f"{mean} does not follow from the values of the aspects: expected runs= and qrels=, to evaluate it "
+            f"{mean} does not follow from the values of the aspects: expected runs= and qrels=, to "
+            "evaluate it "
             "under many weightings"
         )
     aspects = [view.name for view in mean.views(Judgments.of(qrels))]
@@ -182,7 +215,9 @@ def evaluate_weightings(
     every_point = np.vstack([weights, points, _corners(least)])
     combined = _evaluate_points(mean, every_point, aspects, names, qids, runs, qrels)
     declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
-    return WeightedValues(names, aspects, weights, least, points, declared, None, sampled, at_corners)
+    return WeightedValues(
+        names, aspects, weights, least, points, declared, None, sampled, at_corners
+    )
 
 
 def _corners(least: Floats) -> Floats:
@@ -205,7 +240,9 @@ def _sample_weightings(
 def _combine(mean: AspectMean, values: Floats, weights: Floats) -> Floats:
     """Return the mean of the values, aspects × cells; aspects of weight 0 do not count."""
     counted = weights > 0
-    return mean.combine(values[counted], np.broadcast_to(weights[counted, None], values[counted].shape))
+    return mean.combine(
+        values[counted], np.broadcast_to(weights[counted, None], values[counted].shape)
+    )
 
 
 def _evaluate_points(
@@ -219,7 +256,8 @@ def _evaluate_points(
 ) -> Floats:
     """Return the values of a mean under several weightings, systems × topics × weightings, higher is better."""
     by_label = {
-        str(row): mean(weights=dict(zip(aspects, point.tolist(), strict=True))) for row, point in enumerate(points)
+        str(row): mean(weights=dict(zip(aspects, point.tolist(), strict=True)))
+        for row, point in enumerate(points)
     }
     frame = evaluate(runs, qrels, by_label, progress=False)
     for column, wanted, noun in (("name", names, "runs"), ("qid", qids, "topics")):
@@ -233,11 +271,17 @@ def _evaluate_points(
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:
     """Return the least weight of each aspect, 0 by default."""
     if not isinstance(at_least, Mapping | None):
-        raise MultiAspectError(f"at_least: expected a mapping {{aspect: weight}}, got {shown(at_least)}")
+        raise MultiAspectError(
+            f"at_least: expected a mapping {{aspect: weight}}, got {shown(at_least)}"
+        )
     refuse_unknown(at_least or {}, aspects, "aspects", "at_least")
-    least = np.array([real(f"at_least: {aspect}", low=0)((at_least or {}).get(aspect, 0)) for aspect in aspects])
+    least = np.array(
+        [real(f"at_least: {aspect}", low=0)((at_least or {}).get(aspect, 0)) for aspect in aspects]
+    )
     if least.sum() > 1 + _TOLERANCE:
-        raise MultiAspectError(f"at_least: expected weights that sum to at most 1, got {least.sum():g}")
+        raise MultiAspectError(
+            f"at_least: expected weights that sum to at most 1, got {least.sum():g}"
+        )
     return least
 
 
@@ -247,10 +291,13 @@ def _weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
         return np.asarray(least + (1 - least.sum()) / len(aspects))
     weights = np.array(normalised_weights(mean["weights"], aspects))
     below = [
-        aspect for aspect, weight, low in zip(aspects, weights, least, strict=True) if weight < low - _TOLERANCE
+        aspect
+        for aspect, weight, low in zip(aspects, weights, least, strict=True)
+        if weight < low - _TOLERANCE
     ]
     if below:
         raise MultiAspectError(
-            f"expected weights of {mean} of at least those of at_least, got less for {choices(below)}"
+            f"expected weights of {mean} of at least those of at_least, got less for "
+            f"{choices(below)}"
         )
     return weights

@@ -15,11 +15,15 @@ from .._validation import proportion
 from ..errors import MultiAspectError, errors_of, parameter
 from ..evaluation.long_frames import measures_by_label, read_long_frame
 from ..evaluation.macro_means import MACRO, MacroMean, read_macro
-from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    clusters_of_topics,
+    read_clusters,
+)
 from ..evaluation.topic_groups import ALL, read_topic_groups
 from ..integration.aggregators import lower_is_better
 from ..kernels.mean_errors import Clusters
-from ._frames import by_measure, matrix, read_differences, topics_differ
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
     ALPHA,
@@ -32,12 +36,13 @@ from ._significance import (
     paired_test,
     unordered_pairs,
 )
+from ._value_matrices import by_measure, matrix, read_differences, topics_differ
 
 #: Intervals of margins have the confidence level 1 − 2α.
 _HIGHEST_ALPHA = 0.5
 
-#: How tests were made, in columns for notes: the confidence level of each interval, the degrees of freedom, and how
-#: many times the squared standard error is that of independent topics.
+#: How tests were made, in columns for notes: the confidence level of each interval, the degrees of
+#: freedom, and how many times the squared standard error is that of independent topics.
 _HOW = ("confidence", "freedom", "design_effect")
 
 
@@ -65,14 +70,15 @@ def compare_with_baseline(
     baseline : str or sequence of str
         The names of the baselines.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
-        The paired two-sided test of means over topics; see `discriminative_power`. 'tukey' compares all
-        systems with each other, and therefore corrects for all pairs.
+        The paired two-sided test of means over topics; see `discriminative_power`. 'tukey' compares
+        all systems with each other, and therefore corrects for all pairs.
     alpha : float in (0, 1), default 0.05
         The significance level.
     correction : {'holm', 'bonferroni', 'fdr_bh', None}, default 'holm'
-        Correction for multiple testing: Holm's, Bonferroni's, or that of the false discovery rate by Benjamini and
-        Hochberg. The comparisons of one measure, with all baselines, form a family. The default does not apply to
-        'tukey', which corrects for the number of pairs itself.
+        Correction for multiple testing: Holm's, Bonferroni's, or that of the false discovery rate
+        by Benjamini and Hochberg. The comparisons of one measure, with all baselines, form a
+        family. The default does not apply to 'tukey', which corrects for the number of pairs
+        itself.
     n_resamples : int, default 10_000
         Number of resamples, at least 1 / alpha. Not used by the test 't'.
     seed : int, default 0
@@ -80,92 +86,99 @@ def compare_with_baseline(
     by : str, path, mapping or Series, optional
         Groups of topics, as for `aggregate`, which are tested separately.
     macro : bool, default False
-        Whether to add rows of the group ``macro``, in which groups count equally, as for `aggregate`; for the test
-        't'.
+        Whether to add rows of the group ``macro``, in which groups count equally, as for
+        `aggregate`; for the test 't'.
     cluster : str, path, mapping or Series, optional
         Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
     margin : float or dict of str to float, optional
-        The difference of means, above 0, that is too small to matter, or one per measure: test whether systems are
-        not worse than the baseline by as much, and equivalent to it within the margin; for the test 't'.
+        The difference of means, above 0, that is too small to matter, or one per measure: test
+        whether systems are not worse than the baseline by as much, and equivalent to it within the
+        margin; for the test 't'.
 
     Returns
     -------
     DataFrame
-        One row per measure, baseline and other system, in the order of the frame: ``measure``, ``baseline``,
-        ``name``; ``difference``, the mean of the system minus the mean of the baseline, in the units of the
-        measure; ``low`` and ``high``, the ends of its interval, corrected like the tests (see Notes);
-        ``asl``, the achieved significance level; ``p``, the same after the correction; ``significant``,
-        whether p is below alpha; ``wins``, ``losses`` and ``ties``, the numbers of topics on which the system is
-        better than, worse than and equal to the baseline; ``verdict``, 'better' or 'worse' if the difference is
-        significant, else ''. Lower is better for measures such as ESL; if a label names no known measure, higher
-        values are counted as wins, and the verdict is 'higher' or 'lower'. With `by`, these for each group of
-        topics and then for all topics, whose group is ``all``, with ``group`` as the first column. ``low``,
-        ``high``, ``asl`` and ``p`` are NaN in groups of one topic, or of one cluster. With `margin`, further
-        ``p_not_worse`` and ``p_equivalent``, which are corrected like p, and ``margin_low`` and ``margin_high``,
-        the ends of an interval of the difference.
+        One row per measure, baseline and other system, in the order of the frame: ``measure``,
+        ``baseline``, ``name``; ``difference``, the mean of the system minus the mean of the
+        baseline, in the units of the measure; ``low`` and ``high``, the ends of its interval,
+        corrected like the tests (see Notes); ``asl``, the achieved significance level; ``p``, the
+        same after the correction; ``significant``, whether p is below alpha; ``wins``, ``losses``
+        and ``ties``, the numbers of topics on which the system is better than, worse than and equal
+        to the baseline; ``verdict``, 'better' or 'worse' if the difference is significant, else ''.
+        Lower is better for measures such as ESL; if a label names no known measure, higher values
+        are counted as wins, and the verdict is 'higher' or 'lower'. With `by`, these for each group
+        of topics and then for all topics, whose group is ``all``, with ``group`` as the first
+        column. ``low``, ``high``, ``asl`` and ``p`` are NaN in groups of one topic, or of one
+        cluster. With `margin`, further ``p_not_worse`` and ``p_equivalent``, which are corrected
+        like p, and ``margin_low`` and ``margin_high``, the ends of an interval of the difference.
 
     Raises
     ------
     MultiAspectError
-        If a baseline is not a system of the frame or is given twice, systems have different topics, or a parameter
-        is out of range. With `by`, if a topic has no group or several, a group is named 'all', or a topic has no
-        value. With `cluster`, if a topic has no cluster or several, or all topics are in one. With `macro`, as for
-        `aggregate`. With `margin`, if the test is not 't', or alpha is not below .5.
+        If a baseline is not a system of the frame or is given twice, systems have different topics,
+        or a parameter is out of range. With `by`, if a topic has no group or several, a group is
+        named 'all', or a topic has no value. With `cluster`, if a topic has no cluster or several,
+        or all topics are in one. With `macro`, as for `aggregate`. With `margin`, if the test is
+        not 't', or alpha is not below .5.
 
     Warns
     -----
     MultiAspectWarning
-        If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
-        significant; if none are given, but query ids look like those of groups (``106_1``, ``106_2``). With
-        `macro`, if clusters contain whole groups, but are fewer than 5.
+        If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation'
+        to be significant; if none are given, but query ids look like those of groups (``106_1``,
+        ``106_2``). With `macro`, if clusters contain whole groups, but are fewer than 5.
 
     Notes
     -----
     The tests compare arithmetic means of the per-query values.
     A comparison of two baselines is tested once and listed for each of them.
 
-    Intervals are Student's t intervals, of the test 'tukey' those of the studentised range. In a family of m tests,
-    their confidence level is 1 − α/m with 'holm' and 'bonferroni': with probability 1 − α, all of them contain the
-    difference. With 'fdr_bh' and R significant tests (at least 1), it is 1 − R·α/m: of the intervals of significant
-    differences, the expected fraction that does not contain the difference is at most α. By the t-test, a
-    difference whose interval excludes 0 is always significant; with 'holm', some others are, too. Without
-    correction, the level is 1 − α.
+    Intervals are Student's t intervals, of the test 'tukey' those of the studentised range. In a
+    family of m tests, their confidence level is 1 − α/m with 'holm' and 'bonferroni': with
+    probability 1 − α, all of them contain the difference. With 'fdr_bh' and R significant tests (at
+    least 1), it is 1 − R·α/m: of the intervals of significant differences, the expected fraction
+    that does not contain the difference is at most α. By the t-test, a difference whose interval
+    excludes 0 is always significant; with 'holm', some others are, too. Without correction, the
+    level is 1 − α.
 
-    With `by`, the comparisons of one measure in all groups together form a family, so that tests become stricter
-    with the number of groups. 'tukey' corrects within each group, and its levels are multiplied by the number of
-    groups, unless `correction` is None. The comparisons over all topics remain a separate family, and are the
-    same as without `by`. A difference that is significant in one group and not in another does not show that the
-    groups differ.
+    With `by`, the comparisons of one measure in all groups together form a family, so that tests
+    become stricter with the number of groups. 'tukey' corrects within each group, and its levels
+    are multiplied by the number of groups, unless `correction` is None. The comparisons over all
+    topics remain a separate family, and are the same as without `by`. A difference that is
+    significant in one group and not in another does not show that the groups differ.
 
-    With `margin` M, a system is not worse if the one-sided t-test rejects that its difference is −M or lower (of
-    measures for which lower is better, M or higher), and equivalent if this holds for both, with the same standard
-    error and degrees of freedom as p. Both families are those of p; two baselines are compared in both directions.
-    The confidence level of the interval is 1 − 2α, in families of m tests 1 − 2α/m, with 'fdr_bh' 1 − 2R·α/m of R
-    equivalent systems (at least 1): if the interval is between −M and M, the systems are equivalent; with 'holm',
-    some others are, too. A difference that is not significant does not show that systems are equivalent.
+    With `margin` M, a system is not worse if the one-sided t-test rejects that its difference is −M
+    or lower (of measures for which lower is better, M or higher), and equivalent if this holds for
+    both, with the same standard error and degrees of freedom as p. Both families are those of p;
+    two baselines are compared in both directions. The confidence level of the interval is 1 − 2α,
+    in families of m tests 1 − 2α/m, with 'fdr_bh' 1 − 2R·α/m of R equivalent systems (at least 1):
+    if the interval is between −M and M, the systems are equivalent; with 'holm', some others are,
+    too. A difference that is not significant does not show that systems are equivalent.
 
-    With `macro`, the differences of the group ``macro`` are those of means over groups, and form another family.
-    They are tested for these groups if there are no clusters or they lie within groups, and for a new draw of
-    groups if clusters contain whole groups; see `aggregate`.
+    With `macro`, the differences of the group ``macro`` are those of means over groups, and form
+    another family. They are tested for these groups if there are no clusters or they lie within
+    groups, and for a new draw of groups if clusters contain whole groups; see `aggregate`.
 
-    With `cluster`, the differences are those of means over topics, as without it. Standard errors are the CR2
-    estimates, with the degrees of freedom of Bell and McCaffrey; the tests other than 't' resample the sums over
-    the topics of each cluster. ``wins``, ``losses`` and ``ties`` count topics.
+    With `cluster`, the differences are those of means over topics, as without it. Standard errors
+    are the CR2 estimates, with the degrees of freedom of Bell and McCaffrey; the tests other than
+    't' resample the sums over the topics of each cluster. ``wins``, ``losses`` and ``ties`` count
+    topics.
 
     References
     ----------
-    Smucker, Allan, Carterette: A Comparison of Statistical Significance Tests for Information Retrieval
-    Evaluation. CIKM 2007.
+    Smucker, Allan, Carterette: A Comparison of Statistical Significance Tests for Information
+    Retrieval Evaluation. CIKM 2007.
     Fuhr: Some Common Mistakes in IR Evaluation, and How They Can Be Avoided. SIGIR Forum 51 (2017).
 
-    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
-    Methodology 28 (2002).
+    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage
+    Samples. Survey Methodology 28 (2002).
 
-    Schuirmann: A comparison of the two one-sided tests procedure and the power approach for assessing the
-    equivalence of average bioavailability. Journal of Pharmacokinetics and Biopharmaceutics 15 (1987).
+    Schuirmann: A comparison of the two one-sided tests procedure and the power approach for
+    assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and
+    Biopharmaceutics 15 (1987).
 
-    Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected Parameters.
-    Journal of the American Statistical Association 100 (2005).
+    Benjamini, Yekutieli: False Discovery Rate-Adjusted Multiple Confidence Intervals for Selected
+    Parameters. Journal of the American Statistical Association 100 (2005).
 
     Examples
     --------
@@ -226,7 +239,10 @@ def compare_with_levels(
     alpha = proportion("alpha")(alpha)
     check_correction(test, None if test == "tukey" and correction == "holm" else correction)
     perquery = read_long_frame(perquery)
-    groups = None if by is None else read_topic_groups(by, perquery)
+    if by is None:
+        groups = None
+    else:
+        groups = read_topic_groups(by, perquery)
     clusters = read_clusters(cluster, perquery, groups)
     macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
     margins = _read_margins(margin, perquery, test, alpha)
@@ -236,16 +252,30 @@ def compare_with_levels(
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
                 parts += _compare(
-                    rows, perquery, baseline, groups, macro_mean, clusters, correction, margins, options
+                    rows,
+                    perquery,
+                    baseline,
+                    groups,
+                    macro_mean,
+                    clusters,
+                    correction,
+                    margins,
+                    options,
                 )
     else:
-        parts = _compare(perquery, perquery, baseline, groups, macro_mean, clusters, correction, margins, options)
+        parts = _compare(
+            perquery, perquery, baseline, groups, macro_mean, clusters, correction, margins, options
+        )
     tests = pd.concat(parts, ignore_index=True)
     if groups is None:
         tests = tests.drop(columns="group")
     else:
-        order = {group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL, MACRO])}
-        tests = tests.sort_values("group", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+        order = {
+            group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL, MACRO])
+        }
+        tests = tests.sort_values(
+            "group", key=lambda column: column.map(order), kind="stable", ignore_index=True
+        )
     return add_verdicts(tests, _directions(perquery))
 
 
@@ -274,21 +304,30 @@ def _compare(
         if len(within) > 1:
             check_clusters(within)
         groups.append((group, paired_test(values[:, topics], clusters=within, **options)))
-    counted_equally = None if macro is None else macro.groups_of_topics(qids)
+    if macro is None:
+        counted_equally = None
+    else:
+        counted_equally = macro.groups_of_topics(qids)
     if counted_equally is not None:
-        groups.append((MACRO, paired_test(values, clusters=all_clusters, groups=counted_equally, **options)))
+        groups.append(
+            (MACRO, paired_test(values, clusters=all_clusters, groups=counted_equally, **options))
+        )
     families = [family_of(group) for group, _ in groups]
     parts = []
     for number, measure in enumerate(measures):
         by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
         levels = np.stack([tests.levels for tests in by_group])
-        corrected = zip(*correct_groups(levels, families, options["test"], correction, alpha), strict=True)
+        corrected = zip(
+            *correct_groups(levels, families, options["test"], correction, alpha), strict=True
+        )
         is_lower = bool(lower[str(measure)])
         of_margin: list[dict[str, Floats]] = [{} for _ in groups]
         if margins is not None:
             in_groups = _Margin(margins[str(measure)], is_lower, families, correction, alpha)
             of_margin = in_groups.columns(compared, by_group)
-        for (group, _), tests, (p, level), beside in zip(groups, by_group, corrected, of_margin, strict=True):
+        for (group, _), tests, (p, level), beside in zip(
+            groups, by_group, corrected, of_margin, strict=True
+        ):
             columns = {
                 "group": group,
                 "measure": measure,
@@ -317,11 +356,13 @@ def _read_margins(
         return None
     if test != "t":
         raise MultiAspectError(
-            f"{parameter('margin')} is defined for {parameter('test', 't')}, got {parameter('test', test)}"
+            f"{parameter('margin')} is defined for {parameter('test', 't')}, got "
+            f"{parameter('test', test)}"
         )
     if alpha >= _HIGHEST_ALPHA:
         raise MultiAspectError(
-            f"{parameter('margin')}: expected alpha below {_HIGHEST_ALPHA:g}, as one-sided tests are, got {alpha:g}"
+            f"{parameter('margin')}: expected alpha below {_HIGHEST_ALPHA:g}, as one-sided tests "
+            f"are, got {alpha:g}"
         )
     return margins
 
@@ -337,16 +378,23 @@ class _Margin:
     correction: str | None
     alpha: float
 
-    def columns(self, compared: _OncePairs, by_group: Sequence[PairTests]) -> list[dict[str, Floats]]:
+    def columns(
+        self, compared: _OncePairs, by_group: Sequence[PairTests]
+    ) -> list[dict[str, Floats]]:
         """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
         both = [tests.margin_levels(self.margin) for tests in by_group]
         equivalent, alphas = self._correct([np.maximum(above, below) for above, below in both])
         is_first_above = (compared.sign > 0) != self.lower_is_better
         not_worse, _ = self._correct(
-            [np.where(is_first_above, above[compared.pair], below[compared.pair]) for above, below in both]
+            [
+                np.where(is_first_above, above[compared.pair], below[compared.pair])
+                for above, below in both
+            ]
         )
         columns = []
-        for tests, p_not_worse, p_equivalent, alpha in zip(by_group, not_worse, equivalent, alphas, strict=True):
+        for tests, p_not_worse, p_equivalent, alpha in zip(
+            by_group, not_worse, equivalent, alphas, strict=True
+        ):
             interval = compared.mean_and_interval(tests, 2 * alpha)
             columns.append(
                 {
@@ -385,7 +433,11 @@ def t_test_pairs(
     p = corrector("t", correction)(tests.levels)
     level = interval_alpha(p, correction, ALPHA)
     confidence = np.full(len(pairs), 1 - level)
-    return {**compared.mean_and_interval(tests, level), "p": p[compared.pair], "confidence": confidence}
+    return {
+        **compared.mean_and_interval(tests, level),
+        "p": p[compared.pair],
+        "confidence": confidence,
+    }
 
 
 class _OncePairs:
@@ -408,10 +460,15 @@ class _OncePairs:
         """Return the ``wins losses ties`` of each pair."""
         gains = differences[self.pair] * self.sign[:, None] * (-1.0 if lower_is_better else 1.0)
         signs = np.sign(gains)
-        return {name: (signs == sign).sum(axis=1) for name, sign in (("wins", 1), ("losses", -1), ("ties", 0))}
+        return {
+            name: (signs == sign).sum(axis=1)
+            for name, sign in (("wins", 1), ("losses", -1), ("ties", 0))
+        }
 
 
-def _topics_by_group(group_of: Mapping[str, str] | None, qids: list[Any]) -> Iterator[tuple[str, Ints]]:
+def _topics_by_group(
+    group_of: Mapping[str, str] | None, qids: list[Any]
+) -> Iterator[tuple[str, Ints]]:
     """Yield each group of topics, and the positions of its topics; all topics last."""
     if group_of is not None:
         group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
@@ -423,7 +480,10 @@ def _topics_by_group(group_of: Mapping[str, str] | None, qids: list[Any]) -> Ite
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:
     """Return whether lower is better for each label, None for labels of unknown measures."""
     known = measures_by_label(perquery)
-    return {label: None if measure is None else lower_is_better(measure) for label, measure in known.items()}
+    return {
+        label: None if measure is None else lower_is_better(measure)
+        for label, measure in known.items()
+    }
 
 
 def add_verdicts(tests: pd.DataFrame, lower: Mapping[str, bool | None]) -> pd.DataFrame:

@@ -23,12 +23,13 @@ from ..evaluation.topic_clusters import (
     read_clusters,
 )
 from ..kernels.intervals import percentile_interval
-from ._frames import read_oriented
 from ._significance import resample_topics
+from ._value_matrices import read_oriented
 
 METHODS = ("kendall", "tau_ap", "tau_ap_b", "tau_gap", "spearman", "pearson", "rbo")
 
-#: Number of decimals for comparisons, so that the order of the summands of a mean makes no difference.
+#: Number of decimals for comparisons, so that the order of the summands of a mean makes no
+#: difference.
 DECIMALS = 12
 
 Kernel = Callable[[Floats], Floats]
@@ -44,7 +45,9 @@ def correlation(
     ci: float | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
     cluster: ClusterSpec = None,
 ) -> pd.DataFrame:
     """Correlate the system rankings of measures.
@@ -53,21 +56,22 @@ def correlation(
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. Values of measures where lower is better, such as ESL, are
-        recognised by the record of `pt_multiaspect.evaluate`, or by their labels, and negated.
+        ``pt.Experiment(perquery=True)`` return. Values of measures where lower is better, such as
+        ESL, are recognised by the record of `pt_multiaspect.evaluate`, or by their labels, and
+        negated.
     method : {'kendall', 'tau_ap', 'tau_ap_b', 'tau_gap', 'spearman', 'pearson', 'rbo'}, default 'kendall'
-        Kendall's τ-b of the scores, Yilmaz's τ_AP, its symmetric form for ties, Gao and Oard's τ_GAP, Spearman's
-        ρ with mean ranks for ties, Pearson's r of the scores, or rank-biased overlap. See `tau_ap` and
-        `rank_correlation` on ties and ranges.
+        Kendall's τ-b of the scores, Yilmaz's τ_AP, its symmetric form for ties, Gao and Oard's
+        τ_GAP, Spearman's ρ with mean ranks for ties, Pearson's r of the scores, or rank-biased
+        overlap. See `tau_ap` and `rank_correlation` on ties and ranges.
     rank_by : {'mean', 'query'}, default 'mean'
-        What systems are ranked by: their means over topics, or the values of each topic, in which case the result
-        is the mean of the correlations over topics.
+        What systems are ranked by: their means over topics, or the values of each topic, in which
+        case the result is the mean of the correlations over topics.
     p : float in (0, 1), default 0.9
         Persistence of rank-biased overlap. Not used by other methods.
     top : int, optional
-        Correlate only the best systems: for each row, this number of systems with the highest means by the
-        reference, and those tied with the last of them. They are chosen once, not anew for each bootstrap
-        sample. Requires ``rank_by='mean'``.
+        Correlate only the best systems: for each row, this number of systems with the highest means
+        by the reference, and those tied with the last of them. They are chosen once, not anew for
+        each bootstrap sample. Requires ``rank_by='mean'``.
     ci : float in (0, 1), optional
         Confidence level of bootstrap percentile intervals, such as 0.95. Topics are resampled.
     n_resamples : int, default 1000
@@ -75,63 +79,65 @@ def correlation(
     seed : int, default 0
         Random seed. The same seed gives the same result.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
-        to, for frames without the record, such as those read from files. For values that are not those of a
-        measure, give 'higher' or 'lower', whichever is better.
+        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures
+        the names refer to, for frames without the record, such as those read from files. For values
+        that are not those of a measure, give 'higher' or 'lower', whichever is better.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
-        resampled. Requires `ci`.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
+        Then clusters are resampled. Requires `ci`.
 
     Returns
     -------
     DataFrame
         Without `ci`, the correlation matrix. The measure of a row is the *reference* (the true
-        ranking), which matters for τ_AP, τ_GAP and with `top`; other correlations are symmetric. With `ci`, a
-        frame with columns ``reference measure correlation low high`` and one row per ordered pair of measures.
+        ranking), which matters for τ_AP, τ_GAP and with `top`; other correlations are symmetric.
+        With `ci`, a frame with columns ``reference measure correlation low high`` and one row per
+        ordered pair of measures.
 
     Raises
     ------
     MultiAspectError
         If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
-        systems, systems have different topics, rows are duplicated, values of a lower-is-better measure
-        have been negated, or a parameter is out of range. With `cluster`, if a topic has no cluster or several, all
-        topics are in one, or there is no `ci`.
+        systems, systems have different topics, rows are duplicated, values of a lower-is-better
+        measure have been negated, or a parameter is out of range. With `cluster`, if a topic has no
+        cluster or several, all topics are in one, or there is no `ci`.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
-        If a correlation is undefined because a measure gives all systems the same score. By mean, it is
-        NaN. By query, such topics are excluded from the mean (NaN if no topics remain). If clusters are fewer than
-        30, too few for percentile intervals; if none are given for intervals, but query ids look like those of
-        groups (``106_1``, ``106_2``).
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better. If a correlation is undefined because a measure gives all systems the
+        same score. By mean, it is NaN. By query, such topics are excluded from the mean (NaN if no
+        topics remain). If clusters are fewer than 30, too few for percentile intervals; if none are
+        given for intervals, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
-    Scores are rounded to 12 decimals. Means are arithmetic means of the values. Values of lower-is-better
-    measures, such as ESL, are negated. τ_AP breaks some ties by the names of the systems, compared as strings, so
-    results do not depend on the order of rows.
+    Scores are rounded to 12 decimals. Means are arithmetic means of the values. Values of
+    lower-is-better measures, such as ESL, are negated. τ_AP breaks some ties by the names of the
+    systems, compared as strings, so results do not depend on the order of rows.
 
-    See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP, Gao and Oard (2015) for τ_GAP and
-    Webber et al. (2010) for rank-biased overlap. The best systems by one measure are alike, so that correlations
-    with `top` are lower than those of all systems, and vary more. Bootstrap percentile intervals of correlations
-    are biased downwards, as resampling topics adds noise to the rankings; they are extended to the estimate.
+    See Kendall (1945) for ties in Kendall's τ, Yilmaz et al. (2008) for τ_AP, Gao and Oard (2015)
+    for τ_GAP and Webber et al. (2010) for rank-biased overlap. The best systems by one measure are
+    alike, so that correlations with `top` are lower than those of all systems, and vary more.
+    Bootstrap percentile intervals of correlations are biased downwards, as resampling topics adds
+    noise to the rankings; they are extended to the estimate.
 
-    The script published by the authors of TOMA (Maistro et al. 2021) correlates two lists of run *names by
-    position* rather than the scores or ranks of each run. For nearly identical orders of 60 runs, this gives about
-    0.2. The correlations in their Table 4 are therefore not comparable with τ of scores, which this function
-    computes.
+    The script published by the authors of TOMA (Maistro et al. 2021) correlates two lists of run
+    *names by position* rather than the scores or ranks of each run. For nearly identical orders of
+    60 runs, this gives about 0.2. The correlations in their Table 4 are therefore not comparable
+    with τ of scores, which this function computes.
 
     References
     ----------
     - M. G. Kendall. The Treatment of Ties in Ranking Problems. Biometrika 33, 1945.
-    - E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
-      SIGIR 2008.
+    - E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information
+      Retrieval. SIGIR 2008.
     - N. Gao, D. W. Oard. A Head-Weighted Gap-Sensitive Correlation Coefficient. SIGIR 2015.
     - J. Urbano, M. Marrero. The Treatment of Ties in AP Correlation. ICTIR 2017.
     - W. Webber, A. Moffat, J. Zobel. A Similarity Measure for Indefinite Rankings. TOIS 28, 2010.
-    - M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures of
-      Rankings. CIKM 2021, §4.3.1.
+    - M. Maistro, L. C. Lima, J. G. Simonsen, C. Lioma. Principled Multi-Aspect Evaluation Measures
+      of Rankings. CIKM 2021, §4.3.1.
 
     Examples
     --------
@@ -161,7 +167,10 @@ def correlation(
     """
     kernel = kernel_of(method, p)
     choice("rank_by", "mean", "query")(rank_by)
-    level = None if ci is None else proportion("ci")(ci)
+    if ci is None:
+        level = None
+    else:
+        level = proportion("ci")(ci)
     n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
     frame = read_long_frame(perquery)
     cluster_of_topic = None
@@ -179,7 +188,10 @@ def correlation(
             )
         best = _best_systems(values, count("top", low=2)(top))
         kernel = _among(best, kernel)
-    statistic = _statistic_of_queries(values, kernel) if rank_by == "query" else _statistic_of_means(values, kernel)
+    if rank_by == "query":
+        statistic = _statistic_of_queries(values, kernel)
+    else:
+        statistic = _statistic_of_means(values, kernel)
     whole = statistic(np.ones(clusters.n_topics))
     _warn_of_constants(values, labels, method, rank_by, best)
     if level is None:
@@ -202,8 +214,8 @@ def rank_correlation(
     Parameters
     ----------
     reference, other : iterable of float
-        Scores of the systems, in the same order. Higher is better. Series also match by position; different
-        systems or orders in their indexes are an error.
+        Scores of the systems, in the same order. Higher is better. Series also match by position;
+        different systems or orders in their indexes are an error.
     method : {'kendall', 'tau_ap', 'tau_ap_b', 'tau_gap', 'spearman', 'pearson', 'rbo'}, default 'kendall'
         The correlation coefficient; see Notes.
     p : float in (0, 1), default 0.9
@@ -212,31 +224,35 @@ def rank_correlation(
     Returns
     -------
     float
-        The correlation. NaN if undefined: if all scores in one of the lists are equal (except for 'rbo').
+        The correlation. NaN if undefined: if all scores in one of the lists are equal (except for
+        'rbo').
 
     Raises
     ------
     MultiAspectError
-        If the lists differ in length, have fewer than two scores or contain a score that is not a finite
-        number, or if a parameter is out of range.
+        If the lists differ in length, have fewer than two scores or contain a score that is not a
+        finite number, or if a parameter is out of range.
 
     Notes
     -----
     - 'kendall': τ-b in [−1, 1], as ``scipy.stats.kendalltau``.
     - 'tau_ap': in [−1, 1], see `tau_ap`.
-    - 'tau_ap_b': τ_AP,b in [−1, 1] (Urbano and Marrero 2017), for two rankings with ties: the mean of both
-      directions of τ_AP, in which a system is compared with those above its tied group, systems of the first
-      group are left out, and pairs that the reference ties are wrong. ``tauap_b`` of autojudge-evaluate and ircor.
-    - 'tau_gap': in [−1, 1] (Gao and Oard 2015). For each system but the first in the ranking by `other`, the
-      fraction of the gaps between the scores of `reference` of this system and of those above it that belong to
-      pairs in the right order; τ_GAP is 2 · (mean of these fractions) − 1. Systems without any gap to those above
-      are left out (NaN if no system remains). Not symmetric; systems tied in `other` keep the order given.
+    - 'tau_ap_b': τ_AP,b in [−1, 1] (Urbano and Marrero 2017), for two rankings with ties: the mean
+      of both directions of τ_AP, in which a system is compared with those above its tied group,
+      systems of the first group are left out, and pairs that the reference ties are wrong.
+      ``tauap_b`` of autojudge-evaluate and ircor.
+    - 'tau_gap': in [−1, 1] (Gao and Oard 2015). For each system but the first in the ranking by
+      `other`, the fraction of the gaps between the scores of `reference` of this system and of
+      those above it that belong to pairs in the right order; τ_GAP is 2 · (mean of these fractions)
+      − 1. Systems without any gap to those above are left out (NaN if no system remains). Not
+      symmetric; systems tied in `other` keep the order given.
     - 'spearman': Pearson's correlation of mean ranks in [−1, 1], as ``scipy.stats.spearmanr``.
     - 'pearson': r of the scores in [−1, 1], as ``scipy.stats.pearsonr``.
-    - 'rbo': extrapolated rank-biased overlap (Webber et al. 2010) of the two complete rankings, in (0, 1], 1 for
-      equal rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied systems share the first of
-      their ranks, and the agreement at depth d is ``2 |A ∩ B| / (|A| + |B|)`` for the sets A and B of systems
-      down to d. As both lists rank the same systems, values of unrelated rankings are well above 0.
+    - 'rbo': extrapolated rank-biased overlap (Webber et al. 2010) of the two complete rankings, in
+      (0, 1], 1 for equal rankings. With p = 0.9, the first ten ranks have 86 % of the weight. Tied
+      systems share the first of their ranks, and the agreement at depth d is ``2 |A ∩ B| / (|A| +
+      |B|)`` for the sets A and B of systems down to d. As both lists rank the same systems, values
+      of unrelated rankings are well above 0.
 
     References
     ----------
@@ -260,8 +276,8 @@ def rank_correlation(
 def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
     """Compute the AP correlation of Yilmaz et al. (2008), Kendall's τ with more weight on the top ranks.
 
-    For each system but the first in the ranking by `other`, compute the fraction of systems above it that
-    `reference` does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
+    For each system but the first in the ranking by `other`, compute the fraction of systems above
+    it that `reference` does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
 
     Parameters
     ----------
@@ -273,8 +289,8 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
     Returns
     -------
     float
-        The correlation in [−1, 1], 1 for equal rankings. Not symmetric. NaN if all scores in one of the
-        lists are equal.
+        The correlation in [−1, 1], 1 for equal rankings. Not symmetric. NaN if all scores in one of
+        the lists are equal.
 
     Raises
     ------
@@ -283,14 +299,15 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
 
     Notes
     -----
-    The paper defines τ_AP for rankings without ties. Here, systems tied in `other` keep the order given
-    (`correlation` sorts them by name), and systems tied in `reference` count as correctly ordered in any order.
-    Therefore τ_AP of a ranking with itself is always 1, and ties in the reference slightly increase the value.
+    The paper defines τ_AP for rankings without ties. Here, systems tied in `other` keep the order
+    given (`correlation` sorts them by name), and systems tied in `reference` count as correctly
+    ordered in any order. Therefore τ_AP of a ranking with itself is always 1, and ties in the
+    reference slightly increase the value.
 
     References
     ----------
-    E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information Retrieval.
-    SIGIR 2008.
+    E. Yilmaz, J. A. Aslam, S. Robertson. A New Rank Correlation Coefficient for Information
+    Retrieval. SIGIR 2008.
 
     Examples
     --------
@@ -334,13 +351,16 @@ def _check_same_systems(reference: object, other: object) -> None:
         return
     if first.isin(second).all() and second.isin(first).all():
         raise MultiAspectError(
-            "the indexes of the two series have the same elements in different orders, but scores match by "
+            "the indexes of the two series have the same elements in different orders, but scores "
+            "match by "
             "position: align them with other.reindex(reference.index)"
         )
     if pd.api.types.infer_dtype(first) == pd.api.types.infer_dtype(second) == "string":
         raise MultiAspectError(
-            "expected scores of the same systems, got series with different indexes: only one of them has "
-            f"{choices(first.symmetric_difference(second)[:5])}; pass to_numpy() if the systems are the same"
+            "expected scores of the same systems, got series with different indexes: only one of "
+            "them has "
+            f"{choices(first.symmetric_difference(second)[:5])}; pass to_numpy() if the systems "
+            "are the same"
         )
 
 
@@ -352,7 +372,8 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
         raise MultiAspectError(f"expected two lists of numbers: {error}") from None
     if any(scores.ndim != 1 for scores in lists) or len(lists[0]) != len(lists[1]):
         raise MultiAspectError(
-            f"expected scores of the same systems, got arrays of shapes {lists[0].shape} and {lists[1].shape}"
+            f"expected scores of the same systems, got arrays of shapes {lists[0].shape} and "
+            f"{lists[1].shape}"
         )
     if len(lists[0]) < 2:
         raise MultiAspectError(f"expected scores of at least two systems, got {len(lists[0])}")
@@ -371,7 +392,9 @@ def _statistic_of_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Fl
 
 
 def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    by_query = np.stack([kernel(round_scores(values[:, query].T)) for query in range(values.shape[1])])
+    by_query = np.stack(
+        [kernel(round_scores(values[:, query].T)) for query in range(values.shape[1])]
+    )
     defined = ~np.isnan(by_query)
     by_query = np.where(defined, by_query, 0.0)
 
@@ -392,7 +415,9 @@ def _best_systems(values: Floats, top: int) -> list[Ints]:
 
 def _among(systems: list[Ints], kernel: Kernel) -> Kernel:
     """Return a kernel that correlates the measure of each row with others over its own systems only."""
-    return lambda scores: np.stack([kernel(scores[:, chosen])[row] for row, chosen in enumerate(systems)])
+    return lambda scores: np.stack(
+        [kernel(scores[:, chosen])[row] for row, chosen in enumerate(systems)]
+    )
 
 
 def _warn_of_constants(
@@ -407,19 +432,21 @@ def _warn_of_constants(
     scores = round_scores(values if rank_by == "query" else values.mean(axis=1, keepdims=True))
     all_systems = [np.arange(len(scores))]
     # (references × topics) × measures
-    constant = np.concatenate([(scores[rows] == scores[rows][:1]).all(axis=0) for rows in best or all_systems])
+    constant = np.concatenate(
+        [(scores[rows] == scores[rows][:1]).all(axis=0) for rows in best or all_systems]
+    )
     if not constant.any():
         return
     worst = int(constant.sum(axis=0).argmax())
-    consequence = (
-        f"on {constant[:, worst].sum()} of {len(constant)} topics, which are excluded from the mean"
-        if rank_by == "query"
-        else "on average, so its correlations are NaN"
-        if best is None
-        else f"among the best by {measures[int(constant[:, worst].argmax())]}, so this correlation is NaN"
-    )
+    if rank_by == "query":
+        consequence = f"on {constant[:, worst].sum()} of {len(constant)} topics, which are excluded from the mean"
+    elif best is None:
+        consequence = "on average, so its correlations are NaN"
+    else:
+        consequence = f"among the best by {measures[int(constant[:, worst].argmax())]}, so this correlation is NaN"
     warn_once(
-        f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} does so "
+        f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} "
+        "does so "
         f"{consequence}. Omit such measures or topics, or use {parameter('method', 'rbo')}"
     )
 
@@ -489,8 +516,11 @@ def _tau_ap_b(scores: Floats) -> Floats:
 
 def _tau_gap(scores: Floats) -> Floats:
     rank = _ranks(scores)
-    # For each system: how far others are above it by each reference, and which ones are by each other measure.
-    gap = (scores[:, None, :] - scores[:, :, None]).transpose(1, 0, 2)  # systems × references × others
+    # For each system: how far others are above it by each reference, and which ones are by each
+    # other measure.
+    gap = (scores[:, None, :] - scores[:, :, None]).transpose(
+        1, 0, 2
+    )  # systems × references × others
     above = (rank[:, None, :] < rank[:, :, None]).transpose(1, 2, 0).astype(np.float64)
     right, total = gap.clip(0) @ above, np.abs(gap) @ above  # systems × references × measures
     fraction = np.divide(right, total, out=np.zeros_like(total), where=total > 0)
@@ -512,5 +542,7 @@ def _rbo(scores: Floats, p: float) -> Floats:
         entering = np.bincount((deeper - 1 + offset).ravel(), minlength=n_measures * n_systems)
         overlap = entering.reshape(n_measures, n_systems).cumsum(axis=1)
         agreement = 2 * overlap / (sizes + sizes[row])
-        result[row] = (1 - p) / p * (agreement @ p ** depths.astype(np.float64)) + agreement[:, -1] * p**n_systems
+        result[row] = (1 - p) / p * (agreement @ p ** depths.astype(np.float64)) + agreement[
+            :, -1
+        ] * p**n_systems
     return result.clip(0, 1)

@@ -14,9 +14,9 @@ from .._typing import Floats, Ints, Objects
 from .._validation import choice, proportion, random_seed
 from ..aspects import parse_aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
-from ..collection.frames import to_pandas
 from ..collection.judged_answers import is_judged_answers, long_answers, with_usual_names
 from ..collection.long_judgments import JUDGE, LongJudgments
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, warn_once
 from ..evaluation.topic_clusters import (
     ClusterSpec,
@@ -60,55 +60,58 @@ def judge_agreement(
     Parameters
     ----------
     frame : DataFrame or iterable of namedtuples
-        Judgments with one row per query, document, criterion and judge, as for `pt_multiaspect.from_long`, or
-        judged answers, as for `pt_multiaspect.answers.from_criteria`, where each repetition counts as a judge.
+        Judgments with one row per query, document, criterion and judge, as for
+        `pt_multiaspect.from_long`, or judged answers, as for
+        `pt_multiaspect.answers.from_criteria`, where each repetition counts as a judge.
     criterion, value, judge : str
         The columns of criteria, labels and judges.
     aspects : Aspects, mapping or str, optional
-        The scales; only required for scales on which lower is better, and for ``unjudged`` codes, which are
-        omitted.
+        The scales; only required for scales on which lower is better, and for ``unjudged`` codes,
+        which are omitted.
     level : {'ordinal', 'nominal', 'interval'}, default 'ordinal'
-        The level of measurement: the distance of two labels is their distance in ranks, 1, or their difference.
+        The level of measurement: the distance of two labels is their distance in ranks, 1, or their
+        difference.
     ci : float in (0, 1), optional
         The confidence level of intervals. By default, there are none.
     seed : int, default 0
         Random seed of the intervals.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
-        resampled. Requires `ci`.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
+        Then clusters are resampled. Requires `ci`.
 
     Returns
     -------
     DataFrame
-        One row per criterion: ``aspect``; ``alpha``, at most 1, 0 for agreement as by chance, NaN if all labels are
-        equal or no document has two; with `ci`, ``low`` and ``high``, the ends of its interval, NaN for fewer than
-        two topics; ``n_documents``, ``n_judges`` and ``n_labels``, the numbers of (query,
-        document) pairs with at least two labels, and of their judges and labels, and ``n_single``, the number of
-        pairs with one label, on which α does not depend.
+        One row per criterion: ``aspect``; ``alpha``, at most 1, 0 for agreement as by chance, NaN
+        if all labels are equal or no document has two; with `ci`, ``low`` and ``high``, the ends of
+        its interval, NaN for fewer than two topics; ``n_documents``, ``n_judges`` and ``n_labels``,
+        the numbers of (query, document) pairs with at least two labels, and of their judges and
+        labels, and ``n_single``, the number of pairs with one label, on which α does not depend.
 
     Raises
     ------
     MultiAspectError
-        In the same cases as for `pt_multiaspect.from_long`, if there is no column of judges, or if the labels have
-        too many distinct values. With `cluster`, if a topic has no cluster or several, all topics are in one, or
-        there is no `ci`.
+        In the same cases as for `pt_multiaspect.from_long`, if there is no column of judges, or if
+        the labels have too many distinct values. With `cluster`, if a topic has no cluster or
+        several, all topics are in one, or there is no `ci`.
     ImportError
         If krippendorff is not installed (``pip install "pt-multiaspect[judges]"``).
 
     Warns
     -----
     MultiAspectWarning
-        If α is undefined for a criterion. If clusters are fewer than 30, too few for percentile intervals; if none
-        are given for intervals, but query ids look like those of groups (``106_1``, ``106_2``).
+        If α is undefined for a criterion. If clusters are fewer than 30, too few for percentile
+        intervals; if none are given for intervals, but query ids look like those of groups
+        (``106_1``, ``106_2``).
 
     Notes
     -----
-    All labels are compared, also those of judges who labelled few documents. Documents of all topics are units
-    of one reliability matrix. With a skewed distribution, such as 95 % of the labels equal, α may be low although
-    judges agree on most documents.
+    All labels are compared, also those of judges who labelled few documents. Documents of all
+    topics are units of one reliability matrix. With a skewed distribution, such as 95 % of the
+    labels equal, α may be low although judges agree on most documents.
 
-    Intervals are percentile intervals of 1000 bootstrap samples of the topics, whose documents are kept together.
-    Samples whose labels are all equal are omitted.
+    Intervals are percentile intervals of 1000 bootstrap samples of the topics, whose documents are
+    kept together. Samples whose labels are all equal are omitted.
 
     References
     ----------
@@ -131,7 +134,9 @@ def judge_agreement(
     ci, seed = None if ci is None else proportion("ci")(ci), random_seed(seed)
     table = to_pandas(frame)
     if table is not None and is_judged_answers(table.columns):
-        table = with_usual_names(table).rename(columns={criterion: "criterion", value: "value", judge: JUDGE})
+        table = with_usual_names(table).rename(
+            columns={criterion: "criterion", value: "value", judge: JUDGE}
+        )
         frame = long_answers(table, parse_aspects(aspects), "judge_agreement")
         criterion, value, judge = "criterion", "value", JUDGE
     judged = read_judges(frame, criterion, value, judge, aspects, warn=False)
@@ -182,14 +187,17 @@ class Agreement:
         units, unit = np.unique(pair, return_inverse=True)
         if len(units) * len(used) ** 2 > _LARGEST:
             raise MultiAspectError(
-                f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for Krippendorff's α; "
+                f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for "
+                "Krippendorff's α; "
                 "round the labels to fewer grades"
             )
         counts = np.bincount(unit * len(used) + value, minlength=len(units) * len(used))
         counts = counts.reshape(len(units), len(used))
         if len(used) < 2:
             why = "all labels are equal" if len(used) else "no document has labels of two judges"
-            warn_once(f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}")
+            warn_once(
+                f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}"
+            )
         return cls(_alpha(counts, grades[used], level), counts, grades[used], level)
 
     def interval(
@@ -202,7 +210,8 @@ class Agreement:
         clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, topics.tolist()))
         counts = resample_topics(clusters, _RESAMPLES, np.random.default_rng(seed))
         alphas = [
-            _alpha(np.repeat(self.counts, times[topic], axis=0), self.grades, self.level) for times in counts.T
+            _alpha(np.repeat(self.counts, times[topic], axis=0), self.grades, self.level)
+            for times in counts.T
         ]
         low, high = percentile_interval(np.array(alphas), ci, self.alpha)
         return float(low), float(high)
@@ -220,11 +229,15 @@ def _alpha(counts: Ints, grades: Floats, level: str) -> float:
     """Return Krippendorff's α of the numbers of labels by document and grade, NaN if all labels are equal."""
     if (counts.sum(axis=0) > 0).sum() < 2:
         return float("nan")
-    return float(_library().alpha(value_counts=counts, value_domain=grades, level_of_measurement=level))
+    return float(
+        _library().alpha(value_counts=counts, value_domain=grades, level_of_measurement=level)
+    )
 
 
 def _library() -> Any:
     try:
         return import_module("krippendorff")
     except ImportError as error:
-        raise ImportError('judge_agreement requires krippendorff: pip install "pt-multiaspect[judges]"') from error
+        raise ImportError(
+            'judge_agreement requires krippendorff: pip install "pt-multiaspect[judges]"'
+        ) from error

@@ -14,9 +14,20 @@ import pandas as pd
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
 from ..collection import Judgments, Rankings
-from ..collection.label_draws import NoDonorError, draw_labels, join_universe, matching_pairs, parse_labels
+from ..collection.label_draws import (
+    NoDonorError,
+    draw_labels,
+    join_universe,
+    matching_pairs,
+    parse_labels,
+)
 from ..errors import MultiAspectError, choices, number_of, silence_warnings, tally
-from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    clusters_of_topics,
+    read_clusters,
+)
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import parse_all
@@ -28,14 +39,15 @@ from ..measures.mean_of import MeasureMean
 from ..measures.on import measure_on_relevance
 from ..measures.terms import BasedMeasure
 from ..views import Block, Sentence, View, decimals, percent, records_table
-from ._label_intervals import ROUNDING, Interval, LabelIntervals
 from ._pairs import MAX_SHOWN, Pairs, pairs_of_runs
 from ._significance import clusters_note, corrector, largest_of_pairs, slices, t_test_levels
+from ._value_intervals import ROUNDING, Interval, LabelIntervals
 
 #: The number of labels per aspect that are drawn at a time.
 _BATCH = 1 << 20
 
-#: The share of the documents without judgments that a run retrieves alone, from which a note names it.
+#: The share of the documents without judgments that a run retrieves alone, from which a note names
+#: it.
 _ALONE = 0.5
 
 
@@ -46,18 +58,21 @@ class MissingLabels(View):
     Attributes
     ----------
     runs : DataFrame
-        One row per measure and run: ``measure name``; ``value``, as evaluated; ``low high``, the extremes over all
-        completions, NaN if unknown; ``exact``, whether both are attained; ``expected``, the mean value over draws
-        of the missing labels, NaN if a document has no donor, or the value with those of a model; and ``judged``,
-        the share of the labels of the run's documents, down to the cutoff, that are there.
+        One row per measure and run: ``measure name``; ``value``, as evaluated; ``low high``, the
+        extremes over all completions, NaN if unknown; ``exact``, whether both are attained;
+        ``expected``, the mean value over draws of the missing labels, NaN if a document has no
+        donor, or the value with those of a model; and ``judged``, the share of the labels of the
+        run's documents, down to the cutoff, that are there.
     pairs : DataFrame
-        One row per measure and pair of runs: ``measure a b``; ``difference``, the value of a minus that of b as
-        evaluated; ``low high exact``, as for runs, where bounds that are not exact may be too wide; ``certain``,
-        whether the difference has one sign for all completions, or is 0 for all; ``expected``, as for runs; and
-        ``p`` of the paired t-test of the difference as evaluated, not corrected.
+        One row per measure and pair of runs: ``measure a b``; ``difference``, the value of a minus
+        that of b as evaluated; ``low high exact``, as for runs, where bounds that are not exact may
+        be too wide; ``certain``, whether the difference has one sign for all completions, or is 0
+        for all; ``expected``, as for runs; and ``p`` of the paired t-test of the difference as
+        evaluated, not corrected.
     universe : DataFrame
-        One row per measure and aspect: ``measure aspect documents missing unfilled``, the number of documents of
-        the qrels and the runs, of labels that are missing and matter, and of those also missing in ``expected``.
+        One row per measure and aspect: ``measure aspect documents missing unfilled``, the number of
+        documents of the qrels and the runs, of labels that are missing and matter, and of those
+        also missing in ``expected``.
     notes : list of str
         The clusters of topics, why intervals are unknown, and what widens them.
 
@@ -93,7 +108,9 @@ class MissingLabels(View):
         return "Missing labels"
 
     def _content(self) -> list[Block]:
-        cells: dict[str, Any] = {column: column for column in ("value", "low", "high", "expected", "exact")}
+        cells: dict[str, Any] = {
+            column: column for column in ("value", "low", "high", "expected", "exact")
+        }
         cells["judged"] = lambda row: percent(row["judged"])
         columns = ("difference", "low", "high", "expected", "p", "exact", "certain")
         of_pairs = {column: column for column in columns}
@@ -123,22 +140,25 @@ def missing_labels(
     runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
         As for `pt_multiaspect.evaluate`.
     qrels : DataFrame, dict, iterable or Judgments
-        Wide qrels with one numeric column per aspect; see `Judgments`. A label is missing if it is NaN or a code
-        that means "not judged", or if the qrels do not have the document.
+        Wide qrels with one numeric column per aspect; see `Judgments`. A label is missing if it is
+        NaN or a code that means "not judged", or if the qrels do not have the document.
     measures : measure, str, sequence of these or mapping
         As for `pt_multiaspect.evaluate`, with declared scales.
     baseline : str or sequence of str, optional
-        The runs that the others are compared with (b of each pair). By default, all pairs are compared.
+        The runs that the others are compared with (b of each pair). By default, all pairs are
+        compared.
     n_samples : int, default 100
         The number of draws of missing labels for expected values; 0 for none.
     seed : int, default 0
         Random seed of the draws.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
-        What missing labels are in expected values: drawn from documents of the qrels, or qrels such as the
-        judgments of a model. Labels that these lack remain missing. Unlike `pt_multiaspect.fill_labels`, labels
-        that cannot matter are not filled, such as those of documents that a gate excludes.
+        What missing labels are in expected values: drawn from documents of the qrels, or qrels such
+        as the judgments of a model. Labels that these lack remain missing. Unlike
+        `pt_multiaspect.fill_labels`, labels that cannot matter are not filled, such as those of
+        documents that a gate excludes.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`, in the tests.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`, in
+        the tests.
 
     Returns
     -------
@@ -148,40 +168,43 @@ def missing_labels(
     Raises
     ------
     MultiAspectError
-        If a scale is not declared or has negative gains or probabilities='identity', an aspect has no label, a
-        measure is not averaged over all judged topics by the arithmetic mean, or the input is invalid. With
-        `cluster`, if a topic has no cluster or several, or all topics are in one.
+        If a scale is not declared or has negative gains or probabilities='identity', an aspect has
+        no label, a measure is not averaged over all judged topics by the arithmetic mean, or the
+        input is invalid. With `cluster`, if a topic has no cluster or several, or all topics are in
+        one.
 
     Warns
     -----
     MultiAspectWarning
-        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those of
-        groups (``106_1``, ``106_2``).
+        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look
+        like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
-    A completion gives every missing label one of the grades of its aspect, independently, for all documents of the
-    qrels and those that any of the runs retrieves, to the cutoff of the measure. The true value is that of one
-    completion. Documents that the runs do not retrieve matter if a measure is divided by an ideal, so that one run
-    with few judged documents widens the intervals of all.
+    A completion gives every missing label one of the grades of its aspect, independently, for all
+    documents of the qrels and those that any of the runs retrieves, to the cutoff of the measure.
+    The true value is that of one completion. Documents that the runs do not retrieve matter if a
+    measure is divided by an ideal, so that one run with few judged documents widens the intervals
+    of all.
 
-    Extremes are exact for measures that never fall when a label rises (P, RBP, ERR, uRBP, …), for sums that are
-    divided by that of an ideal ranking (nDCG, R, TOMA and unDCG over these, NWCS), for AP, Rprec and SetF, and for
-    CAM, MM, GAM and WHAM over all of these. All labels at the lowest or at the top grade are no extremes of
-    measures with an ideal. Differences are exact, topic by topic, for linear sums, sums with one ideal for both
-    runs, and CAM over these; otherwise they are subtracted from the intervals of both runs, which is a bound.
-    Other measures, and topics in which a label matters to several terms, are enumerated if a topic has at most
+    Extremes are exact for measures that never fall when a label rises (P, RBP, ERR, uRBP, …), for
+    sums that are divided by that of an ideal ranking (nDCG, R, TOMA and unDCG over these, NWCS),
+    for AP, Rprec and SetF, and for CAM, MM, GAM and WHAM over all of these. All labels at the
+    lowest or at the top grade are no extremes of measures with an ideal. Differences are exact,
+    topic by topic, for linear sums, sums with one ideal for both runs, and CAM over these;
+    otherwise they are subtracted from the intervals of both runs, which is a bound. Other measures,
+    and topics in which a label matters to several terms, are enumerated if a topic has at most
     10,000 completions.
 
-    An interval says what is possible, not what is likely: it is no confidence interval. The value as evaluated may
-    lie outside, as documents without labels gain less than the lowest grade if that has a gain. Expected values
-    assume that labels are missing at random. Labels that cannot matter, such as those of documents that a gate
-    excludes, are not missing.
+    An interval says what is possible, not what is likely: it is no confidence interval. The value
+    as evaluated may lie outside, as documents without labels gain less than the lowest grade if
+    that has a gain. Expected values assume that labels are missing at random. Labels that cannot
+    matter, such as those of documents that a gate excludes, are not missing.
 
     References
     ----------
-    Moffat, Zobel: Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1), 2008.
-    Dinkelbach: On Nonlinear Fractional Programming. Management Science 13(7), 1967.
+    Moffat, Zobel: Rank-Biased Precision for Measurement of Retrieval Effectiveness. ACM TOIS 27(1),
+    2008. Dinkelbach: On Nonlinear Fractional Programming. Management Science 13(7), 1967.
 
     Examples
     --------
@@ -203,10 +226,17 @@ def missing_labels(
          a    b  difference    low   high  certain  expected
     0  old  new       0.627  0.136  0.627     True     0.293
     """
-    n_samples, seed, model = count("n_samples", low=0)(n_samples), random_seed(seed), parse_labels(labels)
+    n_samples, seed, model = (
+        count("n_samples", low=0)(n_samples),
+        random_seed(seed),
+        parse_labels(labels),
+    )
     check_all_topics(measures, "missing labels decide which topics have a positive document")
     judgments = Judgments.of(qrels)
-    labelled = {label: check_measure(label, measure, judgments) for label, measure in parse_all(measures).items()}
+    labelled = {
+        label: check_measure(label, measure, judgments)
+        for label, measure in parse_all(measures).items()
+    }
     named = NamedRuns.read(runs)
     named.check_files()
     joined = {name: join(name, run, judgments) for name, run in named}
@@ -214,7 +244,9 @@ def missing_labels(
     cluster_of_topic = None
     if len(pairs) or cluster is not None:
         cluster_of_topic = read_clusters(cluster, pd.DataFrame({"qid": judgments.qids}))
-    return compare_completions(labelled, judgments, joined, pairs, n_samples, seed, model, cluster_of_topic)
+    return compare_completions(
+        labelled, judgments, joined, pairs, n_samples, seed, model, cluster_of_topic
+    )
 
 
 def compare_completions(
@@ -261,14 +293,18 @@ def compare_completions(
                 expected = np.full_like(search.at_lowest, np.nan), search.missing.sum(axis=1)
                 notes.append(f"{label} has no expected values: {error}.")
             except MultiAspectError as error:
-                raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
+                raise MultiAspectError(
+                    f"{label}: {error}, or n_samples=0 for no expected values"
+                ) from None
             frames = _frames(label, search, of_runs, of_pairs, values, expected, pairs, clusters)
             if not clusters.are_single_topics:
                 notes.append(f"p of {label}: {clusters_note(values[:, :, None], pairs, clusters)}.")
             notes += _notes(label, search, of_runs, of_pairs, frames[0])
             notes += _note_of_single_run(label, judgments, joined, search, of_runs)
         parts.append(frames)
-    of_run, of_pair, universe = (pd.concat(column, ignore_index=True) for column in zip(*parts, strict=True))
+    of_run, of_pair, universe = (
+        pd.concat(column, ignore_index=True) for column in zip(*parts, strict=True)
+    )
     return MissingLabels(of_run, of_pair, universe, notes)
 
 
@@ -276,7 +312,8 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
     """Return the measure as one of this package, after checking that its completions are defined."""
     if not aggregate_is_mean(measure):
         raise MultiAspectError(
-            f"{label}: expected a measure whose mean over topics is arithmetic, as extremes of topics add up, got "
+            f"{label}: expected a measure whose mean over topics is arithmetic, as extremes of "
+            "topics add up, got "
             f"{measure}"
         )
     evaluated = measure_on_relevance(measure)
@@ -286,19 +323,26 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
             declared = f"aspects={{'{view.name}': [0, 1, 2]}}"
             remedy = f"declare them, as in On(base={str(measure)!r}, {declared})"
             if evaluated is measure and not evaluated.SINGLE_ASPECT:
-                remedy = f"declare them, as in {declared}" if evaluated.accepts_aspects else "leave the measure out"
+                if evaluated.accepts_aspects:
+                    remedy = f"declare them, as in {declared}"
+                else:
+                    remedy = "leave the measure out"
             raise MultiAspectError(
-                f"{label}: expected declared grades of {view.name}, as the top grade of missing labels is unknown "
+                f"{label}: expected declared grades of {view.name}, as the top grade of missing "
+                "labels is unknown "
                 f"otherwise; {remedy}"
             )
         view.check_gains(f"{label}: an interval over missing labels")
         if view.scale.identity:
             raise MultiAspectError(
-                f"{label}: expected one probability per grade of {view.name}, got probabilities='identity', which "
+                f"{label}: expected one probability per grade of {view.name}, got "
+                "probabilities='identity', which "
                 "leaves open which labels are possible"
             )
         if not view.known.any():
-            raise MultiAspectError(f"{label}: expected labels of {view.name}, got none; leave the aspect out")
+            raise MultiAspectError(
+                f"{label}: expected labels of {view.name}, got none; leave the aspect out"
+            )
     return evaluated
 
 
@@ -321,16 +365,21 @@ def _check_order(label: str, search: LabelIntervals) -> None:
     for known in np.unique(labels[:, np.isnan(labels).any(axis=0)].T, axis=0):
         options = []
         for row, scale in zip(known, order.scales, strict=True):
-            options.append(range(len(scale)) if np.isnan(row) else [int(np.searchsorted(scale.grades, row))])
+            options.append(
+                range(len(scale)) if np.isnan(row) else [int(np.searchsorted(scale.grades, row))]
+            )
         grades = np.array(list(product(*options)))
         impossible = grades[~order.is_possible(grades)]
         if len(impossible):
             lacking = tuple(
-                float(scale.grades[grade]) for scale, grade in zip(order.scales, impossible[0], strict=True)
+                float(scale.grades[grade])
+                for scale, grade in zip(order.scales, impossible[0], strict=True)
             )
             raise MultiAspectError(
-                f"{label}: expected weights of the order for all labels that documents with missing ones may have, "
-                f"got none for {lacking} of {choices(order.names)} {tally(len(impossible), 'tuple')}; add them to "
+                f"{label}: expected weights of the order for all labels that documents with "
+                "missing ones may have, "
+                f"got none for {lacking} of {choices(order.names)} "
+                f"{tally(len(impossible), 'tuple')}; add them to "
                 "the order"
             )
 
@@ -346,7 +395,10 @@ def _search(
     else:
         universe = join_universe(judgments, views, rankings, measure.cutoff)
         cutoff = measure.cutoff
-    again = [Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe) for run in rankings]
+    again = [
+        Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe)
+        for run in rankings
+    ]
     return LabelIntervals(measure, universe, again, first, second)
 
 
@@ -376,7 +428,9 @@ def _expected_values(
     for part in slices(n_draws, len(in_topics), _BATCH):
         draws = np.arange(part.start, part.stop)
         labels = np.repeat(search.lowest_labels[None, :, in_topics], len(draws), axis=0)
-        drawn = draw_labels(model, search.universe, views, search.missing[search.is_read], seed, draws)
+        drawn = draw_labels(
+            model, search.universe, views, search.missing[search.is_read], seed, draws
+        )
         labels[:, search.missing[:, in_topics]] = drawn
         total += search.values_of_copies(topics, labels).sum(axis=1)
     values[:, topics] = total / n_draws
@@ -429,37 +483,50 @@ def _notes(
             f"{search.universe.qids[unknown[0]]}, have too many completions to enumerate."
         )
     elif not of_runs.exact.all():
-        notes.append(f"The intervals of {label} are bounds: the search for exact extremes was stopped.")
+        notes.append(
+            f"The intervals of {label} are bounds: the search for exact extremes was stopped."
+        )
     if len(search.first) and not of_pairs.exact.all() and not len(unknown):
         notes.append(
             f"Differences in {label} are bounded by the intervals of both runs in "
-            f"{number_of(int((~of_pairs.exact).sum()), 'topic')}: the exact intervals may be narrower."
+            f"{number_of(int((~of_pairs.exact).sum()), 'topic')}: the exact intervals may be "
+            "narrower."
         )
     value, low, high = runs[["value", "low", "high"]].to_numpy().T
-    outside = int(((value < low - ROUNDING * np.abs(low)) | (value > high + ROUNDING * np.abs(high))).sum())
+    outside = int(
+        ((value < low - ROUNDING * np.abs(low)) | (value > high + ROUNDING * np.abs(high))).sum()
+    )
     if outside:
         notes.append(
-            f"{label}: the value as evaluated of {number_of(outside, 'run')} is not that of any completion, as "
+            f"{label}: the value as evaluated of {number_of(outside, 'run')} is not that of any "
+            "completion, as "
             "documents without labels count as less than, or otherwise than, the lowest grade."
         )
     for view in search.views:
         if len(view.scale) > 1 and not (view.grade_index[view.known] == 0).any():
             notes.append(
-                f"{label}: no document has the lowest grade of {view.name}. If the qrels list only positive "
+                f"{label}: no document has the lowest grade of {view.name}. If the qrels list only "
+                "positive "
                 "documents, those that are not listed may have been judged."
             )
     return notes
 
 
 def _note_of_single_run(
-    label: str, judgments: Judgments, joined: Mapping[str, Rankings], search: LabelIntervals, of_runs: Interval
+    label: str,
+    judgments: Judgments,
+    joined: Mapping[str, Rankings],
+    search: LabelIntervals,
+    of_runs: Interval,
 ) -> list[str]:
     """Return a note on a run that alone retrieves most of the documents without judgments."""
     if len(joined) < 3:
         return []
     universe = search.universe
     is_new = matching_pairs(judgments, universe) < 0
-    retrieved = np.array([np.bincount(run.hits.row, minlength=len(universe)) > 0 for run in search.rankings])
+    retrieved = np.array(
+        [np.bincount(run.hits.row, minlength=len(universe)) > 0 for run in search.rankings]
+    )
     retrieved &= is_new
     alone = (retrieved & (retrieved.sum(axis=0) == 1)).sum(axis=1)
     row, n_new = int(alone.argmax()), int(is_new.sum())
@@ -471,7 +538,7 @@ def _note_of_single_run(
     before = np.delete(of_runs.ends, row, axis=1)
     narrow, wide = (decimals(float((high - low).mean())) for low, high in (without.ends, before))
     documents = number_of(n_new, "document")
-    note = (
-        f"{label}: {list(joined)[row]} alone retrieves {alone[row]} of {documents} without judgments. Without it, "
-    )
-    return [note + f"the intervals of the others would be {narrow} wide on average, rather than {wide}."]
+    note = f"{label}: {list(joined)[row]} alone retrieves {alone[row]} of {documents} without judgments. Without it, "
+    return [
+        note + f"the intervals of the others would be {narrow} wide on average, rather than {wide}."
+    ]

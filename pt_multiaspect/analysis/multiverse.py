@@ -15,12 +15,16 @@ from .._typing import Floats
 from .._validation import proportion
 from ..errors import choices, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import find_label, read_long_frame
-from ..evaluation.topic_clusters import ClusterSpec, check_clusters, clusters_of_topics, read_clusters
+from ..evaluation.topic_clusters import (
+    ClusterSpec,
+    check_clusters,
+    clusters_of_topics,
+    read_clusters,
+)
 from ..integration.variants import option_name
 from ..kernels.intervals import half_width
 from ..kernels.mean_errors import Clusters
 from ..views import Block, Column, Sentence, View, percent
-from ._frames import Direction, OrientedValues, read_oriented
 from ._pairs import Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
 from ._significance import (
     check_correction,
@@ -32,8 +36,10 @@ from ._significance import (
     t_test_levels,
     topic_differences,
 )
+from ._value_matrices import Direction, OrientedValues, read_oriented
 
-#: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding errors).
+#: Values that differ by at most this, relative to the maximum of the measure, are equal (rounding
+#: errors).
 _TOLERANCE = 1e-12
 
 
@@ -44,20 +50,20 @@ class Multiverse(View):
     Attributes
     ----------
     pairs : DataFrame
-        One row per pair of runs: ``a`` and ``b``; ``difference``, the mean of a minus the mean of b by the
-        reference, and its ``p``; ``better worse significantly_better significantly_worse``, the fractions of
-        the variants with distinct values under which a is so; and ``agrees``, whether the sign of the reference
-        is that of more than half of them.
+        One row per pair of runs: ``a`` and ``b``; ``difference``, the mean of a minus the mean of b
+        by the reference, and its ``p``; ``better worse significantly_better significantly_worse``,
+        the fractions of the variants with distinct values under which a is so; and ``agrees``,
+        whether the sign of the reference is that of more than half of them.
     runs : DataFrame
-        One row per run: ``name``; ``rank``, that of its mean by the reference; ``best`` and ``worst``, the
-        range of its ranks over the variants.
+        One row per run: ``name``; ``rank``, that of its mean by the reference; ``best`` and
+        ``worst``, the range of its ranks over the variants.
     choices : DataFrame
-        One row per pair and choice: ``a b choice``; ``n_options``; and ``effect``, the variance between the
-        means of its options over the variance of all differences. The remainder of 1 is due to interactions.
-        NaN if the variants are no full grid, or do not vary.
+        One row per pair and choice: ``a b choice``; ``n_options``; and ``effect``, the variance
+        between the means of its options over the variance of all differences. The remainder of 1 is
+        due to interactions. NaN if the variants are no full grid, or do not vary.
     variants : DataFrame
-        One row per pair and variant: ``a b measure``; ``difference low high p``; and ``same_as``, the earlier
-        variant with the same values, which is not counted again, or None.
+        One row per pair and variant: ``a b measure``; ``difference low high p``; and ``same_as``,
+        the earlier variant with the same values, which is not counted again, or None.
     options : DataFrame
         One row per variant, one column per choice: the options.
     reference : str
@@ -99,14 +105,18 @@ class Multiverse(View):
         level = f"p < {self.alpha:g} by {self.reference}"
         return (
             f"{number_of(n_variants, 'variant')}, {n_variants - n_same} with distinct values. "
-            f"{share(unanimous, len(pairs), 'pair', 'has', 'have')} the same order under all of these. "
+            f"{share(unanimous, len(pairs), 'pair', 'has', 'have')} the same order under all of "
+            "these. "
             f"{significant_share(kept, len(tested), level, 'under all of these')}"
         )
 
     @property
     def notes(self) -> list[str]:
         """The clusters of topics, variants that count once, and the limits of the effects of choices."""
-        notes = [f"{self._clusters}."] if self._clusters else []
+        if self._clusters:
+            notes = [f"{self._clusters}."]
+        else:
+            notes = []
         if self.same_as:
             notes.append(
                 "Variants with the values of an earlier one count once: "
@@ -115,7 +125,8 @@ class Multiverse(View):
             )
         if len(self.choices) and self.choices["effect"].isna().all():
             notes.append(
-                "Effects of choices are NaN: the variants are no full grid of the options of all choices, or have "
+                "Effects of choices are NaN: the variants are no full grid of the options of all "
+                "choices, or have "
                 "equal differences."
             )
         return notes
@@ -145,7 +156,9 @@ def multiverse(
     *,
     baseline: str | Sequence[str] | None = None,
     reference: ir_measures.Measure | str | None = None,
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
     alpha: float = 0.05,
     correction: str | None = "holm",
     ci: float = 0.95,
@@ -156,20 +169,23 @@ def multiverse(
     Parameters
     ----------
     perquery : DataFrame
-        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` returns, for several variants of a
-        measure, such as those of `pt_multiaspect.variants`. Lower-is-better measures are negated.
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` returns, for several
+        variants of a measure, such as those of `pt_multiaspect.variants`. Lower-is-better measures
+        are negated.
     baseline : str or sequence of str, optional
-        The runs that the others are compared with (b of each pair). By default, all pairs are compared.
+        The runs that the others are compared with (b of each pair). By default, all pairs are
+        compared.
     reference : measure or str, optional
         The label of the variant that is reported; the first by default.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        The variants; all measures of the frame by default. A mapping ``{alias: measure}``, as `variants`
-        returns, says what the labels of a frame without the record mean, such as one read from a file.
+        The variants; all measures of the frame by default. A mapping ``{alias: measure}``, as
+        `variants` returns, says what the labels of a frame without the record mean, such as one
+        read from a file.
     alpha : float in (0, 1), default 0.05
         The significance level of the paired t-test.
     correction : str or None, default 'holm'
-        Correction for multiple testing, as for `compare_with_baseline`; all pairs under one variant form a
-        family.
+        Correction for multiple testing, as for `compare_with_baseline`; all pairs under one variant
+        form a family.
     ci : float in (0, 1), default 0.95
         Confidence level of the t intervals of differences, which are not corrected.
     cluster : str, path, mapping or Series, optional
@@ -183,32 +199,33 @@ def multiverse(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two variants, runs or topics, the reference is none of the variants, a value is
-        missing or not finite, or a parameter is out of range. With `cluster`, if a topic has no cluster or several,
-        or all topics are in one.
+        If there are fewer than two variants, runs or topics, the reference is none of the variants,
+        a value is missing or not finite, or a parameter is out of range. With `cluster`, if a topic
+        has no cluster or several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be
-        better. If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those
-        of groups (``106_1``, ``106_2``).
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better. If clusters leave fewer than 5 degrees of freedom; if none are given,
+        but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
-    Variants with the same values on all topics (to 1e-12 of the maximum) count once, as they would weight a
-    fraction by construction. A fraction is no probability: variants are neither independent nor equally
-    plausible.
+    Variants with the same values on all topics (to 1e-12 of the maximum) count once, as they would
+    weight a fraction by construction. A fraction is no probability: variants are neither
+    independent nor equally plausible.
 
-    The main effect of a choice on a difference is that of an analysis of variance: the variance of the means of
-    its options over the total variance. It requires a full grid, each combination of options once.
+    The main effect of a choice on a difference is that of an analysis of variance: the variance of
+    the means of its options over the total variance. It requires a full grid, each combination of
+    options once.
 
     Stability: provisional. The reported statistics may change.
 
     References
     ----------
-    Steegen, Tuerlinckx, Gelman, Vanpaemel: Increasing Transparency through a Multiverse Analysis. Perspectives on
-    Psychological Science 11 (2016).
+    Steegen, Tuerlinckx, Gelman, Vanpaemel: Increasing Transparency through a Multiverse Analysis.
+    Perspectives on Psychological Science 11 (2016).
     Simonsohn, Simmons, Nelson: Specification Curve Analysis. Nature Human Behaviour 4 (2020).
 
     Examples
@@ -237,7 +254,10 @@ def multiverse(
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     labels = list(map(str, read.labels))
     refuse_single(labels, "variants")
-    chosen = labels[0] if reference is None else find_label(read.known, reference)
+    if reference is None:
+        chosen = labels[0]
+    else:
+        chosen = find_label(read.known, reference)
     refuse_unknown([chosen], labels, "variants", "reference")
     in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(read.names, in_order, baseline)
@@ -299,16 +319,21 @@ def compare_variants(
 def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     """Return the options of the choices, one row per label.
 
-    Choices are parameters with several options that all classes have, or that differ within a class.
+    Choices are parameters with several options that all classes have, or that differ within a
+    class.
     """
     rows = {}
     for label, measure in measures.items():
         rows[label] = {"measure": label}
         if measure is not None and not isinstance(measure, Direction):
             parameters = list(measure.SUPPORTED_PARAMS)
-            rows[label] = {name: option_name(measure[name]) for name in parameters} | {"measure": measure.NAME}
+            rows[label] = {name: option_name(measure[name]) for name in parameters} | {
+                "measure": measure.NAME
+            }
     table = pd.DataFrame.from_dict(rows, orient="index")
-    within_class = (table.groupby("measure").nunique() > 1).any().reindex(table.columns, fill_value=False)
+    within_class = (
+        (table.groupby("measure").nunique() > 1).any().reindex(table.columns, fill_value=False)
+    )
     table = table.loc[:, table.notna().all() | within_class].fillna("none")
     return table.loc[:, table.nunique() > 1]
 
@@ -324,7 +349,9 @@ def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
     return same_as
 
 
-def _variants(values: Floats, pairs: Pairs, clusters: Clusters, ci: float, correct: Any) -> dict[str, Floats]:
+def _variants(
+    values: Floats, pairs: Pairs, clusters: Clusters, ci: float, correct: Any
+) -> dict[str, Floats]:
     """Return the difference, interval and level of each pair by each variant, pairs × variants."""
     mean = mean_differences(values, pairs)
     half: Floats = np.empty_like(mean)
@@ -335,12 +362,17 @@ def _variants(values: Floats, pairs: Pairs, clusters: Clusters, ci: float, corre
     return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
 
 
-def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha: float) -> dict[str, Any]:
+def _fractions(
+    variants: dict[str, Floats], distinct: Any, reference: int, alpha: float
+) -> dict[str, Any]:
     """Return the statistics of pairs over the distinct variants."""
     difference, p = variants["difference"][:, distinct], variants["p"][:, distinct]
     sign = np.sign(variants["difference"][:, reference])
     has_sign = {"better": difference > 0, "worse": difference < 0}
-    columns: dict[str, Any] = {"difference": variants["difference"][:, reference], "p": variants["p"][:, reference]}
+    columns: dict[str, Any] = {
+        "difference": variants["difference"][:, reference],
+        "p": variants["p"][:, reference],
+    }
     columns |= {name: cells.mean(axis=1) for name, cells in has_sign.items()}
     for name, cells in has_sign.items():
         columns[f"significantly_{name}"] = (cells & (p < alpha)).mean(axis=1)
@@ -348,9 +380,13 @@ def _fractions(variants: dict[str, Floats], distinct: Any, reference: int, alpha
     return columns
 
 
-def _ranks(values: Floats, names: list[Any], in_order: list[Any], distinct: Any, reference: int) -> dict[str, Any]:
+def _ranks(
+    values: Floats, names: list[Any], in_order: list[Any], distinct: Any, reference: int
+) -> dict[str, Any]:
     """Return the rank of each run by the reference, and the range of its ranks over the distinct variants."""
-    ranks = 1 + (signs_of_means(mean_over_topics(values), values) < 0).sum(axis=1)  # runs × variants
+    ranks = 1 + (signs_of_means(mean_over_topics(values), values) < 0).sum(
+        axis=1
+    )  # runs × variants
     ranks = ranks[[names.index(name) for name in in_order]]
     best, worst = ranks[:, distinct].min(axis=1), ranks[:, distinct].max(axis=1)
     return {"name": in_order, "rank": ranks[:, reference], "best": best, "worst": worst}
@@ -365,6 +401,8 @@ def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
     varies = total > (_TOLERANCE * np.abs(differences).max(axis=1)) ** 2
     for column, choice in enumerate(options):
         has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)
-        means = differences @ (has_option / has_option.sum(axis=0))  # each option is as frequent in a grid
+        means = differences @ (
+            has_option / has_option.sum(axis=0)
+        )  # each option is as frequent in a grid
         np.divide(means.var(axis=1), total, out=effects[:, column], where=varies)
     return effects

@@ -12,7 +12,7 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import choice, count, proportion
-from ..collection.frames import as_pandas
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, number_of, parameter
 from ..evaluation.long_frames import read_long_frame
 from ..evaluation.topic_clusters import (
@@ -25,7 +25,6 @@ from ..evaluation.topic_clusters import (
 from ..kernels.intervals import detectable_effect, topics_needed, upper_deviation
 from ..kernels.mean_errors import Clusters, variance
 from ..views import Block, Sentence, View, fixed_point, percent, records_table
-from ._frames import matrix, read_differences, select_measures
 from ._pairs import Pairs, pairs_of_runs
 from ._significance import (
     CORRECTIONS,
@@ -36,8 +35,10 @@ from ._significance import (
     topic_differences,
     unordered_pairs,
 )
+from ._value_matrices import matrix, read_differences, select_measures
 
-#: The confidence of the upper limit of standard deviations with which numbers of topics are planned.
+#: The confidence of the upper limit of standard deviations with which numbers of topics are
+#: planned.
 CONFIDENCE = 0.8
 
 
@@ -48,16 +49,17 @@ class DetectableDifference(View):
     Attributes
     ----------
     table : DataFrame
-        One row per measure: ``measure``; ``n_topics``, those that are planned with; ``n_pairs``, and ``n_equal``,
-        the number of these whose differences do not vary over topics; ``alpha``, the level at which each pair is
-        tested; ``median`` and ``high``, the median and the 90 % quantile over the other pairs of the minimum
-        detectable difference.
+        One row per measure: ``measure``; ``n_topics``, those that are planned with; ``n_pairs``,
+        and ``n_equal``, the number of these whose differences do not vary over topics; ``alpha``,
+        the level at which each pair is tested; ``median`` and ``high``, the median and the 90 %
+        quantile over the other pairs of the minimum detectable difference.
     pairs : DataFrame
-        One row per measure and pair of runs: ``measure a b``; ``n_topics``, those at hand; ``sd``, the standard
-        deviation of the differences; ``detectable``, the minimum detectable difference of means, NaN if differences
-        do not vary. With ``difference=``, also ``difference``; ``n_needed``, the least number of topics with which
-        it is detected; and ``n_needed_high``, that for the upper 80 % confidence limit of the standard deviation.
-        With ``cluster=``, both tables have ``n_clusters``, ``sd`` is that of clusters, and clusters are needed.
+        One row per measure and pair of runs: ``measure a b``; ``n_topics``, those at hand; ``sd``,
+        the standard deviation of the differences; ``detectable``, the minimum detectable difference
+        of means, NaN if differences do not vary. With ``difference=``, also ``difference``;
+        ``n_needed``, the least number of topics with which it is detected; and ``n_needed_high``,
+        that for the upper 80 % confidence limit of the standard deviation. With ``cluster=``, both
+        tables have ``n_clusters``, ``sd`` is that of clusters, and clusters are needed.
     power, alpha : float
         As given.
     correction : str or None
@@ -78,15 +80,21 @@ class DetectableDifference(View):
     @property
     def notes(self) -> list[str]:
         """The assumptions, and how to read the numbers, in sentences."""
-        corrected = "" if self.correction is None else " divided by the number of pairs of a measure"
+        corrected = (
+            "" if self.correction is None else " divided by the number of pairs of a measure"
+        )
         found = (
-            f"Differences that a two-sided paired t-test at the level {self.alpha:g}{corrected} finds with the "
-            f"probability {self.power:g}. Smaller ones can be found, too, less often. Differences are in the units "
+            f"Differences that a two-sided paired t-test at the level {self.alpha:g}{corrected} "
+            "finds with the "
+            f"probability {self.power:g}. Smaller ones can be found, too, less often. Differences "
+            "are in the units "
             "of their measure: they do not rank measures."
         )
         assumed = (
-            "Assumed: topics are drawn from those of interest, the standard deviation of the differences stays as "
-            "observed, and the number of topics is fixed in advance. Adding topics until p is below the level is "
+            "Assumed: topics are drawn from those of interest, the standard deviation of the "
+            "differences stays as "
+            "observed, and the number of topics is fixed in advance. Adding topics until p is "
+            "below the level is "
             "another test, which finds differences that do not exist far more often."
         )
         notes = [found, assumed]
@@ -94,11 +102,14 @@ class DetectableDifference(View):
             notes.append(f"{self._clusters}.")
         n_equal = int(self.table["n_equal"].sum())
         if n_equal:
-            notes.append(f"{number_of(n_equal, 'pair')} left out, whose differences do not vary over topics.")
+            notes.append(
+                f"{number_of(n_equal, 'pair')} left out, whose differences do not vary over topics."
+            )
         if "n_needed" in self.pairs:
             units = self._units
             notes.append(
-                f"{units.capitalize()} needed: by the standard deviation, and by its upper 80 % confidence limit, "
+                f"{units.capitalize()} needed: by the standard deviation, and by its upper 80 % "
+                "confidence limit, "
                 f"as that of few {units} is uncertain."
             )
         return notes
@@ -115,7 +126,9 @@ class DetectableDifference(View):
         units = self._units
         cells: dict[str, Any] = {"topics": "n_topics", units: f"n_{units}"}
         cells |= {"pairs": "n_pairs", "median": "median", "90 %": "high"}
-        about = "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
+        about = (
+            "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
+        )
         table = self.table
         if "n_needed" in self.pairs:
             columns = ["difference", "n_needed", "n_needed_high"]
@@ -142,7 +155,9 @@ def detectable_difference(
     alpha: float = 0.05,
     correction: str | None = "holm",
     n_topics: int | None = None,
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
     cluster: ClusterSpec = None,
 ) -> DetectableDifference:
     """Compute which differences between runs an experiment can detect, and how many topics it needs.
@@ -150,27 +165,28 @@ def detectable_difference(
     Parameters
     ----------
     perquery : DataFrame
-        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)``
-        return: a pilot, or earlier runs on the collection.
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return: a pilot, or earlier runs on the collection.
     baseline : str or sequence of str, optional
         The runs that others are compared with; by default, all pairs of runs are compared.
     difference : float or dict of str to float, optional
-        The difference of means to detect, above 0, or one per measure; then the topics needed for it are computed.
+        The difference of means to detect, above 0, or one per measure; then the topics needed for
+        it are computed.
     power : float in (0, 1), default 0.8
         The probability of detecting a difference, above `alpha`.
     alpha : float in (0, 1), default 0.05
         The significance level of the two-sided paired t-test.
     correction : {'holm', 'bonferroni', 'fdr_bh', None}, default 'holm'
-        The correction of the planned tests, as for `compare_with_baseline`. Any but None is planned at alpha
-        divided by the number of pairs of a measure.
+        The correction of the planned tests, as for `compare_with_baseline`. Any but None is planned
+        at alpha divided by the number of pairs of a measure.
     n_topics : int, optional
-        The number of topics to plan with, at least 2; by default, those at hand. With `cluster`, clusters must
-        have one size, and this is a multiple of it.
+        The number of topics to plan with, at least 2; by default, those at hand. With `cluster`,
+        clusters must have one size, and this is a multiple of it.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
         Measures of the frame; all by default.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters like
-        these are planned, not topics.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
+        Then clusters like these are planned, not topics.
 
     Returns
     -------
@@ -180,15 +196,15 @@ def detectable_difference(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two runs or topics, systems have different topics, a value is missing or not
-        finite, or a parameter is unknown or out of range. With `cluster`, if a topic has no cluster or several, or
-        all topics are in one.
+        If there are fewer than two runs or topics, systems have different topics, a value is
+        missing or not finite, or a parameter is unknown or out of range. With `cluster`, if a topic
+        has no cluster or several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
-        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those of
-        groups (``106_1``, ``106_2``).
+        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look
+        like those of groups (``106_1``, ``106_2``).
 
     See Also
     --------
@@ -196,18 +212,20 @@ def detectable_difference(
 
     Notes
     -----
-    The power is that of the noncentral t distribution of n − 1 degrees of freedom and the shift d·√n / s,
-    with s the standard deviation of the per-topic differences of the pair. The minimum detectable difference is
-    the d of the given power. With Holm's correction some tests are easier than planned: the true power is higher.
+    The power is that of the noncentral t distribution of n − 1 degrees of freedom and the shift
+    d·√n / s, with s the standard deviation of the per-topic differences of the pair. The minimum
+    detectable difference is the d of the given power. With Holm's correction some tests are easier
+    than planned: the true power is higher.
 
-    Standard deviations of few topics are uncertain. With pilots of ten topics, whose differences are drawn from a
-    normal distribution with a mean of .2 to .8 standard deviations, a planned power of .8 is .74 to .76 on average,
-    and below .6 in 17 to 22 % of pilots; with the upper limit of the standard deviation, .89 and 4 to 5 %, for 1.6
-    times as many topics.
+    Standard deviations of few topics are uncertain. With pilots of ten topics, whose differences
+    are drawn from a normal distribution with a mean of .2 to .8 standard deviations, a planned
+    power of .8 is .74 to .76 on average, and below .6 in 17 to 22 % of pilots; with the upper limit
+    of the standard deviation, .89 and 4 to 5 %, for 1.6 times as many topics.
 
-    With `cluster`, n is the number of clusters, s / √n is the CR2 estimate of the standard error, and ν + 1 degrees
-    of freedom by Bell and McCaffrey grow with n. Clusters of other sizes cannot be planned: that would require the
-    correlation of the topics of a cluster, which few clusters estimate badly.
+    With `cluster`, n is the number of clusters, s / √n is the CR2 estimate of the standard error,
+    and ν + 1 degrees of freedom by Bell and McCaffrey grow with n. Clusters of other sizes cannot
+    be planned: that would require the correlation of the topics of a cluster, which few clusters
+    estimate badly.
 
     There is no "achieved power" of an observed difference: it is a function of the p-value.
 
@@ -216,8 +234,8 @@ def detectable_difference(
     References
     ----------
     Webber, Moffat, Zobel: Statistical Power in Retrieval Experimentation. CIKM 2008.
-    Sakai: Topic set size design. Information Retrieval Journal 19 (2016). It plans with the variance of unpaired
-    values, for 1.1 to 2.5 times as many topics.
+    Sakai: Topic set size design. Information Retrieval Journal 19 (2016). It plans with the
+    variance of unpaired values, for 1.1 to 2.5 times as many topics.
 
     Examples
     --------
@@ -234,9 +252,14 @@ def detectable_difference(
     """
     power, alpha = proportion("power")(power), proportion("alpha")(alpha)
     if power <= alpha:
-        raise MultiAspectError(f"power: expected a probability above alpha={alpha:g}, got {power:g}")
+        raise MultiAspectError(
+            f"power: expected a probability above alpha={alpha:g}, got {power:g}"
+        )
     choice("correction", None, *CORRECTIONS)(correction)
-    planned = None if n_topics is None else count("n_topics", low=2)(n_topics)
+    if n_topics is None:
+        planned = None
+    else:
+        planned = count("n_topics", low=2)(n_topics)
     frame = read_long_frame(perquery)
     groups = read_clusters(cluster, frame)
     rows, _ = select_measures(frame, measures)
@@ -248,19 +271,31 @@ def detectable_difference(
     deviations = deviations_of_differences(values, pairs, clusters)
     level = planned_level(alpha, correction, len(once))
     at_hand, ratio = _sizes(clusters, clusters.n_topics), clusters.freedom_ratio
-    sizes = at_hand if planned is None else _sizes(clusters, planned)
+    if planned is None:
+        sizes = at_hand
+    else:
+        sizes = _sizes(clusters, planned)
     effect = detectable_effect(sizes.get("n_clusters", sizes["n_topics"]), power, level, ratio)
     tables, parts = [], []
     for column, label in enumerate(labels):
         sd = deviations[:, column]
         part = {"measure": label, **pairs.columns, **at_hand, "sd": sd, "detectable": effect * sd}
         if wanted is not None:
-            target, limits = wanted[str(label)], upper_deviation(sd, len(clusters), CONFIDENCE, ratio)
-            part |= {"difference": target, "n_needed": topics_needed(target / sd, power, level, ratio)}
+            target, limits = (
+                wanted[str(label)],
+                upper_deviation(sd, len(clusters), CONFIDENCE, ratio),
+            )
+            part |= {
+                "difference": target,
+                "n_needed": topics_needed(target / sd, power, level, ratio),
+            }
             part["n_needed_high"] = topics_needed(target / limits, power, level, ratio)
         parts.append(pd.DataFrame(part))
         known = sd[once][~np.isnan(sd[once])]
-        median, high = np.quantile(effect * known, [0.5, 0.9]) if len(known) else (np.nan, np.nan)
+        if len(known):
+            median, high = np.quantile(effect * known, [0.5, 0.9])
+        else:
+            median, high = (np.nan, np.nan)
         counts = {**sizes, "n_pairs": len(once), "n_equal": len(once) - len(known)}
         tables.append({"measure": label, **counts, "alpha": level, "median": median, "high": high})
     note = clusters_note(values, pairs, clusters)
@@ -276,22 +311,27 @@ def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:
         return {"n_topics": n_topics, "n_clusters": len(clusters)}
     if not clusters.has_equal_sizes:
         raise MultiAspectError(
-            f"{parameter('n_topics')}: expected clusters of one size, got sizes from {clusters.sizes.min()} to "
+            f"{parameter('n_topics')}: expected clusters of one size, got sizes from "
+            f"{clusters.sizes.min()} to "
             f"{clusters.sizes.max()}; omit it"
         )
     size = int(clusters.sizes[0])
     if n_topics % size or n_topics < 2 * size:
         raise MultiAspectError(
-            f"{parameter('n_topics')}: expected a multiple of the size of the clusters, {size}, of at least "
+            f"{parameter('n_topics')}: expected a multiple of the size of the clusters, {size}, of "
+            "at least "
             f"{2 * size}, got {n_topics}"
         )
     return {"n_topics": n_topics, "n_clusters": n_topics // size}
 
 
-def deviations_of_differences(values: Floats, pairs: Pairs, clusters: Clusters | None = None) -> Floats:
+def deviations_of_differences(
+    values: Floats, pairs: Pairs, clusters: Clusters | None = None
+) -> Floats:
     """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary.
 
-    With clusters, they are the standard errors of the means, times the square root of the number of clusters.
+    With clusters, they are the standard errors of the means, times the square root of the number of
+    clusters.
     """
     differences = topic_differences(values, pairs)
     by_measure = np.ascontiguousarray(differences.swapaxes(1, 2))
@@ -302,7 +342,9 @@ def deviations_of_differences(values: Floats, pairs: Pairs, clusters: Clusters |
 
 def planned_level(alpha: float, correction: str | None, n_pairs: int) -> float:
     """Return the level at which each test is planned."""
-    return alpha if correction is None else alpha / n_pairs
+    if correction is None:
+        return alpha
+    return alpha / n_pairs
 
 
 @dataclass(frozen=True, repr=False)
@@ -314,13 +356,14 @@ class DiscriminativePower(View):
     Attributes
     ----------
     table : DataFrame
-        One row per measure, most discriminative first: ``measure``; ``power``, the fraction of pairs of
-        systems that differ significantly; ``n_discriminated`` and ``n_pairs``, the numbers of such pairs and
-        of all pairs; ``required_difference``, the estimated difference of means required for significance.
+        One row per measure, most discriminative first: ``measure``; ``power``, the fraction of
+        pairs of systems that differ significantly; ``n_discriminated`` and ``n_pairs``, the numbers
+        of such pairs and of all pairs; ``required_difference``, the estimated difference of means
+        required for significance.
     pairs : DataFrame
-        One row per measure and pair of systems: ``measure``; ``a`` and ``b``, sorted by name; ``difference``,
-        the mean of a minus the mean of b; ``asl``, the achieved significance level; ``p``, the same after
-        the correction; ``discriminated``, whether p is below alpha.
+        One row per measure and pair of systems: ``measure``; ``a`` and ``b``, sorted by name;
+        ``difference``, the mean of a minus the mean of b; ``asl``, the achieved significance level;
+        ``p``, the same after the correction; ``discriminated``, whether p is below alpha.
     alpha : float
         The significance level.
     test, correction : str
@@ -344,8 +387,8 @@ class DiscriminativePower(View):
         Returns
         -------
         DataFrame
-            Columns ``measure rank a b asl``: the pairs of each measure by significance level, highest first.
-            The closer a curve is to the axes, the more discriminative the measure.
+            Columns ``measure rank a b asl``: the pairs of each measure by significance level,
+            highest first. The closer a curve is to the axes, the more discriminative the measure.
         """
         measures = pd.factorize(self.pairs["measure"])[0]
         curve = self.pairs.iloc[np.lexsort((-self.pairs["asl"], measures))].reset_index(drop=True)
@@ -356,7 +399,10 @@ class DiscriminativePower(View):
         return "Discriminative power"
 
     def _content(self) -> list[Block]:
-        correction = f", correction={self.correction!r}" if self.correction else ""
+        if self.correction:
+            correction = f", correction={self.correction!r}"
+        else:
+            correction = ""
         settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}{self._topics}"
         cells: dict[str, Any] = {
             "power": lambda row: percent(row["power"]),
@@ -367,7 +413,8 @@ class DiscriminativePower(View):
             Sentence(f"Pairs of systems that differ significantly: {settings}."),
             records_table(self.table, ["measure"], cells),
             Sentence(
-                "The required difference of means is in the units of the measure. It is found with probability one "
+                "The required difference of means is in the units of the measure. It is found with "
+                "probability one "
                 "half: see detectable_difference."
             ),
         ]
@@ -397,8 +444,8 @@ def discriminative_power(
     alpha : float in (0, 1), default 0.05
         The significance level: pairs with a level below it are discriminated.
     correction : {'holm', 'bonferroni', 'fdr_bh', None}, optional
-        Correction for multiple testing, as for `compare_with_baseline`. The pairs of one measure form a family.
-        Not available for 'tukey', which corrects for the number of pairs itself.
+        Correction for multiple testing, as for `compare_with_baseline`. The pairs of one measure
+        form a family. Not available for 'tukey', which corrects for the number of pairs itself.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
     cluster : str, path, mapping or Series, optional
@@ -407,53 +454,57 @@ def discriminative_power(
     Returns
     -------
     DiscriminativePower
-        ``table`` contains the power in [0, 1] and the required difference of each measure, ``pairs`` the
-        level of every pair, and ``curve()`` returns the curves of achieved significance levels.
+        ``table`` contains the power in [0, 1] and the required difference of each measure,
+        ``pairs`` the level of every pair, and ``curve()`` returns the curves of achieved
+        significance levels.
 
     Raises
     ------
     MultiAspectError
         If there are fewer than two systems or topics, a value is NaN, a measure is missing for some
-        systems, systems have different topics, rows are duplicated, `n_resamples` is too small for `alpha`, or
-        a parameter is out of range. With `cluster`, if a topic has no cluster or several, or all topics are in one.
+        systems, systems have different topics, rows are duplicated, `n_resamples` is too small for
+        `alpha`, or a parameter is out of range. With `cluster`, if a topic has no cluster or
+        several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
-        If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation' to be
-        significant; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
+        If clusters leave fewer than 5 degrees of freedom, or are too few for the test 'permutation'
+        to be significant; if none are given, but query ids look like those of groups (``106_1``,
+        ``106_2``).
 
     Notes
     -----
-    All pairs and all measures share the same resamples, so that measures are comparable. Let z be the
-    per-topic differences of a pair of systems.
+    All pairs and all measures share the same resamples, so that measures are comparable. Let z be
+    the per-topic differences of a pair of systems.
 
-    - 'bootstrap': Sakai's paired test. The differences z are shifted to mean 0, and topics are drawn with
-      replacement. The level is the fraction of samples whose studentised mean is at least as far from 0 as
-      that of z. If all differences in a sample are equal, its studentised mean is 0 if they are 0, and
-      infinite otherwise.
-    - 'permutation': the signs of z are flipped at random. The level is (1 + number of samples whose mean is
-      at least as far from 0) / (1 + n_resamples).
+    - 'bootstrap': Sakai's paired test. The differences z are shifted to mean 0, and topics are
+      drawn with replacement. The level is the fraction of samples whose studentised mean is at
+      least as far from 0 as that of z. If all differences in a sample are equal, its studentised
+      mean is 0 if they are 0, and infinite otherwise.
+    - 'permutation': the signs of z are flipped at random. The level is (1 + number of samples whose
+      mean is at least as far from 0) / (1 + n_resamples).
     - 't': Student's paired t-test.
-    - 'tukey': randomised Tukey HSD. The scores of each topic are permuted among all systems. The level is
-      (1 + number of samples whose range of means is at least the difference of the pair) / (1 + n_resamples).
-      It controls the family-wise error rate over all pairs and is therefore much stricter than the other tests.
+    - 'tukey': randomised Tukey HSD. The scores of each topic are permuted among all systems. The
+      level is (1 + number of samples whose range of means is at least the difference of the pair) /
+      (1 + n_resamples). It controls the family-wise error rate over all pairs and is therefore much
+      stricter than the other tests.
 
-    With `cluster`, 't' uses CR2 standard errors of the mean over topics, and the other tests resample the sums over
-    the topics of each cluster; see `compare_with_baseline`.
+    With `cluster`, 't' uses CR2 standard errors of the mean over topics, and the other tests
+    resample the sums over the topics of each cluster; see `compare_with_baseline`.
 
-    Systems with equal scores on all topics are never discriminated (their level is 1). A pair with the same
-    non-zero difference on all topics has no variance; 'bootstrap' and 't' discriminate it.
+    Systems with equal scores on all topics are never discriminated (their level is 1). A pair with
+    the same non-zero difference on all topics has no variance; 'bootstrap' and 't' discriminate it.
 
-    The required difference of a pair is the smallest difference of means that would have been significant.
-    For the bootstrap, it is the mean difference of the sample whose studentised mean is the
-    ⌈n_resamples·alpha⌉-th farthest from 0. As in Sakai's papers, the required difference of a measure is the
-    maximum over all pairs. Corrections do not affect it. It is found with probability one half; for the
-    difference found with probability .8, see `detectable_difference`. It is in the units of the measure: compare
-    it only between measures with similar ranges.
+    The required difference of a pair is the smallest difference of means that would have been
+    significant. For the bootstrap, it is the mean difference of the sample whose studentised mean
+    is the ⌈n_resamples·alpha⌉-th farthest from 0. As in Sakai's papers, the required difference of
+    a measure is the maximum over all pairs. Corrections do not affect it. It is found with
+    probability one half; for the difference found with probability .8, see `detectable_difference`.
+    It is in the units of the measure: compare it only between measures with similar ranges.
 
-    High discriminative power does not imply validity: a measure may separate systems consistently by an
-    irrelevant property.
+    High discriminative power does not imply validity: a measure may separate systems consistently
+    by an irrelevant property.
 
     References
     ----------
@@ -487,20 +538,39 @@ def discriminative_power(
     perquery = as_pandas(perquery)
     values, names, qids, measures = matrix(perquery)
     clusters = check_clusters(clusters_of_topics(read_clusters(cluster, perquery), qids))
-    test_pairs = paired_test(values, test, n_resamples=n_resamples, alpha=alpha, seed=seed, clusters=clusters)
+    test_pairs = paired_test(
+        values, test, n_resamples=n_resamples, alpha=alpha, seed=seed, clusters=clusters
+    )
     first, second = np.triu_indices(len(names), 1)
     system = np.array(names, dtype=object)
     parts, table = [], []
     for index, measure in enumerate(measures):
         tests = test_pairs(index, first, second)
         p = correct(tests.levels)
-        statistics = {"difference": tests.means, "asl": tests.levels, "p": p, "discriminated": p < alpha}
-        parts.append(pd.DataFrame({"measure": measure, "a": system[first], "b": system[second], **statistics}))
+        statistics = {
+            "difference": tests.means,
+            "asl": tests.levels,
+            "p": p,
+            "discriminated": p < alpha,
+        }
+        parts.append(
+            pd.DataFrame(
+                {"measure": measure, "a": system[first], "b": system[second], **statistics}
+            )
+        )
         n_discriminated = int((p < alpha).sum())
         table.append(
-            (measure, n_discriminated / len(first), n_discriminated, len(first), tests.required_difference)
+            (
+                measure,
+                n_discriminated / len(first),
+                n_discriminated,
+                len(first),
+                tests.required_difference,
+            )
         )
-    summary = pd.DataFrame(table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"])
+    summary = pd.DataFrame(
+        table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"]
+    )
     return DiscriminativePower(
         table=summary.sort_values("power", ascending=False, kind="stable", ignore_index=True),
         pairs=pd.concat(parts, ignore_index=True),

@@ -11,7 +11,15 @@ import pandas as pd
 
 from .._typing import Bools, Floats, Ints
 from .._validation import proportion, real
-from ..errors import MultiAspectError, choices, errors_of, parameter, refuse_none, refuse_unknown, tally
+from ..errors import (
+    MultiAspectError,
+    choices,
+    errors_of,
+    parameter,
+    refuse_none,
+    refuse_unknown,
+    tally,
+)
 from ..evaluation.long_frames import drop_missing, measures_by_label, read_long_frame
 from ..evaluation.topic_clusters import (
     ClusterSpec,
@@ -27,12 +35,13 @@ from ..kernels.intervals import half_width, power_of_double_sampling, power_of_t
 from ..kernels.mean_errors import Clusters, design_effect, t_quantile, variance
 from ..kernels.rounding import remove_rounding_errors
 from ..views import Block, Heading, Sentence, Table, View, fixed_point, records_table, with_interval
-from ._frames import by_measure, matrix
+from ._value_matrices import by_measure, matrix
 
 #: The minimum number of human topics; see the Notes of `prediction_powered`.
 LEAST_TOPICS = 4
 
-#: The degrees of freedom of clusters with human topics that must be exceeded, as the slope costs one.
+#: The degrees of freedom of clusters with human topics that must be exceeded, as the slope costs
+#: one.
 _LEAST_FREEDOM = 2
 
 
@@ -43,17 +52,19 @@ class PredictionPowered(View):
     Attributes
     ----------
     table : DataFrame
-        One row per measure and run: ``measure name``; ``n_human`` and ``n_further``, the numbers n of topics with
-        human values and N of further topics; ``estimate low high``, the prediction-powered mean and its interval;
-        ``lambda``, the weight of the model's values, from 0 to 1; ``human human_low human_high``, the mean and
-        Student's t interval of the human values alone; ``model model_low model_high``, those of the model's values
-        on all topics; ``sd``, the standard deviation of the human values, and ``error_sd``, that of what the
-        labels leave unexplained of them; ``n_to_halve``, the number of human topics, of all n + N, at which the
-        interval would be half as wide (NaN if the width is 0, or no number is enough). With ``cluster=``, the
-        standard deviations are those of clusters, and ``n_to_halve`` is NaN: clusters are not planned.
+        One row per measure and run: ``measure name``; ``n_human`` and ``n_further``, the numbers n
+        of topics with human values and N of further topics; ``estimate low high``, the
+        prediction-powered mean and its interval; ``lambda``, the weight of the model's values, from
+        0 to 1; ``human human_low human_high``, the mean and Student's t interval of the human
+        values alone; ``model model_low model_high``, those of the model's values on all topics;
+        ``sd``, the standard deviation of the human values, and ``error_sd``, that of what the
+        labels leave unexplained of them; ``n_to_halve``, the number of human topics, of all n + N,
+        at which the interval would be half as wide (NaN if the width is 0, or no number is enough).
+        With ``cluster=``, the standard deviations are those of clusters, and ``n_to_halve`` is NaN:
+        clusters are not planned.
     differences : DataFrame or None
-        The same for the paired differences, run minus baseline, with one row per measure and other run, and the
-        column ``baseline``; None without a baseline.
+        The same for the paired differences, run minus baseline, with one row per measure and other
+        run, and the column ``baseline``; None without a baseline.
     baseline : str or None
         The run that the others are compared with.
     ci : float
@@ -79,24 +90,35 @@ class PredictionPowered(View):
     def notes(self) -> list[str]:
         """The assumptions and limits of the intervals."""
         assumed = (
-            f"{100 * self.ci:g} % intervals. The n human topics are assumed to be a random sample of all topics. N "
-            "counts the topics that only the model judged, not those among the n. The interval of the labels alone "
+            f"{100 * self.ci:g} % intervals. The n human topics are assumed to be a random sample "
+            "of all topics. N "
+            "counts the topics that only the model judged, not those among the n. The interval of "
+            "the labels alone "
             "ignores the model's errors."
         )
         to_halve = (
-            "To halve: the number of human topics, of all n + N topics, that would halve the interval; - if none "
+            "To halve: the number of human topics, of all n + N topics, that would halve the "
+            "interval; - if none "
             "does. human_topics(width=…) says it for other widths."
         )
         notes = [assumed, *(f"{note}." for note in self._clusters)]
         if not self._clusters:
             notes.append(to_halve)
         if (self.table["n_further"] == 0).any():
-            notes.append("Where N is 0, the model judged no further topics, and its labels have no effect.")
+            notes.append(
+                "Where N is 0, the model judged no further topics, and its labels have no effect."
+            )
         is_constant = self.table["low"] == self.table["high"]
         if is_constant.any():
             rows = self.table[is_constant]
-            constant = [f"{measure} of {name}" for measure, name in zip(rows["measure"], rows["name"], strict=True)]
-            notes.append(f"All human values are equal, so that the interval has no width: {choices(constant)}.")
+            constant = [
+                f"{measure} of {name}"
+                for measure, name in zip(rows["measure"], rows["name"], strict=True)
+            ]
+            notes.append(
+                "All human values are equal, so that the interval has no width: "
+                f"{choices(constant)}."
+            )
         return notes
 
     def human_topics(
@@ -109,22 +131,25 @@ class PredictionPowered(View):
         width : float, optional
             The width of the interval, high − low, above 0.
         difference : float, optional
-            Instead of a width, the difference that is to be found, above 0: the interval of a run minus the
-            baseline is to exclude 0. Without a baseline, that of a mean is to exclude a value at this distance.
+            Instead of a width, the difference that is to be found, above 0: the interval of a run
+            minus the baseline is to exclude 0. Without a baseline, that of a mean is to exclude a
+            value at this distance.
         power : float in (0, 1), default 0.8
             The probability of finding the difference, above 1 − ci.
 
         Returns
         -------
         DataFrame
-            One row per row of `differences`, or of `table` without a baseline: ``measure``, ``baseline`` and
-            ``name``; ``n_topics``, the number n + N of topics that the model judged; ``n_needed``, the least number
-            of these, at least 4, that people must judge (NaN if not even all are enough, or all values are equal).
+            One row per row of `differences`, or of `table` without a baseline: ``measure``,
+            ``baseline`` and ``name``; ``n_topics``, the number n + N of topics that the model
+            judged; ``n_needed``, the least number of these, at least 4, that people must judge (NaN
+            if not even all are enough, or all values are equal).
 
         Raises
         ------
         MultiAspectError
-            If not one of `width` and `difference` is given, a number is out of range, or topics are in clusters.
+            If not one of `width` and `difference` is given, a number is out of range, or topics are
+            in clusters.
 
         Notes
         -----
@@ -150,7 +175,8 @@ class PredictionPowered(View):
         """
         if self._clusters:
             raise MultiAspectError(
-                "human_topics is not defined with cluster=: what further topics of a cluster tell depends on "
+                "human_topics is not defined with cluster=: what further topics of a cluster tell "
+                "depends on "
                 "their correlation, which few clusters estimate badly"
             )
         if (width is None) == (difference is None):
@@ -164,12 +190,17 @@ class PredictionPowered(View):
             half = real("width", low=0, open_low=True)(width) / 2
             needed = plan.least(lambda n: plan.is_narrow(n, half))
         else:
-            wanted, chance = real("difference", low=0, open_low=True)(difference), proportion("power")(power)
+            wanted, chance = (
+                real("difference", low=0, open_low=True)(difference),
+                proportion("power")(power),
+            )
             if chance <= 1 - self.ci:
                 raise MultiAspectError(
                     f"power: expected a probability above 1 − ci, {1 - self.ci:g}, got {chance:g}"
                 )
-            slope = ratio(rows["lambda"].to_numpy() * sizes, rows["n_further"].to_numpy(dtype=np.float64))
+            slope = ratio(
+                rows["lambda"].to_numpy() * sizes, rows["n_further"].to_numpy(dtype=np.float64)
+            )
             needed = plan.least(lambda n: plan.has_power(n, wanted, chance, slope))
         keys = [key for key in ("measure", "baseline", "name") if key in rows]
         return rows[keys].assign(n_topics=sizes.astype(np.int64), n_needed=needed)
@@ -180,7 +211,10 @@ class PredictionPowered(View):
     def _content(self) -> list[Block]:
         blocks: list[Block] = [estimates_table(self.table)]
         if self.differences is not None:
-            blocks += [Heading(f"Differences from {self.baseline}"), estimates_table(self.differences)]
+            blocks += [
+                Heading(f"Differences from {self.baseline}"),
+                estimates_table(self.differences),
+            ]
         return [*blocks, *map(Sentence, self.notes)]
 
 
@@ -199,95 +233,108 @@ def estimates_table(frame: pd.DataFrame) -> Table:
 
 
 def prediction_powered(
-    human: Any, model: Any, *, baseline: str | None = None, ci: float = 0.95, cluster: ClusterSpec = None
+    human: Any,
+    model: Any,
+    *,
+    baseline: str | None = None,
+    ci: float = 0.95,
+    cluster: ClusterSpec = None,
 ) -> PredictionPowered:
     """Estimate means from human judgments on few topics and a model's judgments on many.
 
     Parameters
     ----------
     human : DataFrame
-        Per-query values by human judgments on n topics, at least 4, drawn at random from all topics: columns
-        ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)`` return. With
-        ``average_over="positive"``, topics without a positive document would count as not judged.
+        Per-query values by human judgments on n topics, at least 4, drawn at random from all
+        topics: columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return. With ``average_over="positive"``, topics without a
+        positive document would count as not judged.
     model : DataFrame
-        Per-query values of the same runs and measures by a model's judgments (or clicks, or other labels), on the
-        same n topics and N further ones.
+        Per-query values of the same runs and measures by a model's judgments (or clicks, or other
+        labels), on the same n topics and N further ones.
     baseline : str, optional
-        The run that the others are compared with; the differences on each topic are treated like values of a run.
+        The run that the others are compared with; the differences on each topic are treated like
+        values of a run.
     ci : float in (0, 1), default 0.95
         Confidence level of the intervals.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`: a column of
-        `model`, or clusters of its topics.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`: a
+        column of `model`, or clusters of its topics.
 
     Returns
     -------
     PredictionPowered
-        ``table`` has one row per measure and run, ``differences`` one per measure and run other than the baseline.
+        ``table`` has one row per measure and run, ``differences`` one per measure and run other
+        than the baseline.
 
     Raises
     ------
     MultiAspectError
-        If there are fewer than 4 human topics, the model lacks a human topic, a run or measure is in one frame
-        only, runs have different topics, rows are duplicated, the aggregate of a measure is not the mean (as for
-        NumRet), or a frame contains aggregates. With `cluster`, if a topic has no cluster or several, or the human
-        topics leave at most 2 degrees of freedom.
+        If there are fewer than 4 human topics, the model lacks a human topic, a run or measure is
+        in one frame only, runs have different topics, rows are duplicated, the aggregate of a
+        measure is not the mean (as for NumRet), or a frame contains aggregates. With `cluster`, if
+        a topic has no cluster or several, or the human topics leave at most 2 degrees of freedom.
 
     Warns
     -----
     MultiAspectWarning
         If values are NaN, as PyTerrier's for topics without judgments: these are left out, as in
-        `pt_multiaspect.aggregate`. If clusters leave fewer than 5 degrees of freedom; if none are given, but query
-        ids look like those of groups (``106_1``, ``106_2``).
+        `pt_multiaspect.aggregate`. If clusters leave fewer than 5 degrees of freedom; if none are
+        given, but query ids look like those of groups (``106_1``, ``106_2``).
 
     Notes
     -----
-    Let H be the human values and L the model's on the same n topics, and L' the model's on the N topics that are
-    not among them. The estimate is mean(H) + λ·(mean(L') − mean(L)): the human mean, corrected by how much the
-    model's values of the further topics differ. It is unbiased for the human mean over all topics up to terms of
-    order 1/n, however biased the model is, if the human topics are a random sample of all topics; not if they were
-    chosen, such as the easiest or the first ones. λ is b·N/(n + N), where b is the slope cov(H, L) / var(L) on the
-    human topics, limited to [0, 1]. For useless labels, λ is 0: the estimate is that of the human topics alone.
+    Let H be the human values and L the model's on the same n topics, and L' the model's on the N
+    topics that are not among them. The estimate is mean(H) + λ·(mean(L') − mean(L)): the human
+    mean, corrected by how much the model's values of the further topics differ. It is unbiased for
+    the human mean over all topics up to terms of order 1/n, however biased the model is, if the
+    human topics are a random sample of all topics; not if they were chosen, such as the easiest or
+    the first ones. λ is b·N/(n + N), where b is the slope cov(H, L) / var(L) on the human topics,
+    limited to [0, 1]. For useless labels, λ is 0: the estimate is that of the human topics alone.
 
-    This is the regression estimator of double sampling, where all topics have a cheap value and a random sample has
-    the expensive one, too. It is the estimator of PPI++ but for λ: PPI++ (and its package ppi_py) divides by the
-    variance of the labels of all topics, this one by that of the human topics, as the covariance is theirs. Errors
-    of the two cancel: the error of the estimate is lower by 6 to 21 % where labels are good, and coverage is nearer
-    to the confidence level.
+    This is the regression estimator of double sampling, where all topics have a cheap value and a
+    random sample has the expensive one, too. It is the estimator of PPI++ but for λ: PPI++ (and its
+    package ppi_py) divides by the variance of the labels of all topics, this one by that of the
+    human topics, as the covariance is theirs. Errors of the two cancel: the error of the estimate
+    is lower by 6 to 21 % where labels are good, and coverage is nearer to the confidence level.
 
-    The interval is estimate ± t·√(s²·(1/n + δ²/SS) + b²·var(L and L')/(n + N)), where s² is the variance of H − bL
-    with the divisor n − 2, δ = N/(n + N)·(mean(L') − mean(L)), SS the sum of squares of L around its mean, and t
-    the quantile with n − 2 degrees of freedom. If L is constant or N = 0, it is Student's t interval of the human
-    topics. Intervals are not cut off at the range of the measure. As all t intervals, they have too low a coverage
-    if few topics are judged and values are skewed over topics: the page *Judged by a model* has tables.
+    The interval is estimate ± t·√(s²·(1/n + δ²/SS) + b²·var(L and L')/(n + N)), where s² is the
+    variance of H − bL with the divisor n − 2, δ = N/(n + N)·(mean(L') − mean(L)), SS the sum of
+    squares of L around its mean, and t the quantile with n − 2 degrees of freedom. If L is constant
+    or N = 0, it is Student's t interval of the human topics. Intervals are not cut off at the range
+    of the measure. As all t intervals, they have too low a coverage if few topics are judged and
+    values are skewed over topics: the page *Judged by a model* has tables.
 
-    With `cluster`, V is the CR2 estimate of the variance of the mean of e = H − bL over the human topics, and ν its
-    degrees of freedom, which must exceed 2. The squared half width is t² times V·ν/(ν − 1)·(1 + nδ²/SS) + b² times
-    the CR2 estimate for L and L' + 2bC, but at least V, with ν − 1 degrees of freedom. C is the covariance of the
-    means of e and of all labels over different topics of the same clusters, 0 if each has one topic.
+    With `cluster`, V is the CR2 estimate of the variance of the mean of e = H − bL over the human
+    topics, and ν its degrees of freedom, which must exceed 2. The squared half width is t² times
+    V·ν/(ν − 1)·(1 + nδ²/SS) + b² times the CR2 estimate for L and L' + 2bC, but at least V, with ν
+    − 1 degrees of freedom. C is the covariance of the means of e and of all labels over different
+    topics of the same clusters, 0 if each has one topic.
 
-    *How many topics.* Estimating b costs precision: if the correlation of H and L is ρ, the variance decreases by
-    the factor (1 − ρ²)·(n − 2)/(n − 3) for large N (Lavenberg, Moeller, Welch), which is below 1 only if
-    ρ² > 1/(n − 2). With n = 3, no correlation suffices, so at least 4 topics are required.
+    *How many topics.* Estimating b costs precision: if the correlation of H and L is ρ, the
+    variance decreases by the factor (1 − ρ²)·(n − 2)/(n − 3) for large N (Lavenberg, Moeller,
+    Welch), which is below 1 only if ρ² > 1/(n − 2). With n = 3, no correlation suffices, so at
+    least 4 topics are required.
 
-    ``n_to_halve`` and `PredictionPowered.human_topics` expect, if people judge n of the n + N topics, the variance
-    σ²/n·((1 − ρ²)·(1 + k/(n − 3)) + ρ²·(1 − k)) with k = N/(n + N), where σ is ``sd`` and 1 − ρ² the square of
-    ``error_sd / sd``, at most 1.
+    ``n_to_halve`` and `PredictionPowered.human_topics` expect, if people judge n of the n + N
+    topics, the variance σ²/n·((1 − ρ²)·(1 + k/(n − 3)) + ρ²·(1 − k)) with k = N/(n + N), where σ is
+    ``sd`` and 1 − ρ² the square of ``error_sd / sd``, at most 1.
 
-    *Power* is that of this interval in 10 000 draws of normal values and labels with σ, ρ and b, with a fixed seed:
-    its standard error is some .002. As n is a whole number, the power of ``n_needed`` topics may be well above the
-    intended one. All this takes σ, ρ and b at their word; those of few topics are uncertain.
+    *Power* is that of this interval in 10 000 draws of normal values and labels with σ, ρ and b,
+    with a fixed seed: its standard error is some .002. As n is a whole number, the power of
+    ``n_needed`` topics may be well above the intended one. All this takes σ, ρ and b at their word;
+    those of few topics are uncertain.
 
     Stability: provisional. Methods for judgments by models are still developing.
 
     References
     ----------
     Cochran: Sampling Techniques. Wiley (1977), chapter 12.
-    Angelopoulos, Duchi, Zrnic: PPI++: Efficient Prediction-Powered Inference. arXiv 2311.01453 (2023).
-    Oosterhuis, Jagerman, Qin, Wang, Bendersky: Reliable Confidence Intervals for Information Retrieval Evaluation
-    Using Generative A.I. KDD 2024.
-    Lavenberg, Moeller, Welch: Statistical Results on Control Variables with Application to Queueing Network
-    Simulation. Operations Research 30 (1982).
+    Angelopoulos, Duchi, Zrnic: PPI++: Efficient Prediction-Powered Inference. arXiv 2311.01453
+    (2023). Oosterhuis, Jagerman, Qin, Wang, Bendersky: Reliable Confidence Intervals for
+    Information Retrieval Evaluation Using Generative A.I. KDD 2024.
+    Lavenberg, Moeller, Welch: Statistical Results on Control Variables with Application to Queueing
+    Network Simulation. Operations Research 30 (1982).
 
     Examples
     --------
@@ -313,7 +360,10 @@ def prediction_powered(
     confidence = proportion("ci")(ci)
     human_frame, model_frame = _read(human, "human"), _read(model, "model")
     cluster_of_topic = read_clusters(cluster, model_frame)
-    human_values, model_values = _drop_missing(human_frame, "human"), _drop_missing(model_frame, "model")
+    human_values, model_values = (
+        _drop_missing(human_frame, "human"),
+        _drop_missing(model_frame, "model"),
+    )
     table, differences, notes = [], [], []
     for label, names, qids, arrays in _pair_values(human_values, model_values):
         clusters = clusters_of_topics(cluster_of_topic, qids)
@@ -326,7 +376,9 @@ def prediction_powered(
         against = list(map(str, names)).index(baseline)
         others = [name for name in names if str(name) != baseline]
         if not others:
-            raise MultiAspectError(f"baseline: expected a run to compare with {baseline}, got no other")
+            raise MultiAspectError(
+                f"baseline: expected a run to compare with {baseline}, got no other"
+            )
         paired = (np.delete(_differences(values, against), against, axis=0) for values in arrays)
         keys = {"measure": label, "baseline": baseline, "name": others}
         differences.append(_rows(keys, confidence, clusters, *paired))
@@ -390,12 +442,15 @@ def _positions(items: list[Any], among: list[Any]) -> Ints:
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:
     """Check that two frames have the same runs or measures."""
     noun = {"name": "runs", "measure": "measures"}[column]
-    first, second = ({str(value): None for value in frame[column].unique()} for frame in (human, model))
+    first, second = (
+        {str(value): None for value in frame[column].unique()} for frame in (human, model)
+    )
     for title, own, others in (("human", first, second), ("model", second, first)):
         surplus = [value for value in own if value not in others]
         if surplus:
             raise MultiAspectError(
-                f"{where}expected the same {noun} in human and model, got {choices(surplus)} in {title} only; "
+                f"{where}expected the same {noun} in human and model, got {choices(surplus)} in "
+                f"{title} only; "
                 "evaluate the same runs by the same measures on both judgments, or leave them out"
             )
 
@@ -405,7 +460,8 @@ def _check_means(perquery: pd.DataFrame) -> None:
     for label, measure in measures_by_label(perquery).items():
         if not aggregate_is_mean(measure):
             raise MultiAspectError(
-                f"expected measures whose aggregate is the mean over topics, got {label} ({measure}); leave it out"
+                f"expected measures whose aggregate is the mean over topics, got {label} "
+                f"({measure}); leave it out"
             )
 
 
@@ -413,18 +469,20 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
     """Check that there are enough human topics, and that the model judged all of them."""
     lacking = sorted(set(map(str, human)) - set(map(str, model)))
     if lacking:
-        remedy = (
-            f"Are {parameter('human')} and {parameter('model')} swapped?"
-            if len(human) > len(model)
-            else "Evaluate the runs on the model's judgments of these topics too, or leave the topics out"
-        )
+        if len(human) > len(model):
+            remedy = f"Are {parameter('human')} and {parameter('model')} swapped?"
+        else:
+            remedy = "Evaluate the runs on the model's judgments of these topics too, or leave the topics out"
         raise MultiAspectError(
-            f"{label}: expected all {len(human)} topics of {parameter('human')} in {parameter('model')}, which has "
-            f"{len(model)} topics, got none for topic {lacking[0]} {tally(len(lacking), 'topic')}. {remedy}"
+            f"{label}: expected all {len(human)} topics of {parameter('human')} in "
+            f"{parameter('model')}, which has "
+            f"{len(model)} topics, got none for topic {lacking[0]} {tally(len(lacking), 'topic')}. "
+            f"{remedy}"
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(
-            f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: fewer do not suffice "
+            f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: fewer do "
+            "not suffice "
             "to estimate the errors of the model. Judge more topics"
         )
 
@@ -444,7 +502,12 @@ def _clusters_note(human: Floats, judged: Clusters) -> str:
 
 
 def _rows(
-    keys: dict[str, Any], confidence: float, clusters: Clusters, human: Floats, labels: Floats, further: Floats
+    keys: dict[str, Any],
+    confidence: float,
+    clusters: Clusters,
+    human: Floats,
+    labels: Floats,
+    further: Floats,
 ) -> pd.DataFrame:
     """Return the estimates of one measure, from H, L and L', runs × topics, whose clusters are in this order."""
     n, n_further = human.shape[1], further.shape[1]
@@ -457,7 +520,9 @@ def _rows(
     if n_further:
         distance = further.mean(axis=1) - labels.mean(axis=1)
         estimate = estimate + weight * distance
-        squared_error = _squared_error(human, every, slope, error, n_further / (n + n_further) * distance, clusters)
+        squared_error = _squared_error(
+            human, every, slope, error, n_further / (n + n_further) * distance, clusters
+        )
         # Labels that do not vary say nothing: the human topics alone remain.
         powered = t_quantile(judged.freedom - 1, confidence) * np.sqrt(squared_error)
         half = np.where(variance(labels) > 0, powered, half)
@@ -486,7 +551,8 @@ def _check_freedom(judged: Clusters) -> Clusters:
     if judged.freedom > _LEAST_FREEDOM:
         return judged
     raise MultiAspectError(
-        f"{parameter('cluster')}: expected human topics that leave more than {_LEAST_FREEDOM} degrees of freedom, "
+        f"{parameter('cluster')}: expected human topics that leave more than {_LEAST_FREEDOM} "
+        "degrees of freedom, "
         f"got {topics_in_words(judged)}. Judge topics of further clusters"
     )
 
@@ -494,7 +560,9 @@ def _check_freedom(judged: Clusters) -> Clusters:
 def _slope(human: Floats, labels: Floats) -> Floats:
     """Return the slope of H on L, limited to [0, 1], one per run."""
     n, spread = human.shape[1], variance(labels)
-    products = (human - human.mean(axis=1, keepdims=True)) * (labels - labels.mean(axis=1, keepdims=True))
+    products = (human - human.mean(axis=1, keepdims=True)) * (
+        labels - labels.mean(axis=1, keepdims=True)
+    )
     slope = ratio(products.sum(axis=1) / (n - 1), spread)
     return np.where(variance(human) > 0, slope, 0.0).clip(0, 1)
 
@@ -550,7 +618,10 @@ def _covariance_within_clusters(residuals: Floats, every: Floats, clusters: Clus
 
 def _ends(prefix: str, mean: Floats, half: Floats) -> dict[str, Floats]:
     """Return the columns of means with intervals."""
-    low, high = (f"{prefix}_low", f"{prefix}_high") if prefix else ("low", "high")
+    if prefix:
+        low, high = (f"{prefix}_low", f"{prefix}_high")
+    else:
+        low, high = ("low", "high")
     return {prefix or "estimate": mean, low: mean - half, high: mean + half}
 
 
@@ -583,7 +654,10 @@ class _Plan:
     def has_power(self, n: Floats, difference: float, power: float, slope: Floats) -> Bools:
         """Return whether the interval excludes 0 with the probability `power` with n human topics."""
         alpha = 1 - self.confidence
-        effects, unexplained = ratio(np.array(difference), self.sd), ratio(self.error_sd, self.sd).clip(max=1)
+        effects, unexplained = (
+            ratio(np.array(difference), self.sd),
+            ratio(self.error_sd, self.sd).clip(max=1),
+        )
         # The slope, at most 1, in standard deviations.
         explained = np.sqrt(1 - unexplained**2)
         highest = np.divide(explained, slope, out=np.full(len(n), np.inf), where=slope > 0)
@@ -592,5 +666,7 @@ class _Plan:
             rows = (n == size) & (self.n_topics == total)
             if size < total:
                 numbers = (int(size), int(total), alpha)
-                found[rows] = power_of_double_sampling(effects[rows], unexplained[rows], highest[rows], *numbers)
+                found[rows] = power_of_double_sampling(
+                    effects[rows], unexplained[rows], highest[rows], *numbers
+                )
         return found >= power

@@ -15,11 +15,11 @@ from .._typing import Bools, Floats, Ints
 from .._validation import choice, count
 from ..aspects import parse_aspects
 from ..collection import AspectView, Judgments
-from ..collection.frames import as_pandas
 from ..collection.label_rules import aspect_from_one, start_at_one_note
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices, parameter, shown, tally, warn_once
 from ..io.runs import join, named_runs
-from ._frames import read_oriented
+from ._value_matrices import read_oriented
 
 #: Tolerance for ties, relative to the maximum of a topic (rounding errors).
 _TOLERANCE = 1e-12
@@ -33,22 +33,25 @@ def zero_aspect_documents(
     cutoff: int = 5,
     aspects: object = None,
     ties: str = "average",
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
 ) -> pd.DataFrame:
     """Count documents with the lowest grade on every aspect at the top of each measure's best run.
 
-    For each topic, a measure selects the run with the best value: the ranking that users would see if the
-    measure chose between the runs. Fewer such documents are better.
+    For each topic, a measure selects the run with the best value: the ranking that users would see
+    if the measure chose between the runs. Fewer such documents are better.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. Use measures with the cutoff given here, as in the paper
-        (``TOMA@5`` for a `cutoff` of 5): with other cutoffs, runs are selected by other ranks than are counted.
+        ``pt.Experiment(perquery=True)`` return. Use measures with the cutoff given here, as in the
+        paper (``TOMA@5`` for a `cutoff` of 5): with other cutoffs, runs are selected by other ranks
+        than are counted.
     runs : mapping of str to run, or sequence of runs
-        Runs in any form that `pt_multiaspect.evaluate` accepts, with the names in `perquery`. Additional
-        runs are ignored.
+        Runs in any form that `pt_multiaspect.evaluate` accepts, with the names in `perquery`.
+        Additional runs are ignored.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels with one numeric column per aspect; see `pt_multiaspect.Judgments`.
     cutoff : int, default 5
@@ -56,44 +59,47 @@ def zero_aspect_documents(
     aspects : Aspects, mapping, str or sequence of str, optional
         The aspects and their scales, as for measures. By default, all numeric columns.
     ties : {'average', 'first'}, default 'average'
-        How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
-        counts may be fractions and do not depend on the order of `perquery`. ``'first'``: the first counts.
+        How to treat runs that tie for the best value of a topic. ``'average'``: all of them count
+        equally, so counts may be fractions and do not depend on the order of `perquery`.
+        ``'first'``: the first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
-        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. For values
-        that are not those of a measure, give 'higher' or 'lower', whichever is better.
+        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures
+        the names refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
+        those read from files. For values that are not those of a measure, give 'higher' or 'lower',
+        whichever is better.
 
     Returns
     -------
     DataFrame
-        ``measure ranks n_documents n_zero fraction``. Each measure, in the order of `perquery`, has one row per
-        rank and one for all ranks (omitted if `cutoff` is 1). ``ranks`` is a string: ``'1'`` … ``'5'`` and
-        ``'1-5'``.
-        `n_documents` is the number of documents that the best runs have at these ranks, from 0 to the number
-        of topics (times `cutoff`). `n_zero` is the number of these with the lowest grade on every aspect,
-        including unjudged documents. `fraction` in [0, 1] is `n_zero` divided by topics × `cutoff`, in every row,
-        so that the fractions of the ranks sum to the last row; the paper reports it in percent. Ranks beyond the
-        end of a run have no documents, but are included in topics × `cutoff`.
+        ``measure ranks n_documents n_zero fraction``. Each measure, in the order of `perquery`, has
+        one row per rank and one for all ranks (omitted if `cutoff` is 1). ``ranks`` is a string:
+        ``'1'`` … ``'5'`` and ``'1-5'``.
+        `n_documents` is the number of documents that the best runs have at these ranks, from 0 to
+        the number of topics (times `cutoff`). `n_zero` is the number of these with the lowest grade
+        on every aspect, including unjudged documents. `fraction` in [0, 1] is `n_zero` divided by
+        topics × `cutoff`, in every row, so that the fractions of the ranks sum to the last row; the
+        paper reports it in percent. Ranks beyond the end of a run have no documents, but are
+        included in topics × `cutoff`.
 
     Raises
     ------
     MultiAspectError
-        If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or topics that
-        some systems lack), names or topics of `perquery` are missing from `runs` or `qrels`, a run or the
-        qrels are invalid, or a parameter is out of range.
+        If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or
+        topics that some systems lack), names or topics of `perquery` are missing from `runs` or
+        `qrels`, a run or the qrels are invalid, or a parameter is out of range.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better;
-        if scales were inferred.
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better; if scales were inferred.
 
     Notes
     -----
-    The best value is the minimum for measures where lower is better, such as ESL. Measures are recognised by the
-    record of `pt_multiaspect.evaluate`, or by their labels; for other labels, higher is better. Values are equal
-    if they differ by less than 1e-12 times the largest absolute value of the topic. Runs that are never best are
-    not read.
+    The best value is the minimum for measures where lower is better, such as ESL. Measures are
+    recognised by the record of `pt_multiaspect.evaluate`, or by their labels; for other labels,
+    higher is better. Values are equal if they differ by less than 1e-12 times the largest absolute
+    value of the topic. Runs that are never best are not read.
 
     The paper sums the counts of nDCG and AP as base, and of several collections.
 
@@ -122,13 +128,19 @@ def zero_aspect_documents(
     best = _Best("zero_aspect_documents", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
     _warn_if_inferred(views, "zero_aspect_documents", probabilities=False)
-    is_zero = np.logical_and.reduce([np.append(view.grade, 0) == 0 for view in views])  # unjudged documents last
-    documents, zero = best.totals([(rank, rank) for rank in range(1, last + 1)], is_zero.astype(np.float64))
+    is_zero = np.logical_and.reduce(
+        [np.append(view.grade, 0) == 0 for view in views]
+    )  # unjudged documents last
+    documents, zero = best.totals(
+        [(rank, rank) for rank in range(1, last + 1)], is_zero.astype(np.float64)
+    )
     labels = [str(rank) for rank in range(1, last + 1)]
     if last > 1:
         labels.append(f"1-{last}")
         documents, zero = (np.vstack([counts, counts.sum(axis=0)]) for counts in (documents, zero))
-    return best.table(labels, n_documents=documents, n_zero=zero, fraction=zero / (best.n_topics * last))
+    return best.table(
+        labels, n_documents=documents, n_zero=zero, fraction=zero / (best.n_topics * last)
+    )
 
 
 def document_quality(
@@ -140,21 +152,25 @@ def document_quality(
     aspects: object = None,
     labels: str = "gains",
     ties: str = "average",
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
 ) -> pd.DataFrame:
     """Average the labels of the documents at groups of ranks of each measure's best run.
 
-    As in Maistro et al. (2021), the best run is selected for each topic; see `zero_aspect_documents`.
+    As in Maistro et al. (2021), the best run is selected for each topic; see
+    `zero_aspect_documents`.
 
     Parameters
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. Use measures with the last rank of `ranges` as cutoff, as in
-        the paper (``TOMA@100``): with other cutoffs, runs are selected by other ranks than are averaged.
+        ``pt.Experiment(perquery=True)`` return. Use measures with the last rank of `ranges` as
+        cutoff, as in the paper (``TOMA@100``): with other cutoffs, runs are selected by other ranks
+        than are averaged.
     runs : mapping of str to run, or sequence of runs
-        Runs in any form that `pt_multiaspect.evaluate` accepts, with the names in `perquery`. Additional
-        runs are ignored.
+        Runs in any form that `pt_multiaspect.evaluate` accepts, with the names in `perquery`.
+        Additional runs are ignored.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels with one numeric column per aspect; see `pt_multiaspect.Judgments`.
     ranges : sequence of pairs of int, default ((1, 25), (26, 50), (51, 75), (76, 100))
@@ -162,39 +178,43 @@ def document_quality(
     aspects : Aspects, mapping, str or sequence of str, optional
         The aspects and their scales, as for measures. By default, all numeric columns.
     labels : {'gains', 'probabilities'}, default 'gains'
-        The quantity that is summed over the aspects of a document: gains (by default the labels, as in the
-        paper), or probabilities in [0, 1], with which long scales do not outweigh short ones.
+        The quantity that is summed over the aspects of a document: gains (by default the labels, as
+        in the paper), or probabilities in [0, 1], with which long scales do not outweigh short
+        ones.
     ties : {'average', 'first'}, default 'average'
-        How to treat runs that tie for the best value of a topic. ``'average'``: all of them count equally, so
-        numbers of documents may be fractions and do not depend on the order of `perquery`. ``'first'``: the
-        first counts.
+        How to treat runs that tie for the best value of a topic. ``'average'``: all of them count
+        equally, so numbers of documents may be fractions and do not depend on the order of
+        `perquery`. ``'first'``: the first counts.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures the names refer
-        to, for frames without the record of `pt_multiaspect.evaluate`, such as those read from files. For values
-        that are not those of a measure, give 'higher' or 'lower', whichever is better.
+        Measures of the frame; all by default. A mapping ``{alias: measure}`` says which measures
+        the names refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
+        those read from files. For values that are not those of a measure, give 'higher' or 'lower',
+        whichever is better.
 
     Returns
     -------
     DataFrame
-        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and range. ``ranks``
-        is a string such as ``'1-25'``. `n_documents` is the number of documents that the best runs have at these
-        ranks. `quality` is the mean over these documents of the sum over aspects: from 0 to the number of
-        aspects if `labels` is 'probabilities', and from the sum of the lowest to the sum of the highest gains
-        if it is 'gains'. Unjudged documents have the lowest grade on every aspect. If there are no documents at
-        these ranks, `quality` is NaN.
+        ``measure ranks n_documents quality``, one row per measure, in the order of `perquery`, and
+        range. ``ranks`` is a string such as ``'1-25'``. `n_documents` is the number of documents
+        that the best runs have at these ranks. `quality` is the mean over these documents of the
+        sum over aspects: from 0 to the number of aspects if `labels` is 'probabilities', and from
+        the sum of the lowest to the sum of the highest gains if it is 'gains'. Unjudged documents
+        have the lowest grade on every aspect. If there are no documents at these ranks, `quality`
+        is NaN.
 
     Raises
     ------
     MultiAspectError
-        If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or topics that
-        some systems lack), names or topics of `perquery` are missing from `runs` or `qrels`, a run or the
-        qrels are invalid, ranges overlap or are reversed, or another parameter is out of range.
+        If `perquery` is invalid (fewer than two systems or topics, NaN values, or measures or
+        topics that some systems lack), names or topics of `perquery` are missing from `runs` or
+        `qrels`, a run or the qrels are invalid, ranges overlap or are reversed, or another
+        parameter is out of range.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better;
-        if scales were inferred.
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better; if scales were inferred.
 
     See Also
     --------
@@ -231,7 +251,9 @@ def document_quality(
     _warn_if_inferred(views, "document_quality", probabilities=labels == "probabilities")
     worth = np.sum(
         [
-            view.probability if labels == "probabilities" else view.scale.gains[np.append(view.grade, 0)]
+            view.probability
+            if labels == "probabilities"
+            else view.scale.gains[np.append(view.grade, 0)]
             for view in views
         ],
         axis=0,
@@ -249,15 +271,18 @@ class _Best:
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", "average", "first")(ties)
-        read = read_oriented(as_pandas(perquery), measures, function, as_given=True)  # for ties='first'
+        read = read_oriented(
+            as_pandas(perquery), measures, function, as_given=True
+        )  # for ties='first'
         names, self.measures = read.names, read.labels
         self.n_topics = len(read.qids)
         self._runs = _check_runs(runs, names)
         self.judgments = Judgments.of(qrels)
         queries = _queries(self.judgments, read.qids)
         parts = _parts(read.values, ties)
-        #: The runs that are best for some topic, sorted by name so that sums do not depend on the order of
-        #: `perquery`, with their weights, n_queries × measures (0 for queries that are not topics).
+        #: The runs that are best for some topic, sorted by name so that sums do not depend on the
+        #: order of `perquery`, with their weights, n_queries × measures (0 for queries that are not
+        #: topics).
         weights = np.zeros((len(names), self.judgments.n_queries, len(self.measures)))
         weights[:, queries] = parts
         by_name = sorted(zip(map(str, names), weights, strict=True), key=lambda item: item[0])
@@ -267,7 +292,9 @@ class _Best:
         """Return one row per measure and group of ranks, from columns of ranks × measures."""
         labels = np.repeat(np.array(self.measures, dtype=object), len(ranks))
         keys = {"measure": labels, "ranks": ranks * len(self.measures)}
-        return pd.DataFrame({**keys, **{name: column.T.ravel() for name, column in columns.items()}})
+        return pd.DataFrame(
+            {**keys, **{name: column.T.ravel() for name, column in columns.items()}}
+        )
 
     def totals(self, ranges: list[tuple[int, int]], worth: Floats) -> tuple[Floats, Floats]:
         """Count documents and sum their worth.
@@ -283,7 +310,10 @@ class _Best:
         -------
         documents, total : ndarray, shape (n_ranges, n_measures)
         """
-        deepest, intervals = max(high for _, high in ranges), pd.IntervalIndex.from_tuples(ranges, closed="both")
+        deepest, intervals = (
+            max(high for _, high in ranges),
+            pd.IntervalIndex.from_tuples(ranges, closed="both"),
+        )
         documents, total = np.zeros((2, len(ranges), len(self.measures)))
         for name, part in self._part.items():
             rankings = join(name, self._runs[name], self.judgments)
@@ -318,7 +348,8 @@ def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
     if missing:
         raise MultiAspectError(
             f"runs: expected all names in perquery, missing are {choices(missing[:5])} "
-            f"{tally(len(missing), 'run')}; got {choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
+            f"{tally(len(missing), 'run')}; got "
+            f"{choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
         )
     return named
 
@@ -338,8 +369,12 @@ def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
 def _elements(value: object) -> list[Any]:
     """Return the elements of a sequence, or none if the value is not a sequence."""
     if isinstance(value, np.ndarray):
-        return list(value) if value.ndim else []
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+        if value.ndim:
+            return list(value)
+        return []
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return list(value)
+    return []
 
 
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
@@ -355,7 +390,9 @@ def _check_ranges(ranges: object) -> list[tuple[int, int]]:
         raise MultiAspectError(f"{expected}, got {shown(ranges)}")
     for (low, high), (next_low, next_high) in pairwise(sorted(pairs)):
         if next_low <= high:
-            raise MultiAspectError(f"{expected}, got ({low}, {high}) and ({next_low}, {next_high}), which overlap")
+            raise MultiAspectError(
+                f"{expected}, got ({low}, {high}) and ({next_low}, {next_high}), which overlap"
+            )
     return pairs
 
 
@@ -374,7 +411,8 @@ def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabili
     if inferred:
         scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
         warn_once(
-            f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
+            f"{function} depends on the label scales, which were inferred from these qrels: "
+            f"{scales}. "
             f"Declare them with {parameter('aspects')} to get comparable values on other qrels"
             + start_at_one_note(view.label_counts for view in inferred),
             key=scales,

@@ -24,7 +24,6 @@ from ..evaluation.topic_clusters import (
 from ..kernels.intervals import percentile_interval
 from ..kernels.mean_errors import Clusters
 from ..views import Block, Cell, Cells, Column, Sentence, Table, View
-from ._frames import read_oriented
 from ._pairs import Pairs
 from ._significance import (
     clusters_note,
@@ -35,6 +34,7 @@ from ._significance import (
     slices,
     t_test_levels,
 )
+from ._value_matrices import read_oriented
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,12 +44,13 @@ class Ranks(View):
     Attributes
     ----------
     table : DataFrame
-        One row per measure and run: ``measure name``; ``mean``; ``rank``, 1 for the best, ties share the best
-        rank; and ``low high``, the interval of the rank.
+        One row per measure and run: ``measure name``; ``mean``; ``rank``, 1 for the best, ties
+        share the best rank; and ``low high``, the interval of the rank.
     consensus : DataFrame
-        One row per run: ``name``; ``borda``, its mean rank over the measures (ties share the mean rank), with
-        its interval ``borda_low borda_high``; ``copeland``, the number of runs that it beats by more measures
-        than it is beaten by, minus those that beat it, with ``copeland_low copeland_high``.
+        One row per run: ``name``; ``borda``, its mean rank over the measures (ties share the mean
+        rank), with its interval ``borda_low borda_high``; ``copeland``, the number of runs that it
+        beats by more measures than it is beaten by, minus those that beat it, with ``copeland_low
+        copeland_high``.
     alpha, ci : float
         As given.
 
@@ -72,25 +73,35 @@ class Ranks(View):
     def _content(self) -> list[Block]:
         measures = self.table["measure"].unique().tolist()
         cells = {
-            (row["name"], row["measure"]): Cell(str(row["rank"]), after=f"[{row['low']}, {row['high']}]")
+            (row["name"], row["measure"]): Cell(
+                str(row["rank"]), after=f"[{row['low']}, {row['high']}]"
+            )
             for row in self.table.to_dict("records")
         }
         rows: list[Cells] = []
         for row in self.consensus.to_dict("records"):
             name = row["name"]
             consensus = [
-                Cell(f"{row[method]:.1f}", after=f"[{row[f'{method}_low']:.1f}, {row[f'{method}_high']:.1f}]")
+                Cell(
+                    f"{row[method]:.1f}",
+                    after=f"[{row[f'{method}_low']:.1f}, {row[f'{method}_high']:.1f}]",
+                )
                 for method in ("borda", "copeland")
             ]
             rows.append([str(name), *(cells[name, measure] for measure in measures), *consensus])
         columns = [Column("name", left=True, shorten=12), *map(Column, map(str, measures))]
         note = (
-            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number of runs"
+            f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number "
+            "of runs"
             f"{self._topics}). "
-            "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that beat it; both with "
+            "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that "
+            "beat it; both with "
             f"{100 * self.ci:g} % bootstrap intervals."
         )
-        blocks: list[Block] = [Table([*columns, Column("Borda"), Column("Copeland")], rows), Sentence(note)]
+        blocks: list[Block] = [
+            Table([*columns, Column("Borda"), Column("Copeland")], rows),
+            Sentence(note),
+        ]
         if self._clusters:
             blocks.append(Sentence(f"{self._clusters}."))
         return blocks
@@ -98,7 +109,9 @@ class Ranks(View):
 
 def ranks(
     perquery: Any,
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
     *,
     alpha: float = 0.05,
     ci: float = 0.95,
@@ -111,23 +124,25 @@ def ranks(
     Parameters
     ----------
     perquery : DataFrame
-        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)``
-        return. Lower-is-better measures are recognised by the record of `pt_multiaspect.evaluate`, or by their
-        labels.
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return. Lower-is-better measures are recognised by the
+        record of `pt_multiaspect.evaluate`, or by their labels.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        Measures of the frame, such as the aspects, or criteria of answers; all by default. A mapping
-        ``{alias: measure}`` says which measures the names refer to, or whether 'higher' or 'lower' is better.
+        Measures of the frame, such as the aspects, or criteria of answers; all by default. A
+        mapping ``{alias: measure}`` says which measures the names refer to, or whether 'higher' or
+        'lower' is better.
     alpha : float in (0, 1), default 0.05
         The error level of the intervals of ranks.
     ci : float in (0, 1), default 0.95
-        Confidence level of the bootstrap percentile intervals of the consensus. Topics are resampled.
+        Confidence level of the bootstrap percentile intervals of the consensus. Topics are
+        resampled.
     n_resamples : int, default 1000
         Number of bootstrap samples.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
-        resampled.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
+        Then clusters are resampled.
 
     Returns
     -------
@@ -137,29 +152,31 @@ def ranks(
     Raises
     ------
     MultiAspectError
-        If a measure is not in the frame, there are fewer than two runs or topics, systems have different
-        topics, a value is missing or not finite, or a parameter is out of range. With `cluster`, if a topic has no
-        cluster or several, or all topics are in one.
+        If a measure is not in the frame, there are fewer than two runs or topics, systems have
+        different topics, a value is missing or not finite, or a parameter is out of range. With
+        `cluster`, if a topic has no cluster or several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be
-        better. If clusters leave fewer than 5 degrees of freedom, or are fewer than 30, too few for the percentile
-        intervals; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better. If clusters leave fewer than 5 degrees of freedom, or are fewer than
+        30, too few for the percentile intervals; if none are given, but query ids look like those
+        of groups (``106_1``, ``106_2``).
 
     Notes
     -----
-    Of n runs, the interval of a rank is from 1 + the number of runs that are significantly better to n − the
-    number of runs that are significantly worse, by paired t-tests at the level alpha / (n − 1). In simulations
-    it contains the true rank of a run in .998 of all cases, and in .979 if runs are nearly equal; the bootstrap of
-    ranks contains it in .72 for the first and last of ten runs that are nearly equal, so that it is not used.
+    Of n runs, the interval of a rank is from 1 + the number of runs that are significantly better
+    to n − the number of runs that are significantly worse, by paired t-tests at the level alpha /
+    (n − 1). In simulations it contains the true rank of a run in .998 of all cases, and in .979 if
+    runs are nearly equal; the bootstrap of ranks contains it in .72 for the first and last of ten
+    runs that are nearly equal, so that it is not used.
 
-    The interval of the consensus is such a bootstrap: it describes how much the consensus depends on the
-    topics, and covers the consensus over all topics only if runs differ clearly. In simulations of ten runs,
-    three measures and 50 topics, 95 % intervals contained Borda's value in .98 of all cases for clearly
-    different runs, .94 for different and .60 for nearly equal ones (.16 for the first and last of these);
-    Copeland's in 1.00, .99 and .87.
+    The interval of the consensus is such a bootstrap: it describes how much the consensus depends
+    on the topics, and covers the consensus over all topics only if runs differ clearly. In
+    simulations of ten runs, three measures and 50 topics, 95 % intervals contained Borda's value in
+    .98 of all cases for clearly different runs, .94 for different and .60 for nearly equal ones
+    (.16 for the first and last of these); Copeland's in 1.00, .99 and .87.
 
     Measures count equally in the consensus: near copies of a measure count several times.
 
@@ -168,8 +185,8 @@ def ranks(
     References
     ----------
     Dwork, Kumar, Naor, Sivakumar: Rank Aggregation Methods for the Web. WWW 2001.
-    Mogstad, Romano, Shaikh, Wilhelm: Inference for Ranks with Applications to Mobility across Neighbourhoods and
-    Academic Achievement across Countries. Review of Economic Studies 91 (2024).
+    Mogstad, Romano, Shaikh, Wilhelm: Inference for Ranks with Applications to Mobility across
+    Neighbourhoods and Academic Achievement across Countries. Review of Economic Studies 91 (2024).
 
     Examples
     --------
@@ -231,10 +248,14 @@ def _all_pairs(names: list[Any]) -> Pairs:
     return Pairs(names, first, second)
 
 
-def _rank_intervals(values: Floats, pairs: Pairs, alpha: float, clusters: Clusters) -> tuple[Ints, Ints]:
+def _rank_intervals(
+    values: Floats, pairs: Pairs, alpha: float, clusters: Clusters
+) -> tuple[Ints, Ints]:
     """Return the first and last rank of each run that paired tests do not exclude, runs × measures."""
     n_runs = len(values)
-    is_significant = t_test_levels(values, pairs, lambda levels: levels, clusters) < alpha / (n_runs - 1)
+    is_significant = t_test_levels(values, pairs, lambda levels: levels, clusters) < alpha / (
+        n_runs - 1
+    )
     signs = np.zeros((n_runs, n_runs, values.shape[2]))
     signs[pairs.first, pairs.second] = np.sign(mean_differences(values, pairs)) * is_significant
     signs -= signs.transpose(1, 0, 2)
@@ -263,6 +284,7 @@ def _consensus(
 
 def _scores(signs: Floats) -> Floats:
     """Return Borda's and Copeland's values, 2 × samples × runs."""
-    # Ties share the mean of their ranks, so that a run has the middle rank less half of what it wins less it loses.
+    # Ties share the mean of their ranks, so that a run has the middle rank less half of what it
+    # wins less it loses.
     borda = (signs.shape[1] + 1) / 2 - signs.sum(axis=2).mean(axis=-1) / 2
     return np.stack([borda, np.sign(signs.sum(axis=-1)).sum(axis=2)])

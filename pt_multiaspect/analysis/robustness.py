@@ -14,7 +14,20 @@ from ..collection.label_draws import parse_labels
 from ..errors import MultiAspectError, choices, join_names, number_of
 from ..evaluation.long_frames import is_long_frame
 from ..evaluation.topic_clusters import ClusterSpec
-from ..views import Block, Cell, Cells, Column, Items, Mark, Row, Sentence, Table, View, decimals, latex_of
+from ..views import (
+    Block,
+    Cell,
+    Cells,
+    Column,
+    Items,
+    Mark,
+    Row,
+    Sentence,
+    Table,
+    View,
+    decimals,
+    latex_of,
+)
 from ._robustness_material import material_of_runs, material_of_values
 from ._robustness_study import Study
 from ._verdicts import FAILS, HOLDS, RULES, UNDECIDED
@@ -37,18 +50,19 @@ _SHORT = {FAILS: "does not"}
 class Robustness(View):
     """Result of `robustness`.
 
-    It prints as text of at most 80 columns and is shown as HTML in notebooks: up to three pairs in full, of more
-    only the verdicts.
+    It prints as text of at most 80 columns and is shown as HTML in notebooks: up to three pairs in
+    full, of more only the verdicts.
 
     Attributes
     ----------
     table : DataFrame
-        One row per pair of runs and question: ``a b question``; ``verdict``, 'holds', 'does not hold' or
-        'undecided'; ``evidence``, what decides it, in words; and numbers, NaN where they do not apply:
-        ``difference low high``, the mean of a minus that of b with its t interval, corrected like p (of labels, the
-        expected difference and the interval over all values of the missing labels); ``p``, corrected;
-        ``detectable``, the minimum detectable difference; ``same_sign`` and ``significant``, the fractions of
-        aspects, weightings, variants or judges with the same sign, and of those that also have p below .05.
+        One row per pair of runs and question: ``a b question``; ``verdict``, 'holds', 'does not
+        hold' or 'undecided'; ``evidence``, what decides it, in words; and numbers, NaN where they
+        do not apply: ``difference low high``, the mean of a minus that of b with its t interval,
+        corrected like p (of labels, the expected difference and the interval over all values of the
+        missing labels); ``p``, corrected; ``detectable``, the minimum detectable difference;
+        ``same_sign`` and ``significant``, the fractions of aspects, weightings, variants or judges
+        with the same sign, and of those that also have p below .05.
     left_out : dict of str to str
         The questions that cannot be answered, with the reason.
     label : str
@@ -58,11 +72,11 @@ class Robustness(View):
     lower_is_better : bool
         Whether lower values of the measure are better.
     weightings, multiverse, missing_labels : Weightings, Multiverse, MissingLabels or None
-        The results that rows come from, None without such rows. The pairs of the table come first; without a
-        baseline, the first two also have the other pairs, which are tested with them.
+        The results that rows come from, None without such rows. The pairs of the table come first;
+        without a baseline, the first two also have the other pairs, which are tested with them.
     judges : DataFrame or None
-        One row per pair and judge: ``a b judge difference low high``, the difference of the means by the labels of
-        the judge, with its t interval, not corrected; None without judges.
+        One row per pair and judge: ``a b judge difference low high``, the difference of the means
+        by the labels of the judge, with its t interval, not corrected; None without judges.
 
     Examples
     --------
@@ -88,9 +102,12 @@ class Robustness(View):
         """The verdicts of up to three pairs in sentences, or the number of pairs with each verdict."""
         pairs = list(self.table.groupby(["a", "b"], sort=False))
         if len(pairs) <= _IN_FULL:
-            return " ".join(f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for _, rows in pairs)
+            return " ".join(
+                f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for _, rows in pairs
+            )
         counts = [
-            f"{question} in {(rows['verdict'] == HOLDS).sum()} ({(rows['verdict'] == FAILS).sum()} not)"
+            f"{question} in {(rows['verdict'] == HOLDS).sum()} ({(rows['verdict'] == FAILS).sum()} "
+            "not)"
             for question, rows in self.table.groupby("question", sort=False)
         ]
         return f"Of {number_of(len(pairs), 'pair')}, the order on {self.label} holds for {choices(counts)}."
@@ -99,11 +116,17 @@ class Robustness(View):
     def notes(self) -> list[str]:
         """How to read the rows, the clusters, and the questions that are left out, in sentences."""
         first = (
-            "Where topics is undecided, the other rows say only what the order depends on: the difference itself "
+            "Where topics is undecided, the other rows say only what the order depends on: the "
+            "difference itself "
             "may be due to the topics."
         )
-        missing = [f"Left out: {question}, as {reason}." for question, reason in self.left_out.items()]
-        clusters = [f"{self._clusters}."] if self._clusters else []
+        missing = [
+            f"Left out: {question}, as {reason}." for question, reason in self.left_out.items()
+        ]
+        if self._clusters:
+            clusters = [f"{self._clusters}."]
+        else:
+            clusters = []
         return [first, *clusters, *missing]
 
     @property
@@ -143,10 +166,18 @@ class Robustness(View):
         for _, of_pair in table.groupby(["a", "b"], sort=False):
             rows.append(Row([self._claim(of_pair.iloc[0])], span=3))
             rows += [
-                [row["question"], Cell(row["verdict"], _MARKS.get(row["verdict"], "")), row["evidence"]]
+                [
+                    row["question"],
+                    Cell(row["verdict"], _MARKS.get(row["verdict"], "")),
+                    row["evidence"],
+                ]
                 for row in of_pair.to_dict("records")
             ]
-        return Table([Column(head, left=True) for head in ("question", "verdict", "evidence")], rows, notes=notes)
+        return Table(
+            [Column(head, left=True) for head in ("question", "verdict", "evidence")],
+            rows,
+            notes=notes,
+        )
 
     def _is_full(self) -> bool:
         return len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
@@ -157,7 +188,9 @@ class Robustness(View):
         if not difference:
             return f"{row['a']} and {row['b']} are equal on {self.label}"
         word = "better" if (difference > 0) != self.lower_is_better else "worse"
-        return f"{row['a']} is {word} than {row['b']} by {decimals(abs(difference))} on {self.label}"
+        return (
+            f"{row['a']} is {word} than {row['b']} by {decimals(abs(difference))} on {self.label}"
+        )
 
     def _title(self) -> str:
         return f"How far it holds: {self.label}"
@@ -174,15 +207,24 @@ class Robustness(View):
         else:
             blocks += [Sentence(self.summary), _verdict_table(self.table, [])]
         rules = Items([[Sentence(rule)] for rule in self.rules])
-        return [*blocks, *map(Sentence, self.notes[1:]), Sentence("Rules; what does neither is undecided:"), rules]
+        return [
+            *blocks,
+            *map(Sentence, self.notes[1:]),
+            Sentence("Rules; what does neither is undecided:"),
+            rules,
+        ]
 
 
 def _verdicts(rows: pd.DataFrame) -> str:
     """Return the questions of a pair by verdict, that of topics first."""
     words = {HOLDS: "holds for", FAILS: "does not hold for", UNDECIDED: "is undecided for"}
-    by_verdict = {verdict: rows.loc[rows["verdict"] == verdict, "question"].tolist() for verdict in words}
+    by_verdict = {
+        verdict: rows.loc[rows["verdict"] == verdict, "question"].tolist() for verdict in words
+    }
     ordered = sorted(by_verdict.items(), key=lambda item: "topics" not in item[1])
-    parts = [f"{words[verdict]} {join_names(questions)}" for verdict, questions in ordered if questions]
+    parts = [
+        f"{words[verdict]} {join_names(questions)}" for verdict, questions in ordered if questions
+    ]
     return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
@@ -195,7 +237,10 @@ def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:
         found = [verdicts.get(question, "") for question in questions]
         cells = [Cell(_SHORT.get(word, word), _MARKS.get(word, "")) for word in found]
         rows.append([*map(str, names), decimals(of_pair["difference"].iloc[0]), *cells])
-    columns = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), Column("difference", in_text="diff.")]
+    columns = [
+        *(Column(key, left=True, shorten=12) for key in ("a", "b")),
+        Column("difference", in_text="diff."),
+    ]
     columns += [Column(question, left=True) for question in questions]
     return Table(columns, rows, elsewhere="`.table`", most=40, notes=notes)
 
@@ -215,38 +260,39 @@ def robustness(
 ) -> Robustness:
     """Examine what the differences between runs depend on.
 
-    Each run is compared with the baseline; without one, the best run with each other. The claim that is examined is
-    the observed sign of the difference. There is one row per question, with a verdict.
+    Each run is compared with the baseline; without one, the best run with each other. The claim
+    that is examined is the observed sign of the difference. There is one row per question, with a
+    verdict.
 
     Parameters
     ----------
     runs : mapping of str to run, sequence of runs, run, or frame of values
-        As for `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`, the functions of
-        `answers` and `read_values` return them.
+        As for `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`,
+        the functions of `answers` and `read_values` return them.
     qrels : DataFrame, dict, iterable or Judgments, optional
         Wide qrels with one numeric column per aspect. Omitted if `runs` are values.
     measure : measure, str or mapping of str to measure, optional
-        The reported measure, or a mapping ``{alias: measure}``. By default the first of the values, or the first
-        measure of a `report`. Missing labels require declared scales.
+        The reported measure, or a mapping ``{alias: measure}``. By default the first of the values,
+        or the first measure of a `report`. Missing labels require declared scales.
     topics : DataFrame or dataset of PyTerrier, optional
         The topics that pipelines run on, as for `evaluate`: only judgments of these topics count.
     baseline : str, optional
-        The run that the others are compared with. By default, the best run is compared with each other, and p is
-        corrected for all pairs, as the best was chosen among them.
+        The run that the others are compared with. By default, the best run is compared with each
+        other, and p is corrected for all pairs, as the best was chosen among them.
     variants : measures, optional
-        Variants of the measure, in any form that `evaluate` accepts, or labels of the frame of values. By default,
-        those that differ from it in one choice; see Notes.
+        Variants of the measure, in any form that `evaluate` accepts, or labels of the frame of
+        values. By default, those that differ from it in one choice; see Notes.
     judges : DataFrame or iterable of namedtuples, optional
-        Judgments of at least two judges, with one row per query, document, criterion and judge, as for `from_long`.
-        Where a judge has no label, the median of all judges is kept, so that a judge who labelled less than half
-        of the documents does not count.
+        Judgments of at least two judges, with one row per query, document, criterion and judge, as
+        for `from_long`. Where a judge has no label, the median of all judges is kept, so that a
+        judge who labelled less than half of the documents does not count.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
         What missing labels are in the expected difference, as for `analysis.missing_labels`.
     correction : {'holm', None}, default 'holm'
         The correction of the pairs, within each aspect, weighting and variant.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`, in all tests and
-        intervals over topics.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`, in
+        all tests and intervals over topics.
 
     Returns
     -------
@@ -256,15 +302,15 @@ def robustness(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two runs or topics, there is not one measure, its values are not averaged over
-        topics (as for NumRet), the baseline is not a run, or a parameter is out of range. With `cluster`, if a
-        topic has no cluster or several, or all topics are in one.
+        If there are fewer than two runs or topics, there is not one measure, its values are not
+        averaged over topics (as for NumRet), the baseline is not a run, or a parameter is out of
+        range. With `cluster`, if a topic has no cluster or several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
-        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look like those of
-        groups (``106_1``, ``106_2``).
+        If clusters leave fewer than 5 degrees of freedom; if none are given, but query ids look
+        like those of groups (``106_1``, ``106_2``).
 
     See Also
     --------
@@ -280,22 +326,24 @@ def robustness(
     A row holds, does not hold, or is undecided:
 
     - *topics*: holds if p is below .05.
-    - *aspects*: holds if the difference is significant the same way on all aspects, does not hold if it is the
-      other way on one.
-    - *weights* (of means over aspects): holds if 95 % of the weightings give the same sign and p below .05, does
-      not hold if more than 5 % give the other sign.
+    - *aspects*: holds if the difference is significant the same way on all aspects, does not hold
+      if it is the other way on one.
+    - *weights* (of means over aspects): holds if 95 % of the weightings give the same sign and p
+      below .05, does not hold if more than 5 % give the other sign.
     - *variants*: likewise; fewer than ten must all agree, and one that reverses the order suffices.
-    - *labels*: holds if all values of the missing labels give the sign, does not hold if all give the other one, or
-      the expected difference has it.
-    - *judges*: holds if the labels of each give the sign, does not hold if those of most give the other one.
+    - *labels*: holds if all values of the missing labels give the sign, does not hold if all give
+      the other one, or the expected difference has it.
+    - *judges*: holds if the labels of each give the sign, does not hold if those of most give the
+      other one.
 
-    Variants are the measure and those that differ from it in one choice: the cutoffs 5, 10 and 20; the options of
-    parameters that have finitely many, such as distance, axes and weighting of TOMA, but not the conventions
-    ``empty`` and ``normalized``; the gate relevance or none; of means, also CAM, MM and TOMA with that gate. Those
-    with equal values count once. They are neither independent nor equally plausible: fractions are no
-    probabilities.
+    Variants are the measure and those that differ from it in one choice: the cutoffs 5, 10 and 20;
+    the options of parameters that have finitely many, such as distance, axes and weighting of TOMA,
+    but not the conventions ``empty`` and ``normalized``; the gate relevance or none; of means, also
+    CAM, MM and TOMA with that gate. Those with equal values count once. They are neither
+    independent nor equally plausible: fractions are no probabilities.
 
-    Tests are two-sided paired t-tests at the level .05; the detectable difference is found with probability .8.
+    Tests are two-sided paired t-tests at the level .05; the detectable difference is found with
+    probability .8.
 
     Rows that cannot be had, such as weights of a measure that is no mean, are in ``left_out``.
 
@@ -329,7 +377,9 @@ def robustness(
         if qrels is not None:
             raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")
         if topics is not None:
-            raise MultiAspectError("topics: expected None, as runs is a frame of values; select its rows by qid")
+            raise MultiAspectError(
+                "topics: expected None, as runs is a frame of values; select its rows by qid"
+            )
         material = material_of_values(runs, measure, variants, cluster)
     elif qrels is None:
         raise MultiAspectError(
@@ -338,7 +388,13 @@ def robustness(
     else:
         material = material_of_runs(runs, qrels, measure, variants, topics, cluster)
     study = Study(material, baseline, correction)
-    questions = [study.topics(), study.aspects(), study.weights(), study.variants(), study.missing_labels(model)]
+    questions = [
+        study.topics(),
+        study.aspects(),
+        study.weights(),
+        study.variants(),
+        study.missing_labels(model),
+    ]
     if judges is not None:
         questions.append(study.judges(judges))
     answered = [answers for answers in questions if answers]

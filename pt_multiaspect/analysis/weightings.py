@@ -27,8 +27,15 @@ from ..kernels.rounding import remove_rounding_errors
 from ..kernels.weightings import differences_at_corners, nearest_reversal, reversing_weight
 from ..measures import AspectMean
 from ..views import Block, Cell, Column, Sentence, Table, View, percent
-from ._frames import directions, matrix, rows_of_measures, select_measures
-from ._pairs import MAX_SHOWN, Pairs, pairs_blocks, pairs_of_runs, rows_per_pair, share, significant_share
+from ._pairs import (
+    MAX_SHOWN,
+    Pairs,
+    pairs_blocks,
+    pairs_of_runs,
+    rows_per_pair,
+    share,
+    significant_share,
+)
 from ._significance import (
     ALPHA,
     clusters_note,
@@ -41,6 +48,7 @@ from ._significance import (
     topic_differences,
     unordered_pairs,
 )
+from ._value_matrices import directions, matrix, rows_of_measures, select_measures
 from ._weighted_values import (
     WeightedValues,
     combine_aspects,
@@ -53,7 +61,8 @@ from ._weighted_values import (
 #: The confidence level of the intervals of fractions.
 CI = 0.95
 
-#: The fractions that summaries count: of orders between a tenth and nine tenths, and of differences from 95 %.
+#: The fractions that summaries count: of orders between a tenth and nine tenths, and of differences
+#: from 95 %.
 _LIMITS = (0.1, 0.9, 0.95)
 
 
@@ -64,22 +73,25 @@ class Weightings(View):
     Attributes
     ----------
     pairs : DataFrame
-        One row per pair of runs: ``a`` and ``b``; ``n_topics``; ``difference``, the mean of a minus the mean of b
-        under the weights of the measure, and its ``p``; ``fraction``, the fraction of weightings under which a has
-        the higher mean, with its interval ``low high``, and ``fraction_lower``, that under which it has the lower
-        one; ``fraction_significant``, the fraction under which the difference has the sign of ``difference`` and p
-        is below .05; ``distance``, the weight that must at
-        least be moved from aspects to others to reverse the order, NaN if no weighting does, and ``reversal``,
-        that weighting in words; ``uir``, the unanimous improvement ratio, with ``n_better`` and ``n_worse``,
-        the numbers of topics on which a, or b, is at least as good on every aspect and better on one.
+        One row per pair of runs: ``a`` and ``b``; ``n_topics``; ``difference``, the mean of a minus
+        the mean of b under the weights of the measure, and its ``p``; ``fraction``, the fraction of
+        weightings under which a has the higher mean, with its interval ``low high``, and
+        ``fraction_lower``, that under which it has the lower one; ``fraction_significant``, the
+        fraction under which the difference has the sign of ``difference`` and p is below .05;
+        ``distance``, the weight that must at least be moved from aspects to others to reverse the
+        order, NaN if no weighting does, and ``reversal``, that weighting in words; ``uir``, the
+        unanimous improvement ratio, with ``n_better`` and ``n_worse``, the numbers of topics on
+        which a, or b, is at least as good on every aspect and better on one.
     aspects : DataFrame
-        One row per pair and aspect: ``a b aspect``; ``difference``, that of the means on the aspect,
-        positive where a is better, also if lower is better (the sum of weight · difference is that of the pair);
-        ``weight``, its weight in the measure; ``nearest``, that in the nearest weighting which reverses the
-        order; ``reverses_at``, the weight from which the order reverses if those of the others change in
-        proportion. NaN if none does, and if the measure is not linear in its weights.
+        One row per pair and aspect: ``a b aspect``; ``difference``, that of the means on the
+        aspect, positive where a is better, also if lower is better (the sum of weight · difference
+        is that of the pair); ``weight``, its weight in the measure; ``nearest``, that in the
+        nearest weighting which reverses the order; ``reverses_at``, the weight from which the order
+        reverses if those of the others change in proportion. NaN if none does, and if the measure
+        is not linear in its weights.
     covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
-        The covariances of the differences of means on the aspects; NaN if the measure is not linear in its weights.
+        The covariances of the differences of means on the aspects; NaN if the measure is not linear
+        in its weights.
     weights, at_least : dict of str to float
         The weights of the measure, normalised, and the least ones, by aspect.
     measure : Measure
@@ -114,7 +126,9 @@ class Weightings(View):
         pairs = self.pairs
         low, high, most = _LIMITS
         undecided = (pairs["fraction"] > low) & (pairs["fraction"] < high)
-        changing = share(int(self._is_changing.sum()), len(pairs), "pair", "changes its", "change their")
+        changing = share(
+            int(self._is_changing.sum()), len(pairs), "pair", "changes its", "change their"
+        )
         under = "under some weighting"
         if self._n_sampled is not None:
             under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
@@ -150,9 +164,12 @@ class Weightings(View):
         correction = "Holm" if self.correction == "holm" else "not corrected"
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
-            f"Weights of the measure: {declared}. a higher: fraction of all weightings under which a has "
-            f"the higher mean, with its {100 * CI:g} % interval over topics. significant (sig.): fraction "
-            f"with the same sign and p < {ALPHA:g} ({correction}). moved: the least weight to move to reverse the "
+            f"Weights of the measure: {declared}. a higher: fraction of all weightings under which "
+            "a has "
+            f"the higher mean, with its {100 * CI:g} % interval over topics. significant (sig.): "
+            "fraction "
+            f"with the same sign and p < {ALPHA:g} ({correction}). moved: the least weight to move "
+            "to reverse the "
             "order."
         )
         table = pairs_blocks(
@@ -160,7 +177,10 @@ class Weightings(View):
             self.pairs["fraction"] - 0.5,
             columns,
             lambda row: [
-                Cell(percent(row["fraction"], *_LIMITS), after=_interval_in_percent(row["low"], row["high"])),
+                Cell(
+                    percent(row["fraction"], *_LIMITS),
+                    after=_interval_in_percent(row["low"], row["high"]),
+                ),
                 percent(row["fraction_significant"], *_LIMITS),
                 percent(row["distance"]),
                 row["reversal"] or "-",
@@ -168,7 +188,10 @@ class Weightings(View):
             note,
             most=most,
         )
-        clusters = [Sentence(f"{self._clusters}.")] if self._clusters else []
+        if self._clusters:
+            clusters = [Sentence(f"{self._clusters}.")]
+        else:
+            clusters = []
         return [*table, *clusters]
 
 
@@ -176,7 +199,9 @@ def weightings(
     perquery: Any,
     measure: ir_measures.Measure | str | None = None,
     *,
-    measures: Sequence[ir_measures.Measure | str] | Mapping[str, ir_measures.Measure | str] | None = None,
+    measures: Sequence[ir_measures.Measure | str]
+    | Mapping[str, ir_measures.Measure | str]
+    | None = None,
     baseline: str | Sequence[str] | None = None,
     at_least: Mapping[str, float] | None = None,
     n_resamples: int = 1000,
@@ -190,31 +215,35 @@ def weightings(
     Parameters
     ----------
     perquery : DataFrame
-        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and ``pt.Experiment(perquery=True)``
-        return, with one measure per aspect, such as ``On(aspect=…, base=nDCG @ 10)``. Lower-is-better measures are
-        recognised by the record of `pt_multiaspect.evaluate`, or by their labels.
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
+        ``pt.Experiment(perquery=True)`` return, with one measure per aspect, such as ``On(aspect=…,
+        base=nDCG @ 10)``. Lower-is-better measures are recognised by the record of
+        `pt_multiaspect.evaluate`, or by their labels.
     measure : measure or str, optional
-        The mean over aspects whose weights vary: CAM (the default), MM, WHAM, GAM or one of your own. Its
-        ``weights`` are those that the others are compared with; equal ones by default.
+        The mean over aspects whose weights vary: CAM (the default), MM, WHAM, GAM or one of your
+        own. Its ``weights`` are those that the others are compared with; equal ones by default.
     measures : sequence of measures or str, or mapping of str to measure or str, optional
-        The measures of the frame that contain the values of the aspects, such as criteria of answers. By
-        default, those that are `On` an aspect, which must have the same base. A mapping ``{alias: measure}``
-        says which measures the names refer to, or whether 'higher' or 'lower' is better.
+        The measures of the frame that contain the values of the aspects, such as criteria of
+        answers. By default, those that are `On` an aspect, which must have the same base. A mapping
+        ``{alias: measure}`` says which measures the names refer to, or whether 'higher' or 'lower'
+        is better.
     baseline : str or sequence of str, optional
-        The runs that the others are compared with (b of each pair). By default, all pairs are compared.
+        The runs that the others are compared with (b of each pair). By default, all pairs are
+        compared.
     at_least : mapping of str to float, optional
-        Least weights of aspects, of normalised weights, such as ``{"relevance": 0.5}``. The weights of
-        `measure` must respect them; without such weights, what remains is shared equally.
+        Least weights of aspects, of normalised weights, such as ``{"relevance": 0.5}``. The weights
+        of `measure` must respect them; without such weights, what remains is shared equally.
     n_resamples : int, default 1000
-        Number of bootstrap samples of the topics, for the 95 % percentile intervals of the fractions.
+        Number of bootstrap samples of the topics, for the 95 % percentile intervals of the
+        fractions.
     seed : int, default 0
         Random seed. The same seed gives the same result, regardless of the order of rows.
     runs, qrels : optional
         As for `pt_multiaspect.evaluate`. Required by CAM with ``gate`` or ``normalized``, and by
         ``empty='drop'``, whose values do not follow from those of the aspects.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`. Then clusters are
-        resampled.
+        Topics that were drawn together, such as the turns of a conversation, as for `aggregate`.
+        Then clusters are resampled.
 
     Returns
     -------
@@ -224,38 +253,41 @@ def weightings(
     Raises
     ------
     MultiAspectError
-        If there are fewer than two aspects, runs or topics, the measures of the aspects cannot be recognised, a
-        value is missing or not finite, systems have different topics, weights are below `at_least`, these are
-        negative or sum to more than 1, or a parameter is out of range. With `cluster`, if a topic has no cluster or
-        several, or all topics are in one.
+        If there are fewer than two aspects, runs or topics, the measures of the aspects cannot be
+        recognised, a value is missing or not finite, systems have different topics, weights are
+        below `at_least`, these are negative or sum to more than 1, or a parameter is out of range.
+        With `cluster`, if a topic has no cluster or several, or all topics are in one.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be
-        better. If clusters leave fewer than 5 degrees of freedom, or are fewer than 30, too few for the percentile
-        intervals; if none are given, but query ids look like those of groups (``106_1``, ``106_2``).
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better. If clusters leave fewer than 5 degrees of freedom, or are fewer than
+        30, too few for the percentile intervals; if none are given, but query ids look like those
+        of groups (``106_1``, ``106_2``).
 
     Notes
     -----
-    All weightings (weights that are at least 0 and sum to 1) are equally likely: they are uniform on the
-    simplex. This is no statement about which weights are plausible; `at_least` excludes those that are not.
+    All weightings (weights that are at least 0 and sum to 1) are equally likely: they are uniform
+    on the simplex. This is no statement about which weights are plausible; `at_least` excludes
+    those that are not.
 
-    CAM is linear in its weights, so that the order of two runs depends on the differences d_a of their means on
-    the aspects only. ``fraction`` is exact: for d sorted upwards, f(d) = 1 if d_1 ≥ 0 < d_n, 0 if d_n ≤ 0, and
-    else (d_n f(d_2 … d_n) − d_1 f(d_1 … d_{n−1})) / (d_n − d_1). Ties count as not higher; differences of at
-    most 1e-12 of the maximum are 0. The nearest reversal moves weight from the aspects with the highest
-    differences to the one with the lowest, until the runs tie; its distance is the total variation, half of the
-    sum of absolute differences.
+    CAM is linear in its weights, so that the order of two runs depends on the differences d_a of
+    their means on the aspects only. ``fraction`` is exact: for d sorted upwards, f(d) = 1 if d_1 ≥
+    0 < d_n, 0 if d_n ≤ 0, and else (d_n f(d_2 … d_n) − d_1 f(d_1 … d_{n−1})) / (d_n − d_1). Ties
+    count as not higher; differences of at most 1e-12 of the maximum are 0. The nearest reversal
+    moves weight from the aspects with the highest differences to the one with the lowest, until the
+    runs tie; its distance is the total variation, half of the sum of absolute differences.
 
-    ``fraction_significant`` is the fraction of 4096 points of a scrambled Sobol sequence, mapped to the simplex.
-    Its largest error among 630 pairs of runs was .004 for three aspects (of random points: .02); for more aspects
-    it is larger, some .01 for five and .02 for eight. Measures that are not linear in their weights are computed
-    for 256 such points, which determine all fractions, and have no nearest reversal: errors were at most .004 for
-    two aspects, .03 for three and .07 for five.
+    ``fraction_significant`` is the fraction of 4096 points of a scrambled Sobol sequence, mapped to
+    the simplex. Its largest error among 630 pairs of runs was .004 for three aspects (of random
+    points: .02); for more aspects it is larger, some .01 for five and .02 for eight. Measures that
+    are not linear in their weights are computed for 256 such points, which determine all fractions,
+    and have no nearest reversal: errors were at most .004 for two aspects, .03 for three and .07
+    for five.
 
-    The unanimous improvement ratio is the number of topics on which a is at least as good as b on every aspect,
-    minus that on which b is, over the number of topics.
+    The unanimous improvement ratio is the number of topics on which a is at least as good as b on
+    every aspect, minus that on which b is, over the number of topics.
 
     Means are arithmetic means of the values.
 
@@ -263,8 +295,8 @@ def weightings(
 
     References
     ----------
-    Amigó, Gonzalo, Artiles, Verdejo: Combining Evaluation Metrics via the Unanimous Improvement Ratio and its
-    Application to Clustering Tasks. JAIR 42 (2011).
+    Amigó, Gonzalo, Artiles, Verdejo: Combining Evaluation Metrics via the Unanimous Improvement
+    Ratio and its Application to Clustering Tasks. JAIR 42 (2011).
 
     Examples
     --------
@@ -401,7 +433,9 @@ def compare_weightings(
     )
 
 
-def _aspects_frame(weighted: WeightedValues, pairs: Pairs, nearest: Floats, reverses_at: Floats) -> pd.DataFrame:
+def _aspects_frame(
+    weighted: WeightedValues, pairs: Pairs, nearest: Floats, reverses_at: Floats
+) -> pd.DataFrame:
     """Return one row per pair and aspect, from weights that are pairs × aspects."""
     differences = np.full_like(nearest, np.nan)
     if weighted.values is not None:
@@ -412,7 +446,12 @@ def _aspects_frame(weighted: WeightedValues, pairs: Pairs, nearest: Floats, reve
 
 
 def _intervals(
-    weighted: WeightedValues, pairs: Pairs, clusters: Clusters, fraction: Floats, n_resamples: int, seed: int
+    weighted: WeightedValues,
+    pairs: Pairs,
+    clusters: Clusters,
+    fraction: Floats,
+    n_resamples: int,
+    seed: int,
 ) -> tuple[Floats, Floats]:
     """Return the ends of the percentile intervals of the fractions by pair."""
     basis = weighted.basis
@@ -441,7 +480,11 @@ def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
     differs = by_aspect.any(axis=2)
     n_better = ((by_aspect >= 0).all(axis=2) & differs).sum(axis=1)
     n_worse = ((by_aspect <= 0).all(axis=2) & differs).sum(axis=1)
-    return {"uir": (n_better - n_worse) / by_aspect.shape[1], "n_better": n_better, "n_worse": n_worse}
+    return {
+        "uir": (n_better - n_worse) / by_aspect.shape[1],
+        "n_better": n_better,
+        "n_worse": n_worse,
+    }
 
 
 def _significant_fraction(
@@ -460,9 +503,9 @@ def _significant_fraction(
     for part in slices(len(weighted.points), len(means)):
         points = weighted.points[part]
         differences = remove_rounding_errors(means @ points.T, largest[:, None])
-        is_significant = significant_at(points, differences[once], covariances[once], clusters.freedom, correction)[
-            pair
-        ]
+        is_significant = significant_at(
+            points, differences[once], covariances[once], clusters.freedom, correction
+        )[pair]
         has_sign = np.sign(differences) == np.sign(declared)[:, None]
         times += (is_significant & has_sign).sum(axis=1)
     return times / len(weighted.points)
@@ -510,7 +553,8 @@ def significant_at(
         statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
         return np.asarray(statistic > student.isf(ALPHA / 2, freedom))
-    # By Holm's correction, the k-th highest |t| must be above that for ALPHA / (n - k + 1), like all higher ones.
+    # By Holm's correction, the k-th highest |t| must be above that for ALPHA / (n - k + 1), like
+    # all higher ones.
     critical = student.isf(ALPHA / (2 * np.arange(len(differences), 0, -1)), freedom)[:, None]
     ordered = -np.sort(-statistic, axis=0)
     n_rejected = np.logical_and.accumulate(ordered > critical, axis=0).sum(axis=0)
@@ -519,7 +563,9 @@ def significant_at(
 
 
 def _interval_in_percent(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f"[{100 * low:.0f}, {100 * high:.0f}]"
+    if np.isnan(low):
+        return ""
+    return f"[{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:
@@ -529,7 +575,10 @@ def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:
     change = weights - weighted.weights
     taker = int(change.argmax())
     digits = max(2, -int(np.floor(np.log10(change[taker]))))  # of small changes, too
-    givers = [f"{weighted.aspects[column]} {weights[column]:.{digits}f}" for column in np.flatnonzero(change < 0)]
+    givers = [
+        f"{weighted.aspects[column]} {weights[column]:.{digits}f}"
+        for column in np.flatnonzero(change < 0)
+    ]
     before, after = (f"{point[taker]:.{digits}f}" for point in (weighted.weights, weights))
     words = f"{weighted.aspects[taker]} {after} instead of {before}"
     return ", ".join([words, *givers])

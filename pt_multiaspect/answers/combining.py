@@ -8,44 +8,61 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
-from ..errors import MultiAspectError, choices, errors_of, refuse_none, refuse_taken, refuse_unknown, tally
-from ..evaluation.long_frames import COLUMNS, check_distinct, is_combined, measures_by_label, read_long_frame
+from ..errors import (
+    MultiAspectError,
+    choices,
+    errors_of,
+    refuse_none,
+    refuse_taken,
+    refuse_unknown,
+    tally,
+)
+from ..evaluation.long_frames import (
+    COLUMNS,
+    check_distinct,
+    is_combined,
+    measures_by_label,
+    read_long_frame,
+)
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import Measures, parse_all, read_record, record_measures
-from ._frames import ROUNDING, answer_title
+from ._answer_tables import ROUNDING, answer_title
 
 
 def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     """Combine several criteria of each answer to one value, by the means of CAM, MM, WHAM and GAM, or by TOMA.
 
-    In rankings of a single document, measures that are divided by an ideal compare answers with those of other
-    systems, or are 1 if no other answer is judged. Here, the values of the criteria replace the values of the
-    base on the aspects, without this division.
+    In rankings of a single document, measures that are divided by an ideal compare answers with
+    those of other systems, or are 1 if no other answer is judged. Here, the values of the criteria
+    replace the values of the base on the aspects, without this division.
 
     Parameters
     ----------
     perquery : DataFrame
-        Columns ``name qid measure value``: criteria in [0, 1], of which 1 is the best, from `nugget_scores`,
-        `argue_scores`, `rubric_scores`, `from_criteria` or several of them (``pd.concat``), or values of measures
-        from `evaluate`. Further columns, such as a seed, distinguish answers.
+        Columns ``name qid measure value``: criteria in [0, 1], of which 1 is the best, from
+        `nugget_scores`, `argue_scores`, `rubric_scores`, `from_criteria` or several of them
+        (``pd.concat``), or values of measures from `evaluate`. Further columns, such as a seed,
+        distinguish answers.
     measures : measure, str, sequence of these or mapping
-        Means, such as ``"MM"`` or ``CAM(weights={"faithful": 2, "complete": 1})``, or TOMA with declared scales.
-        The parameter `aspects` selects the criteria, ``"MM(aspects='faithful,complete')"``; by default, all
-        criteria of the frame that were not combined by such a measure. Files do not record which measures these
-        are: select the criteria of a frame that was read from a file. A mapping is ``{alias: measure}``.
+        Means, such as ``"MM"`` or ``CAM(weights={"faithful": 2, "complete": 1})``, or TOMA with
+        declared scales. The parameter `aspects` selects the criteria,
+        ``"MM(aspects='faithful,complete')"``; by default, all criteria of the frame that were not
+        combined by such a measure. Files do not record which measures these are: select the
+        criteria of a frame that was read from a file. A mapping is ``{alias: measure}``.
 
     Returns
     -------
     DataFrame
-        The rows of `perquery`, and one row per answer and measure. A mean is the mean of the criteria. TOMA is the
-        closeness 1 - distance / maximum distance to the best grades, or the relative weight of an explicit order.
+        The rows of `perquery`, and one row per answer and measure. A mean is the mean of the
+        criteria. TOMA is the closeness 1 - distance / maximum distance to the best grades, or the
+        relative weight of an explicit order.
 
     Raises
     ------
     MultiAspectError
-        If an answer lacks a criterion, a value is outside [0, 1] or, for TOMA, is not a grade of its scale, lower
-        values of a criterion are better, or a measure has parameters that are defined for rankings only: `base`,
-        a cutoff, `empty`, `normalized`, `positives`.
+        If an answer lacks a criterion, a value is outside [0, 1] or, for TOMA, is not a grade of
+        its scale, lower values of a criterion are better, or a measure has parameters that are
+        defined for rankings only: `base`, a cutoff, `empty`, `normalized`, `positives`.
 
     See Also
     --------
@@ -80,7 +97,9 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     criteria = [label for label, measure in known.items() if not is_combined(measure)]
     written = frame["measure"].map(str).to_numpy()
     keys = ["name", "qid", *others]
-    answer = np.asarray(frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp)
+    answer = np.asarray(
+        frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp
+    )
     first = np.unique(answer, return_index=True)[1]
     answers = frame[keys].iloc[first]
     parts = [frame]
@@ -90,35 +109,51 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
             raise MultiAspectError(
                 f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
             )
-        names = criteria if measure.spec is None else list(measure.spec)
+        if measure.spec is None:
+            names = criteria
+        else:
+            names = list(measure.spec)
         refuse_none(names, "criterion in the frame", label)
         refuse_unknown(names, known, "criteria of the frame", label)
         lower = [name for name in names if lower_is_better(known[name])]
         if lower:
-            raise MultiAspectError(f"{label}: expected criteria where higher is better, got {choices(lower)}")
+            raise MultiAspectError(
+                f"{label}: expected criteria where higher is better, got {choices(lower)}"
+            )
         with errors_of(label):
             values = measure.of_criteria(
                 {name: _column(frame, written == name, answer, answers, name) for name in names}
             )
         parts.append(answers.assign(measure=label, value=values))
         # Joined frames lose their records of directions; higher is better for all criteria.
-        records = dict.fromkeys(name for name in names if known[name] is None) | records | {label: measure}
+        records = (
+            dict.fromkeys(name for name in names if known[name] is None)
+            | records
+            | {label: measure}
+        )
     result = pd.concat(parts, ignore_index=True)[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
     record_measures(result, records)
     return result
 
 
-def _column(frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str) -> Floats:
+def _column(
+    frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str
+) -> Floats:
     """Return the value of a criterion for each answer."""
     values = np.full(len(answers), np.nan)
     values[answer[rows]] = frame["value"].to_numpy()[rows]
     faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
     if len(faulty):
-        got = "none" if np.isnan(values[faulty[0]]) else f"{values[faulty[0]]:g}"
+        if np.isnan(values[faulty[0]]):
+            got = "none"
+        else:
+            got = f"{values[faulty[0]]:g}"
         raise MultiAspectError(
-            f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got {got} "
-            f"{tally(len(faulty), 'answer')}; divide percentages by 100, convert grades with from_criteria, "
+            f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got "
+            f"{got} "
+            f"{tally(len(faulty), 'answer')}; divide percentages by 100, convert grades with "
+            "from_criteria, "
             "and leave out topics that are not judged for all runs"
         )
     return np.asarray(np.clip(values, 0.0, 1.0), dtype=np.float64)

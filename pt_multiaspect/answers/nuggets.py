@@ -16,7 +16,14 @@ from ..errors import MultiAspectError, choices, cut, shown, warn_once
 from ..evaluation.long_frames import check_distinct
 from ..kernels.hits import ratio
 from ..measures import MM
-from ._frames import answer_title, item_notes, read_answers, read_numbers, score_frame, weighted_means
+from ._answer_tables import (
+    answer_title,
+    item_notes,
+    read_answers,
+    read_numbers,
+    score_frame,
+    weighted_means,
+)
 from .combining import combine
 
 _NUGGETS, _ARGUE = "assignments", "scores"
@@ -29,7 +36,10 @@ _ASSIGNMENT = {"support": (1.0, 1.0), "partial_support": (0.0, 0.5), "not_suppor
 
 #: The counts that each score divides.
 _COUNTS = {
-    "sentence_support": ("correctly_cited_sentences", "sentences_with_citations_or_requiring_citations"),
+    "sentence_support": (
+        "correctly_cited_sentences",
+        "sentences_with_citations_or_requiring_citations",
+    ),
     "nugget_coverage": ("correct_nuggets", "nuggets"),
     "nugget_coverage_weighted": ("correct_nuggets_weighted", "nuggets_weighted"),
 }
@@ -41,36 +51,38 @@ _OVERALL = "all"
 def nugget_scores(assignments: Any) -> pd.DataFrame:
     """Score answers by the nuggets that they contain, as the TREC RAG tracks do.
 
-    A nugget is a fact that a good answer contains. It is vital or okay, and an answer supports it, supports it in
-    part, or does not support it.
+    A nugget is a fact that a good answer contains. It is vital or okay, and an answer supports it,
+    supports it in part, or does not support it.
 
     Parameters
     ----------
     assignments : path, open file, DataFrame, or list of paths or of dicts
-        The output of nuggetizer for answers: files with one JSON object per line (also compressed, a directory, or
-        a pattern such as ``"assignments/*.jsonl"``), or the same as rows of a frame or as dicts. An object has a
-        topic ``qid``, a run ``run_id`` (or ``name``), and ``nuggets``, a list of objects with the keys
-        ``importance`` and ``assignment``, and usually ``text``.
+        The output of nuggetizer for answers: files with one JSON object per line (also compressed,
+        a directory, or a pattern such as ``"assignments/*.jsonl"``), or the same as rows of a frame
+        or as dicts. An object has a topic ``qid``, a run ``run_id`` (or ``name``), and ``nuggets``,
+        a list of objects with the keys ``importance`` and ``assignment``, and usually ``text``.
 
     Returns
     -------
     DataFrame
-        Columns ``name qid measure value``, as `evaluate` returns them, with six rows per answer and values in
-        [0, 1]: ``strict_vital_score``, ``vital_score``, ``strict_weighted_score``, ``weighted_score``,
-        ``strict_all_score`` and ``all_score``.
+        Columns ``name qid measure value``, as `evaluate` returns them, with six rows per answer and
+        values in [0, 1]: ``strict_vital_score``, ``vital_score``, ``strict_weighted_score``,
+        ``weighted_score``, ``strict_all_score`` and ``all_score``.
 
     Raises
     ------
     MultiAspectError
-        If a file cannot be read, if a key is missing (including the importance or the assignment of a nugget), if a
-        nugget of an answer is repeated with another assignment, or if a run has several answers to a topic.
+        If a file cannot be read, if a key is missing (including the importance or the assignment of
+        a nugget), if a nugget of an answer is repeated with another assignment, or if a run has
+        several answers to a topic.
 
     Warns
     -----
     MultiAspectWarning
-        In one message: the number of assignments with unknown labels, which count as ``not_support``; how many
-        importances are unknown labels, whose nuggets count in the ``all`` scores only; how many nuggets are
-        repeated; on how many topics runs were judged by different nuggets, or by nuggets of different importance.
+        In one message: the number of assignments with unknown labels, which count as
+        ``not_support``; how many importances are unknown labels, whose nuggets count in the ``all``
+        scores only; how many nuggets are repeated; on how many topics runs were judged by different
+        nuggets, or by nuggets of different importance.
 
     See Also
     --------
@@ -79,18 +91,18 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
 
     Notes
     -----
-    A score is Σ w s / Σ w over the nuggets of an answer, 0 if Σ w is 0. The support s is 1 for ``support`` and 0
-    for ``not_support``; for ``partial_support`` it is 0.5, and 0 in strict scores. The weight w is 1 for vital
-    nuggets and 0 for others in the ``vital`` scores, 1 for vital and 0.5 for okay nuggets in the ``weighted``
-    scores, 1 for all nuggets in the ``all`` scores. The tracks' V_strict is ``strict_vital_score``, A_strict is
-    ``strict_all_score``.
+    A score is Σ w s / Σ w over the nuggets of an answer, 0 if Σ w is 0. The support s is 1 for
+    ``support`` and 0 for ``not_support``; for ``partial_support`` it is 0.5, and 0 in strict
+    scores. The weight w is 1 for vital nuggets and 0 for others in the ``vital`` scores, 1 for
+    vital and 0.5 for okay nuggets in the ``weighted`` scores, 1 for all nuggets in the ``all``
+    scores. The tracks' V_strict is ``strict_vital_score``, A_strict is ``strict_all_score``.
 
     Stability: provisional. The formats of nuggetizer, which it reads, may change.
 
     References
     ----------
-    Pradeep et al.: Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer Framework.
-    arXiv:2411.09607, 2024.
+    Pradeep et al.: Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the
+    AutoNuggetizer Framework. arXiv:2411.09607, 2024.
 
     Examples
     --------
@@ -114,20 +126,27 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     frame = read_answers(assignments, _NUGGETS)
     if "docid" in frame.columns and not set(RUN_COLUMNS) & set(frame.columns):
         raise MultiAspectError(
-            f"{_NUGGETS}: expected assignments of answers, with a run_id, got those of documents, with a docid; "
+            f"{_NUGGETS}: expected assignments of answers, with a run_id, got those of documents, "
+            "with a docid; "
             "from_subtopics makes qrels of documents' nuggets"
         )
     answers = answer_keys(frame, _NUGGETS)
     lists = id_column(frame, ("nuggets",), _NUGGETS)
     rows = [
         (row, *nugget)
-        for row, (name, qid, nuggets) in enumerate(zip(answers["name"], answers["qid"], lists, strict=True))
+        for row, (name, qid, nuggets) in enumerate(
+            zip(answers["name"], answers["qid"], lists, strict=True)
+        )
         for nugget in _nuggets(nuggets, f"for {name} on topic {qid}")
     ]
     answer = np.array([row for row, *_ in rows], dtype=np.intp)
     importance, assignment = [label for _, _, label, _ in rows], [label for *_, label in rows]
-    vital, weighted = np.array([_IMPORTANCE.get(label, (0.0, 0.0)) for label in importance]).reshape(-1, 2).T
-    strict, graded = np.array([_ASSIGNMENT.get(label, (0.0, 0.0)) for label in assignment]).reshape(-1, 2).T
+    vital, weighted = (
+        np.array([_IMPORTANCE.get(label, (0.0, 0.0)) for label in importance]).reshape(-1, 2).T
+    )
+    strict, graded = (
+        np.array([_ASSIGNMENT.get(label, (0.0, 0.0)) for label in assignment]).reshape(-1, 2).T
+    )
     scores = {
         f"{prefix}{kind}_score": weighted_means(answer, support, weights, len(answers))
         for kind, weights in (("vital", vital), ("weighted", weighted), ("all", np.ones(len(rows))))
@@ -136,8 +155,18 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     result = score_frame(answers, scores, _NUGGETS)
     notes = [
         *_unknown_notes(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
-        *_unknown_notes(importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"),
-        *item_notes(answers, answer, [text for _, text, *_ in rows], importance, assignment, _NUGGETS, "nugget"),
+        *_unknown_notes(
+            importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"
+        ),
+        *item_notes(
+            answers,
+            answer,
+            [text for _, text, *_ in rows],
+            importance,
+            assignment,
+            _NUGGETS,
+            "nugget",
+        ),
     ]
     if notes:
         warn_once(f"{_NUGGETS}: {'; '.join(notes)}")
@@ -148,18 +177,32 @@ def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
     """Yield the text, the importance and the assignment of each nugget of an answer."""
     if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
         is_missing = nuggets is None or nuggets != nuggets
-        remedy = "; score answers with nuggets and answers with criteria from separate files" if is_missing else ""
-        raise MultiAspectError(f"{_NUGGETS}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}")
+        remedy = (
+            "; score answers with nuggets and answers with criteria from separate files"
+            if is_missing
+            else ""
+        )
+        raise MultiAspectError(
+            f"{_NUGGETS}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}"
+        )
     for nugget in nuggets:
-        labels = [nugget.get(key) if isinstance(nugget, Mapping) else None for key in ("importance", "assignment")]
-        if any(label is None or label != label for label in labels):  # NaN, as pandas reads missing values
+        labels = [
+            nugget.get(key) if isinstance(nugget, Mapping) else None
+            for key in ("importance", "assignment")
+        ]
+        if any(
+            label is None or label != label for label in labels
+        ):  # NaN, as pandas reads missing values
             raise MultiAspectError(
-                f"{_NUGGETS}: expected an importance and an assignment of every nugget, got {shown(nugget)} {where}"
+                f"{_NUGGETS}: expected an importance and an assignment of every nugget, got "
+                f"{shown(nugget)} {where}"
             )
         yield nugget.get("text"), str(labels[0]), str(labels[1])
 
 
-def _unknown_notes(labels: list[str], known: Mapping[str, object], what: str, consequence: str) -> list[str]:
+def _unknown_notes(
+    labels: list[str], known: Mapping[str, object], what: str, consequence: str
+) -> list[str]:
     """Return a warning about unknown labels, if there are any, with the most frequent ones first."""
     unknown = Counter(label for label in labels if label not in known)
     if not unknown:
@@ -177,22 +220,25 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     Parameters
     ----------
     scores : path, open file, list of these, or DataFrame
-        The scores that Auto-ARGUE writes (``….scores.tsv``; also compressed, a directory or a pattern): the columns
-        ``run_id request_id metric value``, separated by tabs. Rows over all topics are left out.
+        The scores that Auto-ARGUE writes (``….scores.tsv``; also compressed, a directory or a
+        pattern): the columns ``run_id request_id metric value``, separated by tabs. Rows over all
+        topics are left out.
 
     Returns
     -------
     DataFrame
         Columns ``name qid measure value``, as `evaluate` returns them, with values in [0, 1]:
-        ``sentence_support``, the fraction of the sentences with or requiring citations that all their citations
-        support; ``nugget_coverage``, the fraction of the nuggets that the report covers, and
-        ``nugget_coverage_weighted``, where vital nuggets count twice; ``f1`` and ``f1_weighted``, the harmonic mean
-        (`MM`) of sentence support and coverage. Fractions of nothing are 0.
+        ``sentence_support``, the fraction of the sentences with or requiring citations that all
+        their citations support; ``nugget_coverage``, the fraction of the nuggets that the report
+        covers, and ``nugget_coverage_weighted``, where vital nuggets count twice; ``f1`` and
+        ``f1_weighted``, the harmonic mean (`MM`) of sentence support and coverage. Fractions of
+        nothing are 0.
 
     Raises
     ------
     MultiAspectError
-        If a file cannot be read, a column or a count is missing, or a run has several reports on a topic.
+        If a file cannot be read, a column or a count is missing, or a run has several reports on a
+        topic.
 
     See Also
     --------
@@ -227,34 +273,48 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     frame = read_answers(scores, _ARGUE)
     if "metric" not in frame.columns:
         raise MultiAspectError(
-            f"{_ARGUE}: expected the scores of Auto-ARGUE, with the columns run_id request_id metric value, "
+            f"{_ARGUE}: expected the scores of Auto-ARGUE, with the columns run_id request_id "
+            "metric value, "
             f"separated by tabs, got the columns {choices(frame.columns)}"
         )
     reports = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
     metric, value = (id_column(frame, (column,), _ARGUE) for column in ("metric", "value"))
     names = list(chain.from_iterable(_COUNTS.values()))
-    table = reports.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
+    table = reports.assign(
+        measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object)
+    )
     table = table[(table["qid"] != _OVERALL) & table["measure"].isin(names)]
-    table = table.assign(value=read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf))
+    table = table.assign(
+        value=read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf)
+    )
     check_distinct(table, "keep one report, or give each run its own name")
     reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
-    counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(columns=names)
+    counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(
+        columns=names
+    )
     counts = counts.loc[pd.MultiIndex.from_frame(reports)]
     expected = f"{_ARGUE}: expected the metrics {choices(names)} of every report"
     if not len(reports):
         raise MultiAspectError(f"{expected}, got none of them")
     gaps = np.argwhere(counts.isna().to_numpy())
     if len(gaps):
-        raise MultiAspectError(f"{expected}, got no {names[gaps[0, 1]]} for {answer_title(reports, gaps[0, 0])}")
+        raise MultiAspectError(
+            f"{expected}, got no {names[gaps[0, 1]]} for {answer_title(reports, gaps[0, 0])}"
+        )
     scored = {}
     for label, (part, whole) in _COUNTS.items():
         numerator, denominator = counts[part].to_numpy(), counts[whole].to_numpy()
         if (numerator > denominator).any():
             report = answer_title(reports, int(np.argmax(numerator > denominator)))
-            raise MultiAspectError(f"{_ARGUE}: expected at most as many {part} as {whole}, got more for {report}")
+            raise MultiAspectError(
+                f"{_ARGUE}: expected at most as many {part} as {whole}, got more for {report}"
+            )
         scored[label] = ratio(numerator, denominator)
     coverages = {"f1": "nugget_coverage", "f1_weighted": "nugget_coverage_weighted"}
     return combine(
         score_frame(reports, scored, _ARGUE),
-        {label: MM(aspects=["sentence_support", coverage]) for label, coverage in coverages.items()},
+        {
+            label: MM(aspects=["sentence_support", coverage])
+            for label, coverage in coverages.items()
+        },
     )

@@ -14,7 +14,15 @@ import numpy as np
 from .._cached import cached_property
 from .._numbers import exact, number, numbers, spell
 from .._typing import Floats, Ints
-from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, refuse_unknown, shown
+from ..errors import (
+    MultiAspectError,
+    choices,
+    in_shell,
+    parameter,
+    refuse_none,
+    refuse_unknown,
+    shown,
+)
 
 #: The highest top grade of a 0..n scale.
 LONGEST = 10**6
@@ -42,16 +50,16 @@ class Aspect:
     Parameters
     ----------
     grades : sequence of numbers or int, optional
-        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` means 0, 1, …, n. Without grades the
-        scale is inferred from the judgments: 0 to the maximum label if all labels are whole numbers, else the
-        distinct labels.
+        The labels in increasing order, such as ``[0, 1, 2]``; an int ``n`` means 0, 1, …, n.
+        Without grades the scale is inferred from the judgments: 0 to the maximum label if all
+        labels are whole numbers, else the distinct labels.
     gains : sequence of numbers, optional
-        One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as
-        the coordinate of the grade. Gains must be non-decreasing from the lowest grade to the
-        highest. By default the grades themselves (negative ones count as 0, except in TOMA); with
-        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be negative, for harmful
-        documents: CG, DCG, nDCG, and On and CAM over these, then have values below 0; other measures of gains raise
-        an error.
+        One gain per grade, in the order of `grades`: used by nDCG-like measures, and by TOMA as the
+        coordinate of the grade. Gains must be non-decreasing from the lowest grade to the highest.
+        By default the grades themselves (negative ones count as 0, except in TOMA); with
+        ``greater_is_better=False`` their distance to the lowest grade. Declared gains may be
+        negative, for harmful documents: CG, DCG, nDCG, and On and CAM over these, then have values
+        below 0; other measures of gains raise an error.
     probabilities : sequence of numbers in [0, 1], 'linear' or 'identity', default 'linear'
         One probability per grade that the document satisfies the user in this aspect, multiplied
         by the gain family (uRBPgr, unDCG, uERR). ``'linear'`` maps the grades linearly
@@ -63,8 +71,8 @@ class Aspect:
     greater_is_better : bool, default True
         False for scales on which small labels are good, such as readability indices.
     unjudged : sequence of numbers or texts, optional
-        Codes in the label column that mean "not judged", such as 3 for "could not judge", or ``'N/A'``. They are
-        treated as missing labels.
+        Codes in the label column that mean "not judged", such as 3 for "could not judge", or
+        ``'N/A'``. They are treated as missing labels.
 
     Raises
     ------
@@ -91,8 +99,8 @@ class Aspect:
     greater_is_better: bool
     #: Labels that mean "not judged": numbers in increasing order, and texts.
     unjudged: tuple[float | str, ...]
-    #: Whether only the top grade was declared, so that the lowest grade, 0, is an assumption. Other properties of
-    #: grades show that all of them are intended. Equal aspects may differ in this.
+    #: Whether only the top grade was declared, so that the lowest grade, 0, is an assumption. Other
+    #: properties of grades show that all of them are intended. Equal aspects may differ in this.
     by_top: bool
 
     @_with_known_keys
@@ -107,17 +115,25 @@ class Aspect:
         unjudged: Sequence[float | str] = (),
     ) -> None:
         top_alone = isinstance(grades, int | np.integer) and not isinstance(grades, bool)
-        self.by_top = top_alone and gains is None and isinstance(probabilities, str) and threshold is None
+        self.by_top = (
+            top_alone and gains is None and isinstance(probabilities, str) and threshold is None
+        )
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
             if not 0 <= grades <= LONGEST:
                 raise MultiAspectError(
-                    f"expected a top grade from 0 to {LONGEST}, got {grades}; list the grades of other scales"
+                    f"expected a top grade from 0 to {LONGEST}, got {grades}; list the grades of "
+                    "other scales"
                 )
             grades = range(int(grades) + 1)
         if not isinstance(greater_is_better, bool | np.bool_):
-            raise MultiAspectError(f"greater_is_better: expected True or False, got {greater_is_better!r}")
+            raise MultiAspectError(
+                f"greater_is_better: expected True or False, got {greater_is_better!r}"
+            )
         self.greater_is_better = bool(greater_is_better)
-        self.grades = None if grades is None else self._lowest_first(numbers(grades, "grades"))
+        if grades is None:
+            self.grades = None
+        else:
+            self.grades = self._lowest_first(numbers(grades, "grades"))
         increasing = grades is None or self.greater_is_better or self._increase(numbers(grades, ""))
         turned = increasing and not self.greater_is_better
         self.gains = self._read_gains(gains, turned)
@@ -134,7 +150,8 @@ class Aspect:
             self.threshold = number(threshold, "threshold")
             if self.grades is not None and self.threshold not in self.grades[1:]:
                 raise MultiAspectError(
-                    f"threshold must be a grade above the lowest (one of {self._list(self.grades[1:])}), got "
+                    "threshold must be a grade above the lowest (one of "
+                    f"{self._list(self.grades[1:])}), got "
                     f"{spell(self.threshold)}; grades, lowest first: {self._list(self.grades)}"
                 )
 
@@ -143,7 +160,8 @@ class Aspect:
             return None
         if isinstance(gains, str) and gains in _NAMED:
             raise MultiAspectError(
-                f"gains: expected one number per grade, got {gains!r}, which is a setting of probabilities: "
+                f"gains: expected one number per grade, got {gains!r}, which is a setting of "
+                "probabilities: "
                 f"use probabilities={gains!r}"
             )
         result = self._values_by_grade(gains, "gains", turned)
@@ -159,18 +177,21 @@ class Aspect:
             result = self._values_by_grade(probabilities, "probabilities", turned)
             if not all(0 <= probability <= 1 for probability in result):
                 raise MultiAspectError(
-                    f"probabilities must be in [0, 1], got {self._list(result)}; numbers outside that range can "
+                    f"probabilities must be in [0, 1], got {self._list(result)}; numbers outside "
+                    "that range can "
                     "be gains, gains=[…]"
                 )
             return result
         if probabilities not in _NAMED:
             raise MultiAspectError(
-                f"probabilities: expected {', '.join(map(repr, _NAMED))} or one number per grade, got "
+                f"probabilities: expected {', '.join(map(repr, _NAMED))} or one number per grade, "
+                "got "
                 f"{probabilities!r}"
             )
         if probabilities == "identity" and not self.greater_is_better:
             raise MultiAspectError(
-                "probabilities='identity' takes labels as probabilities of satisfaction, of which greater is "
+                "probabilities='identity' takes labels as probabilities of satisfaction, of which "
+                "greater is "
                 "better: remove greater_is_better=False"
             )
         return probabilities
@@ -186,15 +207,20 @@ class Aspect:
     def _lowest_first(self, grades: tuple[float, ...]) -> tuple[float, ...]:
         refuse_none(grades, "grade")
         if self._increase(grades):
-            return grades if self.greater_is_better else grades[::-1]
+            if self.greater_is_better:
+                return grades
+            return grades[::-1]
         if not self.greater_is_better and self._increase(grades[::-1]):
             return grades
-        raise MultiAspectError(f"expected increasing grades, each given once, got {self._list(grades)}")
+        raise MultiAspectError(
+            f"expected increasing grades, each given once, got {self._list(grades)}"
+        )
 
     def _values_by_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
         if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
-                f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in the order of "
+                f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in "
+                "the order of "
                 "the grades"
             )
         result = numbers(values, parameter)
@@ -202,10 +228,13 @@ class Aspect:
             raise MultiAspectError(f"{parameter} are given one per grade: declare the grades, too")
         if len(result) != len(self.grades):
             raise MultiAspectError(
-                f"{parameter}: expected {len(self.grades)} numbers, one per grade {self._list(self.grades)}, got "
+                f"{parameter}: expected {len(self.grades)} numbers, one per grade "
+                f"{self._list(self.grades)}, got "
                 f"{len(result)}: {self._list(result)}"
             )
-        return result[::-1] if turned else result
+        if turned:
+            return result[::-1]
+        return result
 
     @property
     def has_negative_gains(self) -> bool:
@@ -224,11 +253,16 @@ class Aspect:
         spec: dict[str, Any] = {}
         if self.grades is not None:
             spec["grades"] = list(self.grades[upwards])
-        if self.gains is not None and (self.gains != self._default_gains() or self.has_negative_gains):
+        if self.gains is not None and (
+            self.gains != self._default_gains() or self.has_negative_gains
+        ):
             spec["gains"] = list(self.gains[upwards])
         if self.probabilities == "identity":
             spec["probabilities"] = "identity"
-        elif not isinstance(self.probabilities, str) and self.probabilities != self._linear_probabilities():
+        elif (
+            not isinstance(self.probabilities, str)
+            and self.probabilities != self._linear_probabilities()
+        ):
             spec["probabilities"] = list(self.probabilities[upwards])
         # A declared threshold is kept even if it is the default: then the default is intended.
         if self.threshold is not None and (self.grades is None or len(self.grades) > 2):
@@ -250,7 +284,9 @@ class Aspect:
             A specification that `from_spec` reads.
         """
         spec = self.to_spec()
-        return spec if self.by_top or not isinstance(spec, int) else list(range(spec + 1))
+        if self.by_top or not isinstance(spec, int):
+            return spec
+        return list(range(spec + 1))
 
     @classmethod
     def from_spec(cls, spec: object) -> Aspect:
@@ -260,9 +296,13 @@ class Aspect:
         if isinstance(spec, Mapping):
             refuse_unknown(spec, _KEYS, "parameters", "Aspect")
             return cls(**spec)
-        if spec is None or (isinstance(spec, Iterable | int | np.integer) and not isinstance(spec, str | bool)):
+        if spec is None or (
+            isinstance(spec, Iterable | int | np.integer) and not isinstance(spec, str | bool)
+        ):
             return cls(cast(Any, spec))
-        raise MultiAspectError(f"expected an Aspect, a list of grades or a top grade, got {shown(spec)}")
+        raise MultiAspectError(
+            f"expected an Aspect, a list of grades or a top grade, got {shown(spec)}"
+        )
 
     def _default_gains(self) -> tuple[float, ...]:
         if self.greater_is_better or self.grades is None:
@@ -285,12 +325,16 @@ class Aspect:
     def scale(self) -> Scale:
         """The scale as arrays, lowest grade first."""
         if self.grades is None:
-            raise MultiAspectError("this aspect declares no grades, so its scale is only known with judgments")
+            raise MultiAspectError(
+                "this aspect declares no grades, so its scale is only known with judgments"
+            )
         return Scale(
             grades=np.asarray(self.grades, dtype=np.float64),
             gains=np.asarray(self.gains or self._default_gains(), dtype=np.float64),
             probabilities=np.asarray(
-                self._linear_probabilities() if isinstance(self.probabilities, str) else self.probabilities,
+                self._linear_probabilities()
+                if isinstance(self.probabilities, str)
+                else self.probabilities,
                 dtype=np.float64,
             ),
             threshold=1 if self.threshold is None else self.grades.index(self.threshold),
@@ -317,7 +361,9 @@ class Aspect:
 def _read_codes(codes: object) -> tuple[float | str, ...]:
     """Return codes that mean 'not judged'; texts of numbers are numbers."""
     if isinstance(codes, str) or not isinstance(codes, Iterable):
-        raise MultiAspectError(f"unjudged: expected a sequence of numbers or texts, got {shown(codes)}")
+        raise MultiAspectError(
+            f"unjudged: expected a sequence of numbers or texts, got {shown(codes)}"
+        )
     texts, labels = set(), set()
     for code in codes:
         if not isinstance(code, str):
@@ -347,7 +393,9 @@ def spell_codes(aspect: Aspect) -> str:
 
 def _rational(value: float) -> Fraction | int:
     """Return the number as a fraction, so that 0.3 - 0.2 is 0.1; whole numbers are returned unchanged."""
-    return value if isinstance(value, int) else exact(value)
+    if isinstance(value, int):
+        return value
+    return exact(value)
 
 
 @dataclass(eq=False, kw_only=True, repr=False, slots=True)
@@ -371,7 +419,10 @@ class Scale:
 
         NaN and labels below the lowest grade count as the lowest grade.
         """
-        sign = 1.0 if self.greater_is_better else -1.0
+        if self.greater_is_better:
+            sign = 1.0
+        else:
+            sign = -1.0
         upwards = sign * self.grades
         known = np.maximum(np.where(np.isnan(labels), self.grades[0], labels) * sign, upwards[0])
         index = np.minimum(np.searchsorted(upwards, known), len(upwards) - 1)
@@ -411,8 +462,10 @@ def infer_grades(labels: Floats, name: str, *, identity: bool = False) -> tuple[
             if in_shell():
                 leave_out = f"leave its file out of {parameter('qrels')}"
             raise MultiAspectError(
-                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the column contains "
-                f"times or ids, {leave_out}; if labels, declare the grades with {parameter('aspects')}"
+                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the "
+                "column contains "
+                f"times or ids, {leave_out}; if labels, declare the grades with "
+                f"{parameter('aspects')}"
             )
         return tuple(range(top + 1))
     return tuple(number(grade, "a label") for grade in distinct.tolist())

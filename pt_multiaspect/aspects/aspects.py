@@ -33,9 +33,9 @@ class Aspects(Named, Mapping[str, Aspect]):
         scale to be inferred. The aspect ``relevance`` is the column ``label`` or
         ``relevance`` of the qrels; the name ``label`` is read as ``relevance``.
     name : str, optional
-        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print as their name, unnamed
-        ones print their content. If a name is declared again, it refers to the new content, with a warning;
-        measures created earlier keep theirs.
+        Name of the set in measure strings, ``TOMA(aspects='my-name')``. Named sets print as their
+        name, unnamed ones print their content. If a name is declared again, it refers to the new
+        content, with a warning; measures created earlier keep theirs.
 
     Raises
     ------
@@ -56,16 +56,21 @@ class Aspects(Named, Mapping[str, Aspect]):
     registry: ClassVar[NameRegistry[Aspects]]
 
     def __init__(
-        self, aspects: Mapping[str, Aspect | Sequence[float] | int | None], *, name: str | None = None
+        self,
+        aspects: Mapping[str, Aspect | Sequence[float] | int | None],
+        *,
+        name: str | None = None,
     ) -> None:
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(
-                f"aspects: expected a mapping of at least one aspect name to its scale, got {shown(aspects)}; "
+                "aspects: expected a mapping of at least one aspect name to its scale, got "
+                f"{shown(aspects)}; "
                 "give each aspect its highest grade or all its grades, as in {'relevance': 2}"
             )
         if "grades" in aspects and set(aspects) <= set(_KEYS) and len(aspects) > 1:
             raise MultiAspectError(
-                f"aspects: expected a scale per aspect, got {choices(aspects)}, the parameters of one scale; name "
+                f"aspects: expected a scale per aspect, got {choices(aspects)}, the parameters of "
+                "one scale; name "
                 f"its aspect, as in {json.dumps({'relevance': dict(aspects)}, default=repr)}"
             )
         self._aspects: dict[str, Aspect] = {}
@@ -73,7 +78,8 @@ class Aspects(Named, Mapping[str, Aspect]):
             column = aspect_name(key)
             if column in self._aspects:
                 raise MultiAspectError(
-                    f"expected each aspect once, got {column!r} twice (label and relevance are the same aspect)"
+                    f"expected each aspect once, got {column!r} twice (label and relevance are the "
+                    "same aspect)"
                 )
             with errors_of(f"aspect {column!r}"):
                 self._aspects[column] = Aspect.from_spec(aspect)
@@ -86,7 +92,8 @@ class Aspects(Named, Mapping[str, Aspect]):
         if name is not None:
             if isinstance(name, str) and name in (*self._aspects, "relevance", "label"):
                 raise MultiAspectError(
-                    f"expected a name that is not an aspect, got {name!r}, which selects a column in strings"
+                    f"expected a name that is not an aspect, got {name!r}, which selects a column "
+                    "in strings"
                 )
             Aspects.registry.add(self)
 
@@ -119,10 +126,22 @@ class Aspects(Named, Mapping[str, Aspect]):
         >>> Aspects.from_file(path)["credibility"]
         Aspect(grades=[0, 1, 2, 3], threshold=2)
         """
-        specs = {key: json.dumps(aspect.declaration(), ensure_ascii=False) for key, aspect in self._aspects.items()}
-        lines = [f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()]
-        named = "" if self.name is None else f'  "name": {json.dumps(self.name)},\n'
-        text = f'{{\n  "version": {FILE_VERSION},\n{named}  "aspects": {{\n' + ",\n".join(lines) + "\n  }\n}\n"
+        specs = {
+            key: json.dumps(aspect.declaration(), ensure_ascii=False)
+            for key, aspect in self._aspects.items()
+        }
+        lines = [
+            f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()
+        ]
+        if self.name is None:
+            named = ""
+        else:
+            named = f'  "name": {json.dumps(self.name)},\n'
+        text = (
+            f'{{\n  "version": {FILE_VERSION},\n{named}  "aspects": {{\n'
+            + ",\n".join(lines)
+            + "\n  }\n}\n"
+        )
         write_file(path, text)
 
     @classmethod
@@ -132,18 +151,20 @@ class Aspects(Named, Mapping[str, Aspect]):
         Parameters
         ----------
         path : str or path
-            A JSON object with a scale per aspect, ``{"relevance": 2, "effort": {"grades": 10, "threshold": 5}}``,
-            or, as `to_file` writes it, an object with the keys ``version`` (1), ``aspects`` (a scale per aspect)
-            and, if the set has one, ``name``.
+            A JSON object with a scale per aspect, ``{"relevance": 2, "effort": {"grades": 10,
+            "threshold": 5}}``, or, as `to_file` writes it, an object with the keys ``version`` (1),
+            ``aspects`` (a scale per aspect) and, if the set has one, ``name``.
 
         Raises
         ------
         MultiAspectError
-            If the file cannot be read, has another version or unknown keys, or a scale is invalid. The
-            message starts with the name of the file.
+            If the file cannot be read, has another version or unknown keys, or a scale is invalid.
+            The message starts with the name of the file.
         """
         if not isinstance(path, str | PathLike):
-            raise MultiAspectError(f"path: expected the path of a JSON file of aspects, got {shown(path)}")
+            raise MultiAspectError(
+                f"path: expected the path of a JSON file of aspects, got {shown(path)}"
+            )
         with errors_of(path):
             scales, name = scales_and_name(_read_file(path))
             return cls(scales, name=name)
@@ -191,8 +212,13 @@ class Aspects(Named, Mapping[str, Aspect]):
                 grades += f" (not judged: {spell_codes(aspect)})"
             rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
         columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
-        title = [Heading(self.name)] if self.name else []
-        return fragment([*title, Table([replace(columns[0], shorten=None), *columns[1:]], rows, most=len(rows))])
+        if self.name:
+            title = [Heading(self.name)]
+        else:
+            title = []
+        return fragment(
+            [*title, Table([replace(columns[0], shorten=None), *columns[1:]], rows, most=len(rows))]
+        )
 
     @property
     def _state(self) -> str:
@@ -212,16 +238,21 @@ Aspects.registry = NameRegistry(Aspects, "an aspect set")
 def _read_file(path: str | PathLike[str]) -> object:
     """Return the content of a JSON file of aspects."""
     try:
-        return read_json(Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects")
+        return read_json(
+            Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects"
+        )
     except FileNotFoundError as error:
         raise MultiAspectError(
-            f"no such file (a string that ends in {FILE_ENDING} is the name of a file of aspects, which "
+            f"no such file (a string that ends in {FILE_ENDING} is the name of a file of aspects, "
+            "which "
             "Aspects.to_file writes; to select a column of that name, give a list of names)"
         ) from error
     except OSError as error:
         raise MultiAspectError(f"the file cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise MultiAspectError("expected a JSON file of aspects in UTF-8, got other bytes") from error
+        raise MultiAspectError(
+            "expected a JSON file of aspects in UTF-8, got other bytes"
+        ) from error
 
 
 def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
@@ -230,22 +261,27 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
     Parameters
     ----------
     content : object
-        A scale per aspect, or the output of `Aspects.to_file`, recognised by the keys version and aspects.
+        A scale per aspect, or the output of `Aspects.to_file`, recognised by the keys version and
+        aspects.
     """
     if not isinstance(content, Mapping):
-        raise MultiAspectError(f"expected a JSON object with a scale per aspect, got {type(content).__name__}")
+        raise MultiAspectError(
+            f"expected a JSON object with a scale per aspect, got {type(content).__name__}"
+        )
     marks = [key for key in ("version", "aspects") if key in content]
     if not marks:
         return content, None
     if len(marks) == 1:
         raise MultiAspectError(
-            f"expected a scale per aspect, or the keys version and aspects, as Aspects.to_file writes them, got "
+            "expected a scale per aspect, or the keys version and aspects, as Aspects.to_file "
+            "writes them, got "
             f"the key {marks[0]} alone"
         )
     version = content["version"]
     if isinstance(version, bool) or version != FILE_VERSION:
         raise MultiAspectError(
-            f"expected version {FILE_VERSION} of a file of aspects, got {version!r}; a newer pt_multiaspect may "
+            f"expected version {FILE_VERSION} of a file of aspects, got {version!r}; a newer "
+            "pt_multiaspect may "
             "have written it"
         )
     refuse_unknown(content, ("version", "name", "aspects"), "keys")
@@ -255,7 +291,9 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
 def aspect_name(name: object) -> str:
     """Return the aspect of a column name; PyTerrier's ``label`` is ``relevance``."""
     if not isinstance(name, str) or not name.strip():
-        raise MultiAspectError(f"expected a non-empty string as the name of an aspect, got {shown(name)}")
+        raise MultiAspectError(
+            f"expected a non-empty string as the name of an aspect, got {shown(name)}"
+        )
     return "relevance" if name == "label" else name
 
 
@@ -273,13 +311,19 @@ def in_words(aspects: Mapping[str, Aspect]) -> str:
 def _scale(aspect: Aspect) -> str:
     """Return one scale in words. With two grades, only one threshold is possible, so it is omitted."""
     scale = None if aspect.grades is None else aspect.scale
-    remarks = [] if aspect.greater_is_better else ["lower is better"]
+    if aspect.greater_is_better:
+        remarks = []
+    else:
+        remarks = ["lower is better"]
     if scale is not None and len(scale) > 2:
         remarks.append(f"positive from {spell(float(scale.grades[scale.threshold]))}")
     elif scale is None and aspect.threshold is not None:
         remarks.append(f"positive from {spell(aspect.threshold)}")
     spec = aspect.to_spec()
-    settings = {} if isinstance(spec, int) else spec
+    if isinstance(spec, int):
+        settings = {}
+    else:
+        settings = spec
     if "gains" in settings:
         remarks.append(f"gains {spell_all(aspect.gains or ())}")
     if aspect.probabilities == "identity":
@@ -288,4 +332,6 @@ def _scale(aspect: Aspect) -> str:
         remarks.append(f"probabilities {spell_all(aspect.probabilities)}")
     if aspect.unjudged:
         remarks.append(f"not judged: {spell_codes(aspect)}")
-    return ("inferred" if scale is None else str(scale)) + (f" ({'; '.join(remarks)})" if remarks else "")
+    return ("inferred" if scale is None else str(scale)) + (
+        f" ({'; '.join(remarks)})" if remarks else ""
+    )

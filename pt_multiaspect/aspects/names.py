@@ -48,7 +48,9 @@ class Named(ABC):
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Self:  # a copy of an earlier measure must not reassign the name
+    def __deepcopy__(
+        self, memo: object
+    ) -> Self:  # a copy of an earlier measure must not reassign the name
         return self
 
 
@@ -79,7 +81,8 @@ class NameRegistry(Generic[N]):
             return
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.\-]*", name):
             raise MultiAspectError(
-                f"expected a name of {self._what} that starts with a letter and has only letters, digits, '.', "
+                f"expected a name of {self._what} that starts with a letter and has only letters, "
+                "digits, '.', "
                 f"'-' and '_', as in measure strings, got {shown(name)}"
             )
         self._declared.add(name)
@@ -90,7 +93,8 @@ class NameRegistry(Generic[N]):
         self._content[name] = item
         if known is not None and known.to_json() != item.to_json():
             warn(
-                f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created earlier keep "
+                f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created "
+                "earlier keep "
                 f"{_shorten(known.to_json())}. Use different names to have both in measure strings"
             )
 
@@ -108,4 +112,6 @@ class NameRegistry(Generic[N]):
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:199]}…"
+    if len(text) <= 200:
+        return text
+    return f"{text[:199]}…"

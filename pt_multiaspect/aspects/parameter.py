@@ -25,10 +25,10 @@ def parse_aspects(spec: object) -> AspectSpec:
     Parameters
     ----------
     spec : None, Aspects, mapping, path, str or sequence of str
-        A str is a registered name, JSON, the name of a file that ends in ``.json``, or column names separated
-        by commas. Names that contain commas, end in ``.json`` or are also registered names are given as a JSON
-        list, ``'["a,b"]'``. A file is read immediately (see `Aspects.from_file`): measures print, pickle and
-        compare by its content, not its name.
+        A str is a registered name, JSON, the name of a file that ends in ``.json``, or column names
+        separated by commas. Names that contain commas, end in ``.json`` or are also registered
+        names are given as a JSON list, ``'["a,b"]'``. A file is read immediately (see
+        `Aspects.from_file`): measures print, pickle and compare by its content, not its name.
 
     Returns
     -------
@@ -72,7 +72,8 @@ def declared_aspects(spec: object) -> Aspects:
     if isinstance(declared, Aspects):
         return declared
     raise MultiAspectError(
-        "expected aspects with their scales (a mapping, an Aspects object, its name or a file of one), got "
+        "expected aspects with their scales (a mapping, an Aspects object, its name or a file of "
+        "one), got "
         f"{spec!r}"
     )
 
@@ -85,7 +86,9 @@ def spell_aspects(spec: AspectSpec) -> object:
         if spec != ("relevance",) and quoted:
             return json.dumps(spec, ensure_ascii=False)
         return ",".join(spec)
-    return spec.spelled() if spec is not None else None
+    if spec is not None:
+        return spec.spelled()
+    return None
 
 
 def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
@@ -95,14 +98,18 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
         spec = value
         if isinstance(spec, str):
             text = spec.strip()
-            spec = read_json(text, what) if text.startswith("[") else [part.strip() for part in text.split(",")]
+            if text.startswith("["):
+                spec = read_json(text, what)
+            else:
+                spec = [part.strip() for part in text.split(",")]
         if isinstance(spec, Iterable) and not isinstance(spec, Mapping | str):
             with errors_of(what):
                 names = tuple(map(aspect_name, spec))
             if names and len(set(names)) == len(names):
                 return names
         raise MultiAspectError(
-            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got {shown(value)}"
+            f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got "
+            f"{shown(value)}"
         )
 
     return parse
@@ -111,5 +118,7 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
 def spell_names(names: tuple[str, ...] | None) -> object:
     """Return names of aspects as measures print them."""
     if names is None or all(map(_PLAIN_NAME, names)):
-        return None if names is None else ",".join(names)
+        if names is None:
+            return None
+        return ",".join(names)
     return json.dumps(names, ensure_ascii=False)

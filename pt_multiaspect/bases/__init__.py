@@ -6,4 +6,13 @@ from .delegated import as_base
 from .parameter import Bases, parse_base, parse_bases
 from .statements import Statements
 
-__all__ = ["Base", "Bases", "LinearBase", "Statements", "Term", "as_base", "parse_base", "parse_bases"]
+__all__ = [
+    "Base",
+    "Bases",
+    "LinearBase",
+    "Statements",
+    "Term",
+    "as_base",
+    "parse_base",
+    "parse_bases",
+]

@@ -21,8 +21,9 @@ A = TypeVar("A", bound="type[Adapter]")
 class Adapter(Base):
     """A measure of ir-measures that is computed by this package.
 
-    It is a base of other measures. `pt_multiaspect.evaluate` also uses it for the measure itself, but only if
-    `EQUALS_ORIGINAL`, or `equals_original` where that depends on parameters, states that the values are the same.
+    It is a base of other measures. `pt_multiaspect.evaluate` also uses it for the measure itself,
+    but only if `EQUALS_ORIGINAL`, or `equals_original` where that depends on parameters, states
+    that the values are the same.
     """
 
     #: Whether ir-measures returns the same values, including ties, on labels whose threshold is 1.
@@ -46,7 +47,9 @@ class Adapter(Base):
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""
         params = {name: value for name, value in self.params.items() if name != "cutoff"}
-        return type(self)(type(self.measure)(**params, **({} if cutoff is None else {"cutoff": cutoff})))
+        return type(self)(
+            type(self.measure)(**params, **({} if cutoff is None else {"cutoff": cutoff}))
+        )
 
     def __getitem__(self, name: str) -> Any:
         return self.measure[name]
@@ -82,7 +85,11 @@ def adapts(measure: Measure) -> Callable[[A], A]:
 def adapter_of(measure: Measure) -> Adapter | None:
     """Return the adapter of a measure of ir-measures, or None if none supports its class and parameters."""
     rel = measure.params.get("rel")
-    if measure.params.get("judged_only") or (rel is not None and rel < 1) or type(measure) not in ADAPTERS:
+    if (
+        measure.params.get("judged_only")
+        or (rel is not None and rel < 1)
+        or type(measure) not in ADAPTERS
+    ):
         return None
     return ADAPTERS[type(measure)](measure)
 
@@ -95,8 +102,8 @@ def adapted_names() -> list[str]:
 def spell_measure(measure: Measure) -> str:
     """Print an ir-measures measure so that parsing it restores all explicit parameters.
 
-    ir-measures omits an explicit ``rel`` that equals its default. Here it must be kept, as it overrides
-    the threshold of the aspect.
+    ir-measures omits an explicit ``rel`` that equals its default. Here it must be kept, as it
+    overrides the threshold of the aspect.
     """
     params = {name: value for name, value in measure.params.items() if name != measure.AT_PARAM}
     kept = [
@@ -104,6 +111,9 @@ def spell_measure(measure: Measure) -> str:
         for name, value in sorted(params.items())
         if name == "rel" or value != measure.SUPPORTED_PARAMS[name].default
     ]
-    inner = f"({','.join(kept)})" if kept else ""
+    if kept:
+        inner = f"({','.join(kept)})"
+    else:
+        inner = ""
     cutoff = measure.params.get(measure.AT_PARAM)
     return f"{measure.NAME}{inner}{'' if cutoff is None else f'@{cutoff}'}"

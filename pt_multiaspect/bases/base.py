@@ -31,8 +31,8 @@ class Base(ABC):
     """A single-aspect measure, which multi-aspect measures evaluate on each aspect or on a combination of them.
 
     Only `text`, `at` and `score` have to be defined. The other methods are optional; their defaults
-    mean "unknown", so that bounds and normalisation raise an error. Bases are immutable values, compared and
-    hashed by class and parameters.
+    mean "unknown", so that bounds and normalisation raise an error. Bases are immutable values,
+    compared and hashed by class and parameters.
     """
 
     #: Minimum and maximum value.
@@ -102,7 +102,9 @@ class Base(ABC):
     def contributions(self, ranking: Hits, target: Target) -> Floats | None:
         """Return the contribution of each document of the ranking to the value of its query; None if unknown."""
         form = self.additive(target)
-        return None if form is None else form.contributions(ranking)
+        if form is None:
+            return None
+        return form.contributions(ranking)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown | None:
         """Return the values of rankings as sums over ranks, with gains and discounts; None if unknown.
@@ -110,7 +112,10 @@ class Base(ABC):
         Follows from `additive` or `contributions`.
         """
         form = self.additive(target)
-        stated = None if form is None else form.breakdown(ranking)
+        if form is None:
+            stated = None
+        else:
+            stated = form.breakdown(ranking)
         if stated is not None:
             return stated
         contributions = self.contributions(ranking, target)
@@ -119,7 +124,9 @@ class Base(ABC):
         if len(contributions) == len(ranking.query):
             contributions = ranking.spread(contributions)
         dense = ranking.dense()
-        return Breakdown(dense, contributions, np.append(self.gain(target), target.unjudged)[dense.row])
+        return Breakdown(
+            dense, contributions, np.append(self.gain(target), target.unjudged)[dense.row]
+        )
 
     def exponential(self) -> Base | None:
         """Return the measure with the gain 2^g - 1, or None if it has no specific form for this gain.
@@ -131,12 +138,14 @@ class Base(ABC):
         """
         if self.stated.exponentiates_gains:
             raise MultiAspectError(
-                f"the base {self.text} already exponentiates gains, so weighting='exponential' would do it twice; "
+                f"the base {self.text} already exponentiates gains, so weighting='exponential' "
+                "would do it twice; "
                 "use weighting='classes'"
             )
         return self if self.BINARY or self.stated.is_ordinal else None
 
-    # -- derived properties -------------------------------------------------------------------------
+    # -- derived properties
+    # -------------------------------------------------------------------------
 
     def values(self, rankings: Rankings, target: Target) -> Floats:
         """Evaluate a run; the result is cached per run and target.
@@ -146,12 +155,16 @@ class Base(ABC):
         MultiAspectError
             If `score` does not return one finite number per query.
         """
-        values: Floats = rankings.compute_once(("base", self, target), lambda: self._values(rankings, target))
+        values: Floats = rankings.compute_once(
+            ("base", self, target), lambda: self._values(rankings, target)
+        )
         return values
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:
         if target.unjudged and not self.stated.reads_unjudged:
-            raise MultiAspectError(f"the base {self.text} does not support gains of unjudged documents")
+            raise MultiAspectError(
+                f"the base {self.text} does not support gains of unjudged documents"
+            )
         if self.reads_gains and not self.stated.accepts_negative_gains:
             target.source.check_gains(self.text)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -160,7 +173,9 @@ class Base(ABC):
 
     def empty(self, target: Target) -> Bools:
         """Return a mask of the queries without a judged document with a positive gain."""
-        return target.compute_once(("empty", self), lambda: target.total(self.gain(target) > 0) == 0)
+        return target.compute_once(
+            ("empty", self), lambda: target.total(self.gain(target) > 0) == 0
+        )
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
@@ -209,8 +224,13 @@ class Base(ABC):
             if info.required and name not in self.params and name not in self._from_scale
         ]
         if missing:
-            example = f", as in {self.text}@10" if missing == ["cutoff"] else ""
-            raise MultiAspectError(f"the base {self.text} is incomplete: it requires {choices(missing)}{example}")
+            if missing == ["cutoff"]:
+                example = f", as in {self.text}@10"
+            else:
+                example = ""
+            raise MultiAspectError(
+                f"the base {self.text} is incomplete: it requires {choices(missing)}{example}"
+            )
 
 
 class LinearBase(Base):
@@ -256,12 +276,14 @@ def check_values(values: Any, qids: Any, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (len(qids),):
         raise MultiAspectError(
-            f"{name} must return one value per query, expected the shape ({len(qids)},), got {array.shape}"
+            f"{name} must return one value per query, expected the shape ({len(qids)},), got "
+            f"{array.shape}"
         )
     if not np.isfinite(array).all():
         query = int(np.argmax(~np.isfinite(array)))
         raise MultiAspectError(
-            f"{name}: expected a finite number, got {array[query]:g} for query {qids[query]}; gains, weights or "
+            f"{name}: expected a finite number, got {array[query]:g} for query {qids[query]}; "
+            "gains, weights or "
             "parameters may be too large, or the measure divides by 0"
         )
     return array

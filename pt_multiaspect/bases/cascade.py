@@ -44,7 +44,9 @@ class ReciprocalRank(Adapter):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(self.gain(target), lambda gain, totals, _: RRProgress(gain, self.cutoff, totals))
+        return Progression(
+            self.gain(target), lambda gain, totals, _: RRProgress(gain, self.cutoff, totals)
+        )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / rank at the first relevant document, 0 elsewhere."""
@@ -54,7 +56,8 @@ class ReciprocalRank(Adapter):
 def _stop(target: Target) -> Floats:
     """Return the probability of stopping at each judged document; the last element is for unjudged documents."""
     return target.compute_once(
-        "stop", lambda: relevance.stop_probability(np.append(target.gain, target.unjudged), target.top)
+        "stop",
+        lambda: relevance.stop_probability(np.append(target.gain, target.unjudged), target.top),
     )
 
 
@@ -65,7 +68,12 @@ class _Cascade(Base):
 
     def statements(self) -> Statements:
         """State that labels, sorting and the maximum gain of the scale matter as for ERR."""
-        return replace(super().statements(), never_falls_with_labels=True, sorting_is_optimal=True, needs_top=True)
+        return replace(
+            super().statements(),
+            never_falls_with_labels=True,
+            sorting_is_optimal=True,
+            needs_top=True,
+        )
 
     def stop(self, target: Target) -> Floats:
         """Return the probability of stopping at each judged document, if the user reaches it: that of ERR."""
@@ -73,13 +81,17 @@ class _Cascade(Base):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        hits = ranking.dense() if target.unjudged else ranking
+        if target.unjudged:
+            hits = ranking.dense()
+        else:
+            hits = ranking
         return hits.total(self.contributions(hits, target))
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
         return Progression(
-            self.stop(target), lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount)
+            self.stop(target),
+            lambda stop, totals, _: CascadeProgress(stop, self.cutoff, totals, self.discount),
         )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
@@ -91,9 +103,12 @@ class _Cascade(Base):
 class ExpectedReciprocalRank(_Cascade, Adapter):
     """Expected reciprocal rank; the user stops at a document with probability (2^gain - 1) / 2^top."""
 
-    SHORT_DESC = "The mean of 1 divided by the rank where a user stops, which good documents make likely."
+    SHORT_DESC = (
+        "The mean of 1 divided by the rank where a user stops, which good documents make likely."
+    )
     discount = Reciprocal()
-    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five digits.
+    # EQUALS_ORIGINAL stays False: gdeval's highest grade is 4, and its values are rounded to five
+    # digits.
 
     def statements(self) -> Statements:
         """State that gains are exponentiated, also those of unjudged documents."""
@@ -101,13 +116,17 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the probability of stopping at each rank, divided by the rank."""
-        return relevance.err_contributions(ranking.dense() if target.unjudged else ranking, _stop(target))
+        return relevance.err_contributions(
+            ranking.dense() if target.unjudged else ranking, _stop(target)
+        )
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with the probabilities of stopping as a column."""
         dense, stop = ranking.dense(), _stop(target)
         gain = np.append(target.gain, target.unjudged)[dense.row]
-        return Breakdown(dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]})
+        return Breakdown(
+            dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]}
+        )
 
 
 def linear_stop(target: Target) -> Floats:
@@ -118,14 +137,18 @@ def linear_stop(target: Target) -> Floats:
 class _Term(Base):
     """A base that is not a measure by itself, of at most one parameter besides the cutoff."""
 
-    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {"cutoff": ir_measures.ParamInfo(dtype=int, desc="ranking cutoff")}
+    SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {
+        "cutoff": ir_measures.ParamInfo(dtype=int, desc="ranking cutoff")
+    }
 
     def __init__(self, **params: Any) -> None:
         self.params = params
 
     @property
     def text(self) -> str:
-        ((name, value),) = ((name, value) for name, value in self.params.items() if name != "cutoff")
+        ((name, value),) = (
+            (name, value) for name, value in self.params.items() if name != "cutoff"
+        )
         return f"{self.NAME}({name}={value}){'' if self.cutoff is None else f'@{self.cutoff}'}"
 
     def at(self, cutoff: int | None) -> _Term:
@@ -150,7 +173,9 @@ class LinearStopping(_Cascade, _Term):
     @property
     def text(self) -> str:
         """The name of the term."""
-        return self.NAME if self.cutoff is None else f"{self.NAME}@{self.cutoff}"
+        if self.cutoff is None:
+            return self.NAME
+        return f"{self.NAME}@{self.cutoff}"
 
     def stop(self, target: Target) -> Floats:
         """Return gain / (1 + maximum gain) of each judged document."""

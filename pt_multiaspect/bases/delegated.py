@@ -22,13 +22,15 @@ from .adapters import Adapter, adapted_names, adapter_of
 from .base import Base
 from .statements import Statements
 
-#: The maximum label. For larger ones, back ends of ir-measures allocate memory proportional to the label.
+#: The maximum label. For larger ones, back ends of ir-measures allocate memory proportional to the
+#: label.
 _MAX_LABEL = 100_000
 
 #: Measures of ir-measures whose values have no maximum.
 _UNBOUNDED = ("NumRelRet", "NumRet", "alpha_DCG")
 
-#: The maximum label of gdeval.pl, the program in Perl by which ir-measures computes ERR and nDCG(dcg='exp-log2').
+#: The maximum label of gdeval.pl, the program in Perl by which ir-measures computes ERR and
+#: nDCG(dcg='exp-log2').
 _MAX_GDEVAL_LABEL = 4
 
 #: The maximum label of pytrec_eval, which allocates 80 MB for it, and that of other back ends.
@@ -40,7 +42,8 @@ T = TypeVar("T")
 class Delegated(Adapter):
     """A base computed by ir-measures. The labels it receives are the gains, or 1 for relevant documents.
 
-    The parameter ``max_rel`` of SDCG, INST, BPM and others is the maximum gain of the scale, if it is not given.
+    The parameter ``max_rel`` of SDCG, INST, BPM and others is the maximum gain of the scale, if it
+    is not given.
     """
 
     def __init__(self, measure: Measure) -> None:
@@ -78,7 +81,9 @@ class Delegated(Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document; those of ``gains`` if the measure has that parameter."""
-        return target.source.mapped_gains(self.params["gains"]) if self._reads_labels else super().gain(target)
+        if self._reads_labels:
+            return target.source.mapped_gains(self.params["gains"])
+        return super().gain(target)
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries in which values can exceed 0."""
@@ -90,9 +95,16 @@ class Delegated(Adapter):
         """Evaluate rankings with ir-measures."""
         measure = self.measure
         junk = target.source.junk
-        graded = self.gain(target) if self._reads_labels else target.gain
-        gain = self.relevant(target).astype(np.float64) if self._is_binarised else graded
-        # Junk documents keep negative labels, as some measures distinguish them from non-relevant documents.
+        if self._reads_labels:
+            graded = self.gain(target)
+        else:
+            graded = target.gain
+        if self._is_binarised:
+            gain = self.relevant(target).astype(np.float64)
+        else:
+            gain = graded
+        # Junk documents keep negative labels, as some measures distinguish them from non-relevant
+        # documents.
         labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
         self._check_labels(np.append(labels, target.top) if self._from_scale else labels)
         if self._from_scale:
@@ -100,29 +112,37 @@ class Delegated(Adapter):
         elif self._is_binarised:
             measure = measure(rel=1)
         elif self._reads_labels:
-            measure = type(measure)(**{name: value for name, value in self.params.items() if name != "gains"})
+            measure = type(measure)(
+                **{name: value for name, value in self.params.items() if name != "gains"}
+            )
         try:
             return IrMeasures([measure], ranking.judgments, labels).values(ranking.frame())[measure]
         except MultiAspectError as error:
-            raise MultiAspectError(f"the base {self.text} is computed by ir-measures: {error}") from error
+            raise MultiAspectError(
+                f"the base {self.text} is computed by ir-measures: {error}"
+            ) from error
 
     def _check_labels(self, labels: Floats) -> None:
         fraction = first_fraction(labels)
         if fraction is not None:
             raise MultiAspectError(
-                f"the base {self.text} is computed by ir-measures: expected integer gains, got {fraction:g}. "
-                f"Choose a base that this package computes ({choices(adapted_names())}), declare integer gains, "
+                f"the base {self.text} is computed by ir-measures: expected integer gains, got "
+                f"{fraction:g}. "
+                f"Choose a base that this package computes ({choices(adapted_names())}), declare "
+                "integer gains, "
                 "or, under TOMA, use weighting='classes'"
             )
         highest = np.nanmax(labels, initial=0.0)
         limit = self.params.get("max_rel")
         if limit is not None and highest > limit:
             raise MultiAspectError(
-                f"the base {self.text} expected gains of at most max_rel={limit}, got {highest:g}; increase max_rel"
+                f"the base {self.text} expected gains of at most max_rel={limit}, got {highest:g}; "
+                "increase max_rel"
             )
         if highest > _MAX_LABEL:
             raise MultiAspectError(
-                f"the base {self.text} is computed by ir-measures: expected gains of at most {_MAX_LABEL}, got "
+                f"the base {self.text} is computed by ir-measures: expected gains of at most "
+                f"{_MAX_LABEL}, got "
                 f"{highest:g}; declare smaller gains, or, under TOMA, use weighting='classes'"
             )
 
@@ -130,8 +150,8 @@ class Delegated(Adapter):
 def as_base(measure: Measure | Base) -> Base:
     """Return a single-aspect measure as a base.
 
-    A measure that is a Base is returned unchanged. Measures of ir-measures are computed by this package
-    if an adapter supports their class and parameters, otherwise by ir-measures.
+    A measure that is a Base is returned unchanged. Measures of ir-measures are computed by this
+    package if an adapter supports their class and parameters, otherwise by ir-measures.
     """
     if isinstance(measure, Base):
         return measure
@@ -141,7 +161,9 @@ def as_base(measure: Measure | Base) -> Base:
 def first_fraction(labels: Floats) -> float | None:
     """Return the first label that is not an integer, which ir-measures cannot evaluate; NaN is ignored."""
     fractional = labels[(labels != np.floor(labels)) & ~np.isnan(labels)]
-    return float(fractional[0]) if len(fractional) else None
+    if len(fractional):
+        return float(fractional[0])
+    return None
 
 
 class IrMeasures(Memo):
@@ -172,7 +194,9 @@ class IrMeasures(Memo):
         return evaluators
 
     def _make_evaluator(self, group: Sequence[Measure], qrels: pd.DataFrame) -> Any:
-        return compute_or_name_measure(group, lambda measures: ir_measures.evaluator(measures, qrels))
+        return compute_or_name_measure(
+            group, lambda measures: ir_measures.evaluator(measures, qrels)
+        )
 
     def _groups(self) -> list[list[Measure]]:
         return measure_groups(self.measures)
@@ -189,7 +213,8 @@ class IrMeasures(Memo):
                 row = larger[0]
                 query = self._judgments.qids[self._judgments.pool_query[row]]
                 raise MultiAspectError(
-                    f"ir-measures computes {measure} for labels of at most {limit}, got {self._labels[row]:g} for "
+                    f"ir-measures computes {measure} for labels of at most {limit}, got "
+                    f"{self._labels[row]:g} for "
                     f"document {self._judgments.docnos[row]}, query {query}; {_remedy(measure)}"
                 )
 
@@ -201,21 +226,28 @@ class IrMeasures(Memo):
         for docno in [*self._judgments.docnos, *docnos]:
             if len(docno.split()) != 1:
                 raise MultiAspectError(
-                    f"ir-measures computes {divided[0]} for ids of documents without blanks, got {docno!r}; "
+                    f"ir-measures computes {divided[0]} for ids of documents without blanks, got "
+                    f"{docno!r}; "
                     f"{_remedy(divided[0])}"
                 )
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
         """Return the qrels of the group of a measure, and the names of the queries in them."""
-        # pytrec_eval reads out of bounds on queries with only negative labels. These are set to 0, which does not
-        # change values, as no document of such a query is relevant.
+        # pytrec_eval reads out of bounds on queries with only negative labels. These are set to 0,
+        # which does not change values, as no document of such a query is relevant.
         query, labels = self._judgments.pool_query, self._labels
         best = _best_of_queries(labels, query, self._judgments.n_queries)
         plain = np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
-        labels = self._labels_for(measure) if "gains" in measure.params else plain
+        if "gains" in measure.params:
+            labels = self._labels_for(measure)
+        else:
+            labels = plain
         # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
         defined = function_of(measure) is not None
-        names = self._judgments.qids.astype(object) if defined else query_numbers(self._judgments.n_queries)
+        if defined:
+            names = self._judgments.qids.astype(object)
+        else:
+            names = query_numbers(self._judgments.n_queries)
         if defined and (columns := qrels_inputs([measure])):
             return self._rows(columns, labels, names), names
         return self._qrels(labels, names), names
@@ -223,7 +255,8 @@ class IrMeasures(Memo):
     def _labels_for(self, measure: Measure) -> Floats:
         """Return the labels for a measure that maps them to gains; NaN in queries whose gains are all negative.
 
-        pytrec_eval reads out of bounds on those. Queries that are left out have the default value, 0.
+        pytrec_eval reads out of bounds on those. Queries that are left out have the default value,
+        0.
         """
         gain = self._labels.copy()
         for label, value in measure.params["gains"].items():
@@ -261,7 +294,8 @@ class IrMeasures(Memo):
         Returns
         -------
         dict of Measure to ndarray of float, shape (n_queries,)
-            Never NaN: values that ir-measures omits or returns as NaN are replaced by the measure's default.
+            Never NaN: values that ir-measures omits or returns as NaN are replaced by the measure's
+            default.
 
         Raises
         ------
@@ -270,12 +304,17 @@ class IrMeasures(Memo):
         """
         query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
         run, query = run[query >= 0], query[query >= 0]
-        values = {measure: np.full(self._judgments.n_queries, float(measure.DEFAULT)) for measure in self.measures}
+        values = {
+            measure: np.full(self._judgments.n_queries, float(measure.DEFAULT))
+            for measure in self.measures
+        }
         evaluators = self.compute_once("evaluators", self._make_evaluators)
         self._check_documents(run["doc_id"].to_numpy(dtype=object))
         for evaluator, names in evaluators:
             row_of = {name: row for row, name in enumerate(names)}
-            for metric in self._metrics(evaluator, run.assign(query_id=names[query]), run["query_id"]):
+            for metric in self._metrics(
+                evaluator, run.assign(query_id=names[query]), run["query_id"]
+            ):
                 if not np.isnan(metric.value):
                     values[metric.measure][row_of[metric.query_id]] = metric.value
         return values
@@ -306,7 +345,9 @@ class IrMeasures(Memo):
 def _is_computed_by_gdeval(measure: Measure) -> bool:
     """Return whether ir-measures computes a measure by gdeval.pl."""
     name, params = measure.NAME, measure.params
-    return type(measure) is type(ir_measures.ERR) or (name == "nDCG" and params.get("dcg") == "exp-log2")
+    return type(measure) is type(ir_measures.ERR) or (
+        name == "nDCG" and params.get("dcg") == "exp-log2"
+    )
 
 
 def _max_label(measure: Measure) -> int:
@@ -325,7 +366,9 @@ def _remedy(measure: Measure) -> str:
     return f"use On(base={str(measure)!r}), which this package computes"
 
 
-def compute_or_name_measure(measures: Sequence[Measure], compute: Callable[[Sequence[Measure]], T]) -> T:
+def compute_or_name_measure(
+    measures: Sequence[Measure], compute: Callable[[Sequence[Measure]], T]
+) -> T:
     """Call a function with measures; if it raises an error, call it with each, so that errors name only one."""
     if len(measures) > 1:
         try:
@@ -350,14 +393,19 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
         is_defined = any(function_of(measure) is not None for measure in measures)
         if is_defined and isinstance(error, KeyError):
             raise MultiAspectError(
-                f"the function of {names} found no column {error}: name the columns that it reads by "
-                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in run_inputs=['query_id', 'text']"
+                f"the function of {names} found no column {error}: name the columns that it reads "
+                "by "
+                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in "
+                "run_inputs=['query_id', 'text']"
             ) from error
         if is_defined:
             raise MultiAspectError(
-                f"the function of {names} raised {type(error).__name__}: {error}. It reads all rows of a topic in "
-                "the qrels and in the run, in which values may be missing. If it accepts one row each, evaluate "
-                "the answers in a pt.Experiment of their own with perquery=True; the rows of both tables can be "
+                f"the function of {names} raised {type(error).__name__}: {error}. It reads all "
+                "rows of a topic in "
+                "the qrels and in the run, in which values may be missing. If it accepts one row "
+                "each, evaluate "
+                "the answers in a pt.Experiment of their own with perquery=True; the rows of both "
+                "tables can be "
                 "concatenated"
             ) from error
         cause = str(error).rstrip(".") or type(error).__name__
@@ -368,16 +416,22 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
 def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:
     """Return groups of measures that one evaluator of ir-measures can compute without confusing them.
 
-    In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet may count judged
-    documents only, depending on the order of a set.
+    In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet
+    may count judged documents only, depending on the order of a set.
     """
     plain, alone = [], []
     for measure in measures:
-        if measure.params.get("judged_only") or "gains" in measure.params or function_of(measure) is not None:
+        if (
+            measure.params.get("judged_only")
+            or "gains" in measure.params
+            or function_of(measure) is not None
+        ):
             alone.append([measure])
         else:
             plain.append(measure)
-    return [*alone, plain] if plain else alone
+    if plain:
+        return [*alone, plain]
+    return alone
 
 
 def function_of(measure: Measure) -> Callable[..., Any] | None:
@@ -396,12 +450,17 @@ def run_inputs(measures: Iterable[Measure]) -> list[str]:
 
 def qrels_inputs(measures: Iterable[Measure]) -> list[str]:
     """Return the columns of qrels that users' functions name as inputs, except those that all qrels have."""
-    return _inputs(measures, "QREL_INPUTS", ("query_id", "doc_id", "relevance", "qid", "docno", "label"))
+    return _inputs(
+        measures, "QREL_INPUTS", ("query_id", "doc_id", "relevance", "qid", "docno", "label")
+    )
 
 
 def _inputs(measures: Iterable[Measure], attribute: str, usual: Sequence[str]) -> list[str]:
     named = [
-        name for measure in measures if function_of(measure) is not None for name in getattr(measure, attribute, ())
+        name
+        for measure in measures
+        if function_of(measure) is not None
+        for name in getattr(measure, attribute, ())
     ]
     return [name for name in dict.fromkeys(named) if name not in usual]
 
@@ -426,7 +485,8 @@ def check_functions(measures: Iterable[Measure]) -> None:
         function = function_of(measure)
         if function is not None and functions.setdefault(measure, function) is not function:
             raise MultiAspectError(
-                f"expected measures of different names, got two functions for {measure}; give each its own name= "
+                f"expected measures of different names, got two functions for {measure}; give each "
+                "its own name= "
                 "when it is defined"
             )
 

@@ -21,11 +21,13 @@ from .statements import Statements
 class NDCG(LinearBase, Adapter):
     """nDCG: DCG / DCG of the ideal ranking of all judged documents.
 
-    ``gains`` replaces the gains of the labels it lists. Other labels keep the gains that the aspect declares or,
-    without declared gains, have their label as gain, as in ir-measures.
+    ``gains`` replaces the gains of the labels it lists. Other labels keep the gains that the aspect
+    declares or, without declared gains, have their label as gain, as in ir-measures.
     """
 
-    SHORT_DESC = "The gains of the documents, discounted by rank, divided by those of the best ranking."
+    SHORT_DESC = (
+        "The gains of the documents, discounted by rank, divided by those of the best ranking."
+    )
 
     @property
     def _exponentiates(self) -> bool:
@@ -53,7 +55,9 @@ class NDCG(LinearBase, Adapter):
 
     def gain(self, target: Target) -> Floats:
         """Return the gain of each judged document, before it is exponentiated."""
-        return target.source.mapped_gains(self.params["gains"]) if self._reads_labels else target.gain
+        if self._reads_labels:
+            return target.source.mapped_gains(self.params["gains"])
+        return target.gain
 
     def linear(self, target: Target) -> Linear:
         """Return the linear form, whose norm is the DCG of the ideal ranking."""
@@ -61,14 +65,17 @@ class NDCG(LinearBase, Adapter):
             target = target.with_gain(self.gain(target))
         if self._exponentiates:
             target = target.exponentiate()
-        return Linear(target, target.gain, Log2(), depth=self.cutoff, ideal=Ideal(Log2(), self.cutoff))
+        return Linear(
+            target, target.gain, Log2(), depth=self.cutoff, ideal=Ideal(Log2(), self.cutoff)
+        )
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with gains and discounts."""
         result = super().breakdown(ranking, target)
         if not self._exponentiates:
             return result
-        # Computed gains are scaled per query; unscaled ones are shown unless they are too large for a float.
+        # Computed gains are scaled per query; unscaled ones are shown unless they are too large for
+        # a float.
         gain = self.gain(target)
         highest = target.with_gain(gain).highest
         if highest.max(initial=0.0) >= np.finfo(np.float64).maxexp / 2 or result.norm is None:
@@ -78,7 +85,9 @@ class NDCG(LinearBase, Adapter):
 
     def exponential(self) -> Base | None:
         """Return nDCG with the gain 2^g - 1."""
-        return type(self)(self.measure(dcg="exp-log2")) if not self._exponentiates else super().exponential()
+        if not self._exponentiates:
+            return type(self)(self.measure(dcg="exp-log2"))
+        return super().exponential()
 
 
 @adapts(ir_measures.RBP)
@@ -95,7 +104,8 @@ class RankBiasedPrecision(LinearBase, Adapter):
     @property
     def equals_original(self) -> bool:
         """Whether there is a cutoff, or no explicit ``rel``."""
-        # ir-measures cannot compute RBP without rel or with a cutoff; otherwise, ties are broken differently.
+        # ir-measures cannot compute RBP without rel or with a cutoff; otherwise, ties are broken
+        # differently.
         return "rel" not in self.params or self.cutoff is not None
 
     def linear(self, target: Target) -> Linear:
@@ -115,4 +125,6 @@ class GradedRBP(RankBiasedPrecision):
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount, also of unjudged documents."""
         gain = np.asarray(target.gain, dtype=np.float64)
-        return Linear(target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged)
+        return Linear(
+            target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged
+        )

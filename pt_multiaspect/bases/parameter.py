@@ -22,11 +22,15 @@ class Bases:
 
     def of(self, aspect: str) -> Base:
         """Return the base of an aspect."""
-        return self.per_aspect[aspect] if self.default is None else self.default
+        if self.default is None:
+            return self.per_aspect[aspect]
+        return self.default
 
     def each(self) -> list[Base]:
         """Return the single base, or the bases of all aspects."""
-        return list(self.per_aspect.values()) if self.default is None else [self.default]
+        if self.default is None:
+            return list(self.per_aspect.values())
+        return [self.default]
 
     @property
     def one(self) -> Base:
@@ -42,7 +46,8 @@ class Bases:
         surplus = sorted(set(self.per_aspect) - set(names))
         if missing or surplus:
             raise MultiAspectError(
-                f"{measure}: expected one base for each evaluated aspect ({choices(names)}), got bases for "
+                f"{measure}: expected one base for each evaluated aspect ({choices(names)}), got "
+                "bases for "
                 f"{choices(self.per_aspect)}"
                 + (f"; add a base for {choices(missing)}" if missing else "")
                 + (f"; there is no aspect {choices(surplus)}" if surplus else "")
@@ -62,7 +67,8 @@ class Bases:
         unequal = [base.text for base in self.each() if base.cutoff not in (None, cutoff)]
         if unequal:
             raise MultiAspectError(
-                f"{measure}@{cutoff} has the cutoff {cutoff}, but its base is {choices(unequal)}; set one cutoff, "
+                f"{measure}@{cutoff} has the cutoff {cutoff}, but its base is {choices(unequal)}; "
+                "set one cutoff, "
                 "on the measure or on the base"
             )
         if not any(base.accepts_cutoff for base in self.each()):
@@ -97,7 +103,9 @@ class Bases:
 
 def parse_base(base: object, *, by_subtopic: bool = False) -> Bases:
     """Read a base given as a measure or a string, also a diversity measure if it is evaluated by subtopic."""
-    return base if isinstance(base, Bases) else Bases(_parse(base, by_subtopic))
+    if isinstance(base, Bases):
+        return base
+    return Bases(_parse(base, by_subtopic))
 
 
 def parse_bases(base: object) -> Bases:
@@ -121,13 +129,17 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
             ) from None
     if not getattr(base, "SINGLE_ASPECT", True):
         raise MultiAspectError(
-            f"{base} cannot be a base: a base must be a single-aspect measure, and it is a multi-aspect measure"
+            f"{base} cannot be a base: a base must be a single-aspect measure, and it is a "
+            "multi-aspect measure"
         )
     if not is_measure(base):
-        raise MultiAspectError(f"expected an ir-measures measure or its name as base, got {shown(base)}")
+        raise MultiAspectError(
+            f"expected an ir-measures measure or its name as base, got {shown(base)}"
+        )
     if is_diversity_measure(base) and not by_subtopic:
         raise MultiAspectError(
-            f"{base} cannot be a base: it measures the diversity of subtopics, and one aspect would be a single "
+            f"{base} cannot be a base: it measures the diversity of subtopics, and one aspect "
+            "would be a single "
             f"subtopic. Use Subtopics(base={str(base)!r}), with each aspect as a subtopic"
         )
     return as_base(check_params(base, "the base "))

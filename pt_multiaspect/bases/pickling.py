@@ -39,11 +39,25 @@ def pickle_with_code(value: object) -> bytes:
 def _definition(measure: Measure) -> tuple[Any, ...]:
     """Return the parameters of `_define_measure` for a measure of a user's function."""
     inputs = {"run_inputs": "RUN_INPUTS", "qrel_inputs": "QREL_INPUTS"}
-    named = {name: getattr(measure, attribute) for name, attribute in inputs.items() if hasattr(measure, attribute)}
-    return function_of(measure), measure.NAME, "cutoff" in measure.SUPPORTED_PARAMS, named, measure.params
+    named = {
+        name: getattr(measure, attribute)
+        for name, attribute in inputs.items()
+        if hasattr(measure, attribute)
+    }
+    return (
+        function_of(measure),
+        measure.NAME,
+        "cutoff" in measure.SUPPORTED_PARAMS,
+        named,
+        measure.params,
+    )
 
 
 def _define_measure(
-    function: Any, name: str, support_cutoff: bool, named: dict[str, list[str]], params: dict[str, Any]
+    function: Any,
+    name: str,
+    support_cutoff: bool,
+    named: dict[str, list[str]],
+    params: dict[str, Any],
 ) -> Measure:
     return ir_measures.define(function, name, support_cutoff, **named)(**params)

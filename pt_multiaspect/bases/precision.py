@@ -65,7 +65,9 @@ class SetRecall(Recall):
 class RPrecision(LinearBase, Counting):
     """R-precision: relevant documents in the first R ranks / R, the number of relevant documents."""
 
-    SHORT_DESC = "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
+    SHORT_DESC = (
+        "The fraction of the first R ranks that hold a relevant document, for R relevant documents."
+    )
 
     def statements(self) -> Statements:
         """State that a relevant document further up does not lower the value."""
@@ -93,7 +95,9 @@ class Success(Counting):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(self.gain(target), lambda gain, totals, _: SuccessProgress(gain, self.cutoff, totals))
+        return Progression(
+            self.gain(target), lambda gain, totals, _: SuccessProgress(gain, self.cutoff, totals)
+        )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 at the first relevant document, 0 elsewhere."""
@@ -108,12 +112,17 @@ class SetPrecision(Counting):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ratio(relevance.n_retrieved(ranking, self.relevant(target)), self._denominator(ranking, target))
+        return ratio(
+            relevance.n_retrieved(ranking, self.relevant(target)),
+            self._denominator(ranking, target),
+        )
 
     def _denominator(self, ranking: Hits, target: Target) -> Floats:
         """Return the denominator per query."""
         n_ret = ranking.n_ret.astype(np.float64)
-        return np.minimum(n_ret, self.n_relevant(target)) if self["relative"] else n_ret
+        if self["relative"]:
+            return np.minimum(n_ret, self.n_relevant(target))
+        return n_ret
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / denominator at each relevant document, 0 elsewhere."""
@@ -130,7 +139,9 @@ class _OfSets(Counting):
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
         n_hits = relevance.n_retrieved(ranking, self.relevant(target))
-        return ratio(n_hits, ranking.n_ret.astype(np.float64)), ratio(n_hits, self.n_relevant(target))
+        return ratio(n_hits, ranking.n_ret.astype(np.float64)), ratio(
+            n_hits, self.n_relevant(target)
+        )
 
 
 @adapts(ir_measures.SetF)
@@ -174,7 +185,9 @@ class AveragePrecision(Counting):
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
-        return Progression(self.gain(target), lambda gain, totals, _: APProgress(gain, self.cutoff, totals))
+        return Progression(
+            self.gain(target), lambda gain, totals, _: APProgress(gain, self.cutoff, totals)
+        )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return precision / number of relevant documents at each relevant document, 0 elsewhere."""
@@ -201,11 +214,15 @@ class Judged(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ratio(ranking.total(self.gain(target)[ranking.row]), ranking.n_ret.astype(np.float64))
+        return ratio(
+            ranking.total(self.gain(target)[ranking.row]), ranking.n_ret.astype(np.float64)
+        )
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / number of retrieved documents at each judged document."""
-        return ratio(self.gain(target)[ranking.row], ranking.n_ret[ranking.query].astype(np.float64))
+        return ratio(
+            self.gain(target)[ranking.row], ranking.n_ret[ranking.query].astype(np.float64)
+        )
 
     @property
     def equals_original(self) -> bool:

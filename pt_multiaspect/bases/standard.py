@@ -8,12 +8,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ir_measures import AP_IA, ERR_IA, NRBP, P_IA, Measure, StRecall, alpha_DCG, alpha_nDCG, nERR_IA, nNRBP
+from ir_measures import (
+    AP_IA,
+    ERR_IA,
+    NRBP,
+    P_IA,
+    Measure,
+    StRecall,
+    alpha_DCG,
+    alpha_nDCG,
+    nERR_IA,
+    nNRBP,
+)
 
 from .._cached import Memo
 from .._typing import Bools, Floats, Objects
 from ..collection import Judgments, Rankings
-from ..collection.subtopics import subtopic_judgments
+from ..collection.subtopic_qrels import subtopic_judgments
 from ..errors import MultiAspectError
 from ..kernels.target import Target
 from .adapters import adapter_of
@@ -34,9 +45,9 @@ def is_diversity_measure(measure: object) -> bool:
 def standard_base(measure: Measure) -> Base | None:
     """Return the base whose values on plain labels equal those of ir-measures, or None.
 
-    None for measures that other tools define differently: RR@k and RBP(rel=1) (different ties), ERR,
-    nDCG(dcg='exp-log2') (five digits), and those with ``judged_only`` or without an adapter. RBP without ``rel`` or
-    with a cutoff, which no tool of ir-measures computes, is also returned.
+    None for measures that other tools define differently: RR@k and RBP(rel=1) (different ties),
+    ERR, nDCG(dcg='exp-log2') (five digits), and those with ``judged_only`` or without an adapter.
+    RBP without ``rel`` or with a cutoff, which no tool of ir-measures computes, is also returned.
     """
     try:
         measure.validate_params()
@@ -85,8 +96,8 @@ class StandardMeasures(Memo):
         rankings : Rankings
             The run, joined with the judgments.
         run : callable
-            Returns the run as a frame ``query_id doc_id score``; called only for users' functions. Other measures
-            that ir-measures computes get scores without ties.
+            Returns the run as a frame ``query_id doc_id score``; called only for users' functions.
+            Other measures that ir-measures computes get scores without ties.
 
         Returns
         -------
@@ -156,7 +167,8 @@ class DiversityMeasures(IrMeasures):
     Raises
     ------
     MultiAspectError
-        If a measure lacks a cutoff, the judgments are not by subtopic, or a label is not an integer.
+        If a measure lacks a cutoff, the judgments are not by subtopic, or a label is not an
+        integer.
     """
 
     def __init__(self, measures: Iterable[Measure], judgments: Judgments) -> None:
@@ -167,11 +179,14 @@ class DiversityMeasures(IrMeasures):
         table = subtopic_judgments(judgments, self.measures[0])
         fraction = first_fraction(table["label"].to_numpy())
         if fraction is not None:
-            raise MultiAspectError(f"{self.measures[0]}: expected integer labels, got {fraction:g} in the qrels")
+            raise MultiAspectError(
+                f"{self.measures[0]}: expected integer labels, got {fraction:g} in the qrels"
+            )
         self._table = table
 
     def _groups(self) -> list[list[Measure]]:
-        # Of measures with different parameters, ir-measures computes only those with one value of the parameters.
+        # Of measures with different parameters, ir-measures computes only those with one value of
+        # the parameters.
         return [[measure] for measure in self.measures]
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:

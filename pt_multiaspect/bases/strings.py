@@ -22,9 +22,12 @@ from .. import _validation
 from ..errors import MultiAspectError, choices, cut, errors_of, refuse_unknown
 
 #: Parser of trec_eval names only.
-_parse_trec_measure: Callable[[str], list[Measure]] = original_function("ir_measures", "parse_trec_measure")
+_parse_trec_measure: Callable[[str], list[Measure]] = original_function(
+    "ir_measures", "parse_trec_measure"
+)
 
-#: Only the beginning of longer names is compared with those of measures, which takes quadratic time.
+#: Only the beginning of longer names is compared with those of measures, which takes quadratic
+#: time.
 _LONGEST = 80
 
 #: Constants as written in other languages.
@@ -94,7 +97,8 @@ def read_measure(text: str) -> Measure:
     Parameters
     ----------
     text : str
-        ``Name``, ``Name(parameter=value, ...)``, ``Name@cutoff`` or both. Values are Python literals.
+        ``Name``, ``Name(parameter=value, ...)``, ``Name@cutoff`` or both. Values are Python
+        literals.
 
     Returns
     -------
@@ -103,8 +107,8 @@ def read_measure(text: str) -> Measure:
     Raises
     ------
     MultiAspectError
-        If the measure is unknown (`UnknownMeasureError`), a value is not a literal, or a parameter is
-        unknown, given twice or out of range.
+        If the measure is unknown (`UnknownMeasureError`), a value is not a literal, or a parameter
+        is unknown, given twice or out of range.
 
     Examples
     --------
@@ -149,7 +153,8 @@ def _read(text: str, node: ast.expr) -> Measure:
     for name, prefix, value in named:
         if name in params:
             raise MultiAspectError(
-                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and {cut(_source_text(value))}"
+                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and "
+                f"{cut(_source_text(value))}"
             )
         params[name] = _literal(prefix, value)
     return check_params(measure(**params))
@@ -171,14 +176,18 @@ def _literal(prefix: str, node: ast.expr) -> Any:
             keys = Counter(ast.unparse(key) for key in part.keys if key is not None)
             twice = next((key for key, number in keys.items() if number > 1), None)
             if twice is not None:
-                raise MultiAspectError(f"{cut(prefix + ast.unparse(node))}: the key {cut(twice)} is given twice")
+                raise MultiAspectError(
+                    f"{cut(prefix + ast.unparse(node))}: the key {cut(twice)} is given twice"
+                )
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
         written = _source_text(node)
         if prefix == "@":
             text = cut(written)
-            raise MultiAspectError(f"@{text}: expected a whole number as cutoff, got {text}") from None
+            raise MultiAspectError(
+                f"@{text}: expected a whole number as cutoff, got {text}"
+            ) from None
         quoting = _Quoting(written)
         fixed = _source_text(quoting.visit(ast.parse(written, mode="eval").body))
         cause = quoting.cause or "expected a number, string, list or dict"
@@ -235,7 +244,9 @@ def with_quotes(text: str) -> str:
         call = node.left if isinstance(node, ast.BinOp) else node
         for keyword in call.keywords if isinstance(call, ast.Call) else ():
             keyword.value = quoting.visit(keyword.value)
-        return _source_text(node) if quoting.cause else text
+        if quoting.cause:
+            return _source_text(node)
+        return text
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text  # read_measure reports the error
 
@@ -259,9 +270,14 @@ def measure_with_cutoff(name: str) -> Measure | None:
     if parts is None:
         return None
     registry = ir_measures.measures.registry
-    known = sorted((other for other in registry if other.lower() == parts[1].lower()), key=lambda n: n != parts[1])
+    known = sorted(
+        (other for other in registry if other.lower() == parts[1].lower()),
+        key=lambda n: n != parts[1],
+    )
     try:
-        return read_measure(f"{registry[known[0]].NAME}@{int(parts[2])}") if known else None
+        if known:
+            return read_measure(f"{registry[known[0]].NAME}@{int(parts[2])}")
+        return None
     except MultiAspectError:  # the measure has no cutoff
         return None
 
@@ -306,13 +322,22 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
     floats = {
         param: float(value)
         for param, value in measure.params.items()
-        if type(value) is int and measure.SUPPORTED_PARAMS[param].dtype is float and abs(value) < 2**53
+        if type(value) is int
+        and measure.SUPPORTED_PARAMS[param].dtype is float
+        and abs(value) < 2**53
     }
-    measure = type(measure)(**{**measure.params, **floats}) if floats else measure
+    if floats:
+        measure = type(measure)(**{**measure.params, **floats})
+    else:
+        measure = measure
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]
         if not info.validate(value):
-            expected = info.choices if isinstance(info.choices, list) else getattr(info.dtype, "__name__", "?")
+            expected = (
+                info.choices
+                if isinstance(info.choices, list)
+                else getattr(info.dtype, "__name__", "?")
+            )
             raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
@@ -331,6 +356,7 @@ def _check_gains(gains: Mapping[Any, Any]) -> None:
 
 def _malformed_error(text: str, reason: str) -> MultiAspectError:
     return MultiAspectError(
-        f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected Name(parameter=value)@cutoff, "
+        f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected "
+        "Name(parameter=value)@cutoff, "
         "with strings in quotes"
     )

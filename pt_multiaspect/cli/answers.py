@@ -10,7 +10,7 @@ import pandas as pd
 from .. import reporting
 from ..analysis import judge_agreement
 from ..answers import argue_scores, combine, from_criteria, nugget_scores, rubric_scores
-from ..answers._frames import read_named_answers
+from ..answers._answer_tables import read_named_answers
 from ..aspects import Aspect, Aspects
 from ..collection.judged_answers import answer_keys, by_run, read_criteria
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
@@ -50,7 +50,9 @@ from .verb import Inputs, verb
     Marks: * best value of a column, † significantly different from the baseline.
     """,
     measure_option(
-        "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or ALIAS=MEASURE.", "combined"
+        "Means of criteria to add, as in -m MM 'CAM(aspects=\"faithful,complete\")'; or "
+        "ALIAS=MEASURE.",
+        "combined",
     ),
     options.ASPECTS,
     file_option(
@@ -64,7 +66,9 @@ from .verb import Inputs, verb
     options.MACRO,
     options.CLUSTER,
     option("-q", "--perquery", is_flag=True, help="Show each topic instead of the means."),
-    option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
+    option(
+        "--baseline", metavar="RUN", help="Test the differences between this run and the others."
+    ),
     options.MARGIN,
     options.INTERVAL,
     options.NOTES_BELOW,
@@ -73,10 +77,13 @@ from .verb import Inputs, verb
         is_flag=True,
         help="Show how far the judges agree instead: Krippendorff's α of each criterion, with 95 % intervals.",
     ),
-    option("--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."),
+    option(
+        "--title", metavar="TEXT", help="The title of a report. Default: Evaluation of answers."
+    ),
     output(
         {**SUFFIXES, ".html": "html", ".htm": "html"},
-        f"Write to a file, in the format of its suffix: .html is a report with the answers, {choices(SUFFIXES)} "
+        "Write to a file, in the format of its suffix: .html is a report with the answers, "
+        f"{choices(SUFFIXES)} "
         "are tables.",
     ),
     click.Argument(["judged"], nargs=-1, required=True, metavar="JUDGED...", type=click.Path()),
@@ -98,21 +105,29 @@ def answers(
 ) -> object:
     """Score judged answers.
 
-    JUDGED are files of JSON Lines, CSV or TSV with a topic (qid) and a run (name or run_id) per row: nuggets as
-    nuggetizer assigns them, scores of Auto-ARGUE, questions with weight and met, or criteria, in [0, 1] or on the
-    scales of --aspects: one column each, or rows with criterion and score, and judge if there are several.
-    NAME=FILE names the system of a file without such a column, as RAGAS and open-rag-eval (CSV), DeepEval and
-    promptfoo (JSON) write; its topics are an id or the text of the question.
+    JUDGED are files of JSON Lines, CSV or TSV with a topic (qid) and a run (name or run_id) per
+    row: nuggets as nuggetizer assigns them, scores of Auto-ARGUE, questions with weight and met, or
+    criteria, in [0, 1] or on the scales of --aspects: one column each, or rows with criterion and
+    score, and judge if there are several. NAME=FILE names the system of a file without such a
+    column, as RAGAS and open-rag-eval (CSV), DeepEval and promptfoo (JSON) write; its topics are an
+    id or the text of the question.
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
     check_interval(interval, baseline)
     file = inputs.values["by"]
     refuse_together({"--macro": macro}, {"": file is None}, "{} requires --by FILE")
-    refuse_together({"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN")
+    refuse_together(
+        {"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN"
+    )
     of_means = {f"--interval {interval}": interval != "none", "--by": file is not None}
     of_means["--margin"] = bool(margin)
     if agreement:
-        of_scores = {"-m": bool(combined), "--human": bool(inputs.values["human"]), "-q": perquery, **of_means}
+        of_scores = {
+            "-m": bool(combined),
+            "--human": bool(inputs.values["human"]),
+            "-q": perquery,
+            **of_means,
+        }
         of_scores |= {"--baseline": baseline is not None, "--title": title is not None}
         refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
         if inputs.format == "html":
@@ -125,14 +140,20 @@ def answers(
     human = None
     if inputs.values["human"]:
         human, _ = _scores(read_files(inputs.values["human"], "answers"), aspects, combined)
-    structure = TopicStructure.read(values, measures_by_label(values), by=file, macro=macro, cluster=cluster)
+    structure = TopicStructure.read(
+        values, measures_by_label(values), by=file, macro=macro, cluster=cluster
+    )
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
     if inputs.format == "html":
         if perquery:
-            raise MultiAspectError("-q applies to tables: omit it, or write another file than .html")
+            raise MultiAspectError(
+                "-q applies to tables: omit it, or write another file than .html"
+            )
         if margin:
-            raise MultiAspectError("--margin applies to tables: omit it, or write another file than .html")
+            raise MultiAspectError(
+                "--margin applies to tables: omit it, or write another file than .html"
+            )
         reporting.report(
             values, aspects=aspects, human=human, baseline=baseline, **structure.options,
             title=title or "Evaluation of answers", answers=frame, path=inputs.values["output"],
@@ -172,7 +193,9 @@ def read_files(files: Sequence[str], what: str) -> pd.DataFrame:
     return frame
 
 
-def declare_unjudged(frame: pd.DataFrame, aspects: Aspects | None, codes: Sequence[str]) -> Aspects | None:
+def declare_unjudged(
+    frame: pd.DataFrame, aspects: Aspects | None, codes: Sequence[str]
+) -> Aspects | None:
     """Return the scales of all criteria with further codes that mean that there is no label."""
     if not codes:
         return aspects
@@ -180,12 +203,17 @@ def declare_unjudged(frame: pd.DataFrame, aspects: Aspects | None, codes: Sequen
     scales = {}
     for name in criteria:
         spec = {} if aspects is None else aspects[name].to_spec()
-        spec = {"grades": spec} if isinstance(spec, int) else spec
+        if isinstance(spec, int):
+            spec = {"grades": spec}
+        else:
+            spec = spec
         scales[name] = Aspect(**{**spec, "unjudged": [*spec.get("unjudged", ()), *codes]})
     return Aspects(scales)
 
 
-def _keep_complete_topics(values: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _keep_complete_topics(
+    values: pd.DataFrame, answers: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
     """Return the values of the topics for which no answer lacks a value, and a note on the others."""
     measures = pd.Series(values["measure"].unique(), name="measure")
     expected = answers.drop_duplicates().merge(measures, how="cross")
@@ -196,7 +224,9 @@ def _keep_complete_topics(values: pd.DataFrame, answers: pd.DataFrame) -> tuple[
     topics = lacking["qid"].unique()
     kept = values[~values["qid"].isin(topics)].reset_index(drop=True)
     if not len(kept):
-        raise MultiAspectError("answers: expected a topic on which all answers have all labels, got none")
+        raise MultiAspectError(
+            "answers: expected a topic on which all answers have all labels, got none"
+        )
     by_topic = f"{number_of(len(topics), 'topic')} ({choices(topics)})"
     return kept, [f"Without {by_topic}, as labels are missing: {by_run(lacking)}."]
 
@@ -207,7 +237,9 @@ def _scores(
     """Return the scores of answers, by what their columns contain, and combined ones, and notes."""
     readers = {"nuggets": nugget_scores, "met": rubric_scores}
     parts = [read(frame) for column, read in readers.items() if column in frame.columns]
-    if {"request_id", "metric"} <= {*frame.columns}:  # of Auto-ARGUE; elsewhere, a metric is a criterion
+    if {"request_id", "metric"} <= {
+        *frame.columns
+    }:  # of Auto-ARGUE; elsewhere, a metric is a criterion
         parts.append(argue_scores(frame))
     has_criteria = not parts or aspects is not None
     if has_criteria:
@@ -216,5 +248,7 @@ def _scores(
     left_out: list[str] = []
     if has_criteria:
         values, left_out = _keep_complete_topics(values, answer_keys(frame, "answers"))
-    record_measures(values, {label: record for part in parts for label, record in part.attrs[RECORD].items()})
+    record_measures(
+        values, {label: record for part in parts for label, record in part.attrs[RECORD].items()}
+    )
     return (combine(values, parse_list(list(combined))) if combined else values), left_out

@@ -41,19 +41,32 @@ from .verb import Inputs, verb
         metavar="N",
         help="Correlate only the N best runs by the measure of the row, and those tied with the last of them.",
     ),
-    option("--ci", is_flag=True, help="Show 95 % bootstrap intervals, with one row per pair of measures."),
+    option(
+        "--ci",
+        is_flag=True,
+        help="Show 95 % bootstrap intervals, with one row per pair of measures.",
+    ),
     options.CLUSTER,
     options.OUTPUT,
     options.RUNS,
 )
-def correlate(inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool, cluster: str | None) -> Sheet:
+def correlate(
+    inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool, cluster: str | None
+) -> Sheet:
     """Correlate the rankings of the runs by the measures."""
     if len(inputs.measures) < 2:
-        raise click.UsageError(f"expected at least two measures, got only {next(iter(inputs.measures))}")
+        raise click.UsageError(
+            f"expected at least two measures, got only {next(iter(inputs.measures))}"
+        )
     if top is not None and rank_by == "query":
         raise click.UsageError("--top applies to means: omit it, or --rank-by query")
     level = 0.95 if ci else None
-    correlations = correlation(inputs.evaluate(), method, rank_by, top=top, ci=level, cluster=cluster)
+    correlations = correlation(
+        inputs.evaluate(), method, rank_by, top=top, ci=level, cluster=cluster
+    )
     if len(inputs.runs) == 2 and rank_by == "mean" and method != "rbo":
-        warn("the order of two runs is the same or reversed, so that correlations are 1 or -1; give more runs")
+        warn(
+            "the order of two runs is the same or reversed, so that correlations are 1 or -1; give "
+            "more runs"
+        )
     return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())

@@ -37,8 +37,9 @@ from .verb import verb
 def datasets(name: str | None, folder: str | None) -> str:
     """List the test collections, describe NAME, or write it to TREC files.
 
-    The files are one qrels file per aspect and the label scales; for health also topics, documents and three runs.
-    Published collections are downloaded on first use, to the directory PT_MULTIASPECT_DATA or the user's cache.
+    The files are one qrels file per aspect and the label scales; for health also topics, documents
+    and three runs. Published collections are downloaded on first use, to the directory
+    PT_MULTIASPECT_DATA or the user's cache.
     """
     if name is None:
         if folder is not None:
@@ -51,7 +52,10 @@ def datasets(name: str | None, folder: str | None) -> str:
             f"expected a directory to write, as in: pt-multiaspect datasets {name} --output {name}"
         )
     path = _new_directory(folder)
-    aspects, runs = _write_health(path) if name == "health" else _write_published(name, path)
+    if name == "health":
+        aspects, runs = _write_health(path)
+    else:
+        aspects, runs = _write_published(name, path)
     qrels = " ".join(f"{aspect}={folder}/{aspect}.qrels" for aspect in aspects)
     text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
     if not runs:
@@ -75,12 +79,16 @@ def _new_directory(folder: str) -> Path:
 def _dataset_overview() -> str:
     """Return a list of the package's collection and the published ones."""
     health = load_health()
-    scales = ", ".join(f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items())
+    scales = ", ".join(
+        f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items()
+    )
     size = f"{len(health.topics)} queries, {len(health.documents)} documents, {len(health.qrels)} judgments"
     lines = [f"health  {size}\n        {scales}"]
     for name in names():
         about = info(name)
-        lines.append(f"{name}  {about.title}\n        {', '.join(about.aspects)}; licence: {about.licence}")
+        lines.append(
+            f"{name}  {about.title}\n        {', '.join(about.aspects)}; licence: {about.licence}"
+        )
     return "\n".join(lines)
 
 
@@ -95,12 +103,16 @@ def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
         "characters": TfidfRetriever(collection.documents, analyzer="char"),
         "readable": words >> ReadabilityReranker(collection.documents),
     }
-    runs: dict[str, pd.DataFrame] = {name: system.transform(collection.topics) for name, system in systems.items()}
+    runs: dict[str, pd.DataFrame] = {
+        name: system.transform(collection.topics) for name, system in systems.items()
+    }
     aspects = Aspects(collection.grades)
     _write_collection(folder, collection.qrels, aspects, runs)
     documents = collection.documents.to_json(orient="records", lines=True, force_ascii=False)
     write_file(folder / "documents.jsonl", documents)
-    write_file(folder / "topics.tsv", collection.topics.to_csv(sep="\t", index=False, lineterminator="\n"))
+    write_file(
+        folder / "topics.tsv", collection.topics.to_csv(sep="\t", index=False, lineterminator="\n")
+    )
     return aspects, runs
 
 
@@ -115,7 +127,9 @@ def _write_published(name: str, folder: Path) -> tuple[Aspects, dict[str, pd.Dat
     return judged.aspects, runs
 
 
-def _write_collection(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, pd.DataFrame]) -> None:
+def _write_collection(
+    folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, pd.DataFrame]
+) -> None:
     """Write judgments, scales and runs to files."""
     folder.mkdir(parents=True, exist_ok=True)
     aspects.to_file(folder / "scales.json")
@@ -127,5 +141,7 @@ def _write_collection(folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs:
     for name, run in runs.items():
         (folder / "runs").mkdir(exist_ok=True)
         rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
-        lines = (f"{qid} Q0 {docno} {rank + 1} {score!r} {name}\n" for qid, docno, rank, score in rows)
+        lines = (
+            f"{qid} Q0 {docno} {rank + 1} {score!r} {name}\n" for qid, docno, rank, score in rows
+        )
         write_file(folder / "runs" / f"{name}.run", "".join(lines))

@@ -63,14 +63,19 @@ def describe(
 ) -> object:
     """Describe judgments, runs and label scales, and list oddities.
 
-    Shows the labels of each aspect, the agreement between aspects, and how many documents of the runs are judged.
-    With measures, shows which scales each measure depends on.
+    Shows the labels of each aspect, the agreement between aspects, and how many documents of the
+    runs are judged. With measures, shows which scales each measure depends on.
     """
     if answers and (inputs.values["qrels"] or inputs.values["runs"] or inputs.requested):
         raise MultiAspectError("--answers takes the place of --qrels, runs and measures: omit them")
     if unjudged and not answers:
-        raise MultiAspectError("--unjudged applies to --answers: omit it, or declare the codes with --aspects")
-    frame = read_files(answers, "describe") if answers else None
+        raise MultiAspectError(
+            "--unjudged applies to --answers: omit it, or declare the codes with --aspects"
+        )
+    if answers:
+        frame = read_files(answers, "describe")
+    else:
+        frame = None
     result = description.describe(
         inputs.qrels if frame is None else frame,
         inputs.aspects if frame is None else declare_unjudged(frame, inputs.aspects, unjudged),
@@ -80,7 +85,10 @@ def describe(
     if write_aspects is not None:
         _name_scales(result.proposed, write_aspects, result.aspects).to_file(write_aspects)
         left_out = [name for name in result.aspects if name not in result.proposed]
-        without = f" without {choices(left_out)}" if left_out else ""
+        if left_out:
+            without = f" without {choices(left_out)}"
+        else:
+            without = ""
         tell(f"wrote the scales to {write_aspects}{without}; check them before use")
     shown: object = result
     if contingency:

@@ -15,8 +15,8 @@ from ..analysis import prediction_powered
 from ..analysis._significance import TESTS
 from ..analysis.prediction_powered import estimates_table
 from ..aspects import Aspects
-from ..description.figures import run_figures
 from ..description.scales import read_judged
+from ..description.statistics import run_figures
 from ..errors import MultiAspectError, errors_of, refuse_repeated, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import find_label, measures_by_label
@@ -67,7 +67,9 @@ CONFIDENCE = 0.95
     options.MACRO,
     options.CLUSTER,
     option("-q", "--perquery", is_flag=True, help="Show each query instead of the means."),
-    option("--baseline", metavar="RUN", help="Test the differences between this run and the others."),
+    option(
+        "--baseline", metavar="RUN", help="Test the differences between this run and the others."
+    ),
     option("--test", type=click.Choice(TESTS), help="The paired test, two-sided. Default: t."),
     option(
         "--correction",
@@ -81,7 +83,9 @@ CONFIDENCE = 0.95
         is_flag=True,
         help=f"Show the fraction of the first {JUDGED} documents that is judged, per aspect.",
     ),
-    option("--sort", metavar="MEASURE", help="Sort the runs by a measure, best first, or by 'name'."),
+    option(
+        "--sort", metavar="MEASURE", help="Sort the runs by a measure, best first, or by 'name'."
+    ),
     option(
         "--format",
         type=click.Choice([*FORMATS, *VALUE_FORMATS]),
@@ -105,7 +109,11 @@ def evaluate(
     notes: str,
 ) -> object:
     """Evaluate TREC run files."""
-    tests = {"--test": test is not None, "--correction": correction is not None, "--margin": bool(margin)}
+    tests = {
+        "--test": test is not None,
+        "--correction": correction is not None,
+        "--margin": bool(margin),
+    }
     check_interval(interval, baseline)
     _check_options(inputs, perquery, baseline, tests, interval, judged, sort)
     by, labels = inputs.by, list(inputs.measures)
@@ -115,9 +123,14 @@ def evaluate(
     if baseline is not None:
         baseline = pick_baseline(baseline, inputs.runs)
         if len(inputs.runs) < 2:
-            raise MultiAspectError(f"--baseline requires a run to compare with {baseline}, got no other")
+            raise MultiAspectError(
+                f"--baseline requires a run to compare with {baseline}, got no other"
+            )
     if sort is not None:
-        sort = sort if sort == "name" else find_label(inputs.measures, sort)
+        if sort == "name":
+            sort = sort
+        else:
+            sort = find_label(inputs.measures, sort)
         refuse_unknown([sort], ["name", *labels], "name or one of the measures", "--sort")
     values = inputs.evaluate()
     if inputs.values["human"]:
@@ -126,9 +139,13 @@ def evaluate(
     means = aggregate_topics(values, interval, structure)
     if sort is not None:
         ascending = sort == "name" or lower_is_better(measures_by_label(values)[sort])
-        parts = [means] if by is None else [rows for _, rows in means.groupby("group", sort=False)]
+        if by is None:
+            parts = [means]
+        else:
+            parts = [rows for _, rows in means.groupby("group", sort=False)]
         means = pd.concat(
-            [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts], ignore_index=True
+            [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts],
+            ignore_index=True,
         )
     if inputs.format in VALUE_FORMATS:
         with errors_of(f"--format {inputs.format}"):
@@ -157,14 +174,18 @@ def evaluate(
 def check_interval(interval: str, baseline: str | None) -> None:
     """Raise an error for intervals of differences from no run."""
     refuse_together(
-        {"--interval difference": interval == "difference"}, {"": baseline is None}, "{} requires --baseline RUN"
+        {"--interval difference": interval == "difference"},
+        {"": baseline is None},
+        "{} requires --baseline RUN",
     )
 
 
 def check_clusters_apply(clusters: Mapping[str, str] | None) -> None:
     """Raise an error for --cluster without tests and intervals."""
     if clusters is not None:
-        TopicStructure(clusters=clusters).check_clusters_apply(list(clusters), "--baseline RUN or --interval mean")
+        TopicStructure(clusters=clusters).check_clusters_apply(
+            list(clusters), "--baseline RUN or --interval mean"
+        )
 
 
 def read_margin(texts: Sequence[str]) -> float | dict[str, float] | None:
@@ -189,7 +210,9 @@ def _read_number(text: str) -> float:
         raise MultiAspectError(f"--margin: expected a number above 0, got {text!r}") from None
 
 
-def aggregate_topics(values: pd.DataFrame, interval: str, structure: TopicStructure) -> pd.DataFrame:
+def aggregate_topics(
+    values: pd.DataFrame, interval: str, structure: TopicStructure
+) -> pd.DataFrame:
     """Return the means of the runs, with their intervals if these are shown."""
     if interval == "mean":
         return aggregate(values, ci=CONFIDENCE, **structure.options)
@@ -207,7 +230,9 @@ def _check_options(
 ) -> None:
     """Raise an error for options that exclude or require others."""
     has_groups = {"--by": inputs.by is not None}
-    refuse_together({"--macro": inputs.values["macro"]}, {"": inputs.by is None}, "{} requires --by FILE")
+    refuse_together(
+        {"--macro": inputs.values["macro"]}, {"": inputs.by is None}, "{} requires --by FILE"
+    )
     per_query = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
     of_means = {f"--interval {interval}": interval != "none", "--judged": judged, **has_groups}
     has_clusters = {"--cluster": inputs.values["cluster"] is not None}
@@ -216,21 +241,31 @@ def _check_options(
     refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
     without_human = {**per_query, **of_means, "--sort": sort is not None, **tests}
     refuse_together(without_human, {"--human": bool(inputs.values["human"])}, HUMAN_EXCLUDES)
-    if inputs.values["human"] and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]:
+    if (
+        inputs.values["human"]
+        and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]
+    ):
         raise MultiAspectError(
-            "--human estimates means over all judged topics: which topics are positive depends on who judges; use "
+            "--human estimates means over all judged topics: which topics are positive depends on "
+            "who judges; use "
             "--average-over judged"
         )
     refuse_together(tests, {"": baseline is None}, "{} requires --baseline RUN")
 
 
 def estimates_sheet(
-    human: pd.DataFrame, model: pd.DataFrame, baseline: str | None, clusters: Mapping[str, str] | None
+    human: pd.DataFrame,
+    model: pd.DataFrame,
+    baseline: str | None,
+    clusters: Mapping[str, str] | None,
 ) -> Sheet:
     """Return the prediction-powered estimates, or with a baseline the differences from it."""
     powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE, cluster=clusters)
     frame = powered.table if powered.differences is None else powered.differences
-    notes = powered.notes if baseline is None else [f"Differences from {baseline}.", *powered.notes]
+    if baseline is None:
+        notes = powered.notes
+    else:
+        notes = [f"Differences from {baseline}.", *powered.notes]
     return Sheet(frame, replace(estimates_table(frame), notes=list(map(Sentence, notes))))
 
 
@@ -248,7 +283,9 @@ def per_query_sheet(values: pd.DataFrame, names: Iterable[str]) -> Sheet:
     frame = pd.concat([by_run[name] for name in names], ignore_index=True)
     frame.attrs = values.attrs
     labels = values["measure"].unique().tolist()
-    wide = values.pivot(index=["name", "qid"], columns="measure", values="value")[labels].reset_index()
+    wide = values.pivot(index=["name", "qid"], columns="measure", values="value")[
+        labels
+    ].reset_index()
     rows_by_run = dict(list(wide.groupby("name", sort=False)))
     shown = pd.concat([rows_by_run[name] for name in names], ignore_index=True)
     return Sheet(with_definitions(frame), Sheet.of(shown).table)
@@ -261,7 +298,9 @@ def _judged_fractions(
     with silence_warnings():
         judged = run_figures(runs, read_judged(qrels, aspects)).judged_at
     return {
-        f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"].reindex(list(runs)).tolist()
+        f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"]
+        .reindex(list(runs))
+        .tolist()
         for aspect, rows in judged.groupby("aspect", sort=False)
     }
 
@@ -313,16 +352,25 @@ def means_sheet(
     _check_new(judged, means, "--judged")
     known = measures_by_label(values)
     heads = column_heads(known)
-    comparisons = Comparisons.of(values, baseline, structure, test, correction, options.ALPHA, margin)
-    keys = ["name"] if structure.by is None else ["group", "name"]
+    comparisons = Comparisons.of(
+        values, baseline, structure, test, correction, options.ALPHA, margin
+    )
+    if structure.by is None:
+        keys = ["name"]
+    else:
+        keys = ["group", "name"]
     columns: dict[str, Any] = {key: means[key] for key in keys}
     for label in known:
         ends = interval_columns(label, CONFIDENCE) if interval == "mean" else ()
         columns |= {column: means[column] for column in (label, *ends)}
         if comparisons is not None:
-            corrected = correction is not None and test != "tukey"  # which corrects for all pairs itself
+            corrected = (
+                correction is not None and test != "tukey"
+            )  # which corrects for all pairs itself
             averaged = aggregate_is_mean(known[label])
-            tests = _test_columns(comparisons.tests, label, means.set_index(keys).index, corrected, averaged)
+            tests = _test_columns(
+                comparisons.tests, label, means.set_index(keys).index, corrected, averaged
+            )
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests
     table = partial(

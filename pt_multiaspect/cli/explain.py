@@ -30,7 +30,8 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     option("--query", "qid", required=True, metavar="QID", help="The query."),
     output(
         _SUFFIXES,
-        f"Write to a file, in the format of its suffix: {choices(_SUFFIXES)}. The last three have the ranks in "
+        f"Write to a file, in the format of its suffix: {choices(_SUFFIXES)}. The last three have "
+        "the ranks in "
         "full precision.",
     ),
     options.RUN,
@@ -38,7 +39,8 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
 def explain(inputs: Inputs, qid: str) -> object:
     """Explain the value of a measure for one query of a run, rank by rank.
 
-    Shows the labels of each document, how the measure uses them, and how much each rank contributes.
+    Shows the labels of each document, how the measure uses them, and how much each rank
+    contributes.
     """
     if len(inputs.measures) > 1:
         hint = "" if inputs.requested.suite is None else "; choose one of the suite with -m ALIAS"
@@ -49,4 +51,6 @@ def explain(inputs: Inputs, qid: str) -> object:
         raise click.UsageError(f"expected one run, got {len(inputs.runs)}: {choices(inputs.runs)}")
     ((label, measure),) = inputs.measures.items()
     result = explanation.explain(measure, inputs.runs, inputs.qrels, qid, label=label)
-    return result if inputs.format in ("text", "html") else Sheet.of(result.ranks)
+    if inputs.format in ("text", "html"):
+        return result
+    return Sheet.of(result.ranks)

@@ -41,13 +41,18 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
 def measures(words: tuple[str, ...], suites: bool) -> str:
     """List the measures of this package with their parameters, or show the help of the measure NAME.
 
-    NAME may also be the authors, words of the title or the DOI of a paper, whose measures are listed.
+    NAME may also be the authors, words of the title or the DOI of a paper, whose measures are
+    listed.
     """
     name = " ".join(words)
     if suites:
-        return _suite_help(name) if name else _suite_overview()
+        if name:
+            return _suite_help(name)
+        return _suite_overview()
     if not name:
-        return "\n\n".join([*map(_summary, ALL), "All measures of ir-measures can be used as well, also as bases."])
+        return "\n\n".join(
+            [*map(_summary, ALL), "All measures of ir-measures can be used as well, also as bases."]
+        )
     return _measure_help(name)
 
 
@@ -75,7 +80,10 @@ def _measure_help(name: str) -> str:
     measure = ir_measures.measures.registry.get(name)
     if measure is None:
         return _measures_of_source(name)
-    listed = _summary(measure) if hasattr(measure, "CITATION") else _brief(measure)
+    if hasattr(measure, "CITATION"):
+        listed = _summary(measure)
+    else:
+        listed = _brief(measure)
     about = fill(details(measure), width=80, initial_indent="    ", subsequent_indent="    ")
     return f"{listed}\n\n{about}\n\n{inspect.getdoc(type(measure))}"
 
@@ -92,7 +100,9 @@ def _measures_of_source(text: str) -> str:
 def _as_in_paper(measure: Any) -> str:
     """Return the options of the paper, on further lines; nothing for measures of ir-measures."""
     text = as_in_paper(measure)
-    return f"\n{fill(text, width=80, initial_indent='    ', subsequent_indent='    ', **_KEEP)}" if text else ""
+    if text:
+        return f"\n{fill(text, width=80, initial_indent='    ', subsequent_indent='    ', **_KEEP)}"
+    return ""
 
 
 def _brief(measure: Any) -> str:
@@ -101,7 +111,9 @@ def _brief(measure: Any) -> str:
         text = f"{measure.NAME}, a measure of ir-measures: {sentence(measure)}"
         return fill(text, width=80, subsequent_indent="    ")
     name = fill(f"{measure.NAME}  {measure.SHORT_DESC}", width=80, subsequent_indent="    ")
-    source = fill(f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    ")
+    source = fill(
+        f"({measure.CITATION})", width=80, initial_indent="    ", subsequent_indent="    "
+    )
     return f"{name}\n{source}"
 
 
@@ -117,5 +129,8 @@ def _summary(measure: Any) -> str:
 def _parameter(name: str, param: Param) -> str:
     if name == "cutoff":
         return "@k  ranking cutoff"
-    value = "... (required)" if param.required else repr(param.spell(param.default))
+    if param.required:
+        value = "... (required)"
+    else:
+        value = repr(param.spell(param.default))
     return f"{name}={value}  {param.desc}"

@@ -55,7 +55,9 @@ def explain_mixed_directory(message: str, directories: Mapping[str, str]) -> str
     str
         The message with its remedy.
     """
-    mixed = next((directory for file, directory in directories.items() if f": {file}:" in message), None)
+    mixed = next(
+        (directory for file, directory in directories.items() if f": {file}:" in message), None
+    )
     if mixed is None:
         return message
     return f"{message}. If {mixed} also contains other files, give a pattern in quotes, such as '{mixed}/*.run'"
@@ -63,9 +65,15 @@ def explain_mixed_directory(message: str, directories: Mapping[str, str]) -> str
 
 def usage_message(error: click.UsageError) -> str:
     """Return the message of an error in the arguments, which is the same for all versions of Click."""
-    command = None if error.ctx is None else error.ctx.command
+    if error.ctx is None:
+        command = None
+    else:
+        command = error.ctx.command
     if isinstance(error, click.NoSuchOption):
-        known = [option for param in command.params for option in param.opts] if command is not None else []
+        if command is not None:
+            known = [option for param in command.params for option in param.opts]
+        else:
+            known = []
         return f"no such option {error.option_name}{did_you_mean([error.option_name], known)}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
         return f"missing {_title(error.param)}{_REMEDIES.get(str(error.param.name), '')}"
@@ -81,7 +89,11 @@ def usage_message(error: click.UsageError) -> str:
 def _reason(error: click.BadParameter) -> str:
     """Return the message of an error in a value."""
     unknown = re.match(r"'(.*?)' is not one of ", error.message)
-    if unknown is not None and error.param is not None and isinstance(error.param.type, click.Choice):
+    if (
+        unknown is not None
+        and error.param is not None
+        and isinstance(error.param.type, click.Choice)
+    ):
         known = error.param.type.choices
         return f"expected one of {choices(known)}, got {unknown[1]!r}{did_you_mean([unknown[1]], known)}"
     no_number = re.match(r"('.*') is not a valid (integer|float)", error.message)
@@ -105,4 +117,6 @@ def _title(param: click.Parameter) -> str:
     """Return the long name of an option, or the metavar of an argument."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
-    return "RUN" if param.name in ("run", "runs") else param.metavar or str(param.name).upper()
+    if param.name in ("run", "runs"):
+        return "RUN"
+    return param.metavar or str(param.name).upper()

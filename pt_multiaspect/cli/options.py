@@ -56,10 +56,18 @@ class Command(click.Command):
             error.ctx = error.ctx or ctx
             raise
         params = {param.name: param for param in self.params}
-        if not ctx.resilient_parsing and "measures" in params and "runs" in params and params["runs"].nargs == -1:
+        if (
+            not ctx.resilient_parsing
+            and "measures" in params
+            and "runs" in params
+            and params["runs"].nargs == -1
+        ):
             runs = ctx.params["runs"]
             end = len(runs) - len(list(takewhile(_is_measure, reversed(runs))))
-            ctx.params |= {"runs": runs[:end], "measures": (*ctx.params["measures"], *map(decode, runs[end:]))}
+            ctx.params |= {
+                "runs": runs[:end],
+                "measures": (*ctx.params["measures"], *map(decode, runs[end:])),
+            }
         return rest
 
     def _check_hyphens(self, args: list[str]) -> None:
@@ -73,7 +81,9 @@ class Command(click.Command):
                 raise click.NoSuchOption(name)
             option, is_colon, value = arg.partition(":")
             if is_colon and f"--{option}" in options and not os.path.exists(arg):
-                raise click.UsageError(f"--{option}: expected a blank, got {arg!r}; write --{option} {value}")
+                raise click.UsageError(
+                    f"--{option}: expected a blank, got {arg!r}; write --{option} {value}"
+                )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, after checking that it does not overwrite its input."""
@@ -86,13 +96,17 @@ class Command(click.Command):
             title = max(param.opts, key=len)
             other = outputs.setdefault(_resolve(output), title)
             if other != title:
-                raise click.UsageError(f"{other} and {title} are the same file, {output}; write two files", ctx)
+                raise click.UsageError(
+                    f"{other} and {title} are the same file, {output}; write two files", ctx
+                )
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
             names = {str(param.name) for param in self.params if isinstance(param, click.Option)}
             message = name_option(str(error), names | OPTIONS.keys())
-            raise MultiAspectError(explain_mixed_directory(message, ctx.meta.get(DIRECTORIES, {}))) from error
+            raise MultiAspectError(
+                explain_mixed_directory(message, ctx.meta.get(DIRECTORIES, {}))
+            ) from error
 
 
 #: The key of the directories of runs, by file, in the context of a command.
@@ -134,27 +148,37 @@ class OutputDirectory(click.Path):
         return super().convert(value, param, ctx)
 
 
-def _check_not_read(ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory) -> None:
+def _check_not_read(
+    ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory
+) -> None:
     """Raise an error if the output is a file that this command reads, now or the next time."""
     output = str(ctx.params[str(param.name)])
-    written = output if isinstance(kind, OutputFile) else os.path.join(output, kind.example)
+    if isinstance(kind, OutputFile):
+        written = output
+    else:
+        written = os.path.join(output, kind.example)
     title = max(param.opts, key=len)
     for read in ctx.command.params:
-        if not isinstance(read.type, click.Path) or isinstance(read.type, OutputFile | OutputDirectory):
+        if not isinstance(read.type, click.Path) or isinstance(
+            read.type, OutputFile | OutputDirectory
+        ):
             continue
         values = ctx.params[str(read.name)] or ()
         for item in map(str, values if isinstance(values, tuple) else [values]):
             for path in (item, item.partition("=")[2]):
                 files = _files(path)
                 if _resolve(written) in files:
-                    raise click.UsageError(f"{title}: {output} is read by this command; write another file", ctx)
-                if read.name == "runs" and _is_beside(written, files, path):
-                    subject = (
-                        f"{output} would be read as a run"
-                        if written == output
-                        else "the values would be read as runs"
+                    raise click.UsageError(
+                        f"{title}: {output} is read by this command; write another file", ctx
                     )
-                    raise click.UsageError(f"{title}: {subject} of {path} the next time; write elsewhere", ctx)
+                if read.name == "runs" and _is_beside(written, files, path):
+                    if written == output:
+                        subject = f"{output} would be read as a run"
+                    else:
+                        subject = "the values would be read as runs"
+                    raise click.UsageError(
+                        f"{title}: {subject} of {path} the next time; write elsewhere", ctx
+                    )
 
 
 def _resolve(path: str) -> Path:
@@ -163,7 +187,10 @@ def _resolve(path: str) -> Path:
 
 def _is_beside(written: str, files: set[Path], path: str) -> bool:
     """Return whether a file would be among the `files` of a pattern or directory."""
-    name, pattern = os.path.basename(written), "*" if os.path.isdir(path) else os.path.basename(path)
+    name, pattern = (
+        os.path.basename(written),
+        "*" if os.path.isdir(path) else os.path.basename(path),
+    )
     is_match = name[0] != "." and fnmatch(name, pattern)
     return is_match and _resolve(os.path.dirname(written)) in {file.parent for file in files}
 
@@ -171,7 +198,9 @@ def _is_beside(written: str, files: set[Path], path: str) -> bool:
 def _files(path: str) -> set[Path]:
     """Return the files of a path, directory or pattern, which may be none."""
     try:
-        return {_resolve(file) for file in run_files(path)} if path else set()
+        if path:
+            return {_resolve(file) for file in run_files(path)}
+        return set()
     except MultiAspectError:
         return set()
 
@@ -200,8 +229,11 @@ def looks_like_measure(text: str) -> bool:
     """Return whether an argument is a measure rather than a file."""
     if os.path.exists(os.path.expanduser(text)):
         return False
-    # With a cutoff or parameters, it is probably a misspelt measure; files of values have labels with a direction.
-    is_written_so = re.fullmatch(r"[\w.()=,]+@\d+|(\w+=)?\w+\(.*\)(@\d+)?|.+=(higher|lower)", text) is not None
+    # With a cutoff or parameters, it is probably a misspelt measure; files of values have labels
+    # with a direction.
+    is_written_so = (
+        re.fullmatch(r"[\w.()=,]+@\d+|(\w+=)?\w+\(.*\)(@\d+)?|.+=(higher|lower)", text) is not None
+    )
     return is_written_so or measure_with_cutoff(text) is not None or not measure_error(text)
 
 
@@ -216,23 +248,25 @@ def measure_error(text: str) -> str:
 def _is_measure(argument: str) -> bool:
     """Return whether the last argument is a measure; there is neither such a file nor a run with a name."""
     files = (argument, argument.partition("=")[2])
-    return not any(os.path.exists(os.path.expanduser(file)) for file in files if file) and not measure_error(
-        argument
-    )
+    return not any(
+        os.path.exists(os.path.expanduser(file)) for file in files if file
+    ) and not measure_error(argument)
 
 
 def explain_argument(argument: str) -> str:
     """Return what is wrong with an argument for runs that may be meant as a measure, empty for surely a file."""
     if os.path.exists(os.path.expanduser(argument)):
         name = os.path.basename(argument)
-        return (
-            "" if measure_error(name) else f"{argument} is read as a run, as there is such a file; write -m {name}"
-        )
+        if measure_error(name):
+            return ""
+        return f"{argument} is read as a run, as there is such a file; write -m {name}"
     if argument == STDIN or re.search(r"[/\\*?\[]|\.\w+$", argument):
         return ""
     if error := measure_error(argument):
         return f"there is no file {argument}, and as a measure it is invalid: {error}"
-    return f"no such file: {argument}, which is a measure; write it after -m, as in -m AP {argument}"
+    return (
+        f"no such file: {argument}, which is a measure; write it after -m, as in -m AP {argument}"
+    )
 
 
 def _names_aspects(argument: str) -> bool:
@@ -250,13 +284,17 @@ _SEVERAL: dict[str, Callable[[str], bool]] = {
 }
 
 
-def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_measure(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     """Return the measures whose names begin with the given text."""
     names = sorted(ir_measures.measures.registry)
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def _complete_suite(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete_suite(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     return [CompletionItem(name) for name in SUITES if name.startswith(incomplete)]
 
 
@@ -302,7 +340,9 @@ def refuse_together(options: Mapping[str, bool], others: Mapping[str, bool], mes
     message : str
         The error, with places for the first option and the first of the others that are given.
     """
-    first, second = ([name for name, is_given in group.items() if is_given] for group in (options, others))
+    first, second = (
+        [name for name, is_given in group.items() if is_given] for group in (options, others)
+    )
     if first and second:
         raise MultiAspectError(message.format(first[0], second[0]))
 
@@ -314,7 +354,9 @@ def option(*names: str, **settings: Any) -> click.Option:
     return click.Option(names, **settings)
 
 
-def file_option(*names: str, dir_okay: bool = True, metavar: str = "FILE", **settings: Any) -> click.Option:
+def file_option(
+    *names: str, dir_okay: bool = True, metavar: str = "FILE", **settings: Any
+) -> click.Option:
     """Return an option whose value is a file or, unless `dir_okay` is False, a directory."""
     return option(*names, metavar=metavar, type=click.Path(dir_okay=dir_okay), **settings)
 
@@ -332,7 +374,9 @@ def measure_option(help: str, name: str = "measures") -> click.Option:
 
 def _measures() -> tuple[click.Option, ...]:
     return (
-        measure_option("One or more measures, as in -m nDCG@10 TOMA@10; ALIAS=MEASURE sets the column head."),
+        measure_option(
+            "One or more measures, as in -m nDCG@10 TOMA@10; ALIAS=MEASURE sets the column head."
+        ),
         option(
             "--suite",
             metavar="NAME",
@@ -350,11 +394,14 @@ def _files_by_aspect(*names: str, help: str) -> click.Option:
 
 #: The qrels, which commands of several runs also accept as their first argument.
 QRELS = _files_by_aspect(
-    _QRELS, help="The qrels of each aspect. Default: the first argument is a qrels file of relevance."
+    _QRELS,
+    help="The qrels of each aspect. Default: the first argument is a qrels file of relevance.",
 )
 QRELS_ONLY = _files_by_aspect(_QRELS, help="The qrels of each aspect.")
 #: Part of every command that reads qrels.
-CHECK = option("--no-check", is_flag=True, help="Accept qrels files of aspects that judge different documents.")
+CHECK = option(
+    "--no-check", is_flag=True, help="Accept qrels files of aspects that judge different documents."
+)
 HUMAN = _files_by_aspect(
     _HUMAN,
     help="Human judgments of at least 4 topics, drawn at random, if --qrels are those of a model: show "
@@ -373,7 +420,9 @@ TOPIC_TEXTS = file_option(
     help="The texts of the topics, to show them: the query id, a tab and the text per line, or topics of TREC.",
 )
 ASPECTS = file_option(
-    "--aspects", metavar="FILE|JSON", help="The label scales of the aspects, for all measures that declare none."
+    "--aspects",
+    metavar="FILE|JSON",
+    help="The label scales of the aspects, for all measures that declare none.",
 )
 #: Only for judged answers.
 UNJUDGED = option(
@@ -387,7 +436,8 @@ VALUES = file_option(
     "values_file",
     metavar="[FORMAT=]FILE",
     help="Values per query instead of qrels and runs: a table that evaluate -q has written, or lines with a FORMAT "
-    f"({choices(VALUE_FORMATS)}). -m names the measures in it; -m ALIAS=lower says that lower is better.",
+    f"({choices(VALUE_FORMATS)}). -m names the measures in it; -m ALIAS=lower says that lower is "
+    "better.",
 )
 AVERAGE_OVER = option(
     "--average-over",
@@ -407,7 +457,8 @@ CLUSTER = option(
     "--cluster",
     metavar="FILE|PATTERN",
     help="Topics that were drawn together, such as turns of a conversation: a file as for --by, or a regular "
-    r"expression of the whole query id with one group, as in '(\d+)_.*'; qid if topics are independent.",
+    r"expression of the whole query id with one group, as in '(\d+)_.*'; qid if topics are "
+    r"independent.",
 )
 INTERVAL = option(
     "--interval",
@@ -435,6 +486,12 @@ MARGIN = option(
 )
 #: The file of commands that return a table.
 OUTPUT = output(SUFFIXES, f"Write to a file, in the format of its suffix: {choices(SUFFIXES)}.")
-RUNS = click.Argument(["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path())
-OPTIONAL_RUNS = click.Argument(["runs"], nargs=-1, metavar="[RUN...] [MEASURE...]", type=click.Path())
-RUN = click.Argument(["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,))
+RUNS = click.Argument(
+    ["runs"], nargs=-1, required=True, metavar="RUN... [MEASURE...]", type=click.Path()
+)
+OPTIONAL_RUNS = click.Argument(
+    ["runs"], nargs=-1, metavar="[RUN...] [MEASURE...]", type=click.Path()
+)
+RUN = click.Argument(
+    ["runs"], metavar="RUN", type=click.Path(), callback=lambda ctx, param, value: (value,)
+)

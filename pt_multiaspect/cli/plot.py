@@ -12,10 +12,10 @@ from .. import plots
 from .._writing import write_file
 from ..analysis import correlation, discriminative_power
 from ..analysis import weightings as compute_weightings
-from ..analysis._frames import select_measures
+from ..analysis._value_matrices import select_measures
 from ..errors import choices
 from ..plots.style import FORMATS, figure_bytes
-from .inputs import pick_measures, read_value_file
+from .input_files import pick_measures, read_value_file
 from .messages import tell_written
 from .options import CLUSTER, measure_option, option, output
 from .run_names import pick_baseline
@@ -47,10 +47,15 @@ _CLUSTERED = ("values", "asl_curves", "weightings")
     click.Argument(["values_file"], metavar="VALUES", type=click.Path()),
     click.Argument(["labels"], metavar="[MEASURE...]", nargs=-1),
     measure_option(
-        "The measures of VALUES to draw, also after it; systems takes two. ALIAS=lower says that lower values "
+        "The measures of VALUES to draw, also after it; systems takes two. ALIAS=lower says that "
+        "lower values "
         "of a label are better, ALIAS=MEASURE which measure it refers to. Default: all measures."
     ),
-    option("--baseline", metavar="RUN", help="The run to compare with (values, weightings) or to mark (systems)."),
+    option(
+        "--baseline",
+        metavar="RUN",
+        help="The run to compare with (values, weightings) or to mark (systems).",
+    ),
     CLUSTER,
     output(
         {f".{format}": format for format in FORMATS},
@@ -58,15 +63,18 @@ _CLUSTERED = ("values", "asl_curves", "weightings")
         required=True,
     ),
 )
-def plot(inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | None, cluster: str | None) -> None:
+def plot(
+    inputs: Inputs, kind: str, labels: tuple[str, ...], baseline: str | None, cluster: str | None
+) -> None:
     """Draw a figure of values per query.
 
-    VALUES is a table that 'evaluate -q' has written, or lines of other tools with their format, as in tot=FILE.
-    KIND is a function of pt_multiaspect.plots: values (the means of the runs with 95 % intervals, those of the
-    differences if there is a baseline; 3.3 inches wide for one or two measures), systems (the means by two
-    measures), correlation_heatmap (Kendall's tau-b of the rankings of the runs by all measures), asl_curves (the
-    significance levels of all pairs of runs in bootstrap tests) or weightings (for which weights of measures of
-    aspects or criteria one run is better than another).
+    VALUES is a table that 'evaluate -q' has written, or lines of other tools with their format, as
+    in tot=FILE. KIND is a function of pt_multiaspect.plots: values (the means of the runs with 95 %
+    intervals, those of the differences if there is a baseline; 3.3 inches wide for one or two
+    measures), systems (the means by two measures), correlation_heatmap (Kendall's tau-b of the
+    rankings of the runs by all measures), asl_curves (the significance levels of all pairs of runs
+    in bootstrap tests) or weightings (for which weights of measures of aspects or criteria one run
+    is better than another).
     """
     if baseline is not None and kind not in _COMPARING:
         raise click.UsageError(f"--baseline: {kind} has none; omit it")
@@ -90,19 +98,31 @@ def _draw(
     """Return the axes of a new figure."""
     topics = values["qid"].unique()
     if len(topics) < 2:
-        raise click.UsageError(f"VALUES: expected at least two topics, got only {topics[0]}; evaluate more topics")
+        raise click.UsageError(
+            f"VALUES: expected at least two topics, got only {topics[0]}; evaluate more topics"
+        )
     labels = list(measures or values["measure"].unique())
     if kind == "systems" and len(labels) != 2:
-        raise click.UsageError(f"systems: expected two measures, got {choices(labels)}; choose two by -m")
+        raise click.UsageError(
+            f"systems: expected two measures, got {choices(labels)}; choose two by -m"
+        )
     if kind in ("correlation_heatmap", "weightings") and len(labels) < 2:
-        raise click.UsageError(f"{kind}: expected at least two measures, got only {choices(labels)}")
+        raise click.UsageError(
+            f"{kind}: expected at least two measures, got only {choices(labels)}"
+        )
     if kind == "systems":
         meanings = measures if isinstance(measures, Mapping) else None
         return plots.systems(values, *labels, baseline=baseline, measures=meanings)
     if kind == "correlation_heatmap":
-        return plots.correlation_heatmap(correlation(values, measures=measures), title="Kendall’s τ-b")
+        return plots.correlation_heatmap(
+            correlation(values, measures=measures), title="Kendall’s τ-b"
+        )
     if kind == "asl_curves":
-        return plots.asl_curves(discriminative_power(select_measures(values, measures)[0], cluster=cluster))
+        return plots.asl_curves(
+            discriminative_power(select_measures(values, measures)[0], cluster=cluster)
+        )
     if kind == "weightings":
-        return plots.weightings(compute_weightings(values, measures=measures, baseline=baseline, cluster=cluster))
+        return plots.weightings(
+            compute_weightings(values, measures=measures, baseline=baseline, cluster=cluster)
+        )
     return plots.values(values, measures, baseline=baseline, cluster=cluster)

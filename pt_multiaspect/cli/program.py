@@ -35,14 +35,19 @@ class _Program(click.Group):
         """Return the named command, or raise an error if it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             near = get_close_matches(args[0], self.commands, n=1)
-            known = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(self.commands)}"
+            if near:
+                known = f"did you mean {near[0]}?"
+            else:
+                known = f"expected one of {', '.join(self.commands)}"
             raise click.UsageError(f"unknown command {args[0]!r}; {known}", ctx)
         return super().resolve_command(ctx, args)
 
 
 #: The program, with the function of each command, which has the name of the module.
 program = build_program(
-    _Program, [getattr(import_module(f".{name}", __package__), name) for name in SUMMARIES], __version__
+    _Program,
+    [getattr(import_module(f".{name}", __package__), name) for name in SUMMARIES],
+    __version__,
 )
 
 
@@ -57,11 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit code: 0; 1 if results are incomplete or cannot be written; 2 if the arguments or the input
-        are invalid.
+        The exit code: 0; 1 if results are incomplete or cannot be written; 2 if the arguments or
+        the input are invalid.
     """
     _open_closed_streams()
-    # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never raises).
+    # A cp1252 console cannot show τ: print a question mark instead of raising (stderr never
+    # raises).
     if isinstance(sys.stdout, io.TextIOWrapper):
         codecs.register_error(NAME, _replace_unencodable)
         sys.stdout.reconfigure(errors=NAME)
@@ -74,7 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MultiAspectError as error:
         return _fail(str(error), 2)
     except click.UsageError as error:
-        command = NAME if error.ctx is None else error.ctx.command_path
+        if error.ctx is None:
+            command = NAME
+        else:
+            command = error.ctx.command_path
         return _fail(f"{usage_message(error)} (see '{command} --help')", 2)
     except click.ClickException as error:
         return _fail(error.format_message(), error.exit_code)
@@ -89,7 +98,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:  # of an optional package
         return _fail(str(error), 1)
     except MemoryError:
-        return _fail("out of memory: evaluate fewer runs or measures at a time, or divide large files", 1)
+        return _fail(
+            "out of memory: evaluate fewer runs or measures at a time, or divide large files", 1
+        )
     return code if isinstance(code, int) else 0
 
 
@@ -105,7 +116,8 @@ def _open_closed_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
-        # Output to a file that is open for reading fails, as it does if the stream is closed. Errors are dropped.
+        # Output to a file that is open for reading fails, as it does if the stream is closed.
+        # Errors are dropped.
         opened = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
         if opened != number and not _is_open(number):
             os.dup2(opened, number)
@@ -138,6 +150,8 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+def _show_warning(
+    message: Warning | str, category: type[Warning], *_: object, **__: object
+) -> None:
     if issubclass(category, MultiAspectWarning):
         tell(f"warning: {message}")

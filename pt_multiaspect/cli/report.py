@@ -7,7 +7,7 @@ import sys
 from .. import reporting
 from ..integration.declared import check_aspects
 from . import options
-from .inputs import judged_aspects
+from .input_files import judged_aspects
 from .messages import tell_written
 from .options import option, output
 from .run_names import pick_baseline
@@ -28,22 +28,28 @@ from .verb import Inputs, verb
     *options.OPTIONAL_MEASURES,
     options.STANCES,
     options.ASPECTS,
-    option("--baseline", metavar="RUN", help="The run that the others are tested against when the page opens."),
+    option(
+        "--baseline",
+        metavar="RUN",
+        help="The run that the others are tested against when the page opens.",
+    ),
     options.BY,
     options.MACRO,
     options.CLUSTER,
     options.TOPIC_TEXTS,
-    option("--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."),
+    option(
+        "--title", default="Multi-aspect evaluation", metavar="TEXT", help="The title of the page."
+    ),
     output({".html": "html", ".htm": "html"}, "The file to write, .html.", required=True),
     options.RUNS,
 )
 def report(inputs: Inputs, baseline: str | None, title: str) -> None:
     """Evaluate runs, and write a report as one HTML file.
 
-    It shows the judgments, a table of systems to sort and filter, plots of the aspects against each other,
-    correlations and discriminative power of the measures, and any two rankings of a query side by side. The default
-    measures are TOMA@10 (with the gate relevance, if there is this aspect), CAM@10 and MM@10, or AP and RR for a
-    single aspect.
+    It shows the judgments, a table of systems to sort and filter, plots of the aspects against each
+    other, correlations and discriminative power of the measures, and any two rankings of a query
+    side by side. The default measures are TOMA@10 (with the gate relevance, if there is this
+    aspect), CAM@10 and MM@10, or AP and RR for a single aspect.
     """
     if inputs.aspects is not None:
         check_aspects(inputs.aspects, judged_aspects(inputs.qrels), "--aspects")

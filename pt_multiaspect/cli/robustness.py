@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..analysis.robustness import robustness as examine
-from ..answers._frames import read_answers
+from ..answers._answer_tables import read_answers
 from ..integration.declared import default_measures
 from . import options
-from .inputs import judged_aspects, pick_measures, read_measures
+from .input_files import judged_aspects, pick_measures, read_measures
 from .options import Requested, complete_measure, file_option, option
 from .run_names import pick_baseline
 from .tables import Sheet
@@ -29,7 +29,9 @@ from .verb import Inputs, verb
     options.ASPECTS,
     options.VALUES,
     option(
-        "--baseline", metavar="RUN", help="Compare the others with this run. Default: the best run with each other."
+        "--baseline",
+        metavar="RUN",
+        help="Compare the others with this run. Default: the best run with each other.",
     ),
     option(
         "--variants",
@@ -49,12 +51,17 @@ from .verb import Inputs, verb
     options.OPTIONAL_RUNS,
 )
 def robustness(
-    inputs: Inputs, baseline: str | None, variants: tuple[str, ...], judges: str | None, cluster: str | None
+    inputs: Inputs,
+    baseline: str | None,
+    variants: tuple[str, ...],
+    judges: str | None,
+    cluster: str | None,
 ) -> object:
     """Show what the difference between runs depends on.
 
-    -m is the reported measure. One row per pair of runs and question (topics, aspects, weights, variants, missing
-    labels, and judges if they are given) says whether the order holds, and what decides it.
+    -m is the reported measure. One row per pair of runs and question (topics, aspects, weights,
+    variants, missing labels, and judges if they are given) says whether the order holds, and what
+    decides it.
     """
     values = inputs.given_values
     names: Iterable[str]
@@ -72,7 +79,9 @@ def robustness(
         judges=None if judges is None else read_answers([judges], "--judges"),
         cluster=cluster,
     )
-    return result if inputs.format == "table" else Sheet(result.table, result._as_table())
+    if inputs.format == "table":
+        return result
+    return Sheet(result.table, result._as_table())
 
 
 def _runs_and_measures(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, ...]:
@@ -81,5 +90,8 @@ def _runs_and_measures(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, 
     if not inputs.requested:
         label, default = next(iter(default_measures(judged_aspects(qrels)).items()))
         inputs.requested = Requested((f"{label}={default}",))
-    chosen = read_measures(Requested(variants), inputs.aspects, qrels) if variants else None
+    if variants:
+        chosen = read_measures(Requested(variants), inputs.aspects, qrels)
+    else:
+        chosen = None
     return inputs.runs, qrels, inputs.measures, chosen

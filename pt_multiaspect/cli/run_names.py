@@ -29,7 +29,8 @@ def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     Returns
     -------
     list of str
-        The names, as distinct as those of the files; none is empty or has no letter. A single one is unchanged.
+        The names, as distinct as those of the files; none is empty or has no letter. A single one
+        is unchanged.
 
     Examples
     --------
@@ -44,7 +45,9 @@ def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     own = [name for name, is_own in zip(names, is_of_file, strict=True) if is_own]
     others = {*taken, *(name for name, is_own in zip(names, is_of_file, strict=True) if not is_own)}
     remaining = iter(_drop_common_words(_drop_common_extensions(own)))
-    short = [next(remaining) if is_own else name for name, is_own in zip(names, is_of_file, strict=True)]
+    short = [
+        next(remaining) if is_own else name for name, is_own in zip(names, is_of_file, strict=True)
+    ]
     is_taken = any(name in others for name, is_own in zip(short, is_of_file, strict=True) if is_own)
     return names if is_taken else short
 
@@ -53,8 +56,15 @@ def _drop_common_extensions(names: list[str]) -> list[str]:
     """Return names without the extensions that all share."""
     while len(names) > 1:
         extension = _EXTENSION.search(names[0])
-        shorter = [] if extension is None else [name.removesuffix(extension[0]) for name in names]
-        if extension is None or not all(name.endswith(extension[0]) for name in names) or "" in shorter:
+        if extension is None:
+            shorter = []
+        else:
+            shorter = [name.removesuffix(extension[0]) for name in names]
+        if (
+            extension is None
+            or not all(name.endswith(extension[0]) for name in names)
+            or "" in shorter
+        ):
             break
         names = shorter
     return names
@@ -103,12 +113,15 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise MultiAspectError(f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name")
+            raise MultiAspectError(
+                f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name"
+            )
     name = Path(text).name
     hint = did_you_mean([name], [*names, *(stem for name in names for stem in stems[name])])
     listed = known_names(names, hint)
     raise MultiAspectError(
-        f"--baseline: expected one of the runs ({listed}), got {shown(text)}{hint or '; add it to the runs'}"
+        f"--baseline: expected one of the runs ({listed}), got "
+        f"{shown(text)}{hint or '; add it to the runs'}"
     )
 
 

@@ -11,7 +11,8 @@ import click
 
 NAME = "pt-multiaspect"
 
-#: The summaries of the commands, in the order of the help; each is a function in a module of this name.
+#: The summaries of the commands, in the order of the help; each is a function in a module of this
+#: name.
 SUMMARIES = {
     "evaluate": "Evaluate TREC run files.",
     "describe": "Describe judgments, runs and scales, and list oddities.",
@@ -61,7 +62,9 @@ Exit codes: 0 success, 1 results are incomplete or could not be written,
 """
 
 
-def build_program(kind: type[click.Group], commands: Iterable[click.Command], version: str) -> click.Group:
+def build_program(
+    kind: type[click.Group], commands: Iterable[click.Command], version: str
+) -> click.Group:
     """Return the program, a group of this class, with these commands."""
     program = kind(
         NAME,

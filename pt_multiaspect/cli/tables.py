@@ -62,21 +62,32 @@ class Sheet:
     @classmethod
     def of(cls, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
         """Return the sheet of a frame; its readable form has four decimals."""
-        rows = [[format_value(value) for value in row] for row in frame.itertuples(index=False, name=None)]
-        left = [column == 0 or not is_numeric_dtype(dtype) for column, dtype in enumerate(frame.dtypes)]
+        rows = [
+            [format_value(value) for value in row]
+            for row in frame.itertuples(index=False, name=None)
+        ]
+        left = [
+            column == 0 or not is_numeric_dtype(dtype) for column, dtype in enumerate(frame.dtypes)
+        ]
         columns = [
             Column(str(head), left=is_left, shorten=_NAME if is_left else None)
             for head, is_left in zip(frame.columns, left, strict=True)
         ]
-        return cls(frame, Table(columns, rows, most=len(rows), notes=[Sentence(note) for note in notes]))
+        return cls(
+            frame, Table(columns, rows, most=len(rows), notes=[Sentence(note) for note in notes])
+        )
 
 
 def format_value(value: object) -> str:
     """Return the readable form of a value: floats with four decimals."""
-    return fixed_point(value, DECIMALS) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return fixed_point(value, DECIMALS)
+    return str(value)
 
 
-def choose_format(name: str | None, output: str | None, formats: Mapping[str, str] = SUFFIXES) -> str:
+def choose_format(
+    name: str | None, output: str | None, formats: Mapping[str, str] = SUFFIXES
+) -> str:
     """Return the format given by name, by the suffix of the file, or by the kind of output.
 
     Parameters
@@ -96,18 +107,24 @@ def choose_format(name: str | None, output: str | None, formats: Mapping[str, st
     Raises
     ------
     MultiAspectError
-        If the suffix of the file is unknown, or PyArrow, which writes Parquet files, is not installed.
+        If the suffix of the file is unknown, or PyArrow, which writes Parquet files, is not
+        installed.
     """
     if name is not None:
         return name
     if output is None:
-        return "text" if not SUFFIXES.items() <= formats.items() else "table" if sys.stdout.isatty() else "tsv"
+        if not SUFFIXES.items() <= formats.items():
+            return "text"
+        if sys.stdout.isatty():
+            return "table"
+        return "tsv"
     suffix = Path(output).suffix.lower()
     if suffix not in formats:
         kept, other = os.path.splitext(output)[0], next(iter(formats))
         remedy = ", which browsers print as PDF" if other == ".html" else ""
         raise MultiAspectError(
-            f"--output: expected a file that ends in {choices(formats)}, got {output}; write {kept}{other}{remedy}"
+            f"--output: expected a file that ends in {choices(formats)}, got {output}; write "
+            f"{kept}{other}{remedy}"
         )
     if formats[suffix] == "parquet" and find_spec("pyarrow") is None:
         raise MultiAspectError(
@@ -120,7 +137,10 @@ def choose_format(name: str | None, output: str | None, formats: Mapping[str, st
 def write(shown: object, format: str, output: str | None) -> None:
     """Print a sheet, a result or a text, or write it to a file."""
     if not isinstance(shown, Sheet):
-        text = shown.to_html() if format == "html" and hasattr(shown, "to_html") else str(shown)
+        if format == "html" and hasattr(shown, "to_html"):
+            text = shown.to_html()
+        else:
+            text = str(shown)
     elif format == "parquet":
         content = io.BytesIO()
         shown.frame.to_parquet(content, engine="pyarrow", index=False)
@@ -128,7 +148,10 @@ def write(shown: object, format: str, output: str | None) -> None:
         return
     elif format == "table" and output is None and sys.stdout.isatty():
         # On Windows, Click translates the codes for bold text.
-        click.echo(text_of([shown.table], shutil.get_terminal_size().columns, emphasis=True), file=sys.stdout)
+        click.echo(
+            text_of([shown.table], shutil.get_terminal_size().columns, emphasis=True),
+            file=sys.stdout,
+        )
         return
     else:
         text = _TEXTS[format](shown)

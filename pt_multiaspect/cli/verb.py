@@ -22,7 +22,7 @@ from ..evaluation.topic_clusters import read_clusters
 from ..evaluation.topic_groups import read_topic_groups
 from ..evaluation.topic_structure import TopicStructure
 from . import options
-from .inputs import (
+from .input_files import (
     read_all_qrels,
     read_aspects,
     read_measures,
@@ -61,7 +61,9 @@ class Inputs:
     @cached_property
     def qrels(self) -> pd.DataFrame:
         """The judgments, with one column per aspect."""
-        return self._with_correctness(read_all_qrels(self.values["qrels"], check=not self.values["no_check"]))
+        return self._with_correctness(
+            read_all_qrels(self.values["qrels"], check=not self.values["no_check"])
+        )
 
     @cached_property
     def human(self) -> pd.DataFrame:
@@ -89,32 +91,44 @@ class Inputs:
         """The values of --values; None if qrels and runs are given instead."""
         file, runs = self.values["values_file"], self.values["runs"]
         if file is None and not runs:
-            remedy = "or --values FILE (of judged answers: pt-multiaspect answers JUDGED -q -o FILE)"
+            remedy = (
+                "or --values FILE (of judged answers: pt-multiaspect answers JUDGED -q -o FILE)"
+            )
             raise click.UsageError(f"missing values: give --qrels, -m and runs, {remedy}")
         if file is not None and (runs or self.values["qrels"]):
             raise click.UsageError("--values contains the values: omit qrels and runs")
         unused = [name for name in ("aspects", "stances", "no_check") if self.values.get(name)]
         if file is not None and unused:
-            raise click.UsageError(f"--values contains the values: omit --{unused[0].replace('_', '-')}")
-        return None if file is None else read_value_file(file)
+            raise click.UsageError(
+                f"--values contains the values: omit --{unused[0].replace('_', '-')}"
+            )
+        if file is None:
+            return None
+        return read_value_file(file)
 
     @cached_property
     def by(self) -> dict[str, str] | None:
         """The group of each judged topic."""
         file = self.values["by"]
-        return None if file is None else read_topic_groups(file, self.qrels)
+        if file is None:
+            return None
+        return read_topic_groups(file, self.qrels)
 
     @cached_property
     def topics(self) -> pd.DataFrame | None:
         """The texts of the judged topics."""
         file = self.values["topics"]
-        return None if file is None else read_topic_frame(file, self.qrels["qid"].unique().tolist())
+        if file is None:
+            return None
+        return read_topic_frame(file, self.qrels["qid"].unique().tolist())
 
     @cached_property
     def clusters(self) -> dict[str, str] | None:
         """The cluster of each judged topic."""
         cluster = self.values["cluster"]
-        return None if cluster is None else read_clusters(cluster, self.qrels[["qid"]], self.by)
+        if cluster is None:
+            return None
+        return read_clusters(cluster, self.qrels[["qid"]], self.by)
 
     def structure_of(self, values: pd.DataFrame, test: str = "t") -> TopicStructure:
         """Return the groups and clusters of the topics that have values.
@@ -150,10 +164,17 @@ def _restrict(names: Mapping[str, str] | None, values: pd.DataFrame) -> dict[str
     return {qid: name for qid, name in names.items() if qid in valued}
 
 
-def _qrels_and_runs(arguments: tuple[str, ...], params: Sequence[click.Parameter]) -> dict[str, tuple[str, ...]]:
+def _qrels_and_runs(
+    arguments: tuple[str, ...], params: Sequence[click.Parameter]
+) -> dict[str, tuple[str, ...]]:
     """Return the first argument as qrels and the others as runs, if several arguments are possible."""
     several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
-    if several is not None and several.required and len(arguments) == 1 and not _is_run(arguments[0]):
+    if (
+        several is not None
+        and several.required
+        and len(arguments) == 1
+        and not _is_run(arguments[0])
+    ):
         raise click.MissingParameter(ctx=click.get_current_context(), param=several)
     if several is None or len(arguments) < 1 + several.required:
         raise click.MissingParameter(ctx=click.get_current_context(), param=options.QRELS)
@@ -179,7 +200,9 @@ class Incomplete:
     def with_errors(cls, shown: object, refused: Mapping[str, str]) -> object:
         """Return a result, incomplete if measures cannot be computed, with the error of each."""
         errors = [f"{measure} cannot be computed: {error}" for measure, error in refused.items()]
-        return cls(shown, errors) if errors else shown
+        if errors:
+            return cls(shown, errors)
+        return shown
 
 
 def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., object]], Command]:
@@ -190,19 +213,24 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
     examples : str
         The examples at the end of the help.
     *params : click.Parameter
-        The options and arguments, in the order of the help. Those that the function has no parameter of the same
-        name for are given to it as one `Inputs`, its parameter `inputs`; others by their names.
+        The options and arguments, in the order of the help. Those that the function has no
+        parameter of the same name for are given to it as one `Inputs`, its parameter `inputs`;
+        others by their names.
 
     Returns
     -------
     callable
-        A decorator. The return value of the function (a `Sheet`, a result, a text, None or an `Incomplete`)
-        is printed, or written to --output, in the format of --format or of the suffix.
+        A decorator. The return value of the function (a `Sheet`, a result, a text, None or an
+        `Incomplete`) is printed, or written to --output, in the format of --format or of the
+        suffix.
     """
     if {options.QRELS, options.QRELS_ONLY} & set(params):
         params = (*params[:1], options.CHECK, *params[1:])
     names = {str(param.name) for param in params}
-    formats = next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None) or {}
+    formats = (
+        next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None)
+        or {}
+    )
 
     def decorate(function: Callable[..., object]) -> Command:
         shared = names.difference(inspect.signature(function).parameters)
@@ -210,7 +238,9 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
         def callback(**values: Any) -> int:
             common = {key: values.pop(key) for key in shared}
             arguments = common.get("runs", ())
-            if common.get("qrels") == () and not (common.get("values_file") or values.get("answers")):
+            if common.get("qrels") == () and not (
+                common.get("values_file") or values.get("answers")
+            ):
                 common |= _qrels_and_runs(arguments, params)
             output = common.get("output")
             format = choose_format(common.get("format"), output, formats)
@@ -219,8 +249,14 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
                 explanations = filter(None, map(explain_argument, reversed(arguments)))
                 remedy = next(explanations, "give -m MEASURE or --suite NAME")
                 raise click.UsageError(f"missing measures: {remedy}")
-            shown = function(inputs, **values) if shared else function(**values)
-            errors, shown = (shown.errors, shown.shown) if isinstance(shown, Incomplete) else (None, shown)
+            if shared:
+                shown = function(inputs, **values)
+            else:
+                shown = function(**values)
+            if isinstance(shown, Incomplete):
+                errors, shown = (shown.errors, shown.shown)
+            else:
+                errors, shown = (None, shown)
             if shown is not None:
                 write(shown, format, output)
             for error in errors or ():

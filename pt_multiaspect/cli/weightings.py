@@ -10,7 +10,7 @@ import click
 from ..analysis import weightings as compute_weightings
 from ..analysis._weighted_values import measures_of_aspects
 from . import options
-from .inputs import pick_measures
+from .input_files import pick_measures
 from .options import option
 from .run_names import pick_baseline
 from .tables import Sheet
@@ -30,24 +30,35 @@ from .verb import Inputs, verb
     *options.OPTIONAL_MEASURES,
     options.ASPECTS,
     options.VALUES,
-    option("--baseline", metavar="RUN", help="Compare the others with this run. Default: compare all pairs."),
     option(
-        "--at-least", multiple=True, metavar="ASPECT=WEIGHT", help="The least weight of an aspect. May be repeated."
+        "--baseline",
+        metavar="RUN",
+        help="Compare the others with this run. Default: compare all pairs.",
+    ),
+    option(
+        "--at-least",
+        multiple=True,
+        metavar="ASPECT=WEIGHT",
+        help="The least weight of an aspect. May be repeated.",
     ),
     options.CLUSTER,
     options.OUTPUT,
     options.OPTIONAL_RUNS,
 )
-def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...], cluster: str | None) -> object:
+def weightings(
+    inputs: Inputs, baseline: str | None, at_least: tuple[str, ...], cluster: str | None
+) -> object:
     """Show for which weights of the aspects one run is better than another.
 
-    All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several measures to weight.
-    Shows the fraction of all weights under which the first run of each pair is better, that under which it is
-    significantly so, and the least change of weights that reverses the order.
+    All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several
+    measures to weight. Shows the fraction of all weights under which the first run of each pair is
+    better, that under which it is significantly so, and the least change of weights that reverses
+    the order.
 
-    Tables for programs also have fraction_lower, the fraction of all weights under which the first run is worse,
-    and uir, the unanimous improvement ratio (n_better - n_worse) / n_topics, of the topics on which the first run
-    (or the second) is at least as good on every aspect and better on one.
+    Tables for programs also have fraction_lower, the fraction of all weights under which the first
+    run is worse, and uir, the unanimous improvement ratio (n_better - n_worse) / n_topics, of the
+    topics on which the first run (or the second) is at least as good on every aspect and better on
+    one.
     """
     mean, values = None, inputs.given_values
     kept: Sequence[str] | Mapping[str, Any] | None = None
@@ -65,13 +76,17 @@ def weightings(inputs: Inputs, baseline: str | None, at_least: tuple[str, ...], 
         values,
         mean,
         measures=kept,
-        baseline=pick_baseline(baseline, inputs.runs if inputs.values["runs"] else values["name"].unique()),
+        baseline=pick_baseline(
+            baseline, inputs.runs if inputs.values["runs"] else values["name"].unique()
+        ),
         at_least=_read_weights(at_least),
         runs=None if mean is None else inputs.runs,
         qrels=None if mean is None else inputs.qrels,
         cluster=cluster,
     )
-    return result if inputs.format == "table" else Sheet(result.pairs, result._as_table())
+    if inputs.format == "table":
+        return result
+    return Sheet(result.pairs, result._as_table())
 
 
 def _read_weights(texts: Sequence[str]) -> dict[str, float]:

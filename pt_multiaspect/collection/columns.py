@@ -34,7 +34,8 @@ FILE_DOCUMENT_COLUMNS = (*DOCUMENT_COLUMNS, "corpus-id", "corpus_id")
 #: The columns of ranx, in qrels as in runs.
 _RANX_COLUMNS = ("q_id", "doc_id")
 
-#: The column of TREC qrels that contains the subtopic in diversity collections, and anything else in others.
+#: The column of TREC qrels that contains the subtopic in diversity collections, and anything else
+#: in others.
 ITERATION_COLUMNS = ("iteration", "iter")
 
 #: Columns with the subtopic of a judgment, as in diversity collections.
@@ -73,14 +74,21 @@ NO_NAME = "(without a name)"
 
 #: Names that pandas, Polars, Dask, R and databases give to columns with the number of a row.
 _ROW_NUMBERS = re.compile(
-    rf"({re.escape(NO_NAME)})?|unnamed: \d+(\.\d+)?(_level_\d+)?|index|level_\d+|__index_level_\d+__|"
+    rf"({re.escape(NO_NAME)})?|unnamed: "
+    r"\d+(\.\d+)?(_level_\d+)?|index|level_\d+|__index_level_\d+__|"
     r"__null_dask_index__|row[_.]?(id|index|names?|nr|num|number)|rn|\.\.\.1|(?-i:X(\.\d+)?)",
     re.IGNORECASE,
 ).fullmatch
 
-#: Names that R, Power Query, DuckDB and Spark give to a first column without a name, and to a second one: if both
-#: are there, the columns are a series that somebody named.
-_FIRST_OF_SERIES = {"X1": "X2", "V1": "V2", "Column1": "Column2", "column0": "column1", "_c0": "_c1"}
+#: Names that R, Power Query, DuckDB and Spark give to a first column without a name, and to a
+#: second one: if both are there, the columns are a series that somebody named.
+_FIRST_OF_SERIES = {
+    "X1": "X2",
+    "V1": "V2",
+    "Column1": "Column2",
+    "column0": "column1",
+    "_c0": "_c1",
+}
 
 
 def spelling(name: str) -> str:
@@ -122,13 +130,21 @@ def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -
     """Raise an error unless `frame` has one column among `candidates`."""
     present = [column for column in candidates if column in frame.columns]
     if len(present) != 1:
-        got = " and ".join(present) if present else f"the columns {choices(frame.columns)}"
+        if present:
+            got = " and ".join(present)
+        else:
+            got = f"the columns {choices(frame.columns)}"
         is_swapped = what == "a run" and beir_columns(frame.columns) is not None
-        remedy = f". {SWAPPED}" if is_swapped else answers_remedy(frame.columns)
+        if is_swapped:
+            remedy = f". {SWAPPED}"
+        else:
+            remedy = answers_remedy(frame.columns)
         if candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS) and what not in ("a run", "docs"):
             remedy = remedy or documents_remedy(frame.columns)
         remedy = remedy or ("; drop one" if present else "; rename it")
-        raise MultiAspectError(f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}")
+        raise MultiAspectError(
+            f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}"
+        )
 
 
 def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
@@ -151,8 +167,8 @@ def beir_columns(columns: Collection[Hashable]) -> tuple[str, str] | None:
 def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return qrels with query_id, doc_id and relevance instead of the columns of BEIR, MTEB and ranx.
 
-    Runs have scores, too: they are labels only if all are whole numbers, and there are neither other labels nor
-    ranks.
+    Runs have scores, too: they are labels only if all are whole numbers, and there are neither
+    other labels nor ranks.
 
     Parameters
     ----------
@@ -183,11 +199,15 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
         labels = read_labels(frame["score"])
         wrong = np.flatnonzero(frame["score"].notna().to_numpy() & (np.floor(labels) != labels))
         if len(wrong):
-            query, document, score = (frame[column].iloc[int(wrong[0])] for column in (*ids, "score"))
+            query, document, score = (
+                frame[column].iloc[int(wrong[0])] for column in (*ids, "score")
+            )
             raise MultiAspectError(
                 f"{what}: expected whole numbers as labels, got "
-                f"{repr(score) if isinstance(score, str) else score} (query {query}, document {document}) "
-                f"{tally(len(wrong), 'row')}; if these are labels, give them as a column relevance. {SWAPPED}"
+                f"{repr(score) if isinstance(score, str) else score} (query {query}, document "
+                f"{document}) "
+                f"{tally(len(wrong), 'row')}; if these are labels, give them as a column "
+                f"relevance. {SWAPPED}"
             )
         n_distinct, n_queries = len(np.unique(labels)), frame[ids[0]].nunique()
         if (
@@ -196,7 +216,8 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
             and len(frame[[ids[0], "score"]].drop_duplicates()) >= MOSTLY * len(frame)
         ):
             warn_once(
-                f"{what}: {n_distinct} distinct labels, and nearly every document of a query has a different one, "
+                f"{what}: {n_distinct} distinct labels, and nearly every document of a query has a "
+                "different one, "
                 f"as documents have scores. {SWAPPED}"
             )
     return frame.rename(columns=names)
@@ -208,8 +229,10 @@ def answers_remedy(columns: Collection[Hashable]) -> str:
         if _GENERATED in columns:
             return (
                 ". Answers have no docno: give each row of the ranking its answer, as in "
-                "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate answers alone in a "
-                "pt.Experiment with measures of answers only, and judgments of answers by pt_multiaspect.answers"
+                "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate "
+                "answers alone in a "
+                "pt.Experiment with measures of answers only, and judgments of answers by "
+                "pt_multiaspect.answers"
             )
         if not {*_GOLD}.isdisjoint(columns):
             return (
@@ -261,9 +284,9 @@ def is_numeric(column: pd.Series[Any]) -> bool:
 def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
     """Return whether texts are labels, of which some may be invalid, which reading the column reports.
 
-    Labels do not become text if many of them could not be given: words for failures, such as 'N/A', a single other
-    word, and few words among several numbers are invalid labels, however often they occur. Other texts are, if most
-    values are numbers.
+    Labels do not become text if many of them could not be given: words for failures, such as 'N/A',
+    a single other word, and few words among several numbers are invalid labels, however often they
+    occur. Other texts are, if most values are numbers.
     """
     distinct = pd.Series(values.unique(), dtype=object)
     is_number = pd.to_numeric(distinct, errors="coerce").notna()
@@ -288,8 +311,12 @@ def without_missing(column: pd.Series[Any], codes: Sequence[float | str] = ()) -
     missing = np.isin(read_labels(column), [code for code in codes if not isinstance(code, str)])
     if column.dtype == object or pd.api.types.is_string_dtype(column.dtype):
         empty = {"", *codes}
-        missing |= np.array([isinstance(value, str) and value.strip() in empty for value in column], dtype=np.bool_)
-    return column.astype(object).mask(missing, None) if missing.any() else column
+        missing |= np.array(
+            [isinstance(value, str) and value.strip() in empty for value in column], dtype=np.bool_
+        )
+    if missing.any():
+        return column.astype(object).mask(missing, None)
+    return column
 
 
 #: What is expected of truth values among labels.
@@ -308,8 +335,8 @@ def is_boolean(column: pd.Series[Any]) -> Bools:
 def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tuple[Floats, Bools]:
     """Return labels with truth values as grades, and which of them cannot be grades.
 
-    They are the lower and the higher number of a scale of two grades. On a longer scale, or without a scale beside
-    other labels than 0 and 1, they have no meaning.
+    They are the lower and the higher number of a scale of two grades. On a longer scale, or without
+    a scale beside other labels than 0 and 1, they have no meaning.
 
     Parameters
     ----------
@@ -340,7 +367,9 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     try:
         values: Any = pd.to_numeric(column, errors="coerce")
         if values.dtype.kind == "c":
-            return as_floats(column.map(lambda value: None if isinstance(value, complex) else value))
+            return as_floats(
+                column.map(lambda value: None if isinstance(value, complex) else value)
+            )
         values = values.to_numpy(dtype=np.float64, na_value=np.nan)
     except TypeError:  # lists, dicts or arrays among the values
         return as_floats(column.map(lambda value: value if isinstance(value, Hashable) else None))
@@ -353,7 +382,8 @@ def as_floats(column: pd.Series[Any]) -> Floats:
 def read_labels(column: pd.Series[Any]) -> Floats:
     """Return a column of labels as floats, NaN where it has no number.
 
-    16- and 32-bit floats are read as the decimal numbers they are printed as: 0.1 differs between 32 and 64 bits.
+    16- and 32-bit floats are read as the decimal numbers they are printed as: 0.1 differs between
+    32 and 64 bits.
     """
     own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
@@ -386,7 +416,9 @@ MOSTLY = 0.9
 
 
 #: Numeric columns of ir_datasets that are not labels on a scale.
-CODES = {"effectiveness": "codes of categories: effective, inconclusive, ineffective, no information"}
+CODES = {
+    "effectiveness": "codes of categories: effective, inconclusive, ineffective, no information"
+}
 
 
 def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
@@ -406,7 +438,9 @@ def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
         return "values that are not whole numbers"
     if is_far_above(distinct):
         return f"{distinct[-1]:g} is far above its other values"
-    return f"{len(distinct)} distinct values" if len(distinct) > USUAL_GRADES else None
+    if len(distinct) > USUAL_GRADES:
+        return f"{len(distinct)} distinct values"
+    return None
 
 
 #: Names of columns whose texts are not labels.
@@ -423,7 +457,8 @@ _MOST_TEXTS = 10
 #: Texts for labels that could not be given.
 _FAILURE = re.compile(
     r"[-–—?.*]*|#?n\W?a\W?|nan|none|null|nil|undefined|un(known|judged|rated|labell?ed|scored)|missing|(error|err)\b.*|"
-    r"fail.*|invalid.*|skip.*|refus.*|time(d |-)?out.*|not? .*|(could|can|did|does|was|is)( ?not|n.t) .*|cannot .*",
+    r"fail.*|invalid.*|skip.*|refus.*|time(d |-)?out.*|not? .*|(could|can|did|does|was|is)( "
+    r"?not|n.t) .*|cannot .*",
     re.IGNORECASE,
 ).fullmatch
 
@@ -445,7 +480,9 @@ def read_truth_values(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return the texts true and false of a column as truth values if all others are words for failures."""
     if _is_name_of_texts(str(column.name)):
         return column
-    truth = column.map(lambda text: _TRUTH_VALUES.get(str(text).strip().lower()), na_action="ignore")
+    truth = column.map(
+        lambda text: _TRUTH_VALUES.get(str(text).strip().lower()), na_action="ignore"
+    )
     is_truth = truth.notna()
     others = column[~is_truth & column.notna()].unique()
     if not is_truth.any() or not all(_FAILURE(text.strip()) for text in map(str, others)):
@@ -479,7 +516,9 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
     if not 2 <= len(distinct) <= _MOST_TEXTS:
         return []
     per_query = np.unique(np.stack([query[known], codes]), axis=1)[0]
-    return sorted(map(str, distinct)) if np.bincount(per_query).max() > 1 else []
+    if np.bincount(per_query).max() > 1:
+        return sorted(map(str, distinct))
+    return []
 
 
 def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
@@ -490,7 +529,9 @@ def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
         return []
     distinct = pd.Series(known.unique(), dtype=object)
     is_number = pd.to_numeric(distinct, errors="coerce").notna()
-    return list(map(str, distinct[~is_number])) if is_number.any() else []
+    if is_number.any():
+        return list(map(str, distinct[~is_number]))
+    return []
 
 
 def text_remedy(column: str, texts: Sequence[str]) -> str:
@@ -505,4 +546,6 @@ def text_mapping(column: str, texts: Sequence[str]) -> str:
 
 def join_some(items: Sequence[str]) -> str:
     """Join up to ten of `items`."""
-    return ", ".join(items) if len(items) <= 10 else ", ".join([*items[:10], "…"])
+    if len(items) <= 10:
+        return ", ".join(items)
+    return ", ".join([*items[:10], "…"])

@@ -43,7 +43,8 @@ from .columns import (
 )
 from .long_judgments import JUDGE, criterion_names
 
-#: Names of the column with the run of an answer, and others that count if a frame has none of these.
+#: Names of the column with the run of an answer, and others that count if a frame has none of
+#: these.
 RUN_COLUMNS = ("name", "run_id")
 _OTHER_RUNS = ("system",)
 #: The remedy for rows that may be no answers.
@@ -52,7 +53,8 @@ IF_EVALUATED = "If it is a run or qrels, pass it to evaluate"
 #: Names of the column of topics if there are no query ids.
 OTHER_QUERIES = ("topic", "topic_id")
 
-#: The name that counts if there is none of these: beside them, it may be that of a question of a rubric.
+#: The name that counts if there is none of these: beside them, it may be that of a question of a
+#: rubric.
 QUESTION = "question_id"
 
 #: Columns that mostly contain texts of answers, of which a few may be numbers.
@@ -111,13 +113,18 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
     for group in groups:
         if not {*group} & {*present}:
             renamed |= {column: name for column, name in present.items() if name in group}
-    return frame.rename(columns=renamed) if renamed else frame
+    if renamed:
+        return frame.rename(columns=renamed)
+    return frame
 
 
 def is_judged_answers(columns: Iterable[Any]) -> bool:
     """Return whether the columns of a frame are those of runs, without documents."""
     present = {str(column).strip().lower() for column in columns}
-    return bool(present & {*RUN_COLUMNS, *_OTHER_RUNS}) and not present & {*DOCUMENT_COLUMNS, "docid"}
+    return bool(present & {*RUN_COLUMNS, *_OTHER_RUNS}) and not present & {
+        *DOCUMENT_COLUMNS,
+        "docid",
+    }
 
 
 def answer_keys(
@@ -142,7 +149,8 @@ def _key_column(frame: pd.DataFrame, what: str, *usual: tuple[str, ...]) -> pd.S
         if {*names} & {*frame.columns}:
             return id_column(frame, names, what)
     raise MultiAspectError(
-        f"{what}: expected one column {' or '.join(names)}, got the columns {choices(frame.columns)}; rename one. "
+        f"{what}: expected one column {' or '.join(names)}, got the columns "
+        f"{choices(frame.columns)}; rename one. "
         f"{IF_EVALUATED}"
     )
 
@@ -155,7 +163,8 @@ def read_criteria(
     Parameters
     ----------
     frame : DataFrame
-        One row per answer and judge with one column per criterion, or one row per answer, criterion and judge.
+        One row per answer and judge with one column per criterion, or one row per answer, criterion
+        and judge.
     spec : Aspects, tuple of str or None
         The criteria to read; None for all.
     what : str
@@ -174,7 +183,10 @@ def read_criteria(
     present = {*frame.columns}
     telling = {"judge": present & {*_JUDGES}, "repetition": present & {*_REPETITIONS}}
     for key, columns in telling.items():
-        keys[key] = identifiers(id_column(frame, tuple(columns), what), what) if columns else ""
+        if columns:
+            keys[key] = identifiers(id_column(frame, tuple(columns), what), what)
+        else:
+            keys[key] = ""
     read = _read_long if present & {*CRITERION_COLUMNS} else _read_wide
     own = {*RUN_COLUMNS, *telling["judge"], *telling["repetition"]}
     own |= {
@@ -182,22 +194,35 @@ def read_criteria(
         _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name,
     }
     criteria = read(frame, keys, own, spec, what)
-    declared = dict(spec) if isinstance(spec, Aspects) else {}
+    if isinstance(spec, Aspects):
+        declared = dict(spec)
+    else:
+        declared = {}
     for name, labels in criteria.items():
-        codes = declared[name].unjudged if name in declared else ()
+        if name in declared:
+            codes = declared[name].unjudged
+        else:
+            codes = ()
         criteria[name] = CriterionLabels(labels.rows, without_missing(labels.column, codes))
         repeated = np.flatnonzero(labels.rows.duplicated(["answer", "judge", "repetition"]))
         if len(repeated):
             row = labels.rows.iloc[repeated[0]]
-            by = f" by judge {row['judge']}" if row["judge"] else ""
+            if row["judge"]:
+                by = f" by judge {row['judge']}"
+            else:
+                by = ""
             remedy = (
-                "keep one answer, or give each run its own name; tell several labels of an answer apart by "
+                "keep one answer, or give each run its own name; tell several labels of an answer "
+                "apart by "
                 + ("a column repetition" if telling["judge"] else "a column judge or repetition")
             )
             if read is _read_wide:
-                remedy += "; if each row is about one criterion, name the columns criterion and score"
+                remedy += (
+                    "; if each row is about one criterion, name the columns criterion and score"
+                )
             raise MultiAspectError(
-                f"{what}: expected one value of {name} for {row['name']} on topic {row['qid']}{by}, got several "
+                f"{what}: expected one value of {name} for {row['name']} on topic "
+                f"{row['qid']}{by}, got several "
                 f"{tally(len(repeated), 'row')}; {remedy}"
             )
     return keys.drop_duplicates("answer", ignore_index=True)[["name", "qid"]], criteria
@@ -205,18 +230,23 @@ def read_criteria(
 
 def _unnest_scores(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return rows with a column per criterion instead of the column of objects ``{criterion: score}``, if any."""
-    if NESTED not in frame.columns or not any(isinstance(value, Mapping) for value in frame[NESTED]):
+    if NESTED not in frame.columns or not any(
+        isinstance(value, Mapping) for value in frame[NESTED]
+    ):
         return frame
     objects = [dict(value) if isinstance(value, Mapping) else {} for value in frame[NESTED]]
     for row, scores in enumerate(objects):
         inner = [name for name, value in scores.items() if isinstance(value, Mapping)]
         if inner:
             raise MultiAspectError(
-                f"{what}: expected numbers in the column {NESTED}, got {shown(scores[inner[0]])} as {inner[0]} "
+                f"{what}: expected numbers in the column {NESTED}, got {shown(scores[inner[0]])} "
+                f"as {inner[0]} "
                 f"(row {row + 1}); keep the number only"
             )
     with refuse_surrogates(what):
-        flat = pd.concat([frame.drop(columns=NESTED), pd.DataFrame(objects, index=frame.index)], axis=1)
+        flat = pd.concat(
+            [frame.drop(columns=NESTED), pd.DataFrame(objects, index=frame.index)], axis=1
+        )
     check_distinct_columns(flat, what)
     return flat
 
@@ -228,8 +258,10 @@ def _read_long(
     column = id_column(frame, CRITERION_COLUMNS, what)
     if not {*SCORE_COLUMNS} & {*frame.columns}:
         raise MultiAspectError(
-            f"{what}: expected a column score beside {column.name}, got the columns {choices(frame.columns)}; "
-            f"rename the column of scores, or omit {column.name} if each criterion has its own column"
+            f"{what}: expected a column score beside {column.name}, got the columns "
+            f"{choices(frame.columns)}; "
+            f"rename the column of scores, or omit {column.name} if each criterion has its own "
+            "column"
         )
     value = id_column(frame, SCORE_COLUMNS, what)
     code, criteria = pd.factorize(identifiers(column, what))
@@ -237,18 +269,26 @@ def _read_long(
     names = _as_declared(names, spec)
     refuse_unknown(spec or (), names, "criteria", what)
     rows = {name: np.flatnonzero(code == names.index(name)) for name in spec or names}
-    return {name: CriterionLabels(keys.iloc[at], value.iloc[at].rename(name)) for name, at in rows.items()}
+    return {
+        name: CriterionLabels(keys.iloc[at], value.iloc[at].rename(name))
+        for name, at in rows.items()
+    }
 
 
 def _read_wide(
     frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
 ) -> dict[str, CriterionLabels]:
     """Return the labels of rows with one column per criterion."""
-    added = added_columns(frame.columns) if spec is None else []
+    if spec is None:
+        added = added_columns(frame.columns)
+    else:
+        added = []
     if added:
         warn_of_added_columns(added, what, f", as in {parameter('aspects', ['criterion'])}")
     left_out = (*NOT_ASPECTS, *own, *added)
-    named = [(aspect_name(column), frame[column]) for column in frame.columns if column not in left_out]
+    named = [
+        (aspect_name(column), frame[column]) for column in frame.columns if column not in left_out
+    ]
     refuse_repeated((name for name, _ in named), "names of criteria", what)
     spelled = _as_declared([name for name, _ in named], spec)
     named = [(name, column) for name, (_, column) in zip(spelled, named, strict=True)]
@@ -260,19 +300,25 @@ def _read_wide(
             warn_once(f"{what}: the column {column.name} is empty, so it is no criterion")
         elif texts := texts_among_numbers(column):
             warn_once(
-                f"{what}: the column {column.name} is left out, as it contains texts beside numbers "
-                f"({choices(map(shown, texts))}). If it is a criterion and the texts mean that there is no label, "
+                f"{what}: the column {column.name} is left out, as it contains texts beside "
+                "numbers "
+                f"({choices(map(shown, texts))}). If it is a criterion and the texts mean that "
+                "there is no label, "
                 f"declare it, as in {parameter('aspects', {name: {'unjudged': texts[:1]}})}"
             )
         elif texts := texts_like_labels(column, pd.factorize(keys["qid"])[0]):  # such as yes and no
-            warn_once(f"{what}: the column {column.name} is left out. {text_remedy(str(column.name), texts)}")
+            warn_once(
+                f"{what}: the column {column.name} is left out. "
+                f"{text_remedy(str(column.name), texts)}"
+            )
     if spec is None:
         columns = _without_gold_answers(columns, what)
     measured = [name for name in columns if spec is None and _MEASUREMENTS(name)]
     if measured:
         others = [name for name in columns if name not in measured]
         warn_once(
-            f"{what}: no criteria were selected, so every numeric column is one, including some that are unlikely "
+            f"{what}: no criteria were selected, so every numeric column is one, including some "
+            "that are unlikely "
             f"to contain labels: {choices(measured)}; select the criteria, as in "
             f"{parameter('aspects', dict.fromkeys(others or ['criterion']))}"
         )
@@ -281,25 +327,32 @@ def _read_wide(
             others = [criterion for criterion in columns if criterion != name]
             remedy = f"select the criteria, as in {parameter('aspects', others or ['criterion'])}"
             if in_shell():
-                remedy = f"declare the scales of the criteria only, with {parameter('aspects')} FILE"
+                remedy = (
+                    f"declare the scales of the criteria only, with {parameter('aspects')} FILE"
+                )
             warn_once(
-                f"{what}: the column {name} contains numbers that are stored as text, and is a criterion, but may "
+                f"{what}: the column {name} contains numbers that are stored as text, and is a "
+                "criterion, but may "
                 f"contain the answers; if it does, {remedy}"
             )
     refuse_unknown(spec or (), columns, "columns of criteria", what)
     if not columns:
         raise MultiAspectError(
-            f"{what}: expected at least one column of numbers, one per criterion, or the columns criterion and "
+            f"{what}: expected at least one column of numbers, one per criterion, or the columns "
+            "criterion and "
             f"score, got the columns {choices(frame.columns)}; rename them"
         )
     return {name: CriterionLabels(keys, columns[name]) for name in spec or columns}
 
 
-def _without_gold_answers(columns: dict[str, pd.Series[Any]], what: str) -> dict[str, pd.Series[Any]]:
+def _without_gold_answers(
+    columns: dict[str, pd.Series[Any]], what: str
+) -> dict[str, pd.Series[Any]]:
     """Return columns of numbers without those that look like gold answers, with a warning for each of these."""
     for name in filter(_GOLD_ANSWERS, columns):
         warn_once(
-            f"{what}: the column {name} is left out, as it looks like gold answers that are numbers. If it is a "
+            f"{what}: the column {name} is left out, as it looks like gold answers that are "
+            "numbers. If it is a "
             f"criterion, select it, as in {parameter('aspects', {name: None})}"
         )
     return {name: column for name, column in columns.items() if not _GOLD_ANSWERS(name)}
@@ -319,7 +372,9 @@ def unlike_judges(rows: pd.DataFrame) -> list[str]:
     rows : DataFrame
         Columns ``answer qid judge``, one row per label of a criterion.
     """
-    judges = rows.groupby("answer", sort=False).agg(qid=("qid", "first"), judges=("judge", frozenset))
+    judges = rows.groupby("answer", sort=False).agg(
+        qid=("qid", "first"), judges=("judge", frozenset)
+    )
     n_sets = judges.groupby("qid", sort=False)["judges"].nunique()
     return list(map(str, n_sets.index[n_sets > 1]))
 
@@ -345,14 +400,17 @@ def count_missing(answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels]
 
 def by_run(missing: pd.DataFrame) -> str:
     """Return how many labels of each run are missing, as 'a 3, b 1'."""
-    return choices(f"{name} {number}" for name, number in missing["name"].value_counts(sort=False).items())
+    return choices(
+        f"{name} {number}" for name, number in missing["name"].value_counts(sort=False).items()
+    )
 
 
 def long_answers(frame: pd.DataFrame, spec: AspectSpec, what: str) -> pd.DataFrame:
     """Return judged answers as long judgments, whose documents are the runs; each repetition is a judge."""
     _, criteria = read_criteria(frame, spec, what)
     parts = [
-        labels.rows.assign(criterion=name, value=labels.column.to_numpy()) for name, labels in criteria.items()
+        labels.rows.assign(criterion=name, value=labels.column.to_numpy())
+        for name, labels in criteria.items()
     ]
     long = pd.concat(parts, ignore_index=True).rename(columns={"name": "docno"})
     repetition = long["repetition"].where(long["repetition"] == "", " " + long["repetition"])

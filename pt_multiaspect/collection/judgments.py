@@ -29,7 +29,7 @@ from ..errors import (
 )
 from ..strings.identifiers import identifiers
 from ..strings.order import inverse_permutation
-from ..strings.pairs import PairTable
+from ..strings.pair_table import PairTable
 from ..strings.texts import Texts
 from .columns import (
     BOOLEANS,
@@ -53,7 +53,7 @@ from .columns import (
     warn_of_added_columns,
     without_missing,
 )
-from .inputs import BY_QUERY, qrels_frame
+from .qrels_forms import BY_QUERY, qrels_frame
 from .views import AspectView
 
 #: An aspect whose column is misspelt in some qrels of ir_datasets.
@@ -77,12 +77,13 @@ class Judgments(Memo):
     Parameters
     ----------
     qrels : DataFrame, dict or iterable of namedtuples
-        One row per judged (query, document) with one numeric column per aspect: a DataFrame (of pandas,
-        Polars or PyArrow, or anything with columns and ``to_pandas()``) with ``qid docno
-        label …``, ``query_id doc_id relevance …`` or, with whole numbers as in BEIR and MTEB, ``query-id corpus-id
-        score …``; a dict ``{qid: {docno: label}}`` whose labels are numbers, tuples, namedtuples or dicts; a dict
-        ``{aspect: {qid: {docno: label}}}`` with relevance among the aspects; or namedtuples such as those of
-        ir_datasets. A missing label is NaN or None.
+        One row per judged (query, document) with one numeric column per aspect: a DataFrame (of
+        pandas, Polars or PyArrow, or anything with columns and ``to_pandas()``) with ``qid docno
+        label …``, ``query_id doc_id relevance …`` or, with whole numbers as in BEIR and MTEB,
+        ``query-id corpus-id score …``; a dict ``{qid: {docno: label}}`` whose labels are numbers,
+        tuples, namedtuples or dicts; a dict ``{aspect: {qid: {docno: label}}}`` with relevance
+        among the aspects; or namedtuples such as those of ir_datasets. A missing label is NaN or
+        None.
 
     Raises
     ------
@@ -106,8 +107,10 @@ class Judgments(Memo):
         relevance_columns = [column for column in frame.columns if column in ("label", "relevance")]
         if len(relevance_columns) > 1 and "relevance" in relevance_columns:
             raise MultiAspectError(
-                f"qrels: expected one column for the aspect relevance, got {' and '.join(relevance_columns)}, "
-                "which both mean it: PyTerrier renames label to relevance. Before the evaluation, drop or rename "
+                "qrels: expected one column for the aspect relevance, got "
+                f"{' and '.join(relevance_columns)}, "
+                "which both mean it: PyTerrier renames label to relevance. Before the evaluation, "
+                "drop or rename "
                 f"one (columns: {choices(frame.columns)})"
             )
         check_distinct_columns(frame, "qrels")
@@ -130,7 +133,8 @@ class Judgments(Memo):
         names = self.label_names
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
-                "qrels: expected a numeric label column, such as label or relevance, got the columns of a run: "
+                "qrels: expected a numeric label column, such as label or relevance, got the "
+                "columns of a run: "
                 f"{choices(frame.columns)}. {SWAPPED}"
             )
 
@@ -182,9 +186,9 @@ class Judgments(Memo):
     @property
     def docnos(self) -> Objects:
         """The document of each judged pair."""
-        return self.compute_once("docnos", self._pair_docnos)
+        return self.compute_once("docnos", self._docno_of_pair)
 
-    def _pair_docnos(self) -> Objects:
+    def _docno_of_pair(self) -> Objects:
         if self._row_docnos is None:
             return self._first.astype(str).astype(object)
         return self._row_docnos[self._first]
@@ -195,14 +199,17 @@ class Judgments(Memo):
 
     def __repr__(self) -> str:
         return (
-            f"<Judgments: {number_of(len(self.qids), 'query')}, {number_of(len(self), 'document')} judged for "
+            f"<Judgments: {number_of(len(self.qids), 'query')}, {number_of(len(self), 'document')} "
+            "judged for "
             f"{choices(self.label_names)}>"
         )
 
     @classmethod
     def of(cls, qrels: object) -> Judgments:
         """Return `qrels` if they are Judgments, else build Judgments from them."""
-        return qrels if isinstance(qrels, Judgments) else cls(qrels)
+        if isinstance(qrels, Judgments):
+            return qrels
+        return cls(qrels)
 
     def is_of(self, frame: pd.DataFrame) -> bool:
         """Return whether these are the judgments of a frame in its present state.
@@ -228,7 +235,8 @@ class Judgments(Memo):
         Parameters
         ----------
         rows : ndarray of int
-            The positions of the rows, in the order of `row_values`; the order of documents follows from theirs.
+            The positions of the rows, in the order of `row_values`; the order of documents follows
+            from theirs.
 
         Returns
         -------
@@ -260,10 +268,16 @@ class Judgments(Memo):
         column = id_column(frame, QUERY_COLUMNS, "qrels").name
         frame[column] = np.repeat(np.array(numbered_names(times), dtype=object), len(rows))
         result = Judgments(frame)
-        result._origin, result._positional, result.label_names = self, self._positional, self.label_names
+        result._origin, result._positional, result.label_names = (
+            self,
+            self._positional,
+            self.label_names,
+        )
         return result
 
-    def with_copies(self, pairs: Ints, query: Ints, qids: Objects, labels: Mapping[str, Floats]) -> Judgments:
+    def with_copies(
+        self, pairs: Ints, query: Ints, qids: Objects, labels: Mapping[str, Floats]
+    ) -> Judgments:
         """Return copies of judged pairs as judgments of other queries, with other labels.
 
         Parameters
@@ -287,7 +301,9 @@ class Judgments(Memo):
         result._set_arrays(frame, qids, query, row, row, docnos, positional=self._positional)
         return result.with_labels(labels, scales=self)
 
-    def with_documents(self, query: Ints, docnos: Objects, labels: Mapping[str, Floats]) -> Judgments:
+    def with_documents(
+        self, query: Ints, docnos: Objects, labels: Mapping[str, Floats]
+    ) -> Judgments:
         """Return judgments of further documents, too, which have neither labels nor values in other columns.
 
         Parameters
@@ -305,11 +321,17 @@ class Judgments(Memo):
             The judgments, with the same queries, and without columns of ids.
         """
         replaced = {*NOT_ASPECTS, *map(self._aspect_column, labels)}
-        kept = [column for column in self._frame.columns if isinstance(column, str) and column not in replaced]
+        kept = [
+            column
+            for column in self._frame.columns
+            if isinstance(column, str) and column not in replaced
+        ]
         frame = self._frame.iloc[self._first][kept].reset_index(drop=True).assign(**labels)
         query = np.concatenate([self.pool_query, query])
         frame = frame.reindex(np.arange(len(query)))
-        frame = frame.assign(query_id=self.qids[query], doc_id=np.concatenate([self.docnos, docnos]))
+        frame = frame.assign(
+            query_id=self.qids[query], doc_id=np.concatenate([self.docnos, docnos])
+        )
         once = ~frame.duplicated(["query_id", "doc_id"])  # judged pairs come first
         return Judgments(frame[once].reset_index(drop=True))
 
@@ -358,7 +380,8 @@ class Judgments(Memo):
         Parameters
         ----------
         labels : mapping of str to ndarray
-            The labels of each aspect, one per row of the qrels these judgments were built from, NaN if missing.
+            The labels of each aspect, one per row of the qrels these judgments were built from, NaN
+            if missing.
         scales : Judgments
             The judgments from which undeclared scales are inferred.
 
@@ -368,19 +391,25 @@ class Judgments(Memo):
             The judgments, with an empty cache.
         """
         result = copy(self)  # without the cached properties
-        result._labels = {name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()}
+        result._labels = {
+            name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()
+        }
         result._booleans = {}
         result.infer_scales_from(scales)
         return result
 
     def query_positions(self, qids: Objects) -> Ints:
         """Return the position of each of `qids` among the judged queries, or -1."""
-        return np.asarray(self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp)
+        return np.asarray(
+            self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp
+        )
 
     @property
     def pairs(self) -> PairTable:
         """The judged pairs as a hash table."""
-        return self.compute_once("pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos)))
+        return self.compute_once(
+            "pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos))
+        )
 
     # -- labels -----------------------------------------------------------------------------
 
@@ -413,9 +442,10 @@ class Judgments(Memo):
         return added_columns(self._frame.columns)
 
     def _aspect_column(self, name: str) -> str | None:
-        candidates = {"relevance": ("label", "relevance"), _CREDIBILITY: (_CREDIBILITY, _MISSPELT)}.get(
-            name, (name,)
-        )
+        candidates = {
+            "relevance": ("label", "relevance"),
+            _CREDIBILITY: (_CREDIBILITY, _MISSPELT),
+        }.get(name, (name,))
         return next((column for column in candidates if column in self._frame.columns), None)
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
@@ -435,11 +465,19 @@ class Judgments(Memo):
         faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
         if len(faulty):
             row, value = int(faulty[0]), column.iloc[int(faulty[0])]
-            shown = "an integer beyond 1.8e308" if isinstance(value, int) else repr(value)
+            if isinstance(value, int):
+                shown = "an integer beyond 1.8e308"
+            else:
+                shown = repr(value)
             raise MultiAspectError(
-                f"invalid label {shown} in column {column_name} for {self._pair_text(self._pair[row])}: expected a "
+                f"invalid label {shown} in column {column_name} for "
+                f"{self._pair_text(self._pair[row])}: expected a "
                 "finite number, or NaN if unjudged"
-                + (f". If it means 'not judged', declare {unjudged_codes(shown)}" if isinstance(value, str) else "")
+                + (
+                    f". If it means 'not judged', declare {unjudged_codes(shown)}"
+                    if isinstance(value, str)
+                    else ""
+                )
             )
         result = values[self._first]
         booleans = is_boolean(column)
@@ -457,8 +495,13 @@ class Judgments(Memo):
             columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
             raise MultiAspectError(
                 f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
-                f"{spell(float(kept[row]))} and {spell(float(values[row]))} {tally(len(conflicts), 'row')}"
-                + (f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}" if columns else "")
+                f"{spell(float(kept[row]))} and {spell(float(values[row]))} "
+                f"{tally(len(conflicts), 'row')}"
+                + (
+                    f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}"
+                    if columns
+                    else ""
+                )
             )
 
     def _pair_text(self, row: int) -> str:
@@ -470,7 +513,11 @@ class Judgments(Memo):
 
         def make() -> dict[str, list[str]]:
             query = self.pool_query[self._pair]
-            others = [column for column in self._possible_aspects if aspect_name(column) not in self.label_names]
+            others = [
+                column
+                for column in self._possible_aspects
+                if aspect_name(column) not in self.label_names
+            ]
             by_column = {column: texts_like_labels(self._frame[column], query) for column in others}
             return {column: texts for column, texts in by_column.items() if texts}
 
@@ -488,12 +535,14 @@ class Judgments(Memo):
         )
         if "correctness" in missing and "supportiveness" in self.label_names:
             message += (
-                ". orders.correctness (on the command line, --stances FILE) computes it from supportiveness and "
+                ". orders.correctness (on the command line, --stances FILE) computes it from "
+                "supportiveness and "
                 "the stances of the topics"
             )
         if current_process().name != "MainProcess":
             message += (
-                ". A set of aspects that another process named is unknown to this worker process: pass the measure "
+                ". A set of aspects that another process named is unknown to this worker process: "
+                "pass the measure "
                 "itself rather than its name"
             )
         if "relevance" in missing and "score" in self.label_names:
@@ -504,7 +553,9 @@ class Judgments(Memo):
 
     def _are_documents_queries(self) -> bool:
         """Return whether the qrels look like a dict of aspects: most documents are judged for most queries."""
-        return self.columns[:2] == ["query_id", "doc_id"] and 2 * len(self) > self.n_queries * len({*self.docnos})
+        return self.columns[:2] == ["query_id", "doc_id"] and 2 * len(self) > self.n_queries * len(
+            {*self.docnos}
+        )
 
     # -- aspects ----------------------------------------------------------------------------
 
@@ -519,15 +570,22 @@ class Judgments(Memo):
         Raises
         ------
         MultiAspectError
-            If a column is missing (the message lists the existing ones), or a label is not a number or
-            is above or between declared grades.
+            If a column is missing (the message lists the existing ones), or a label is not a number
+            or is above or between declared grades.
         """
-        # Equal specifications may differ in whether the grades were listed, on which a warning depends.
-        by_top = spec.by_top if isinstance(spec, Aspects) else ()
+        # Equal specifications may differ in whether the grades were listed, on which a warning
+        # depends.
+        if isinstance(spec, Aspects):
+            by_top = spec.by_top
+        else:
+            by_top = ()
         return self.compute_once(("views", spec, by_top), lambda: self._make_views(spec))
 
     def _make_views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
-        names = self.label_names if spec is None else tuple(spec)
+        if spec is None:
+            names = self.label_names
+        else:
+            names = tuple(spec)
         columns: Mapping[str, str] = {name: name for name in names}
         if self._positional and len(names) == len(self.label_names) and spec is not None:
             columns = dict(zip(names, self.label_names, strict=True))
@@ -536,7 +594,8 @@ class Judgments(Memo):
             raise self._missing_aspect_error(missing)
         if not names:
             raise MultiAspectError(
-                "qrels: expected a numeric label column, such as label or relevance, got the columns "
+                "qrels: expected a numeric label column, such as label or relevance, got the "
+                "columns "
                 f"{choices(self._frame.columns)}"
                 + "".join(f". {text_remedy(*column)}" for column in self.text_columns.items())
             )
@@ -544,8 +603,10 @@ class Judgments(Memo):
             if {"score", "rank"} <= set(names) and "relevance" not in names:
                 others = [name for name in names if name not in ("score", "rank")]
                 raise MultiAspectError(
-                    "qrels: expected label columns, got score and rank, columns of a run, among the columns "
-                    f"{choices(self._frame.columns)}. Select the aspects{_selection(others)}. {SWAPPED}"
+                    "qrels: expected label columns, got score and rank, columns of a run, among "
+                    "the columns "
+                    f"{choices(self._frame.columns)}. Select the aspects{_selection(others)}. "
+                    f"{SWAPPED}"
                 )
             self._check_columns(names)
         declared = spec if isinstance(spec, Aspects) else {}
@@ -558,17 +619,23 @@ class Judgments(Memo):
             warn_of_added_columns(added, "qrels", _selection(names))
         for column, texts in self.text_columns.items():
             warn_once(
-                f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is not evaluated as "
-                f"an aspect. {text_remedy(column, texts)}; otherwise, select the aspects{_selection(names)}",
+                f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is "
+                "not evaluated as "
+                f"an aspect. {text_remedy(column, texts)}; otherwise, select the "
+                f"aspects{_selection(names)}",
                 key=f"text in {column}",
             )
-        doubts = {name: doubt(name, self.labels(name), names) for name in names if name != "relevance"}
+        doubts = {
+            name: doubt(name, self.labels(name), names) for name in names if name != "relevance"
+        }
         doubtful = [name for name in names if doubts.get(name)]
         if doubtful:
             likely = [name for name in names if name not in doubtful] or list(names)
             warn_once(
-                "no aspects were selected, so every numeric column of the qrels is an aspect, including some "
-                f"that are unlikely to contain labels: {choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
+                "no aspects were selected, so every numeric column of the qrels is an aspect, "
+                "including some "
+                "that are unlikely to contain labels: "
+                f"{choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
                 f"Select the aspects{_selection(likely)}, or declare their scales",
                 key=f"columns: {choices(map(repr, doubtful))}",
             )
@@ -594,18 +661,28 @@ class Judgments(Memo):
         if inferred and self._origin is not None:
             aspect = self._origin._view(name, column, aspect).aspect
         elif inferred:
-            aspect = aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
+            aspect = aspect.with_grades(
+                infer_grades(labels, name, identity=aspect.probabilities == "identity")
+            )
         grade_index = self._grade_index(name, labels, aspect.scale)
-        return AspectView(name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index)
+        return AspectView(
+            name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index
+        )
 
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
         """Return the labels of an aspect, with truth values as the grades of a scale of two grades."""
         texts = text_codes(aspect)
         is_read = column in self._labels or not texts
-        labels = self.labels(column) if is_read else self._read_labels(column, texts)
+        if is_read:
+            labels = self.labels(column)
+        else:
+            labels = self._read_labels(column, texts)
         if column not in self._booleans:
             return labels
-        grades = None if aspect.grades is None else aspect.scale.grades
+        if aspect.grades is None:
+            grades = None
+        else:
+            grades = aspect.scale.grades
         labels, wrong = grade_booleans(labels, self._booleans[column], grades)
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -619,16 +696,26 @@ class Judgments(Memo):
         index, wrong = scale.positions(labels)
         if len(wrong):
             row = int(wrong[0])
-            sign = 1.0 if scale.greater_is_better else -1.0
+            if scale.greater_is_better:
+                sign = 1.0
+            else:
+                sign = -1.0
             above = sign * labels[row] > sign * scale.grades[-1]
-            known = f"{spell(scale.grades[-1])} is its top grade" if above else "no grade is missing"
+            if above:
+                known = f"{spell(scale.grades[-1])} is its top grade"
+            else:
+                known = "no grade is missing"
             listed = join_some([spell(label) for label in np.unique(labels[wrong]).tolist()])
             raise MultiAspectError(
                 f"invalid {name} label {spell(float(labels[row]))} for {self._pair_text(row)}, "
-                f"{'above the top grade' if above else 'between two grades'}: expected one of the grades, lowest "
-                f"first, {scale} {tally(len(wrong), 'label')}. Check first that these are the labels of {name}, "
-                f"not of another file or column, and that {known}: {listed} may belong to the grades. Declare them "
-                f"as codes that mean 'not judged', {unjudged_codes('…')}, only if they are not grades"
+                f"{'above the top grade' if above else 'between two grades'}: expected one of the "
+                "grades, lowest "
+                f"first, {scale} {tally(len(wrong), 'label')}. Check first that these are the "
+                f"labels of {name}, "
+                f"not of another file or column, and that {known}: {listed} may belong to the "
+                "grades. Declare them "
+                f"as codes that mean 'not judged', {unjudged_codes('…')}, only if they are not "
+                "grades"
             )
         return index
 

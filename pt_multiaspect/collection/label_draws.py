@@ -19,7 +19,8 @@ from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
 
-#: A donor of the topic is drawn with the probability n / (n + this), where n is the number of donors in the topic.
+#: A donor of the topic is drawn with the probability n / (n + this), where n is the number of
+#: donors in the topic.
 _PRIOR = 5
 
 #: The step between draws, 2^64 divided by the golden ratio.
@@ -35,7 +36,8 @@ def parse_labels(labels: object) -> Judgments | None:
     if isinstance(labels, str):
         if labels != "observed":
             raise MultiAspectError(
-                f"labels: expected 'observed' or qrels, got {labels!r}; use read_qrels to read files"
+                f"labels: expected 'observed' or qrels, got {labels!r}; use read_qrels to read "
+                "files"
             )
         return None
     judgments = Judgments.of(labels)
@@ -88,7 +90,8 @@ def draw_labels(
 class _Donors:
     """The documents with labels on all aspects, which donate theirs; the parameters are those of `draw_labels`.
 
-    All missing labels of a document come from one donor with the same known labels, of the topic or of any.
+    All missing labels of a document come from one donor with the same known labels, of the topic or
+    of any.
     """
 
     def __init__(self, universe: Judgments, views: Sequence[AspectView], missing: Bools) -> None:
@@ -106,7 +109,10 @@ class _Donors:
         local_or_not, position = self._uniform(seed, draws)
         chosen = np.zeros(position.shape, dtype=np.intp)
         keys = pd.DataFrame(np.column_stack([self.universe.pool_query[rows], self.grade[rows]]))
-        groups: Any = keys.groupby([*keys.columns]).indices if len(keys) else {}
+        if len(keys):
+            groups: Any = keys.groupby([*keys.columns]).indices
+        else:
+            groups = {}
         donors: dict[tuple[int, ...], Bools] = {}
         for (topic, *grades), group in sorted(groups.items(), key=itemgetter(0)):
             pattern = tuple(grades)
@@ -117,7 +123,10 @@ class _Donors:
             local = self.counts[topic] * donors[pattern]
             is_local = local_or_not[group] < local.sum() / (local.sum() + _PRIOR)
             of_any = _choose(everywhere * donors[pattern], position[group])
-            chosen[group] = np.where(is_local, _choose(local, position[group]), of_any) if local.any() else of_any
+            if local.any():
+                chosen[group] = np.where(is_local, _choose(local, position[group]), of_any)
+            else:
+                chosen[group] = of_any
         labels = [
             view.scale.grades[self.tuples[chosen[grade < 0], column]]
             for column, (view, grade) in enumerate(zip(self.views, self.grade[rows].T, strict=True))
@@ -130,11 +139,14 @@ class _Donors:
         qids, docnos = universe.qids[universe.pool_query[self.rows]], universe.docnos[self.rows]
         texts = (f"{seed}\0{qid}\0{docno}" for qid, docno in zip(qids, docnos, strict=True))
         digests = b"".join(
-            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
+            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            for text in texts
         )
         keys = np.frombuffer(digests, dtype="<u8").astype(np.uint64).reshape(-1, 2, 1)
         numbers = _mix(keys + (draws + 1).astype(np.uint64) * _GOLDEN)
-        first, second = ((numbers[:, side] >> np.uint64(11)).astype(np.float64) * 2.0**-53 for side in (0, 1))
+        first, second = (
+            (numbers[:, side] >> np.uint64(11)).astype(np.float64) * 2.0**-53 for side in (0, 1)
+        )
         return first, second
 
     def _donors(self, pattern: Sequence[int]) -> Bools:
@@ -150,15 +162,19 @@ class _Donors:
     def _no_donor_error(self, rows: Ints, pattern: Sequence[int]) -> NoDonorError:
         universe, views = self.universe, self.views
         known = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade >= 0)
-        missing = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade < 0)
+        missing = choices(
+            view.name for view, grade in zip(views, pattern, strict=True) if grade < 0
+        )
         topic = universe.qids[universe.pool_query[rows[0]]]
         remedy = "evaluate with gate=, so that nothing is missing"
         if not in_shell():
             remedy += f"; otherwise, pass judgments of a model as {parameter('labels')}"
         return NoDonorError(
-            f"expected documents with labels of all aspects and similar ones of {known or 'any'}, from which to "
+            f"expected documents with labels of all aspects and similar ones of {known or 'any'}, "
+            "from which to "
             f"draw {missing}, got none for document {universe.docnos[rows[0]]} of topic {topic} "
-            f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, {remedy}"
+            f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, "
+            f"{remedy}"
         )
 
 
@@ -167,7 +183,9 @@ def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[Aspe
     names = [view.name for view in views]
     scales = {view.name: view.aspect for view in views if view.name in model.label_names}
     if not scales:
-        raise MultiAspectError(f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}")
+        raise MultiAspectError(
+            f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}"
+        )
     labels, pair = np.full((len(views), len(universe)), np.nan), matching_pairs(model, universe)
     with errors_of("labels"):
         for view in model.views(Aspects(scales)):
@@ -222,14 +240,17 @@ def join_universe(
     Returns
     -------
     Judgments
-        The judgments, with the same queries and the further columns of the qrels, which measures may read.
+        The judgments, with the same queries and the further columns of the qrels, which measures
+        may read.
     """
     retrieved = [_first_documents(run, cutoff, is_left_out) for run in rankings]
     query, docnos = (np.concatenate(column) for column in zip(*retrieved, strict=True))
     return judgments.with_documents(query, docnos, {view.name: view.label for view in views})
 
 
-def _first_documents(run: Rankings, cutoff: int | None, is_left_out: Bools | None) -> tuple[Ints, Objects]:
+def _first_documents(
+    run: Rankings, cutoff: int | None, is_left_out: Bools | None
+) -> tuple[Ints, Objects]:
     """Return the queries and names of the documents down to the cutoff; see `join_universe`."""
     if cutoff is None or is_left_out is None:
         query, _, docnos = run.documents(cutoff)

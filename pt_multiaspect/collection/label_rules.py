@@ -18,15 +18,16 @@ from .columns import USUAL_GRADES, is_far_above, join_some
 #: Minimum number of judged documents to doubt a scale that is declared by its top grade alone.
 _MIN_DECLARED = 30
 
-#: Labels that mark junk documents in TREC collections. On other aspects than relevance, they rather mean 'not
-#: judged', unless the scale is declared.
+#: Labels that mark junk documents in TREC collections. On other aspects than relevance, they rather
+#: mean 'not judged', unless the scale is declared.
 JUNK = (-1, -2)
 
 #: Minimum number of judged documents for rules about fractions of documents.
 MIN_POOL = 10
 
-#: The default threshold is doubtful on scales of at least this many grades, from this fraction of positive
-#: documents, or below the last one if the judged documents would be expected to include `MIN_POOL` positive ones.
+#: The default threshold is doubtful on scales of at least this many grades, from this fraction of
+#: positive documents, or below the last one if the judged documents would be expected to include
+#: `MIN_POOL` positive ones.
 LONG_SCALE, MOSTLY, RARELY = 6, 0.85, 0.01
 
 
@@ -75,7 +76,10 @@ class LabelFinding:
     @property
     def warning(self) -> str:
         """The text of a warning about one aspect."""
-        numbers = f" ({self.numbers})" if self.numbers else ""
+        if self.numbers:
+            numbers = f" ({self.numbers})"
+        else:
+            numbers = ""
         return f"{self.text}{numbers}. {self.advice}"
 
 
@@ -85,8 +89,10 @@ def find_unjudged(labels: LabelCounts) -> LabelFinding | None:
         return None
     return LabelFinding(
         "error",
-        f"all labels of {labels.name} are missing ({labels.n_documents} documents), so no run scores on it",
-        f"{_leave_out()}, or check how the column was made: a merge by ids that do not match leaves "
+        f"all labels of {labels.name} are missing ({labels.n_documents} documents), so no run "
+        "scores on it",
+        f"{_leave_out()}, or check how the column was made: a merge by ids that do not match "
+        "leaves "
         "labels missing. In a part of the qrels (a batch, a fold), this may be intended",
         leave_out=True,
     )
@@ -106,11 +112,15 @@ def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
     if not below:
         return None
     aspect, lowest = labels.aspect, spell(labels.aspect.scale.grades[0])
-    grades, codes = [label for label in below if label >= 0], [label for label in below if label < 0]
+    grades, codes = (
+        [label for label in below if label >= 0],
+        [label for label in below if label < 0],
+    )
     listed = join_some(list(map(spell, below)))
     return LabelFinding(
         "warning",
-        f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that grade: {listed}",
+        f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that "
+        f"grade: {listed}",
         (f"If they are grades, add them to the declared ones ({aspect.scale}). " if grades else "")
         + f"If they mean 'not judged', declare {unjudged_codes(listed)}; if they are codes of another kind, map "
         "them to grades",
@@ -132,8 +142,10 @@ def find_undeclared_harm(labels: LabelCounts) -> LabelFinding | None:
     listed, all_grades = ", ".join(map(spell, negative)), ", ".join(map(spell, grades))
     return LabelFinding(
         "warning",
-        f"{labels.name} has labels below 0 ({listed}), which measures of displacement take as not relevant",
-        f"If they mark harmful documents, declare their gains, as in Aspect([{all_grades}], gains=[{all_grades}]); "
+        f"{labels.name} has labels below 0 ({listed}), which measures of displacement take as not "
+        "relevant",
+        f"If they mark harmful documents, declare their gains, as in Aspect([{all_grades}], "
+        f"gains=[{all_grades}]); "
         f"if they mean 'not judged', declare {unjudged_codes(listed)}",
     )
 
@@ -146,8 +158,10 @@ def find_far_label(labels: LabelCounts) -> LabelFinding | None:
     top = spell(float(present[-1]))
     return LabelFinding(
         "warning",
-        f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 to {top}",
-        f"If it means 'not judged', declare {unjudged_codes(top)}; if it is a grade, declare the grades",
+        f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 "
+        f"to {top}",
+        f"If it means 'not judged', declare {unjudged_codes(top)}; if it is a grade, declare the "
+        "grades",
         declaration=rescale_aspect(labels, [], [float(present[-1])]),
     )
 
@@ -173,27 +187,34 @@ def find_doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
 def aspect_from_one(labels: LabelCounts) -> Aspect | None:
     """Return the aspect on a scale that starts at 1, if no label is 0 and no list of grades declares the 0.
 
-    The scale is inferred, or declared by its top grade alone. Then, some of at least 30 labels must be 1. A short
-    scale of relevance is not doubted then, as qrels may list the relevant documents only.
+    The scale is inferred, or declared by its top grade alone. Then, some of at least 30 labels must
+    be 1. A short scale of relevance is not doubted then, as qrels may list the relevant documents
+    only.
     """
     aspect, scale = labels.aspect, labels.aspect.scale
     is_listed = not (labels.inferred or aspect.by_top)
     if is_listed or scale.identity or scale.is_fractional or aspect.threshold is not None:
         return None
-    zero, one = (0, 1) if scale.greater_is_better else (-1, -2)
+    if scale.greater_is_better:
+        zero, one = (0, 1)
+    else:
+        zero, one = (-1, -2)
     if labels.counts[zero] or np.count_nonzero(labels.counts) < 2:
         return None
     if not labels.inferred:
         positives_only = labels.name == "relevance" and len(scale) < LONG_SCALE
         if positives_only or labels.n_judged < _MIN_DECLARED or not labels.counts[one]:
             return None
-    return Aspect(range(1, len(scale)), greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged)
+    return Aspect(
+        range(1, len(scale)), greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged
+    )
 
 
 def start_at_one_note(aspects: Iterable[LabelCounts]) -> str:
     """Return further sentences of a warning about inferred scales, one per aspect without a label 0."""
     return "".join(
-        f". No label of {labels.name} is 0: if its scale starts at 1, declare {start!r}, which changes values; if "
+        f". No label of {labels.name} is 0: if its scale starts at 1, declare {start!r}, which "
+        "changes values; if "
         f"0 is a grade, declare {labels.aspect!r}"
         for labels in aspects
         if (start := aspect_from_one(labels)) is not None
@@ -209,8 +230,10 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
     if not labels.inferred:
         return LabelFinding(
             "warning",
-            f"no label of {labels.name} is 0, but the scale is declared by its top grade alone, as {scale}",
-            f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, list its grades, "
+            f"no label of {labels.name} is 0, but the scale is declared by its top grade alone, as "
+            f"{scale}",
+            f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, list "
+            "its grades, "
             f"{labels.name}: {labels.aspect!r}",
             declaration=start,
         )
@@ -221,7 +244,8 @@ def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
     return LabelFinding(
         "warning",
         f"no label of {labels.name} is 0, but the scale is taken as {scale}, so that {effect}",
-        f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, {labels.name}: "
+        f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, "
+        f"{labels.name}: "
         f"{_with_threshold(labels.aspect, 1)}",
         declaration=start,
     )
@@ -239,11 +263,19 @@ def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
 def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     aspect, n_judged, positive = labels.aspect, labels.n_judged, labels.positive
     scale, n_grades = aspect.scale, len(aspect.scale)
-    # A threshold that is declared, or is the only one possible, is doubtful because of the documents alone.
+    # A threshold that is declared, or is the only one possible, is doubtful because of the
+    # documents alone.
     settled = aspect.threshold is not None or n_grades == 2
-    if not n_judged or n_grades < 2 or not is_doubtful(positive, n_judged, 2 if settled else n_grades):
+    if (
+        not n_judged
+        or n_grades < 2
+        or not is_doubtful(positive, n_judged, 2 if settled else n_grades)
+    ):
         return None
-    percent = f"{positive:.0%}" if 0.01 <= positive <= 0.99 else f"{100 * positive:.4g}%"
+    if 0.01 <= positive <= 0.99:
+        percent = f"{positive:.0%}"
+    else:
+        percent = f"{100 * positive:.4g}%"
     share = f"{percent} of {n_judged} judged documents"
     if settled:
         lowest = spell(scale.grades[scale.threshold])
@@ -251,19 +283,28 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
         return LabelFinding("note", text, numbers=f"{share} are positive, from {lowest} on")
     fractions = labels.counts[::-1].cumsum()[::-1][1:] / n_judged  # positive documents by threshold
     usable = np.flatnonzero((fractions >= RARELY) & (fractions < MOSTLY)) + 1
-    index = int(usable[np.argmin(np.abs(usable - n_grades / 2))]) if len(usable) else None
+    if len(usable):
+        index = int(usable[np.argmin(np.abs(usable - n_grades / 2))])
+    else:
+        index = None
     rare = positive < RARELY
     if in_shell():
         declaration = f'"threshold", with {parameter("aspects")} FILE'
     else:
         declaration = f"as in {_with_threshold(aspect, 1 if rare else index or n_grades // 2)}"
-    check = f"Check that the labels are those of {labels.name} and not reversed. " if rare else ""
+    if rare:
+        check = f"Check that the labels are those of {labels.name} and not reversed. "
+    else:
+        check = ""
     return LabelFinding(
         "warning",
-        f"the threshold of {labels.name} is not declared, so every grade above the lowest is positive",
+        f"the threshold of {labels.name} is not declared, so every grade above the lowest is "
+        "positive",
         f"{check}Declare the lowest positive grade, {declaration}",
         f"{share}, on the scale {scale}",
-        None if index is None else Aspect(**{**_spec(as_short(labels)), "threshold": float(scale.grades[index])}),
+        None
+        if index is None
+        else Aspect(**{**_spec(as_short(labels)), "threshold": float(scale.grades[index])}),
     )
 
 
@@ -279,25 +320,33 @@ def _with_threshold(aspect: Aspect, index: int) -> str:
 
 def _spec(aspect: Aspect) -> dict[str, Any]:
     spec = aspect.to_spec()
-    return {"grades": spec} if isinstance(spec, int) else spec
+    if isinstance(spec, int):
+        return {"grades": spec}
+    return spec
 
 
 def as_given(labels: LabelCounts) -> Aspect:
     """Return the aspect as declared, without inferred grades."""
-    return Aspect(**{**_spec(labels.aspect), "grades": None}) if labels.inferred else labels.aspect
+    if labels.inferred:
+        return Aspect(**{**_spec(labels.aspect), "grades": None})
+    return labels.aspect
 
 
 def as_short(labels: LabelCounts) -> Aspect:
     """Return the aspect; without its grades if they were inferred and are too many fractions to list."""
     scale = labels.aspect.scale
-    return as_given(labels) if scale.is_fractional and len(scale) > USUAL_GRADES else labels.aspect
+    if scale.is_fractional and len(scale) > USUAL_GRADES:
+        return as_given(labels)
+    return labels.aspect
 
 
-def rescale_aspect(labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]) -> Aspect | None:
+def rescale_aspect(
+    labels: LabelCounts, grades: Sequence[float], unjudged: Sequence[float]
+) -> Aspect | None:
     """Return an aspect with further codes of unjudged documents and, if its scale is declared, other grades.
 
-    The threshold is kept if possible. Return None if the aspect declares gains or probabilities, as those of
-    further grades are unknown.
+    The threshold is kept if possible. Return None if the aspect declares gains or probabilities, as
+    those of further grades are unknown.
     """
     aspect, scale = labels.aspect, labels.aspect.scale
     spec = _spec(aspect)
@@ -312,7 +361,9 @@ def rescale_aspect(labels: LabelCounts, grades: Sequence[float], unjudged: Seque
                 return None
             spec[key] = getattr(scale, key)[kept].tolist()
     if len(scale) > 1 and upwards[0] != scale.grades[0]:
-        spec["threshold"] = float(scale.grades[scale.threshold])  # the default would be another grade
+        spec["threshold"] = float(
+            scale.grades[scale.threshold]
+        )  # the default would be another grade
     if spec.get("threshold") not in upwards[1:]:
         spec.pop("threshold", None)
     return Aspect(**{**spec, "grades": upwards, "unjudged": codes})

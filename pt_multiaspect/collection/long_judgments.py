@@ -28,7 +28,7 @@ from ..errors import (
     tally,
     warn_once,
 )
-from ..kernels import opinions
+from ..kernels import grade_aggregation
 from ..strings.identifiers import identifiers
 from .columns import (
     BOOLEANS,
@@ -43,8 +43,8 @@ from .columns import (
     read_labels,
     without_missing,
 )
-from .inputs import qrels_frame
 from .label_rules import is_doubtful
+from .qrels_forms import qrels_frame
 
 _WHAT = "long judgments"
 
@@ -70,8 +70,8 @@ def from_long(
     Parameters
     ----------
     frame : DataFrame or iterable of namedtuples
-        A query column (``qid`` or ``query_id``), a document column (``docno`` or ``doc_id``), and the columns
-        named below.
+        A query column (``qid`` or ``query_id``), a document column (``docno`` or ``doc_id``), and
+        the columns named below.
     criterion : str, default 'criterion'
         The column of criteria. Each criterion becomes an aspect.
     value : str, default 'value'
@@ -81,33 +81,35 @@ def from_long(
     combine : {'median', 'mean', 'majority'}, default 'median'
         The method of combining the labels of several judges; see Notes.
     aspects : Aspects, mapping or str, optional
-        The scales of the judges. Scales of criteria that are not declared are inferred from the labels of all
-        judges. Declare scales that do not start at 0, and codes such as −1 for a failed judgment
-        (``unjudged=[-1]``), which are then left out.
+        The scales of the judges. Scales of criteria that are not declared are inferred from the
+        labels of all judges. Declare scales that do not start at 0, and codes such as −1 for a
+        failed judgment (``unjudged=[-1]``), which are then left out.
     name : str, optional
         A name for the scales of the result, for measure strings.
 
     Returns
     -------
     DataFrame
-        One row per (query, document) in the order of their first rows: ``qid docno`` and one column per
-        criterion (``label`` for relevance), declared ones first. Labels are integers if all are whole numbers,
-        else floats, NaN where no judge gave a label. ``attrs["aspects"]`` contains the scales for ``aspects=`` of
-        measures, as JSON; ``attrs["notes"]`` describes what was combined.
+        One row per (query, document) in the order of their first rows: ``qid docno`` and one column
+        per criterion (``label`` for relevance), declared ones first. Labels are integers if all are
+        whole numbers, else floats, NaN where no judge gave a label. ``attrs["aspects"]`` contains
+        the scales for ``aspects=`` of measures, as JSON; ``attrs["notes"]`` describes what was
+        combined.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a label is not a number or not on its scale, a label is negative on a scale that
-        is not declared, a judge gave a document two labels on a criterion (equal labels count once), a declared
-        criterion does not occur, or two criteria differ only in case or spaces.
+        If a column is missing, a label is not a number or not on its scale, a label is negative on
+        a scale that is not declared, a judge gave a document two labels on a criterion (equal
+        labels count once), a declared criterion does not occur, or two criteria differ only in case
+        or spaces.
 
     Warns
     -----
     MultiAspectWarning
-        If an inferred scale may start at 1, or most documents with several labels have no majority. With 'mean', if
-        the threshold is not declared, and the default, the second grade, is reached by nearly all documents, or
-        only by those on which all judges agree.
+        If an inferred scale may start at 1, or most documents with several labels have no majority.
+        With 'mean', if the threshold is not declared, and the default, the second grade, is reached
+        by nearly all documents, or only by those on which all judges agree.
 
     See Also
     --------
@@ -116,16 +118,20 @@ def from_long(
 
     Notes
     -----
-    Pass ``attrs["aspects"]`` (or `name`) to measures. Scales inferred from combined labels would be shorter if
-    the highest grade is never the median.
+    Pass ``attrs["aspects"]`` (or `name`) to measures. Scales inferred from combined labels would be
+    shorter if the highest grade is never the median.
 
-    - 'median' is a grade of the scale. If the number of labels is even, it is the lower of the two in the middle.
-    - 'majority' is the most frequent grade, the lowest of tied ones. With two judges, it is the lower label.
-    - 'mean' is the arithmetic mean. The means become additional grades between the declared ones: gains and
-      probabilities are interpolated linearly, and a mean counts as positive if it reaches the lowest positive
-      grade of the judges' scale. It assumes that the distances between grades are meaningful.
+    - 'median' is a grade of the scale. If the number of labels is even, it is the lower of the two
+      in the middle.
+    - 'majority' is the most frequent grade, the lowest of tied ones. With two judges, it is the
+      lower label.
+    - 'mean' is the arithmetic mean. The means become additional grades between the declared ones:
+      gains and probabilities are interpolated linearly, and a mean counts as positive if it reaches
+      the lowest positive grade of the judges' scale. It assumes that the distances between grades
+      are meaningful.
 
-    All judges have the same weight. If only some judges labelled a document, their labels are combined.
+    All judges have the same weight. If only some judges labelled a document, their labels are
+    combined.
 
     Examples
     --------
@@ -167,7 +173,10 @@ def from_long(
         if combine == "majority" and several:
             notes[-1] += _ties(aspect, pair, grade, n_labels)
         columns[aspect] = labels
-    notes += [f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}" for aspect in judged.inferred]
+    notes += [
+        f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}"
+        for aspect in judged.inferred
+    ]
     result = judged.to_wide(columns)
     # As text, which can be saved in Parquet files.
     result.attrs = {"aspects": Aspects(scales, name=name).to_json(), "notes": notes}
@@ -177,14 +186,20 @@ def from_long(
 def _note(name: str, combine: str, n_judges: int, n_labels: Ints) -> str:
     """Return a note on the number of judges and labels of one criterion."""
     n_documents = int((n_labels > 0).sum())
-    per_document = f", {n_labels.sum() / n_documents:.3g} labels per document" if n_judges > 1 else ""
-    how = f"{combine} of " if n_judges > 1 else ""
+    if n_judges > 1:
+        per_document = f", {n_labels.sum() / n_documents:.3g} labels per document"
+    else:
+        per_document = ""
+    if n_judges > 1:
+        how = f"{combine} of "
+    else:
+        how = ""
     return f"{name}: {how}{number_of(n_judges, 'judge')}{per_document} ({number_of(n_documents, 'document')})"
 
 
 def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
     """Return a note on the number of documents without a majority; warn if this is the case for most."""
-    n_tied = int((opinions.majority(pair, grade, len(n_labels))[1] > 1).sum())
+    n_tied = int((grade_aggregation.majority(pair, grade, len(n_labels))[1] > 1).sum())
     n_several = int((n_labels > 1).sum())
     if 2 * n_tied > n_several:
         have = agree(n_tied, n_several, "has no majority and is", "have no majority and are")
@@ -200,19 +215,26 @@ def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats
     """Return the mean label of each pair, ``labels[grade]``; exact sums where labels have a common denominator."""
     fractions = [exact(float(label)) for label in labels]
     denominator = math.lcm(*(fraction.denominator for fraction in fractions))
-    largest = max(abs(fraction.numerator) * denominator // fraction.denominator for fraction in fractions)
+    largest = max(
+        abs(fraction.numerator) * denominator // fraction.denominator for fraction in fractions
+    )
     if max(largest, 1) * denominator * len(grade) >= 2**53:
         n_labels = np.bincount(pair, minlength=n_pairs)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.bincount(pair, weights=labels[grade], minlength=n_pairs) / n_labels)
+            return np.asarray(
+                np.bincount(pair, weights=labels[grade], minlength=n_pairs) / n_labels
+            )
     numerators = np.array([int(fraction * denominator) for fraction in fractions], dtype=np.int64)
-    return opinions.mean(pair, numerators[grade], denominator, n_pairs)
+    return grade_aggregation.mean(pair, numerators[grade], denominator, n_pairs)
 
 
 def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     """Return the scale with the means as additional grades; gains and probabilities are interpolated."""
     scale = aspect.scale
-    sign = 1.0 if scale.greater_is_better else -1.0
+    if scale.greater_is_better:
+        sign = 1.0
+    else:
+        sign = -1.0
     upwards = np.unique(sign * np.append(scale.grades, labels[~np.isnan(labels)]))
     if aspect.threshold is None:
         _check_threshold(name, aspect, labels)
@@ -223,7 +245,9 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
         spec["gains"] = np.interp(upwards, sign * scale.grades, scale.gains).tolist()
     spec["probabilities"] = aspect.probabilities
     if not isinstance(aspect.probabilities, str):
-        spec["probabilities"] = np.interp(upwards, sign * scale.grades, scale.probabilities).tolist()
+        spec["probabilities"] = np.interp(
+            upwards, sign * scale.grades, scale.probabilities
+        ).tolist()
     if len(scale) > 1:
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
@@ -234,8 +258,10 @@ def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
     scale, known = aspect.scale, labels[~np.isnan(labels)]
     if len(scale) == 2:
         warn_once(
-            f"{name}: means of two grades reach the upper one only if all judges agree, and only these documents "
-            "count as relevant in binary measures. Use combine='majority' or 'median', or declare the threshold",
+            f"{name}: means of two grades reach the upper one only if all judges agree, and only "
+            "these documents "
+            "count as relevant in binary measures. Use combine='majority' or 'median', or declare "
+            "the threshold",
             key=f"means of two grades: {name}",
         )
     elif len(scale) > 2 and len(known):
@@ -244,14 +270,19 @@ def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
         if is_doubtful(fraction, len(known), len(scale)):
             middle = spell(float(scale.grades[len(scale) // 2]))
             warn_once(
-                f"the threshold of {name} is not declared, so means from its second grade on, {spell(lowest)}, "
-                f"count as relevant in binary measures: {fraction:.0%} of the documents ({len(known)}). Declare "
-                f"the lowest positive grade, as in aspects={{{name!r}: Aspect(…, threshold={middle})}}",
+                f"the threshold of {name} is not declared, so means from its second grade on, "
+                f"{spell(lowest)}, "
+                f"count as relevant in binary measures: {fraction:.0%} of the documents "
+                f"({len(known)}). Declare "
+                f"the lowest positive grade, as in aspects={{{name!r}: Aspect(…, "
+                f"threshold={middle})}}",
                 key=f"threshold of means: {name}",
             )
 
 
-def _read_table(frame: object, criterion: str, value: str, judge: str | None) -> tuple[pd.DataFrame, str | None]:
+def _read_table(
+    frame: object, criterion: str, value: str, judge: str | None
+) -> tuple[pd.DataFrame, str | None]:
     """Return the frame with the checked columns, and the name of the column of judges if there is one."""
     table, _ = qrels_frame(frame)
     check_distinct_columns(table, _WHAT)
@@ -264,7 +295,8 @@ def _read_table(frame: object, criterion: str, value: str, judge: str | None) ->
             if not in_shell():
                 remedy += f", or pass its name as {parameter(name)}"
             raise MultiAspectError(
-                f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; {remedy}"
+                f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; "
+                f"{remedy}"
             )
     refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
     refuse_repeated(columns, "columns", _WHAT)
@@ -282,7 +314,8 @@ class LongJudgments:
     aspects: Aspects
     #: The judges, sorted; one judge without a name if there is no column of judges.
     judges: tuple[str, ...]
-    #: One element per label: its pair, criterion (in the order of `aspects`), judge and grade index.
+    #: One element per label: its pair, criterion (in the order of `aspects`), judge and grade
+    #: index.
     pair: Ints
     criterion: Ints
     judge: Ints
@@ -292,7 +325,14 @@ class LongJudgments:
 
     @classmethod
     def read(
-        cls, frame: object, criterion: str, value: str, judge: str | None, aspects: object, *, warn: bool = True
+        cls,
+        frame: object,
+        criterion: str,
+        value: str,
+        judge: str | None,
+        aspects: object,
+        *,
+        warn: bool = True,
     ) -> LongJudgments:
         """Read and check long judgments. The parameters are those of `from_long`.
 
@@ -300,7 +340,9 @@ class LongJudgments:
         """
         table, judge = _read_table(frame, criterion, value, judge)
         query, qids = pd.factorize(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
-        document, docnos = pd.factorize(identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT))
+        document, docnos = pd.factorize(
+            identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT)
+        )
         code, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
         names = criterion_names(criteria.tolist(), _WHAT)
         judge_codes, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
@@ -308,19 +350,29 @@ class LongJudgments:
             judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT), sort=True)
         refuse_none(table, "row", _WHAT)
         declared = _declared_scales(aspects, names)
-        ordered = [*(name for name in declared if name in names), *(name for name in names if name not in declared)]
+        ordered = [
+            *(name for name in declared if name in names),
+            *(name for name in names if name not in declared),
+        ]
         position = np.array([ordered.index(name) for name in names])
         given = table[value].astype(object)
         for number, name in enumerate(ordered):
             rows = np.flatnonzero(position[code] == number)
-            codes = declared[name].unjudged if name in declared else ()
+            if name in declared:
+                codes = declared[name].unjudged
+            else:
+                codes = ()
             given.iloc[rows] = without_missing(given.iloc[rows], codes)
         labels = read_labels(given).copy()
-        _, first, pair = np.unique(query * len(docnos) + document, return_index=True, return_inverse=True)
+        _, first, pair = np.unique(
+            query * len(docnos) + document, return_index=True, return_inverse=True
+        )
         by_row = np.argsort(first)
         pair = np.argsort(by_row)[pair]  # in the order of first rows
         first = first[by_row]
-        where = _Rows(qids[query[first]], docnos[document[first]], tuple(ordered), tuple(judges.tolist()))
+        where = _Rows(
+            qids[query[first]], docnos[document[first]], tuple(ordered), tuple(judges.tolist())
+        )
         where.check_finite(given, labels, pair, position[code])
         scales, grade = {}, np.full(len(table), -1, dtype=np.intp)
         doubts: dict[str, str | None] = {}
@@ -329,7 +381,10 @@ class LongJudgments:
             aspect = declared.get(name, Aspect())
             labels[rows] = where.grade_booleans(given, labels, rows, aspect, pair, number)
             scales[name] = _with_grades(name, aspect, labels[rows])
-            doubts[name] = None if aspect.grades is not None else _doubt(name, scales[name], labels[rows])
+            if aspect.grades is not None:
+                doubts[name] = None
+            else:
+                doubts[name] = _doubt(name, scales[name], labels[rows])
             grade[rows] = where.grades(name, scales[name], labels, rows, pair, judge_codes)
         kept = where.distinct_rows(pair, position[code], judge_codes, grade)
         for doubt in filter(None, doubts.values() if warn else ()):
@@ -344,7 +399,9 @@ class LongJudgments:
             criterion=position[code][kept],
             judge=judge_codes[kept],
             grade=grade[kept],
-            inferred=tuple(name for name in ordered if name not in declared or declared[name].grades is None),
+            inferred=tuple(
+                name for name in ordered if name not in declared or declared[name].grades is None
+            ),
         )
 
     @property
@@ -355,15 +412,18 @@ class LongJudgments:
     def combine_labels(self, pair: Ints, grade: Ints, combine: str) -> Ints:
         """Combine labels of one criterion into grade indices, by 'median' or 'majority'; -1 without labels."""
         if combine == "median":
-            return opinions.median(pair, grade, self.n_pairs)
-        return opinions.majority(pair, grade, self.n_pairs)[0]
+            return grade_aggregation.median(pair, grade, self.n_pairs)
+        return grade_aggregation.majority(pair, grade, self.n_pairs)[0]
 
     def to_wide(self, columns: Mapping[str, Floats]) -> pd.DataFrame:
         """Return wide qrels with one label per pair and aspect; relevance is the column ``label``."""
         frame: dict[str, Any] = {"qid": self.qids, "docno": self.docnos}
         for name, labels in columns.items():
             whole = np.array_equal(labels, np.floor(labels))  # False with NaN
-            frame["label" if name == "relevance" else name] = labels.astype(np.int64) if whole else labels
+            if whole:
+                frame["label" if name == "relevance" else name] = labels.astype(np.int64)
+            else:
+                frame["label" if name == "relevance" else name] = labels
         return pd.DataFrame(frame)
 
 
@@ -377,10 +437,15 @@ class _Rows:
     judges: tuple[str, ...]
 
     def _label_text(self, pair: int, criterion: int, judge: int | None = None) -> str:
-        by = f", judge {self.judges[judge]}" if judge is not None and self.judges != ("",) else ""
+        if judge is not None and self.judges != ("",):
+            by = f", judge {self.judges[judge]}"
+        else:
+            by = ""
         return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {self.criteria[criterion]}{by}"
 
-    def check_finite(self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints) -> None:
+    def check_finite(
+        self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints
+    ) -> None:
         """Raise an error for labels that are neither missing nor finite numbers."""
         faulty = np.flatnonzero((np.isnan(labels) & column.notna().to_numpy()) | np.isinf(labels))
         if len(faulty):
@@ -391,37 +456,56 @@ class _Rows:
                 shown = repr(value)
                 remedy = f". If it means 'no judgment', declare {unjudged_codes(shown)}"
             raise MultiAspectError(
-                f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
+                f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: "
+                "expected a "
                 f"finite number, or NaN if there is none {tally(len(faulty), 'label')}{remedy}"
             )
 
     def grade_booleans(
-        self, column: pd.Series[Any], labels: Floats, rows: Ints, aspect: Aspect, pair: Ints, criterion: int
+        self,
+        column: pd.Series[Any],
+        labels: Floats,
+        rows: Ints,
+        aspect: Aspect,
+        pair: Ints,
+        criterion: int,
     ) -> Floats:
         """Return the labels in `rows`, with truth values as grades."""
-        grades = None if aspect.grades is None else aspect.scale.grades
+        if aspect.grades is None:
+            grades = None
+        else:
+            grades = aspect.scale.grades
         graded, wrong = grade_booleans(labels[rows], is_boolean(column.iloc[rows]), grades)
         if wrong.any():
             row = int(rows[np.argmax(wrong)])
             raise MultiAspectError(
-                f"invalid label {column.iloc[row]} for {self._label_text(pair[row], criterion)}: {BOOLEANS} "
+                f"invalid label {column.iloc[row]} for {self._label_text(pair[row], criterion)}: "
+                f"{BOOLEANS} "
                 f"{tally(int(wrong.sum()), 'label')}"
             )
         return graded
 
-    def grades(self, name: str, aspect: Aspect, labels: Floats, rows: Ints, pair: Ints, judge: Ints) -> Ints:
+    def grades(
+        self, name: str, aspect: Aspect, labels: Floats, rows: Ints, pair: Ints, judge: Ints
+    ) -> Ints:
         """Return the grade indices of the labels in `rows`, which must be grades."""
         index, wrong = aspect.scale.positions(labels[rows])
-        sign = 1.0 if aspect.greater_is_better else -1.0
+        if aspect.greater_is_better:
+            sign = 1.0
+        else:
+            sign = -1.0
         below = np.flatnonzero(sign * labels[rows] < sign * aspect.scale.grades[0])
         faulty = np.sort(np.concatenate([wrong, below]))
         if len(faulty):
             row = int(rows[faulty[0]])
             number = self.criteria.index(name)
             raise MultiAspectError(
-                f"invalid label {spell(float(labels[row]))} for {self._label_text(pair[row], number, judge[row])}"
-                f": expected one of the grades, lowest first, {aspect.scale} {tally(len(faulty), 'label')}. "
-                f"Declare codes that mean 'no judgment', {unjudged_codes('…')}, or another scale, with "
+                f"invalid label {spell(float(labels[row]))} for "
+                f"{self._label_text(pair[row], number, judge[row])}"
+                f": expected one of the grades, lowest first, {aspect.scale} "
+                f"{tally(len(faulty), 'label')}. "
+                f"Declare codes that mean 'no judgment', {unjudged_codes('…')}, or another scale, "
+                "with "
                 f"{parameter('aspects')}"
             )
         return index
@@ -439,7 +523,8 @@ class _Rows:
             if self.judges == ("",):
                 remedy = "; if they are from different judges, name the column of judges, judge=…"
             raise MultiAspectError(
-                f"expected one label for {self._label_text(pair[first], criterion[first], judge[first])}, got "
+                "expected one label for "
+                f"{self._label_text(pair[first], criterion[first], judge[first])}, got "
                 f"several (rows {min(first, second)} and {max(first, second)}) "
                 f"{tally(len(twice), 'case')}{remedy}"
             )
@@ -452,11 +537,14 @@ def criterion_names(criteria: Sequence[Any], what: str) -> list[str]:
     for criterion in criteria:
         name = aspect_name(criterion)
         if name in (*NOT_ASPECTS, KNOWN):
-            raise MultiAspectError(f"the criterion {criterion!r} cannot be the name of an aspect; rename it")
+            raise MultiAspectError(
+                f"the criterion {criterion!r} cannot be the name of an aspect; rename it"
+            )
         alike = " ".join(name.split()).casefold()
         if alike in names:
             raise MultiAspectError(
-                f"{what}: expected criteria with different names, got {names[alike]!r} and {criterion!r}; spell "
+                f"{what}: expected criteria with different names, got {names[alike]!r} and "
+                f"{criterion!r}; spell "
                 "them alike"
             )
         names[alike] = criterion
@@ -467,10 +555,14 @@ def _declared_scales(aspects: object, names: Sequence[str]) -> dict[str, Aspect]
     spec = parse_aspects(aspects)
     if spec is not None and not isinstance(spec, Aspects):
         raise MultiAspectError(
-            f"aspects: expected scales by criterion, as in {{{names[0]!r}: [1, 2, 3, 4, 5]}}, got the names "
+            f"aspects: expected scales by criterion, as in {{{names[0]!r}: [1, 2, 3, 4, 5]}}, got "
+            "the names "
             f"{choices(spec)}"
         )
-    declared = {} if spec is None else dict(spec)
+    if spec is None:
+        declared = {}
+    else:
+        declared = dict(spec)
     refuse_unknown(declared, names, "criteria", "aspects")
     return declared
 
@@ -482,19 +574,30 @@ def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     if (labels < 0).any():
         lowest = spell(float(labels.min()))
         raise MultiAspectError(
-            f"{name}: expected labels of at least 0 to infer a scale, got {lowest}. If it means 'no judgment', "
-            f"declare {unjudged_codes(lowest)}; if it is a grade, declare the grades with {parameter('aspects')}"
+            f"{name}: expected labels of at least 0 to infer a scale, got {lowest}. If it means "
+            "'no judgment', "
+            f"declare {unjudged_codes(lowest)}; if it is a grade, declare the grades with "
+            f"{parameter('aspects')}"
         )
-    return aspect.with_grades(infer_grades(labels, name, identity=aspect.probabilities == "identity"))
+    return aspect.with_grades(
+        infer_grades(labels, name, identity=aspect.probabilities == "identity")
+    )
 
 
 def _doubt(name: str, aspect: Aspect, labels: Floats) -> str | None:
     """Return a warning if an inferred scale may start at 1."""
     whole = bool(len(labels)) and np.array_equal(labels, np.floor(labels))
-    if not whole or labels.min() == 0 or labels.min() == labels.max() or aspect.threshold is not None:
+    if (
+        not whole
+        or labels.min() == 0
+        or labels.min() == labels.max()
+        or aspect.threshold is not None
+    ):
         return None
     top = len(aspect.scale) - 1
     return (
-        f"no label of {name} is 0, so its inferred scale {aspect.scale} may be wrong. If it starts at 1, declare "
-        f"aspects={{{name!r}: {Aspect(range(1, top + 1))!r}}}; if it starts at 0, aspects={{{name!r}: {top}}}"
+        f"no label of {name} is 0, so its inferred scale {aspect.scale} may be wrong. If it starts "
+        "at 1, declare "
+        f"aspects={{{name!r}: {Aspect(range(1, top + 1))!r}}}; if it starts at 0, "
+        f"aspects={{{name!r}: {top}}}"
     )

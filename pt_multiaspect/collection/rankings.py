@@ -15,7 +15,7 @@ from .._typing import Bools, Floats, Ints, Objects
 from ..errors import number_of, warn_of_run
 from ..kernels.hits import Hits, heads
 from ..strings.order import Scores, inverse_permutation, positions, query_starts
-from ..strings.pairs import repeated_pairs
+from ..strings.pair_table import repeated_pairs
 from ..strings.texts import Texts, Words
 from .judgments import Judgments
 from .run import Run
@@ -94,13 +94,21 @@ class Rankings(Memo):
         if np.any(judged_position[1:] < judged_position[:-1]):
             judged = judged[np.argsort(judged_position)]
         rank = position[judged] - query_starts(n_ret)[query[judged]] + 1
-        hits = Hits(judgments.n_queries, judgments.pool_query, query[judged], rank, row[judged], n_ret)
+        hits = Hits(
+            judgments.n_queries, judgments.pool_query, query[judged], rank, row[judged], n_ret
+        )
         self._set_arrays(judgments, query, scores, position, hits, n_common)
         # Subclasses define these as properties.
         self.source, self._docnos = source, docnos
 
     def _set_arrays(
-        self, judgments: Judgments, query: Ints, scores: Scores, position: Ints, hits: Hits, n_common: int
+        self,
+        judgments: Judgments,
+        query: Ints,
+        scores: Scores,
+        position: Ints,
+        hits: Hits,
+        n_common: int,
     ) -> None:
         """Set all attributes but `source` and `_docnos`: the constructor from arrays, which subclasses call.
 
@@ -143,8 +151,13 @@ class Rankings(Memo):
 
     def top(self, cutoff: int | None) -> Ranking:
         """Return the first `cutoff` ranks."""
-        hits = self.hits if cutoff is None else self.compute_once(("top", cutoff), lambda: self.hits.top(cutoff))
-        return Ranking(hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self)
+        if cutoff is None:
+            hits = self.hits
+        else:
+            hits = self.compute_once(("top", cutoff), lambda: self.hits.top(cutoff))
+        return Ranking(
+            hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self
+        )
 
     def ranked_documents(self, query: int) -> tuple[Objects, Scores]:
         """Return the documents retrieved for a query in the order of their ranks, and their scores."""
@@ -169,8 +182,12 @@ class Rankings(Memo):
         kept, _ = self._first_rows(cutoff)
         queries, codes = np.unique(self._query[kept], return_inverse=True)
         scores = self._scores[kept]
-        run = Run(self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64))
-        return Rankings(run, self.judgments if judgments is None else judgments, dtype=scores.dtype.type)
+        run = Run(
+            self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64)
+        )
+        return Rankings(
+            run, self.judgments if judgments is None else judgments, dtype=scores.dtype.type
+        )
 
     @property
     def levels(self) -> Ints:
@@ -190,7 +207,9 @@ class Rankings(Memo):
         """
         query, rank, docnos = self.documents(None)
         score = (self.hits.n_ret[query] - rank + 1).astype(np.float64)
-        return pd.DataFrame({"query_id": self.judgments.qids[query], "doc_id": docnos, "score": score})
+        return pd.DataFrame(
+            {"query_id": self.judgments.qids[query], "doc_id": docnos, "score": score}
+        )
 
 
 class TopicCopies:
@@ -215,7 +234,9 @@ class TopicCopies:
         self.judgments = original.with_copies(
             np.tile(self.rows, self.number),
             self.repeat(np.searchsorted(topics, original.pool_query[self.rows]), len(topics)),
-            np.array([f"{copy:09d}-{qid}" for copy in range(self.number) for qid in qids], dtype=object),
+            np.array(
+                [f"{copy:09d}-{qid}" for copy in range(self.number) for qid in qids], dtype=object
+            ),
             {name: values.ravel() for name, values in labels.items()},
         )
 
@@ -237,7 +258,10 @@ class _CopiedRankings(Rankings):
         kept = np.flatnonzero(np.isin(hits.query, topics))
         query = copies.repeat(np.searchsorted(topics, hits.query[kept]), len(topics))
         row = copies.repeat(np.searchsorted(copies.rows, hits.row[kept]), len(copies.rows))
-        rank, n_ret = np.tile(hits.rank[kept], copies.number), np.tile(hits.n_ret[topics], copies.number)
+        rank, n_ret = (
+            np.tile(hits.rank[kept], copies.number),
+            np.tile(hits.n_ret[topics], copies.number),
+        )
         self.hits = Hits(judgments.n_queries, judgments.pool_query, query, rank, row, n_ret)
         self.judgments, self.n_common = judgments, judgments.n_queries
 
@@ -285,23 +309,34 @@ def _round_scores(run: Run, dtype: ScoreType) -> Scores:
 _MIN_PAIRS = 4
 
 
-def _warn_of_lost_precision(values: Floats, short: NDArray[np.float32], codes: Ints, qids: Objects) -> None:
+def _warn_of_lost_precision(
+    values: Floats, short: NDArray[np.float32], codes: Ints, qids: Objects
+) -> None:
     """Warn if most scores of a query differ, but are equal as 32-bit floats.
 
-    Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order of rows.
+    Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order
+    of rows.
     """
-    lost = np.flatnonzero((short[1:] == short[:-1]) & (values[1:] != values[:-1]) & (codes[1:] == codes[:-1]))
+    lost = np.flatnonzero(
+        (short[1:] == short[:-1]) & (values[1:] != values[:-1]) & (codes[1:] == codes[:-1])
+    )
     if not len(lost):
         return
     pairs = np.bincount(codes, minlength=len(qids)) - 1
     mostly = (pairs >= _MIN_PAIRS) & (2 * np.bincount(codes[lost], minlength=len(qids)) > pairs)
     lost = lost[mostly[codes[lost]]]
     if len(lost):
-        qid, first, second = qids[codes[lost[0]]], float(values[lost[0]]), float(values[lost[0] + 1])
+        qid, first, second = (
+            qids[codes[lost[0]]],
+            float(values[lost[0]]),
+            float(values[lost[0] + 1]),
+        )
         warn_of_run(
-            f"most scores of {number_of(int(mostly.sum()), 'topic')} are equal as 32-bit floats, as in trec_eval, "
+            f"most scores of {number_of(int(mostly.sum()), 'topic')} are equal as 32-bit floats, "
+            "as in trec_eval, "
             f"but differ, such as {first!r} and {second!r} of topic {qid}",
-            "These documents are sorted by docno. Rescale the scores, for example by their logarithm, or use "
+            "These documents are sorted by docno. Rescale the scores, for example by their "
+            "logarithm, or use "
             "scores that count down by rank",
             key=f"{qid} {first} {second}",
             group="scores as 32-bit floats",
@@ -316,8 +351,10 @@ def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | No
     surplus = docnos.take(repeated)
     some = surplus.take(slice(3)).decode().tolist()
     warn_of_run(
-        f"repeated documents for a query, such as {some[0]} ({number_of(len(surplus), 'surplus row')})",
-        "Each document counts once, with its last score. Drop duplicates to choose which score counts",
+        f"repeated documents for a query, such as {some[0]} "
+        f"({number_of(len(surplus), 'surplus row')})",
+        "Each document counts once, with its last score. Drop duplicates to choose which score "
+        "counts",
         key=f"{len(surplus)} {some}",
         group="repeated documents",
     )

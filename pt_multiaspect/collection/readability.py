@@ -24,7 +24,7 @@ from .columns import (
     id_column,
     rename_beir_columns,
 )
-from .frames import as_pandas, to_pandas
+from .other_libraries import as_pandas, to_pandas
 
 Index: TypeAlias = Literal["fog", "smog", "flesch_kincaid"]
 
@@ -45,51 +45,54 @@ _THRESHOLD = 15
 _MODEL = re.compile(r"(?P<name>arctan|step)(\((?P<threshold>[^()]*)\))?")
 
 
-def with_readability(qrels: Any, docs: Any, index: Index = "fog", model: str = "arctan") -> pd.DataFrame:
+def with_readability(
+    qrels: Any, docs: Any, index: Index = "fog", model: str = "arctan"
+) -> pd.DataFrame:
     """Add the probability that a user understands each document to qrels, estimated from readability.
 
-    The labels of the new aspect are probabilities: declare it as ``Aspect(probabilities="identity")``. `uRBPgr` on
-    relevance and this aspect is the simulation of §5 of Zuccon (2016). The step model gives binary labels, for
-    which `uRBP` is sufficient.
+    The labels of the new aspect are probabilities: declare it as
+    ``Aspect(probabilities="identity")``. `uRBPgr` on relevance and this aspect is the simulation of
+    §5 of Zuccon (2016). The step model gives binary labels, for which `uRBP` is sufficient.
 
     Parameters
     ----------
     qrels : DataFrame
         Columns ``qid docno`` or ``query_id doc_id``, and any number of aspects.
     docs : DataFrame
-        One row per document: ``docno`` (or ``doc_id``) and ``text``, or ``html`` instead of ``text``. Markup,
-        scripts and styles of HTML are removed, and blocks are put on separate lines, which does not end a sentence.
-        Only the texts of judged documents are used.
+        One row per document: ``docno`` (or ``doc_id``) and ``text``, or ``html`` instead of
+        ``text``. Markup, scripts and styles of HTML are removed, and blocks are put on separate
+        lines, which does not end a sentence. Only the texts of judged documents are used.
     index : {'fog', 'smog', 'flesch_kincaid'}, default 'fog'
         Readability index for English; higher values mean harder texts.
     model : str, default 'arctan'
-        Probability of understanding as a function of the index x and a threshold t, from §5.1 of Zuccon (2016):
-        ``'step'`` is 1 if x < t, otherwise 0; ``'arctan'`` is 1/2 − arctan(x − t)/π. The threshold is 15, or
-        the number in brackets, as in ``'step(10)'``.
+        Probability of understanding as a function of the index x and a threshold t, from §5.1 of
+        Zuccon (2016): ``'step'`` is 1 if x < t, otherwise 0; ``'arctan'`` is 1/2 − arctan(x − t)/π.
+        The threshold is 15, or the number in brackets, as in ``'step(10)'``.
 
     Returns
     -------
     DataFrame
-        A copy of `qrels` with a last column ``understandability`` of floats in [0, 1]; the order of the rows and
-        their index are unchanged.
+        A copy of `qrels` with a last column ``understandability`` of floats in [0, 1]; the order of
+        the rows and their index are unchanged.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a document occurs twice in `docs`, a judged document is not in `docs`, a text is not
-        a string, the qrels already have the column, the index or the model is unknown, or textstat 0.7.8 or (for
-        HTML) Beautiful Soup is not installed.
+        If a column is missing, a document occurs twice in `docs`, a judged document is not in
+        `docs`, a text is not a string, the qrels already have the column, the index or the model is
+        unknown, or textstat 0.7.8 or (for HTML) Beautiful Soup is not installed.
 
     Notes
     -----
-    textstat counts words, sentences and syllables (``pip install 'pt-multiaspect[readability]'``). Abbreviations
-    and decimals end sentences for it. It also computes SMOG, which is intended for texts of at least 30 sentences,
-    and the Flesch–Kincaid grade. FOG is 0.4 · (words per sentence + percentage of words of more than two
-    syllables), as in the paper. textstat's own FOG counts each hard word once, and none of a list of easy words.
-    The FOG of a text without words is 0, so that it counts as understandable.
+    textstat counts words, sentences and syllables (``pip install 'pt-multiaspect[readability]'``).
+    Abbreviations and decimals end sentences for it. It also computes SMOG, which is intended for
+    texts of at least 30 sentences, and the Flesch–Kincaid grade. FOG is 0.4 · (words per sentence +
+    percentage of words of more than two syllables), as in the paper. textstat's own FOG counts each
+    hard word once, and none of a list of easy words. The FOG of a text without words is 0, so that
+    it counts as understandable.
 
-    As in the paper's experiments, the arctan model is not divided by its integral over the scores. Otherwise
-    the probability of a document would depend on the other documents.
+    As in the paper's experiments, the arctan model is not divided by its integral over the scores.
+    Otherwise the probability of a document would depend on the other documents.
 
     References
     ----------
@@ -126,10 +129,14 @@ def with_readability(qrels: Any, docs: Any, index: Index = "fog", model: str = "
 
 def _parse_model(model: object) -> Callable[[Floats], Floats]:
     """Return the function from readability scores to probabilities that a model stands for."""
-    match = _MODEL.fullmatch(model) if isinstance(model, str) else None
+    if isinstance(model, str):
+        match = _MODEL.fullmatch(model)
+    else:
+        match = None
     if match is None:
         raise MultiAspectError(
-            "model: expected 'arctan' or 'step', with or without a threshold, as in 'arctan(10)', got "
+            "model: expected 'arctan' or 'step', with or without a threshold, as in 'arctan(10)', "
+            "got "
             f"{shown(model)}"
         )
     threshold = _parse_threshold(match["threshold"])
@@ -152,7 +159,9 @@ def _parse_threshold(text: str | None) -> float:
     try:
         threshold = number(float(text), "model")
     except ValueError:
-        raise MultiAspectError(f"model: expected a number above 0 as threshold, got {text!r}") from None
+        raise MultiAspectError(
+            f"model: expected a number above 0 as threshold, got {text!r}"
+        ) from None
     if threshold <= 0:
         raise MultiAspectError(f"model: expected a number above 0 as threshold, got {text}")
     return threshold
@@ -162,14 +171,17 @@ def _read_qrels(qrels: object) -> tuple[pd.DataFrame, Objects]:
     """Return qrels as a frame of pandas, and the document of each row."""
     given = as_pandas(qrels)
     if not isinstance(given, pd.DataFrame):
-        raise MultiAspectError(f"qrels: expected a DataFrame with columns qid and docno, got {shown(given)}")
+        raise MultiAspectError(
+            f"qrels: expected a DataFrame with columns qid and docno, got {shown(given)}"
+        )
     check_distinct_columns(given, "qrels")
     frame = rename_beir_columns(given, "qrels")
     check_id_column(frame, QUERY_COLUMNS, "qrels")
     judged = identifiers(id_column(frame, DOCUMENT_COLUMNS, "qrels"), "qrels")
     if _ASPECT in frame.columns:
         raise MultiAspectError(
-            f"qrels already have a column {_ASPECT} (columns: {choices(frame.columns)}). Drop or rename it"
+            f"qrels already have a column {_ASPECT} (columns: {choices(frame.columns)}). Drop or "
+            "rename it"
         )
     return frame, judged
 
@@ -178,21 +190,27 @@ def _judged_texts(docs: object, judged: Objects) -> pd.Series[Any]:
     """Return the plain text of each judged document, by docno."""
     frame = to_pandas(docs)
     if frame is None:
-        raise MultiAspectError(f"docs: expected a DataFrame with columns docno and text, got {shown(docs)}")
+        raise MultiAspectError(
+            f"docs: expected a DataFrame with columns docno and text, got {shown(docs)}"
+        )
     check_distinct_columns(frame, "docs")
     docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "docs"), "docs")
     column = _text_column(frame)
-    texts = pd.Series(frame[column].to_numpy(dtype=object), index=pd.Index(docnos, dtype=object), dtype=object)
+    texts = pd.Series(
+        frame[column].to_numpy(dtype=object), index=pd.Index(docnos, dtype=object), dtype=object
+    )
     repeated = texts.index.duplicated()
     if repeated.any():
         raise MultiAspectError(
-            f"docs: expected one row per document, got several for {_first_documents(texts.index[repeated])}"
+            "docs: expected one row per document, got several for "
+            f"{_first_documents(texts.index[repeated])}"
         )
     wanted = pd.Index(pd.unique(pd.Series(judged, dtype=object)), dtype=object)
     absent = wanted[~wanted.isin(texts.index)]
     if len(absent):
         raise MultiAspectError(
-            f"docs: expected every judged document, missing are {_first_documents(absent)}. Add their texts, or "
+            f"docs: expected every judged document, missing are {_first_documents(absent)}. Add "
+            "their texts, or "
             "pass the judgments of the others"
         )
     texts = texts.reindex(wanted)
@@ -219,7 +237,8 @@ def _check_strings(texts: pd.Series[Any], column: str) -> None:
     docno, text = texts.index[is_wrong][0], texts[is_wrong].iloc[0]
     raise MultiAspectError(
         f"docs: expected texts as strings, but the {column} of document {docno!r} is {_kind(text)} "
-        f"{tally(int(is_wrong.sum()), 'document')}. If these are empty, use docs[{column!r}].fillna('')"
+        f"{tally(int(is_wrong.sum()), 'document')}. If these are empty, use "
+        f"docs[{column!r}].fillna('')"
     )
 
 
@@ -242,10 +261,13 @@ def _textstat() -> Any:
     try:
         version = importlib.metadata.version("textstat")
     except importlib.metadata.PackageNotFoundError:
-        raise MultiAspectError(f"readability requires textstat, which is not installed: {_REMEDY}") from None
+        raise MultiAspectError(
+            f"readability requires textstat, which is not installed: {_REMEDY}"
+        ) from None
     if version != _TEXTSTAT:
         raise MultiAspectError(
-            f"readability requires textstat {_TEXTSTAT}, as other versions give other values, got {version}: "
+            f"readability requires textstat {_TEXTSTAT}, as other versions give other values, got "
+            f"{version}: "
             f"{_REMEDY}"
         )
     from textstat import textstat
@@ -306,7 +328,9 @@ def _text_of_html(pages: pd.Series[Any]) -> pd.Series[Any]:
     for docno, markup in pages.items():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # bs4 warns about texts that look like a file name or XML
+                warnings.simplefilter(
+                    "ignore"
+                )  # bs4 warns about texts that look like a file name or XML
                 soup = BeautifulSoup(markup, "html.parser")
             for element in soup(["script", "style", "template"]):
                 element.decompose()
@@ -315,5 +339,7 @@ def _text_of_html(pages: pd.Series[Any]) -> pd.Series[Any]:
                 element.append("\n")
             texts[docno] = soup.get_text()
         except Exception as error:  # bs4's own errors, those of the parser, RecursionError
-            raise MultiAspectError(f"cannot parse the HTML of document {docno!r}: {error}") from error
+            raise MultiAspectError(
+                f"cannot parse the HTML of document {docno!r}: {error}"
+            ) from error
     return pd.Series(texts, index=pages.index, dtype=object)

@@ -15,9 +15,15 @@ from .._typing import Floats, Ints, Objects
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown, tally
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts
-from .columns import DOCUMENT_COLUMNS, RUN_QUERY_COLUMNS, as_floats, check_distinct_columns, id_column
-from .frames import refuse_splits, to_pandas
-from .inputs import check_strings, describe_row
+from .columns import (
+    DOCUMENT_COLUMNS,
+    RUN_QUERY_COLUMNS,
+    as_floats,
+    check_distinct_columns,
+    id_column,
+)
+from .other_libraries import refuse_splits, to_pandas
+from .qrels_forms import check_strings, describe_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,8 @@ class Run:
         Raises
         ------
         MultiAspectError
-            If columns or identifiers are missing, an identifier is not valid text, or a score is not a number.
+            If columns or identifiers are missing, an identifier is not valid text, or a score is
+            not a number.
         """
         if isinstance(run, Run):
             return run
@@ -56,26 +63,40 @@ class Run:
         with refuse_surrogates("the run"):
             frame = _frame(run)
         check_distinct_columns(frame, "a run")
-        queries, documents = (id_column(frame, names, "a run") for names in (RUN_QUERY_COLUMNS, DOCUMENT_COLUMNS))
+        queries, documents = (
+            id_column(frame, names, "a run") for names in (RUN_QUERY_COLUMNS, DOCUMENT_COLUMNS)
+        )
         for column in (queries, documents):
             if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
         codes, distinct = Texts.from_column(queries, "the run").codes()
         qids, docnos = distinct.decode(), Texts.from_column(documents, "the run")
-        score = _scores(frame, lambda row: f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}")
+        score = _scores(
+            frame,
+            lambda row: f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}",
+        )
         missing = [name for name in columns if name not in frame.columns]
         if missing:
             raise MultiAspectError(
-                f"run: expected the column {choices(missing)}, which a measure names as an input, got the columns "
+                f"run: expected the column {choices(missing)}, which a measure names as an input, "
+                "got the columns "
                 f"{choices(frame.columns)}"
             )
-        return cls(qids, codes, docnos, score, frame[[*columns]].reset_index(drop=True) if columns else None)
+        return cls(
+            qids,
+            codes,
+            docnos,
+            score,
+            frame[[*columns]].reset_index(drop=True) if columns else None,
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the run as a frame ``query_id doc_id score …``, which measures of ir-measures read."""
         ids = {"query_id": self.qids[self.query], "doc_id": self.docnos.decode()}
         frame = pd.DataFrame({**ids, "score": self.score})
-        return frame if self.others is None else frame.join(self.others)
+        if self.others is None:
+            return frame
+        return frame.join(self.others)
 
     def __len__(self) -> int:
         return len(self.score)
@@ -109,7 +130,8 @@ def _frame(run: object) -> pd.DataFrame:
             if not isinstance(documents, Mapping):
                 refuse_splits(run, "run", "a run")
                 raise MultiAspectError(
-                    f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for query {qid!r}"
+                    f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for "
+                    f"query {qid!r}"
                     + (f"; {_SCORED}" if isinstance(documents, list | tuple) else "")
                 )
         rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
@@ -122,11 +144,13 @@ def _frame(run: object) -> pd.DataFrame:
         if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
             return pd.DataFrame(documents, columns=list(fields))
         raise MultiAspectError(
-            f"run: expected an iterable of namedtuples with the same fields, got {describe_row(documents[0])}"
+            "run: expected an iterable of namedtuples with the same fields, got "
+            f"{describe_row(documents[0])}"
             + (f"; {_SCORED}" if isinstance(documents[0], str) else "")
         )
     raise MultiAspectError(
-        "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, got "
+        "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
+        "got "
         f"{type(run).__name__}; read files with read_run"
     )
 
@@ -139,14 +163,17 @@ def _scores(frame: pd.DataFrame, where: Any) -> Floats:
             remedy = "; if it has only ranks, add a column score = -rank"
         elif not {"label", "relevance"}.isdisjoint(frame.columns):
             remedy = f". {SWAPPED}"
-        raise MultiAspectError(f"run: expected a column score, got the columns {choices(frame.columns)}{remedy}")
+        raise MultiAspectError(
+            f"run: expected a column score, got the columns {choices(frame.columns)}{remedy}"
+        )
     column = frame["score"]
     scores = as_floats(column)
     faulty = np.flatnonzero(np.isnan(scores))
     if len(faulty):
         value = column.iloc[int(faulty[0])]
         raise MultiAspectError(
-            f"invalid score {repr(value) if isinstance(value, str) else value} for {where(int(faulty[0]))}: "
+            f"invalid score {repr(value) if isinstance(value, str) else value} for "
+            f"{where(int(faulty[0]))}: "
             f"expected a number {tally(len(faulty), 'row')}"
             + (f"; {_SCORED}" if isinstance(value, list | tuple) else "")
         )

@@ -49,8 +49,8 @@ class AspectView:
     def grade(self) -> Ints:
         """Grade indices; 0 for the lowest grade, labels below it, and missing labels.
 
-        Issues a warning about labels that are likely to be codes. Measures that use the labels themselves, such as
-        preference codes, do not call it.
+        Issues a warning about labels that are likely to be codes. Measures that use the labels
+        themselves, such as preference codes, do not call it.
         """
         self._warn_of_codes()
         return self.grade_index
@@ -59,7 +59,11 @@ class AspectView:
         if (finding := find_far_label(self.label_counts)) is not None:
             self._warn(finding, key=str(self.scale), group="codes")
         if (finding := find_labels_below(self.label_counts)) is not None:
-            self._warn(finding, key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}", group="codes")
+            self._warn(
+                finding,
+                key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}",
+                group="codes",
+            )
 
     def _warn(self, finding: LabelFinding, *, key: str, group: str) -> None:
         if finding.severity != "note":
@@ -73,7 +77,9 @@ class AspectView:
         label, lowest = self.label, self.scale.grades[0]
         below = np.unique(label[label < lowest if self.scale.greater_is_better else label > lowest])
         counts = np.bincount(self.grade_index[self.known], minlength=len(self.scale))
-        return LabelCounts(self.name, self.aspect, self.inferred, len(label), counts, tuple(below.tolist()))
+        return LabelCounts(
+            self.name, self.aspect, self.inferred, len(label), counts, tuple(below.tolist())
+        )
 
     @property
     def scale(self) -> Scale:
@@ -116,7 +122,8 @@ class AspectView:
         if labels.min() < 0 or labels.max() > 1:
             raise MultiAspectError(
                 f"{self.name}: expected labels in [0, 1] for probabilities='identity', got "
-                f"{spell(float(labels.min()))} to {spell(float(labels.max()))}. Declare one probability per grade, "
+                f"{spell(float(labels.min()))} to {spell(float(labels.max()))}. Declare one "
+                "probability per grade, "
                 "or probabilities='linear'"
             )
         return labels
@@ -124,12 +131,17 @@ class AspectView:
     @cached_property
     def top_probability(self) -> float:
         """The maximum probability P of the scale."""
-        return 1.0 if self.scale.identity else float(self.scale.probabilities.max())
+        if self.scale.identity:
+            return 1.0
+        return float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
         """Return a mask of the documents with a label at least as good as `rel`, in the direction of the scale."""
         with np.errstate(invalid="ignore"):
-            reached = self.label >= rel if self.scale.greater_is_better else self.label <= rel
+            if self.scale.greater_is_better:
+                reached = self.label >= rel
+            else:
+                reached = self.label <= rel
         return np.asarray(reached, dtype=np.bool_)
 
     def check_judged(self) -> None:
@@ -149,8 +161,10 @@ class AspectView:
         beyond = "above" if self.scale.greater_is_better else "below"
         grade = "the highest label" if self.inferred else "the top grade"
         warn_once(
-            f"rel={spell(rel)} is {beyond} {top}, {grade} of {self.name}: no document counts as relevant on it, so "
-            f"a base with this rel is 0 for every run. Choose a rel per aspect, as in base={{{self.name!r}: "
+            f"rel={spell(rel)} is {beyond} {top}, {grade} of {self.name}: no document counts as "
+            "relevant on it, so "
+            "a base with this rel is 0 for every run. Choose a rel per aspect, as in "
+            f"base={{{self.name!r}: "
             f"'AP(rel={top})', …}}, or none, which counts from the threshold of each aspect"
             + (f". If the scale of {self.name} is longer, declare it" if self.inferred else ""),
             key=f"{self.scale}: {spell(rel)}",
@@ -160,7 +174,10 @@ class AspectView:
     @cached_property
     def junk(self) -> Floats:
         """The negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
-        upwards = self.label if self.scale.greater_is_better else self.scale.grades[0] - self.label
+        if self.scale.greater_is_better:
+            upwards = self.label
+        else:
+            upwards = self.scale.grades[0] - self.label
         return np.minimum(upwards, 0.0)
 
     def check_gains(self, measure: str) -> None:
@@ -168,8 +185,10 @@ class AspectView:
         if self.aspect.has_negative_gains:
             gains = choices(map(spell, self.scale.gains.tolist()))
             raise MultiAspectError(
-                f"{measure} requires gains of at least 0, but {self.name} declares the gains {gains}. Declare "
-                "other gains; negative ones are for CG, DCG and nDCG, alone or in On and CAM, and for TOMA"
+                f"{measure} requires gains of at least 0, but {self.name} declares the gains "
+                f"{gains}. Declare "
+                "other gains; negative ones are for CG, DCG and nDCG, alone or in On and CAM, and "
+                "for TOMA"
             )
 
     def check_degrees(self) -> None:
@@ -180,22 +199,29 @@ class AspectView:
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Return the declared gains, or else the labels (at least 0), with the gains of some labels replaced.
 
-        ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take precedence.
-        `gains` treats negative values as 0, unlike the negative gains of an aspect.
+        ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take
+        precedence. `gains` treats negative values as 0, unlike the negative gains of an aspect.
         """
         if self.aspect.has_negative_gains and min(gains.values(), default=0) < 0:
             raise MultiAspectError(
-                f"gains= of the base: {self.name} declares negative gains, which count, but those of a base count "
-                f"as 0, as in ir-measures, got {shown(dict(gains))}. Declare all gains of the aspect instead"
+                f"gains= of the base: {self.name} declares negative gains, which count, but those "
+                "of a base count "
+                f"as 0, as in ir-measures, got {shown(dict(gains))}. Declare all gains of the "
+                "aspect instead"
             )
         declared = self.aspect.gains is not None
         unmapped = self.label[self.known & ~np.isin(self.label, list(gains))]
         if len(unmapped) and not self.scale.greater_is_better and not declared:
             raise MultiAspectError(
-                f"gains= of the base: lower labels of {self.name} are better, so labels are not gains; expected a "
-                f"gain for every label, got none for {choices(sorted(set(map(spell, unmapped.tolist()))))}"
+                f"gains= of the base: lower labels of {self.name} are better, so labels are not "
+                "gains; expected a "
+                "gain for every label, got none for "
+                f"{choices(sorted(set(map(spell, unmapped.tolist()))))}"
             )
-        gain = self.target.gain.copy() if declared else np.maximum(np.nan_to_num(self.label), 0.0)
+        if declared:
+            gain = self.target.gain.copy()
+        else:
+            gain = np.maximum(np.nan_to_num(self.label), 0.0)
         for label, value in gains.items():
             gain[self.label == label] = max(value, 0.0)
         return gain
@@ -213,6 +239,13 @@ class AspectView:
     @cached_property
     def target(self) -> Target:
         """The gains of the aspect as the input of base measures."""
-        gains = self.scale.gains if self.aspect.has_negative_gains else np.maximum(self.scale.gains, 0.0)
-        gain, bottom, top = np.where(self.known, gains[self.grade], 0.0), float(gains[0]), float(gains[-1])
+        if self.aspect.has_negative_gains:
+            gains = self.scale.gains
+        else:
+            gains = np.maximum(self.scale.gains, 0.0)
+        gain, bottom, top = (
+            np.where(self.known, gains[self.grade], 0.0),
+            float(gains[0]),
+            float(gains[-1]),
+        )
         return Target(self.n_queries, self.pool_query, gain, top, source=self, bottom=bottom)

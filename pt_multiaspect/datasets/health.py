@@ -19,7 +19,8 @@ class Collection:
     Attributes
     ----------
     documents : pandas.DataFrame
-        One row per document: ``docno``, ``text``, ``readability`` (an estimate from 0, hard, to 1, easy).
+        One row per document: ``docno``, ``text``, ``readability`` (an estimate from 0, hard, to 1,
+        easy).
     topics : pandas.DataFrame
         One row per query: ``qid``, ``query``.
     qrels : pandas.DataFrame
@@ -45,7 +46,9 @@ class Collection:
         lines = [f"<Collection: {choices(counts)}>"]
         for name in ("documents", "topics", "qrels"):
             lines.append(f"- {name}: columns {choices(getattr(self, name).columns)}")
-        lines.append(f"- grades: {'; '.join(f'{aspect} {texts}' for aspect, texts in grades.items())}")
+        lines.append(
+            f"- grades: {'; '.join(f'{aspect} {texts}' for aspect, texts in grades.items())}"
+        )
         return "\n".join(lines)
 
 

@@ -20,13 +20,15 @@ _COLUMNS = {"query_id": "qid", "doc_id": "docno", "relevance": "label", "redibil
 
 _KEYS = ("qid", "docno", "iteration", "label")
 
-_UNSTATED = "ir_datasets does not state the codes of {}: their scale is inferred unless you declare it"
+_UNSTATED = (
+    "ir_datasets does not state the codes of {}: their scale is inferred unless you declare it"
+)
 
-#: The aspects by record type; relevance only if the track defines more than its grades. None is an unknown scale,
-#: which is inferred.
+#: The aspects by record type; relevance only if the track defines more than its grades. None is an
+#: unknown scale, which is inferred.
 ASPECTS_OF_RECORDS: dict[str, dict[str, Aspect | None]] = {
-    # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from 50, and
-    # weights relevant documents by it.
+    # understandability: 0 very hard to 100 very easy. The task's program counts it as positive from
+    # 50, and weights relevant documents by it.
     "EhealthQrel": {
         "relevance": Aspect(2, probabilities=[0, 1, 1]),
         "trustworthiness": Aspect(range(101)),
@@ -49,7 +51,9 @@ CODES_OF_RECORDS: dict[str, dict[str, str]] = {
 
 _NOTES: dict[str, tuple[str, ...]] = {
     "EhealthQrel": ("iteration is 0 for pairs judged in 2016, 1 for 2017",),
-    "MisinfoQrel": ("credibility is called redibility in ir_datasets; it is not judged where relevance is 0",),
+    "MisinfoQrel": (
+        "credibility is called redibility in ir_datasets; it is not judged where relevance is 0",
+    ),
 }
 
 
@@ -62,15 +66,16 @@ class WideQrels:
     name : str
         The name of the collection, for `from_irds` the identifier in ir_datasets.
     qrels : DataFrame
-        One row per judgment: ``qid docno label``, one column per further aspect, and ``iteration`` and text
-        columns if there are any.
+        One row per judgment: ``qid docno label``, one column per further aspect, and ``iteration``
+        and text columns if there are any.
     aspects : Aspects
-        The scales, for ``aspects=`` of measures. Aspects without grades are inferred from the qrels.
+        The scales, for ``aspects=`` of measures. Aspects without grades are inferred from the
+        qrels.
     notes : tuple of str
         Unknown properties of the labels, and omitted fields.
     run : DataFrame or None
-        The rankings ``qid docno score`` whose results were judged, if the judgments are of one ranking per
-        query.
+        The rankings ``qid docno score`` whose results were judged, if the judgments are of one
+        ranking per query.
 
     Examples
     --------
@@ -93,18 +98,20 @@ def from_irds(
 ) -> WideQrels:
     """Read the judgments of a dataset of ir_datasets that has several judged aspects.
 
-    Scales are declared where ir_datasets or the track states them: grades of relevance as documented in the
-    dataset, codes for junk as the lowest grade, CLEF eHealth's trustworthiness and understandability from 0 to 100.
-    Fields that are not labels are left out, and meanings of codes are not guessed.
+    Scales are declared where ir_datasets or the track states them: grades of relevance as
+    documented in the dataset, codes for junk as the lowest grade, CLEF eHealth's trustworthiness
+    and understandability from 0 to 100. Fields that are not labels are left out, and meanings of
+    codes are not guessed.
 
     Parameters
     ----------
     dataset : str or Dataset
-        An identifier such as ``"clueweb12/b13/clef-ehealth"`` (or PyTerrier's ``"irds:clueweb12/…"``),
-        which may download the judgments, or the dataset from ``ir_datasets.load``.
+        An identifier such as ``"clueweb12/b13/clef-ehealth"`` (or PyTerrier's
+        ``"irds:clueweb12/…"``), which may download the judgments, or the dataset from
+        ``ir_datasets.load``.
     aspects : mapping of str to Aspect, int, sequence of grades or None, optional
-        Scales to add or replace, by aspect, as in ``{"quality": 3}``. This also keeps numeric fields that
-        are left out otherwise. None is a scale to be inferred.
+        Scales to add or replace, by aspect, as in ``{"quality": 3}``. This also keeps numeric
+        fields that are left out otherwise. None is a scale to be inferred.
 
     Returns
     -------
@@ -114,8 +121,8 @@ def from_irds(
     Raises
     ------
     MultiAspectError
-        If the dataset is unknown or has no judgments, documents are judged per subtopic or per stance, or
-        `aspects` has a name that is not a numeric field.
+        If the dataset is unknown or has no judgments, documents are judged per subtopic or per
+        stance, or `aspects` has a name that is not a numeric field.
     ImportError
         If ir_datasets is not installed.
 
@@ -126,8 +133,9 @@ def from_irds(
 
     Notes
     -----
-    Enumerations, such as Touché's stance, become text, which is not an aspect. Pairs that are judged
-    twice with different labels are an error when they are evaluated: select one of them by ``iteration``.
+    Enumerations, such as Touché's stance, become text, which is not an aspect. Pairs that are
+    judged twice with different labels are an error when they are evaluated: select one of them by
+    ``iteration``.
 
     Examples
     --------
@@ -139,19 +147,33 @@ def from_irds(
     """
     name, source = _identify_dataset(dataset)
     records, definitions = _records(name, source)
-    kind, fields = type(records[0]).__name__, [_COLUMNS.get(field, field) for field in records[0]._fields]
+    kind, fields = (
+        type(records[0]).__name__,
+        [_COLUMNS.get(field, field) for field in records[0]._fields],
+    )
     qrels = pd.DataFrame(records, columns=fields)
     for field in [field for field in fields if isinstance(qrels[field].iloc[0], Enum)]:
-        qrels[field] = pd.Series([value.name for value in qrels[field]], index=qrels.index, dtype=object)
+        qrels[field] = pd.Series(
+            [value.name for value in qrels[field]], index=qrels.index, dtype=object
+        )
         _check_one_row_per_pair(name, qrels, field)
     if "subtopic_id" in fields:
         raise MultiAspectError(
             f"{name} has one judgment per document and subtopic, not per document: use "
-            "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an aspect"
+            "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an "
+            "aspect"
         )
-    numeric = [field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)]
-    scales: dict[str, Any] = {"relevance": _relevance(definitions), **ASPECTS_OF_RECORDS.get(kind, {})}
-    added: dict[str, Any] = dict(Aspects(aspects)) if aspects else {}
+    numeric = [
+        field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)
+    ]
+    scales: dict[str, Any] = {
+        "relevance": _relevance(definitions),
+        **ASPECTS_OF_RECORDS.get(kind, {}),
+    }
+    if aspects:
+        added: dict[str, Any] = dict(Aspects(aspects))
+    else:
+        added = {}
     refuse_unknown(added, ["relevance", *numeric], "fields", "aspects")
     scales.update(added)
     left_out = [field for field in numeric if field not in scales]
@@ -159,7 +181,8 @@ def from_irds(
     doubtful = [field for field in left_out if field not in codes]
     if doubtful:
         warn_once(
-            f"{name}: it is not known whether the fields {choices(doubtful)} of ir_datasets contain labels, so "
+            f"{name}: it is not known whether the fields {choices(doubtful)} of ir_datasets "
+            "contain labels, so "
             f"they are left out. To keep a field as an aspect, declare its scale, as in "
             f"aspects={{{doubtful[0]!r}: 2}}"
         )
@@ -178,9 +201,12 @@ def _identify_dataset(dataset: object) -> tuple[str, Any]:
     if not isinstance(dataset, str):
         if not hasattr(dataset, "qrels_iter"):
             raise MultiAspectError(
-                f"dataset: expected an identifier of ir_datasets, or a dataset with judgments, got {shown(dataset)}"
+                "dataset: expected an identifier of ir_datasets, or a dataset with judgments, got "
+                f"{shown(dataset)}"
             )
-        return str(dataset.dataset_id()) if hasattr(dataset, "dataset_id") else type(dataset).__name__, dataset
+        return str(dataset.dataset_id()) if hasattr(dataset, "dataset_id") else type(
+            dataset
+        ).__name__, dataset
     try:
         import ir_datasets
     except ImportError as error:
@@ -189,26 +215,38 @@ def _identify_dataset(dataset: object) -> tuple[str, Any]:
     try:
         loaded = ir_datasets.load(name)
     except KeyError:
-        raise MultiAspectError(f"dataset: ir_datasets has no dataset {name!r}; see its catalogue") from None
+        raise MultiAspectError(
+            f"dataset: ir_datasets has no dataset {name!r}; see its catalogue"
+        ) from None
     return name, loaded
 
 
 def _records(name: str, dataset: Any) -> tuple[list[Any], Mapping[Any, str]]:
     """Return the judgments of a dataset, and its definitions of the grades of relevance."""
     with contextlib.redirect_stdout(io.StringIO()):  # Touché's reader prints the paths of its files
-        records = list(dataset.qrels_iter()) if hasattr(dataset, "qrels_iter") else []
+        if hasattr(dataset, "qrels_iter"):
+            records = list(dataset.qrels_iter())
+        else:
+            records = []
     if not records:
         raise MultiAspectError(f"{name} has no judgments")
-    definitions = dataset.qrels_defs() if hasattr(dataset, "qrels_defs") else None
+    if hasattr(dataset, "qrels_defs"):
+        definitions = dataset.qrels_defs()
+    else:
+        definitions = None
     return records, definitions or {}
 
 
 def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
     """Return the scale of relevance by the documented grades, None if they are not numbers.
 
-    Negative codes mark junk and count as the lowest grade. Without a grade 0, junk is a separate grade with gain 0.
+    Negative codes mark junk and count as the lowest grade. Without a grade 0, junk is a separate
+    grade with gain 0.
     """
-    codes = sorted(definitions) if all(isinstance(code, Integral) for code in definitions) else []
+    if all(isinstance(code, Integral) for code in definitions):
+        codes = sorted(definitions)
+    else:
+        codes = []
     grades = [code for code in codes if code >= 0]
     if not grades:
         return None
@@ -221,9 +259,13 @@ def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
 
 def _check_one_row_per_pair(name: str, qrels: pd.DataFrame, field: str) -> None:
     """Check that an enumeration describes documents, not the criteria they are judged by."""
-    if qrels.duplicated([key for key in ("qid", "docno", "iteration") if key in qrels.columns]).any():
+    if qrels.duplicated(
+        [key for key in ("qid", "docno", "iteration") if key in qrels.columns]
+    ).any():
         raise MultiAspectError(
-            f"{name} has one judgment per document and {field}, not per document: select one {field}, or make each "
-            f"a column, as in pandas.DataFrame(dataset.qrels_iter()).pivot(index=['query_id', 'doc_id'], "
+            f"{name} has one judgment per document and {field}, not per document: select one "
+            f"{field}, or make each "
+            "a column, as in pandas.DataFrame(dataset.qrels_iter()).pivot(index=['query_id', "
+            "'doc_id'], "
             f"columns={field!r}, values='relevance')"
         )

@@ -100,7 +100,8 @@ def info(name: str) -> CollectionInfo:
     Parameters
     ----------
     name : str
-        One of `names`, or ``"clef-ehealth-2021"``, whose scales are known but whose files are not offered.
+        One of `names`, or ``"clef-ehealth-2021"``, whose scales are known but whose files are not
+        offered.
 
     Returns
     -------
@@ -126,7 +127,8 @@ def info(name: str) -> CollectionInfo:
     entry = _entry(name)
     # All grades are listed: it is known that the scales start at 0.
     scales = {
-        aspect: range(spec + 1) if isinstance(spec, int) else spec for aspect, spec in entry["scales"].items()
+        aspect: range(spec + 1) if isinstance(spec, int) else spec
+        for aspect, spec in entry["scales"].items()
     }
     return CollectionInfo(
         name=name,
@@ -143,9 +145,9 @@ def info(name: str) -> CollectionInfo:
 def load(name: str) -> WideQrels:
     """Read the judgments of a published collection, which are downloaded on first use.
 
-    Files are read from the directory in the environment variable ``PT_MULTIASPECT_DATA``, by default the user's
-    cache directory. Missing files are downloaded from one commit of the collection's repository. On every use,
-    their content is compared with a checksum.
+    Files are read from the directory in the environment variable ``PT_MULTIASPECT_DATA``, by
+    default the user's cache directory. Missing files are downloaded from one commit of the
+    collection's repository. On every use, their content is compared with a checksum.
 
     Parameters
     ----------
@@ -155,14 +157,14 @@ def load(name: str) -> WideQrels:
     Returns
     -------
     WideQrels
-        The qrels with one column per aspect, the scales, and notes with licence and citation; for ``a66`` also the
-        run that was judged.
+        The qrels with one column per aspect, the scales, and notes with licence and citation; for
+        ``a66`` also the run that was judged.
 
     Raises
     ------
     MultiAspectError
-        If the name is unknown, a file cannot be downloaded (the message says which file to put where), or its
-        content is not the published one.
+        If the name is unknown, a file cannot be downloaded (the message says which file to put
+        where), or its content is not the published one.
     ImportError
         If a download is necessary and pooch, which is part of the extra ``data``, is not installed.
 
@@ -184,8 +186,10 @@ def load(name: str) -> WideQrels:
     known, files = info(name), _files(name)
     if not files:
         raise MultiAspectError(
-            f"{name} is not offered, as no checksum of its files is known: get them from {known.source}, "
-            f"read them with pt_multiaspect.read_qrels({{'relevance': ..., ...}}), and declare the scales with "
+            f"{name} is not offered, as no checksum of its files is known: get them from "
+            f"{known.source}, "
+            f"read them with pt_multiaspect.read_qrels({{'relevance': ..., ...}}), and declare the "
+            "scales with "
             f"aspects=pt_multiaspect.datasets.info({name!r}).aspects"
         )
     qrels, run = _READERS[_entry(name).get("reader", "one file per aspect")](files)
@@ -205,7 +209,10 @@ def _repository(entry: dict[str, Any]) -> Repository:
 def _files(name: str) -> dict[str, DataFile]:
     """Return the file of each aspect."""
     entry = _entry(name)
-    rows: dict[str, Any] = {"rows": a66_fields} if entry.get("reader") == "a66" else {}
+    if entry.get("reader") == "a66":
+        rows: dict[str, Any] = {"rows": a66_fields}
+    else:
+        rows = {}
     return {
         aspect: DataFile(repository=_repository(entry), **file, **rows)
         for aspect, file in entry.get("files", {}).items()
@@ -218,7 +225,10 @@ def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None
     for aspect, file in files.items():
         qids, _, docnos, labels = zip(*file.rows(file.read()), strict=True)
         if not columns:
-            columns = {"qid": [qid.decode() for qid in qids], "docno": [docno.decode() for docno in docnos]}
+            columns = {
+                "qid": [qid.decode() for qid in qids],
+                "docno": [docno.decode() for docno in docnos],
+            }
         columns["label" if aspect == "relevance" else aspect] = np.array(labels).astype(np.int64)
     return pd.DataFrame(columns), None
 
@@ -227,7 +237,9 @@ def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the rankings of ten assessors, who judge the same documents for different queries."""
     (file,) = files.values()
     rows = [[field.decode() for field in fields] for fields in file.rows(file.read())]
-    assessor, query, rank, docno, relevance, credibility = (list(column) for column in zip(*rows, strict=True))
+    assessor, query, rank, docno, relevance, credibility = (
+        list(column) for column in zip(*rows, strict=True)
+    )
     columns = {
         "qid": [f"{judge}-{topic}" for judge, topic in zip(assessor, query, strict=True)],
         "docno": docno,

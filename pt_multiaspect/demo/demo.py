@@ -22,13 +22,21 @@ def _show(*blocks: Block) -> None:
     print(f"\n{text_of(blocks, _WIDTH)}")
 
 
-def _mark_best(corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]) -> Table:
+def _mark_best(
+    corner: str, heads: Iterable[str], rows: Iterable[tuple[str, Sequence[float]]]
+) -> Table:
     """Return a table with a mark at the maximum of each row (for all measures here, higher is better)."""
     columns = [Column(corner, left=True, shorten=12), *map(Column, heads)]
     return Table(
         columns,
         [
-            [name, *(Cell(f"{value:.3f}", signs="*" if value == max(values) else "") for value in values)]
+            [
+                name,
+                *(
+                    Cell(f"{value:.3f}", signs="*" if value == max(values) else "")
+                    for value in values
+                ),
+            ]
             for name, values in rows
         ],
     )
@@ -71,18 +79,23 @@ def _example(
         runs.append(pipeline.transform(collection.topics))
     reranker.weight = before
     first, second = (pt.Evaluate(run, collection.qrels, [measure], perquery=True) for run in runs)
-    gains = {qid: second[qid][str(measure)] - first[qid][str(measure)] for qid in collection.topics["qid"]}
+    gains = {
+        qid: second[qid][str(measure)] - first[qid][str(measure)]
+        for qid in collection.topics["qid"]
+    }
     qid = max(gains, key=lambda key: gains[key])
     query = collection.topics.set_index("qid").loc[qid, "query"]
     judged = collection.qrels[collection.qrels["qid"] == qid].set_index("docno").drop(columns="qid")
     grades = {
-        docno: "/".join(map(str, labels)) for docno, labels in zip(judged.index, judged.to_numpy(), strict=True)
+        docno: "/".join(map(str, labels))
+        for docno, labels in zip(judged.index, judged.to_numpy(), strict=True)
     }
     texts = collection.documents.set_index("docno")["text"]
     explained = [ma.explain(measure, run, collection.qrels, qid) for run in runs]
     gain = " to ".join(f"{explanation.value:.3f}" for explanation in explained)
     introduction = (
-        f"The query with the largest gain in TOMA ({gain}): '{query}'. Its first {measure.cutoff} passages, with "
+        f"The query with the largest gain in TOMA ({gain}): '{query}'. Its first {measure.cutoff} "
+        "passages, with "
         f"their grades of {', '.join(collection.grades)}, and what each contributes to TOMA:"
     )
     _show(Sentence(introduction))
@@ -96,15 +109,23 @@ def _example(
                 f"{part:.3f}",
                 textwrap.shorten(str(texts[docno]), _WIDTH - 38, placeholder=" ..."),
             ]
-            for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True)
+            for rank, docno, part in zip(
+                top["rank"], top["docno"], top["contribution"], strict=True
+            )
         ]
-        columns = [Column("rank"), *(Column(head, left=True) for head in ("docno", "grades", "part", "passage"))]
+        columns = [
+            Column("rank"),
+            *(Column(head, left=True) for head in ("docno", "grades", "part", "passage")),
+        ]
         _show(Sentence(f"weight {weight:.1f}, picked by {metric}"), Table(columns, rows))
     document = explained[1].compare(explained[0]).documents.iloc[0]
     conclusion = (
-        f"What makes the difference is {document['docno']} ({grades.get(document['docno'], '-/-/-')}), at rank "
-        f"{document['rank_a']} instead of {document['rank_b']}: it adds {document['difference']:.3f}. By Chebyshev "
-        "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians understand "
+        f"What makes the difference is {document['docno']} "
+        f"({grades.get(document['docno'], '-/-/-')}), at rank "
+        f"{document['rank_a']} instead of {document['rank_b']}: it adds "
+        f"{document['difference']:.3f}. By Chebyshev "
+        "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians "
+        "understand "
         "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
     _show(Sentence(conclusion))
@@ -112,16 +133,22 @@ def _example(
 
 def _introduce(collection: Collection) -> None:
     """Describe the collection."""
-    scales = ", ".join(f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items())
+    scales = ", ".join(
+        f"{name} {min(grades)}-{max(grades)}" for name, grades in collection.grades.items()
+    )
     collected = (
         f"{len(collection.documents)} short health passages, {len(collection.topics)} questions, "
-        f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are plain advice, "
-        "some are written for clinicians, and some are catchy but wrong: this is not medical advice."
+        f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are "
+        "plain advice, "
+        "some are written for clinicians, and some are catchy but wrong: this is not medical "
+        "advice."
     )
     _show(Heading("The collection"), Sentence(collected))
 
 
-def _experiment(collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]) -> None:
+def _experiment(
+    collection: Collection, systems: dict[str, pt.Transformer], measures: list[Any]
+) -> None:
     """Evaluate the systems in one pt.Experiment, and show one row per measure."""
     title = Heading("pt.Experiment: multi-aspect measures next to nDCG (* best in row)")
     table = pt.Experiment(
@@ -146,7 +173,10 @@ def _show_legend(weight: float) -> None:
         "nDCG: relevance only",
         "On: nDCG of one other aspect",
         "CAM, MM: arithmetic and harmonic mean of nDCG over the aspects",
-        "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance; needs no gate)",
+        (
+            "TOMA: nDCG of classes of documents, ordered by their weakest aspect (Chebyshev distance; "
+            "needs no gate)"
+        ),
         "uRBP: rank-biased precision of documents above the lowest grade on every aspect",
     )
     _show(Items([[Sentence(line)] for line in legend]))
@@ -173,8 +203,13 @@ def _tuning(
     reranker.weight = before  # GridScan does not restore the original setting
     rows = [(metric, scan[metric].astype(float).tolist()) for metric in metrics]
     _show(title, _mark_best("weight", [f"{weight:.1f}" for weight in weights], rows))
-    picked = {metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics}
-    lines = [f'GridSearch(metric="{metric}") picks weight {weight:.1f}' for metric, weight in picked.items()]
+    picked = {
+        metric: _search(pipeline, reranker, weights, collection, metric) for metric in metrics
+    }
+    lines = [
+        f'GridSearch(metric="{metric}") picks weight {weight:.1f}'
+        for metric, weight in picked.items()
+    ]
     _show(*map(Sentence, lines))
     first_weight, second_weight = picked.values()
     if first_weight == second_weight:
@@ -182,12 +217,15 @@ def _tuning(
         return picked
     by_weight = scan.set_index("tran_0_weight")
     changes = [
-        f"{name} {by_weight.loc[first_weight, column]:.3f} to {by_weight.loc[second_weight, column]:.3f}"
+        f"{name} {by_weight.loc[first_weight, column]:.3f} to "
+        f"{by_weight.loc[second_weight, column]:.3f}"
         for name, column in aspects.items()
     ]
     reason = (
-        f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different settings. "
-        f"Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each aspect: {', '.join(changes)}"
+        f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different "
+        "settings. "
+        f"Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each aspect: "
+        f"{', '.join(changes)}"
         ". The optimised measure decides which trade-off is made."
     )
     _show(Sentence(reason))
@@ -197,9 +235,9 @@ def _tuning(
 def run_demo() -> None:
     """Demonstrate the package on the collection that it contains.
 
-    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect measures, then tunes a
-    parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a few seconds. All numbers are computed, none is
-    stored.
+    Evaluates three pipelines in one ``pt.Experiment`` with standard and multi-aspect measures, then
+    tunes a parameter with ``pt.GridSearch`` for nDCG and for TOMA. Takes a few seconds. All numbers
+    are computed, none is stored.
     """
     import ir_measures
 
@@ -213,10 +251,16 @@ def run_demo() -> None:
     retriever = TfidfRetriever(documents)
     reranker = ReadabilityReranker(documents)
     pipeline = retriever >> reranker
-    on = {name: ma.On(aspect=name, base="nDCG") @ 5 for name in ("understandability", "credibility")}
+    on = {
+        name: ma.On(aspect=name, base="nDCG") @ 5 for name in ("understandability", "credibility")
+    }
     _experiment(
         collection,
-        {"words": retriever, "characters": TfidfRetriever(documents, analyzer="char"), "readable": pipeline},
+        {
+            "words": retriever,
+            "characters": TfidfRetriever(documents, analyzer="char"),
+            "readable": pipeline,
+        },
         [
             ir_measures.nDCG @ 5,
             *on.values(),
@@ -235,4 +279,6 @@ def run_demo() -> None:
         ("nDCG@5", "TOMA(distance='chebyshev',aspects='health-demo')@5"),
         {"relevance": "nDCG@5"} | {name: str(measure) for name, measure in on.items()},
     )
-    _example(collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5)
+    _example(
+        collection, pipeline, reranker, picked, ma.TOMA(distance="chebyshev", aspects=health) @ 5
+    )

@@ -24,7 +24,9 @@ def _check_documents(documents: pd.DataFrame, column: str) -> None:
     """Raise an error for documents without ``docno`` or another column, or with a repeated ``docno``."""
     missing = [name for name in ("docno", column) if name not in documents.columns]
     if missing:
-        raise MultiAspectError(f"documents: expected columns docno and {column}, got {choices(documents.columns)}")
+        raise MultiAspectError(
+            f"documents: expected columns docno and {column}, got {choices(documents.columns)}"
+        )
     refuse_repeated(documents["docno"], "docnos", "documents")
 
 
@@ -32,7 +34,9 @@ def _rank(results: pd.DataFrame) -> pd.DataFrame:
     """Sort by query and score and add ranks, with ties broken as in the evaluation."""
     results = (
         results.assign(_order=pd.factorize(results["qid"])[0])
-        .sort_values(["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True)
+        .sort_values(
+            ["_order", "score", "docno"], ascending=[True, False, False], ignore_index=True
+        )
         .drop(columns="_order")
     )
     ranks = results.groupby("qid", sort=False).cumcount() + pt.model.FIRST_RANK
@@ -70,14 +74,18 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
     1   h33     1
     """
 
-    def __init__(self, documents: pd.DataFrame, *, analyzer: Analyzer = "word", num_results: int = 10) -> None:
+    def __init__(
+        self, documents: pd.DataFrame, *, analyzer: Analyzer = "word", num_results: int = 10
+    ) -> None:
         _check_documents(documents, "text")
         choice("analyzer", *_VECTORIZER)(analyzer)
         self._documents = documents
         self._analyzer = analyzer
         self.num_results = num_results
         # In descending order, so that a stable sort by score breaks ties as the evaluation does.
-        indexed = documents.assign(docno=documents["docno"].astype(str)).sort_values("docno", ascending=False)
+        indexed = documents.assign(docno=documents["docno"].astype(str)).sort_values(
+            "docno", ascending=False
+        )
         self._docnos = indexed["docno"].to_numpy(dtype=object)
         self._vectorizer = TfidfVectorizer(sublinear_tf=True, **_VECTORIZER[analyzer])
         try:
@@ -137,7 +145,8 @@ class TfidfRetriever(pt.Transformer):  # type: ignore[misc]  # PyTerrier has no 
         return same_options and self._documents.equals(other._documents)
 
     def __hash__(self) -> int:
-        # Not a hash of num_results, which GridSearch changes while the transformer is a dictionary key.
+        # Not a hash of num_results, which GridSearch changes while the transformer is a dictionary
+        # key.
         return hash((TfidfRetriever, self._analyzer, len(self._documents)))
 
 
@@ -150,8 +159,8 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
     Parameters
     ----------
     documents : pandas.DataFrame
-        One row per document, with columns ``docno`` and ``readability``, from 0 (hard) to 1 (easy), as of
-        `pt_multiaspect.datasets.load_health`.
+        One row per document, with columns ``docno`` and ``readability``, from 0 (hard) to 1 (easy),
+        as of `pt_multiaspect.datasets.load_health`.
     weight : float, default 0.5
         Weight of readability, from 0 (the ranking is unchanged) to 1 (rank by readability only).
         Tune it in ``pt.GridSearch`` with ``{reranker: {"weight": [0.0, 0.5, 1.0]}}``.
@@ -223,5 +232,6 @@ class ReadabilityReranker(pt.Transformer):  # type: ignore[misc]  # PyTerrier ha
         return self.weight == other.weight and self._documents.equals(other._documents)
 
     def __hash__(self) -> int:
-        # Not a hash of the weight, which GridSearch changes while the transformer is a dictionary key.
+        # Not a hash of the weight, which GridSearch changes while the transformer is a dictionary
+        # key.
         return hash((ReadabilityReranker, len(self._documents)))

@@ -15,7 +15,8 @@ from ..collection import Judgments
 _ZEROS = re.compile(r"^(\D*)0+(?=\d)")
 _FLOAT = re.compile(r"^(\d+)\.0+$")
 
-#: Differences between identifiers that look alike, each with the method call that removes it from a column.
+#: Differences between identifiers that look alike, each with the method call that removes it from a
+#: column.
 _MENDS = (
     (lambda text: "".join(text.split()), r'.str.replace(r"\s+", "", regex=True)'),
     (str.casefold, ".str.casefold()"),
@@ -53,7 +54,8 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
         return [simplify(text) for text in texts]
     blob = re.sub(r"[^\S\n]+", "", blob.casefold())
     result = blob.split("\n")
-    # Removing zeros changes the length: not needed if all are equal, unless decimals balance zeros (1.0, 001).
+    # Removing zeros changes the length: not needed if all are equal, unless decimals balance zeros
+    # (1.0, 001).
     if len(set(map(len, result))) > 1 or ".0" in blob:
         blob = re.sub(r"(?m)^(\d+)\.0+$", r"\1", blob)
         result = re.sub(r"(?m)^([^\d\n]*)0+(?=\d)", r"\1", blob).split("\n")
@@ -62,25 +64,32 @@ def simplify_all(texts: Sequence[str]) -> list[str]:
 
 def _codes(texts: Objects) -> Ints:
     """Return one code per identifier, the same for those that look alike."""
-    return np.asarray(pd.factorize(np.array(simplify_all(texts.tolist()), dtype=object))[0], dtype=np.intp)
+    return np.asarray(
+        pd.factorize(np.array(simplify_all(texts.tolist()), dtype=object))[0], dtype=np.intp
+    )
 
 
 def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
     """Return the queries of the qrels, and the documents of one query, that look alike.
 
-    Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example) and ``count``.
+    Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example)
+    and ``count``.
     """
     qids = pd.DataFrame({"id": judgments.qids, "plain": _codes(judgments.qids)})
     rows = _first_lookalikes(qids, ["plain"], "qid")
     code, distinct = pd.factorize(judgments.docnos)
     plain_code = _codes(np.asarray(distinct, dtype=object))
     if plain_code.max(initial=-1) + 1 < len(distinct):
-        documents = pd.DataFrame({"query": judgments.pool_query, "plain": plain_code[code], "id": judgments.docnos})
+        documents = pd.DataFrame(
+            {"query": judgments.pool_query, "plain": plain_code[code], "id": judgments.docnos}
+        )
         rows += _first_lookalikes(documents, ["query", "plain"], "docno")
     return _table(rows)
 
 
-def _first_lookalikes(ids: pd.DataFrame, within: list[str], kind: str) -> list[tuple[str, str, str, str, int]]:
+def _first_lookalikes(
+    ids: pd.DataFrame, within: list[str], kind: str
+) -> list[tuple[str, str, str, str, int]]:
     """Return one row with two ids of a group that look alike, and the number of further ones, if there are any."""
     ids = ids[ids.duplicated(within, keep=False)]
     if not len(ids):
@@ -100,7 +109,9 @@ def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.Dat
     if alike:
         rows.append((name, "qid", *alike[0], len(alike)))
     query = position[query_code]
-    documents = pd.DataFrame({"query": query, "docno": run["doc_id"].to_numpy(dtype=object)})[query >= 0]
+    documents = pd.DataFrame({"query": query, "docno": run["doc_id"].to_numpy(dtype=object)})[
+        query >= 0
+    ]
     known = pd.DataFrame({"query": judgments.pool_query, "docno": judgments.docnos})
     both = pd.concat([known, documents.drop_duplicates()], ignore_index=True)
     in_qrels = np.arange(len(both)) < len(known)

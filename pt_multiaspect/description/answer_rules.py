@@ -13,7 +13,7 @@ import pandas as pd
 from .._numbers import spell
 from .._typing import Bools, Floats, Ints
 from ..analysis.judges import LOW_ALPHA, Agreement
-from ..answers._frames import answer_title
+from ..answers._answer_tables import answer_title
 from ..aspects import Aspect
 from ..aspects.aspect import number_codes
 from ..collection import AspectView, judged_answers
@@ -22,14 +22,15 @@ from ..collection.label_rules import MIN_POOL, as_given, aspect_from_one, find_c
 from ..errors import agree, choices, number_of
 from ..views import percent
 from . import rules
-from .figures import AGREEMENT, Figures, Finding
 from .scales import JudgedAnswers
+from .statistics import AGREEMENT, Figures, Finding
 
-#: A criterion hardly distinguishes systems if this fraction of at least this many answers has its best grade.
+#: A criterion hardly distinguishes systems if this fraction of at least this many answers has its
+#: best grade.
 _BEST, _MIN_BEST = 0.95, 20
 
-#: Judges disagree if Krippendorff's α is low and fewer answers than this fraction have equal labels: α is also low
-#: if nearly all labels are the same.
+#: Judges disagree if Krippendorff's α is low and fewer answers than this fraction have equal
+#: labels: α is also low if nearly all labels are the same.
 _MOSTLY_EQUAL = 0.8
 
 #: The top grades of scales that rarely start at 0.
@@ -42,7 +43,9 @@ _RARE = 0.2
 def reword(finding: Finding) -> Finding:
     """Return a finding about documents and qrels as one about answers and their judgments."""
     text = re.sub(r"\bdocument ids\b", "run names", finding.finding)
-    text = re.sub(r"\bthe qrels have\b", "the judgments have", re.sub(r"\bdocument(s?)\b", r"answer\1", text))
+    text = re.sub(
+        r"\bthe qrels have\b", "the judgments have", re.sub(r"\bdocument(s?)\b", r"answer\1", text)
+    )
     return replace(finding, finding=text, remedy=re.sub(r"\bqrels\b", "judged", finding.remedy))
 
 
@@ -64,12 +67,19 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
                 "error",
                 name,
                 "labels are no numbers; if they mean that there is no label, declare them",
-                changes={name: _with_codes(figures, name, criterion.column[text].unique().tolist())},
+                changes={
+                    name: _with_codes(figures, name, criterion.column[text].unique().tolist())
+                },
                 numbers=f"{int(text.sum())}, {listed}",
             )
         boolean = is_boolean(criterion.column) & np.isnan(given.labels[name])
         if boolean.any():
-            yield Finding("error", name, f"truth values among other labels: {BOOLEANS}", numbers=str(boolean.sum()))
+            yield Finding(
+                "error",
+                name,
+                f"truth values among other labels: {BOOLEANS}",
+                numbers=str(boolean.sum()),
+            )
         rows, _ = given.known(name)
         labelled = np.bincount(rows["answer"], minlength=len(given.answers))
         if (labelled == 0).any():
@@ -94,13 +104,18 @@ def _with_codes(figures: Figures, name: str, codes: Sequence[float | str]) -> As
     view = figures.judged.view(name)
     assert view is not None
     spec = as_given(view.label_counts).to_spec()
-    spec = {"grades": spec} if isinstance(spec, int) else spec
+    if isinstance(spec, int):
+        spec = {"grades": spec}
+    else:
+        spec = spec
     return Aspect(**{**spec, "unjudged": [*view.aspect.unjudged, *codes]})
 
 
 def _division(columns: Sequence[str], name: str) -> str:
     """Return code that divides the labels of a criterion by 100, in rows with these columns."""
-    criterion = next((column for column in judged_answers.CRITERION_COLUMNS if column in columns), None)
+    criterion = next(
+        (column for column in judged_answers.CRITERION_COLUMNS if column in columns), None
+    )
     if criterion is not None:
         score = next(column for column in judged_answers.SCORE_COLUMNS if column in columns)
         return f"judged.loc[judged[{criterion!r}] == {name!r}, {score!r}] /= 100"
@@ -111,7 +126,9 @@ def _division(columns: Sequence[str], name: str) -> str:
 
 def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
     """Find grades on a scale that is not declared."""
-    tops = {view.name: float(view.label[view.known].max(initial=0)) for view in figures.judged.views}
+    tops = {
+        view.name: float(view.label[view.known].max(initial=0)) for view in figures.judged.views
+    }
     highest = max(tops, key=tops.__getitem__)
     for view in figures.judged.views:
         labels = view.label[view.known]
@@ -126,13 +143,17 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
             text = f"{codes} is outside of the other labels, {rest}, and may be a code of failures"
             if 0 in number_codes(coded):
                 text += f"; if 0 is the lowest grade, declare the grades 0 to {spell(float(others.max()))} instead"
-            yield Finding("error", view.name, text, changes={view.name: coded}, numbers=_counts(labels, coded))
+            yield Finding(
+                "error", view.name, text, changes={view.name: coded}, numbers=_counts(labels, coded)
+            )
             continue
         text = "the labels are not in [0, 1]"
         span = f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
         if view.scale.is_fractional:
             remedy = _division(_answers(figures).columns, view.name)
-            yield Finding("error", view.name, f"{text}; divide percentages by 100", remedy, numbers=span)
+            yield Finding(
+                "error", view.name, f"{text}; divide percentages by 100", remedy, numbers=span
+            )
             continue
         start = aspect_from_one(view.label_counts)
         doubt = "; no label is 0, so the scale may start at 1" if start is not None else ""
@@ -151,7 +172,8 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
 def _scale_without_codes(view: AspectView) -> Aspect | None:
     """Return the scale of a criterion whose labels contain codes of failures; None without codes.
 
-    Codes are negative labels, a label far above the others, and a rare 0 below grades that rarely start at 0.
+    Codes are negative labels, a label far above the others, and a rare 0 below grades that rarely
+    start at 0.
     """
     distinct = np.unique(view.label[view.known])
     grades = distinct[distinct >= 0]
@@ -193,7 +215,8 @@ def find_missing_answers(figures: Figures) -> Iterator[Finding]:
             "warning",
             "",
             f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
-            f"({choices(runs)}) {are} missing, such as {name} on topic {qid}; means over different topics cannot "
+            f"({choices(runs)}) {are} missing, such as {name} on topic {qid}; means over different "
+            "topics cannot "
             "be compared",
             f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
         )
@@ -223,10 +246,14 @@ def find_disagreement(figures: Figures) -> Iterator[Finding]:
         equal = (grouped.max() == grouped.min())[grouped.size() > 1]
         if len(equal) < MIN_POOL or equal.mean() >= _MOSTLY_EQUAL:
             continue
-        shares = f"the labels of {percent(equal.mean())} of {len(equal)} answers with several are equal"
+        shares = (
+            f"the labels of {percent(equal.mean())} of {len(equal)} answers with several are equal"
+        )
         if find_spec("krippendorff") is None:
             text = "Krippendorff's alpha of the judges requires krippendorff"
-            yield Finding("note", name, text, '# pip install "pt-multiaspect[judges]"', numbers=shares)
+            yield Finding(
+                "note", name, text, '# pip install "pt-multiaspect[judges]"', numbers=shares
+            )
             continue
         levels, level = np.unique(labels[several], return_inverse=True)
         alpha = Agreement.of(name, answer[several], level, levels, "ordinal").alpha

@@ -13,13 +13,23 @@ from .._typing import Bools, Floats, Ints
 from ..collection import AspectView
 from ..kernels.hits import running_sum, sums
 from ..kernels.mean_errors import standard_error
-from ..orders.order import gaps_to_best
+from ..orders.tuple_order import gaps_to_best
 from .scales import Judged
 
 #: Maximum number of labels of an aspect whose highest label is compared with others.
 _MOST_LABELS = 200
 
-PAIR_COLUMNS = ["first", "second", "both", "only_first", "only_second", "tau", "tau_error", "topics", "same"]
+PAIR_COLUMNS = [
+    "first",
+    "second",
+    "both",
+    "only_first",
+    "only_second",
+    "tau",
+    "tau_error",
+    "topics",
+    "same",
+]
 TOP_COLUMNS = ["aspect", "other", "top", "next", "z", "expected", "z_next"]
 
 
@@ -52,7 +62,9 @@ class Cells:
     def transpose(self) -> Cells:
         """Return the same cells with x and y exchanged."""
         order = np.lexsort((self.x, self.y, self.group))
-        return Cells(self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups)
+        return Cells(
+            self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups
+        )
 
 
 def kendall(cells: Cells) -> Floats:
@@ -83,8 +95,8 @@ def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
     """Return the weight of the pairs whose earlier element has the larger value, per group.
 
-    Bits are compared from the highest to the lowest. Elements with equal higher bits form a block, in which each 0
-    is paired with the ones before it.
+    Bits are compared from the highest to the lowest. Elements with equal higher bits form a block,
+    in which each 0 is paired with the ones before it.
     """
     result = np.zeros(n_groups)
     block = group.astype(np.int64)
@@ -103,7 +115,9 @@ def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows, tops = [], []
     for first, second in combinations(judged.views, 2):
         both = first.known & second.known
-        cells = Cells.count(first.pool_query[both], first.grade[both], second.grade[both], first.n_queries)
+        cells = Cells.count(
+            first.pool_query[both], first.grade[both], second.grade[both], first.n_queries
+        )
         taus = kendall(cells)
         defined = taus[~np.isnan(taus)]
         n_both = int(both.sum())
@@ -183,21 +197,31 @@ def gap_shares(
         shut = next(view.grade for view in views if view.name == gate) == 0
     gaps = [
         weight * np.array(gap_of, dtype=np.float64)[np.where(shut, 0, view.grade)]
-        for view, gap_of, weight in zip(views, per_grade, weights or [1.0] * len(views), strict=True)
+        for view, gap_of, weight in zip(
+            views, per_grade, weights or [1.0] * len(views), strict=True
+        )
     ]
     gap = np.stack(gaps)
     largest = gap.max(axis=0)
     counted = np.any([view.known for view in views], axis=0) & (largest > 0)
     relative = gap[:, counted] / largest[counted]
-    power = (relative == 1.0).astype(np.float64) if np.isinf(exponent) else relative**exponent
+    if np.isinf(exponent):
+        power = (relative == 1.0).astype(np.float64)
+    else:
+        power = relative**exponent
     shares = power / power.sum(axis=0)
     n_documents = int(counted.sum())
     return (shares.mean(axis=1) if n_documents else np.full(len(views), np.nan)), n_documents
 
 
-def association(cells: Cells, x: Floats, y: Floats, kept: Bools | None = None) -> tuple[float, float]:
+def association(
+    cells: Cells, x: Floats, y: Floats, kept: Bools | None = None
+) -> tuple[float, float]:
     """Return Σ(x - x̄)(y - ȳ) of the cells within groups, and its error under permutation."""
-    weight = cells.weight if kept is None else np.where(kept, cells.weight, 0)
+    if kept is None:
+        weight = cells.weight
+    else:
+        weight = np.where(kept, cells.weight, 0)
     size = sums(cells.group, weight, cells.n_groups)
 
     def center(values: Floats) -> Floats:
@@ -206,7 +230,9 @@ def association(cells: Cells, x: Floats, y: Floats, kept: Bools | None = None) -
 
     dx, dy = center(x), center(y)
     spread_x, spread_y = (sums(cells.group, weight * d * d, cells.n_groups) for d in (dx, dy))
-    return float((weight * dx) @ dy), float(np.sqrt((spread_x * spread_y / np.maximum(size - 1, 1)).sum()))
+    return float((weight * dx) @ dy), float(
+        np.sqrt((spread_x * spread_y / np.maximum(size - 1, 1)).sum())
+    )
 
 
 def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:
@@ -215,10 +241,11 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
     Returns
     -------
     dict or None
-        ``top`` and ``next``, the two highest labels; ``z``, the difference on the other aspect between the
-        documents with the top label and all others, in standard errors; ``expected``, this difference if they
-        continued the trend of the lower labels; ``z_next``, the difference from the documents with the next label.
-        None for aspects with fewer than three labels, or very many.
+        ``top`` and ``next``, the two highest labels; ``z``, the difference on the other aspect
+        between the documents with the top label and all others, in standard errors; ``expected``,
+        this difference if they continued the trend of the lower labels; ``z_next``, the difference
+        from the documents with the next label. None for aspects with fewer than three labels, or
+        very many.
     """
     used = np.unique(cells.x)
     if not 3 <= len(used) <= _MOST_LABELS:

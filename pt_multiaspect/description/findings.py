@@ -13,10 +13,11 @@ from ..aspects import Aspect, Aspects
 from ..collection.label_rules import as_given, as_short
 from . import rules
 from .answer_rules import ANSWER_RULES, find_undeclared_grades, reword
-from .figures import LOOK, Figures, Finding, declaration
 from .scales import read_judged, scale_to_declare
+from .statistics import LOOK, Figures, Finding, declaration
 
-#: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note": for information.
+#: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note":
+#: for information.
 SEVERITIES = ("error", "warning", "note")
 
 Rule = Callable[[Figures], Iterator[Finding]]
@@ -64,7 +65,10 @@ _MOST_ROUNDS = 20
 def apply_rules(figures: Figures, applied: Sequence[Rule] | None = None) -> list[Finding]:
     """Return the findings of rules, by default of all that apply, most serious first."""
     answers = figures.judged.answers is not None
-    applied = (ANSWER_RULES if answers else RULES) if applied is None else applied
+    if applied is None:
+        applied = ANSWER_RULES if answers else RULES
+    else:
+        applied = applied
     found: list[Finding] = []
     for rule in applied:
         found += merge_alike(list(rule(figures)))
@@ -121,20 +125,30 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
     Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
     """
     judged = figures.judged
-    declaring = _DECLARING if judged.answers is None else (*_DECLARING, find_undeclared_grades)
+    if judged.answers is None:
+        declaring = _DECLARING
+    else:
+        declaring = (*_DECLARING, find_undeclared_grades)
     scales = {view.name: as_given(view.label_counts) for view in judged.views}
     for _ in range(_MOST_ROUNDS):
-        changes = ChainMap(*(dict(finding.changes or {}) for finding in found))  # the first one counts
+        changes = ChainMap(
+            *(dict(finding.changes or {}) for finding in found)
+        )  # the first one counts
         changed = {name: changes.get(name, aspect) for name, aspect in scales.items()}
         kept = {name: aspect for name, aspect in changed.items() if aspect is not None}
         if not kept or kept == scales:
             break
         if judged is figures.judged:
             given = judged.given
-            labels = pd.DataFrame({"query_id": given.qids[given.pool_query], "doc_id": given.docnos})
+            labels = pd.DataFrame(
+                {"query_id": given.qids[given.pool_query], "doc_id": given.docnos}
+            )
             labels = labels.assign(**{view.name: view.label for view in given.views(tuple(scales))})
             judgments = type(given)(labels)
-        scales, judged = kept, replace(read_judged(judgments, Aspects(kept)), answers=judged.answers)
+        scales, judged = (
+            kept,
+            replace(read_judged(judgments, Aspects(kept)), answers=judged.answers),
+        )
         found = apply_rules(Figures.of(judged, figures.retrieved), declaring)
     if judged.answers is not None:
         return {view.name: scale_to_declare(view) for view in judged.views}
@@ -147,6 +161,11 @@ def findings_table(found: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
     for finding in found:
         left_out = [name for name, aspect in (finding.changes or {}).items() if aspect is None]
         declared = finding.changes is not None and not any(name in scales for name in left_out)
-        remedy = declaration(scales) if declared else LOOK if left_out else finding.remedy
+        if declared:
+            remedy = declaration(scales)
+        elif left_out:
+            remedy = LOOK
+        else:
+            remedy = finding.remedy
         rows.append([finding.severity, finding.aspects, finding.finding, remedy])
     return pd.DataFrame(rows, columns=["severity", "aspects", "finding", "remedy"], dtype=object)

@@ -13,19 +13,19 @@ from .._cached import cached_property
 from ..aspects import Aspect, Aspects, AspectSpec, parse_aspects
 from ..aspects.aspect import _KEYS
 from ..collection import AspectView, Judgments
-from ..collection.frames import is_frame
 from ..collection.judged_answers import is_judged_answers
+from ..collection.other_libraries import is_frame
 from ..errors import MultiAspectError, choices, number_of, silence_warnings
 from ..integration.parsing import Measures, parse_all
 from ..io.pipelines import read_topics, select_topics
 from ..io.runs import NamedRuns
-from ..orders.order import weights_of
 from ..orders.registered import exponent_of
+from ..orders.tuple_order import weights_of
 from ..views import Block, View
 from .between import contingency, gap_shares
-from .figures import Figures, Finding, dependences, has_distance, run_figures
 from .findings import apply_rules, findings_table, propose_scales
 from .scales import Judged, read_answers_judged, read_judged, scale_to_declare
+from .statistics import Figures, Finding, dependences, has_distance, run_figures
 from .view import blocks
 
 
@@ -42,24 +42,26 @@ def describe(
     Parameters
     ----------
     qrels : DataFrame, dict, iterable, Judgments or path
-        Wide qrels, with one numeric column per aspect; see `pt_multiaspect.Judgments`. Or judged answers, with a
-        column of runs and none of documents, also in files, as for `pt_multiaspect.answers.from_criteria`.
+        Wide qrels, with one numeric column per aspect; see `pt_multiaspect.Judgments`. Or judged
+        answers, with a column of runs and none of documents, also in files, as for
+        `pt_multiaspect.answers.from_criteria`.
     aspects : Aspects, mapping, path, str or sequence of str, optional
-        The aspects and their scales, as in every measure; by default all label columns, on inferred scales. Labels
-        that are not declared grades are counted; measures reject them.
+        The aspects and their scales, as in every measure; by default all label columns, on inferred
+        scales. Labels that are not declared grades are counted; measures reject them.
     runs : mapping of str to run, sequence of runs, or run, optional
         As in `pt_multiaspect.evaluate`.
     measures : measure, str, sequence or mapping of these, optional
-        As in `pt_multiaspect.evaluate`: the description tells which of them depend on which scale or threshold.
+        As in `pt_multiaspect.evaluate`: the description tells which of them depend on which scale
+        or threshold.
     topics : DataFrame or dataset of PyTerrier, optional
-        The topics that pipelines among the runs run on, as in `pt_multiaspect.evaluate`. Only their judgments are
-        described.
+        The topics that pipelines among the runs run on, as in `pt_multiaspect.evaluate`. Only their
+        judgments are described.
 
     Returns
     -------
     Description
-        The result prints as a report of at most 80 columns, is shown as HTML in notebooks, and contains all figures
-        as data frames.
+        The result prints as a report of at most 80 columns, is shown as HTML in notebooks, and
+        contains all figures as data frames.
 
     Raises
     ------
@@ -68,14 +70,16 @@ def describe(
 
     Notes
     -----
-    Nothing is changed automatically: `Description.findings` lists what to check, each with a remedy as code to
-    paste. All remedies that declare scales are combined in one declaration, `Description.proposed`. The warnings of
-    an evaluation are not issued. Topics whose ids look like those of groups (``106_1``, ``106_2``) are a finding:
-    tests and intervals treat them as independent without ``cluster=``.
+    Nothing is changed automatically: `Description.findings` lists what to check, each with a remedy
+    as code to paste. All remedies that declare scales are combined in one declaration,
+    `Description.proposed`. The warnings of an evaluation are not issued. Topics whose ids look like
+    those of groups (``106_1``, ``106_2``) are a finding: tests and intervals treat them as
+    independent without ``cluster=``.
 
-    A judged answer counts once for each judge and repetition, and its run takes the place of the document. The
-    findings also tell which answers are missing, on which criteria judges disagree (Krippendorff's α below .667),
-    and on which nearly all answers have the best label. Remedies call the rows ``judged``.
+    A judged answer counts once for each judge and repetition, and its run takes the place of the
+    document. The findings also tell which answers are missing, on which criteria judges disagree
+    (Krippendorff's α below .667), and on which nearly all answers have the best label. Remedies
+    call the rows ``judged``.
 
     Examples
     --------
@@ -94,7 +98,9 @@ def describe(
     if _is_answers(qrels):
         for name, given_too in {"runs": runs, "measures": measures, "topics": topics}.items():
             if given_too is not None:
-                raise MultiAspectError(f"{name}: expected none beside judged answers, which are not ranked")
+                raise MultiAspectError(
+                    f"{name}: expected none beside judged answers, which are not ranked"
+                )
         spec = parse_aspects(aspects)
         read = read_answers_judged(qrels, spec)
         with silence_warnings():
@@ -102,15 +108,25 @@ def describe(
     if topics is not None:
         topics = read_topics(topics)
         qrels = select_topics(Judgments.of(qrels), topics)
-    named = {} if runs is None else dict(NamedRuns.read(runs, topics))
+    if runs is None:
+        named = {}
+    else:
+        named = dict(NamedRuns.read(runs, topics))
     with silence_warnings():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
         judged = read_judged(qrels, spec)
-        labelled = {} if measures is None else parse_all(measures)
+        if measures is None:
+            labelled = {}
+        else:
+            labelled = parse_all(measures)
         table, refused = dependences(labelled, judged)
         figures = Figures.of(
-            judged, run_figures(named, judged), measures=labelled, dependences=table, refused=refused
+            judged,
+            run_figures(named, judged),
+            measures=labelled,
+            dependences=table,
+            refused=refused,
         )
         return _description(figures, spec)
 
@@ -128,13 +144,18 @@ def _is_answers(qrels: object) -> bool:
         return bool(qrels) and isinstance(qrels[0], str | PathLike | Mapping)
     if isinstance(qrels, str | PathLike):
         return True
-    columns = getattr(qrels, "column_names", getattr(qrels, "columns", None))  # of PyArrow, of others
+    columns = getattr(
+        qrels, "column_names", getattr(qrels, "columns", None)
+    )  # of PyArrow, of others
     return is_frame(qrels) and columns is not None and is_judged_answers(columns)
 
 
 def _refuse_runs(aspects: object) -> None:
     """Raise an error if runs are given in place of aspects."""
-    values = list(aspects.values()) if isinstance(aspects, Mapping) else [aspects]
+    if isinstance(aspects, Mapping):
+        values = list(aspects.values())
+    else:
+        values = [aspects]
     if isinstance(aspects, list | tuple):
         values += aspects
     if any(is_frame(value) or _is_ranking(value) for value in values):
@@ -154,7 +175,8 @@ def _is_ranking(scores: object) -> bool:
 class Description(View):
     """Result of `describe`.
 
-    It prints as a report of at most 80 columns, which notebooks show as HTML, beginning with the findings.
+    It prints as a report of at most 80 columns, which notebooks show as HTML, beginning with the
+    findings.
 
     Parameters
     ----------
@@ -172,42 +194,48 @@ class Description(View):
     Attributes
     ----------
     findings : DataFrame
-        Columns ``severity aspects finding remedy``, most serious first. Severity is 'error' (values are
-        rejected or meaningless), 'warning' (likely not as intended) or 'note'. A remedy is code to paste,
-        with ``import pt_multiaspect as ma`` and names such as ``qrels`` and ``runs`` for the arguments.
+        Columns ``severity aspects finding remedy``, most serious first. Severity is 'error' (values
+        are rejected or meaningless), 'warning' (likely not as intended) or 'note'. A remedy is code
+        to paste, with ``import pt_multiaspect as ma`` and names such as ``qrels`` and ``runs`` for
+        the arguments.
     aspects : Aspects
         The scales, declared or inferred, ready for ``aspects=`` and `Aspects.to_file`.
     proposed : Aspects
-        The scales that the errors and warnings among the findings propose: their changes are applied one after
-        another until none of these findings is left. Check them before use.
+        The scales that the errors and warnings among the findings propose: their changes are
+        applied one after another until none of these findings is left. Check them before use.
     per_aspect : DataFrame
-        One row per aspect: ``aspect``, ``scale`` ('declared' or 'inferred'), ``grades``, ``threshold``,
-        ``judged`` and ``missing`` pairs, labels ``below_scale`` (junk) and ``out_of_scale``, ``distinct`` labels,
-        ``topics`` with any judgment, ``positive`` (the fraction of judged documents that reach the threshold)
-        and ``topics_without_positive``.
+        One row per aspect: ``aspect``, ``scale`` ('declared' or 'inferred'), ``grades``,
+        ``threshold``, ``judged`` and ``missing`` pairs, labels ``below_scale`` (junk) and
+        ``out_of_scale``, ``distinct`` labels, ``topics`` with any judgment, ``positive`` (the
+        fraction of judged documents that reach the threshold) and ``topics_without_positive``.
     labels : DataFrame
-        ``aspect label kind count share``: the number of judged documents with each label, and their fraction.
+        ``aspect label kind count share``: the number of judged documents with each label, and their
+        fraction.
     between : DataFrame
-        One row per pair of aspects: documents judged on ``both``, ``only_first``, ``only_second``; the mean
-        over ``topics`` of Kendall's τ-b within the topic (``tau``), with its standard error
-        (``tau_error``); whether labels are the ``same`` ('equal', 'recoded' or '').
+        One row per pair of aspects: documents judged on ``both``, ``only_first``, ``only_second``;
+        the mean over ``topics`` of Kendall's τ-b within the topic (``tau``), with its standard
+        error (``tau_error``); whether labels are the ``same`` ('equal', 'recoded' or '').
     distance_shares : DataFrame
-        ``order aspect share documents``: the fraction that each aspect contributes to TOMA's distance, the mean
-        over judged documents of gap_a^p / Σ gap^p. Documents at distance 0 are left out. There are rows for the
-        Euclidean distance with ``axes='equal'`` and ``axes='gains'``, and for each TOMA in `measures`.
+        ``order aspect share documents``: the fraction that each aspect contributes to TOMA's
+        distance, the mean over judged documents of gap_a^p / Σ gap^p. Documents at distance 0 are
+        left out. There are rows for the Euclidean distance with ``axes='equal'`` and
+        ``axes='gains'``, and for each TOMA in `measures`.
     runs : DataFrame
-        One row per run: ``topics`` in common with the qrels, topics ``missed``, ``unjudged_topics`` (not in the
-        qrels), ``documents``, those ``repeated`` for a topic, and the fraction with ``tied`` scores.
+        One row per run: ``topics`` in common with the qrels, topics ``missed``, ``unjudged_topics``
+        (not in the qrels), ``documents``, those ``repeated`` for a topic, and the fraction with
+        ``tied`` scores.
     judged_at : DataFrame
-        ``name aspect judged@5 judged@10 judged@20``: the fraction of the first k ranks that is judged on the
-        aspect, over the topics of the run.
+        ``name aspect judged@5 judged@10 judged@20``: the fraction of the first k ranks that is
+        judged on the aspect, over the topics of the run.
     alike : DataFrame
         ``where what first second count``: identifiers that look alike but differ.
     top_labels : DataFrame
-        The documents with the highest label of each aspect, compared on the others, in standard errors.
+        The documents with the highest label of each aspect, compared on the others, in standard
+        errors.
     measures : DataFrame
-        ``measure aspect inferred scale threshold gains probabilities``: whether the values of a measure
-        change with each of these, found by changing them on small random rankings; None for unknown.
+        ``measure aspect inferred scale threshold gains probabilities``: whether the values of a
+        measure change with each of these, found by changing them on small random rankings; None for
+        unknown.
     refused : dict of str to str
         The error of each measure that cannot be computed on these judgments.
 
@@ -245,7 +273,10 @@ class Description(View):
     ) -> None:
         self._figures = figures
         self._name = name
-        self.proposed = self.aspects if scales == dict(self.aspects) else Aspects(scales)
+        if scales == dict(self.aspects):
+            self.proposed = self.aspects
+        else:
+            self.proposed = Aspects(scales)
         self.findings = findings_table(found, self.proposed)
         self.per_aspect = figures.per_aspect
         self.labels = figures.labels
@@ -264,7 +295,9 @@ class Description(View):
         """The scales, declared or inferred."""
         judged = self._figures.judged
         if judged.answers is not None:
-            return Aspects({view.name: scale_to_declare(view) for view in judged.views}, name=self._name)
+            return Aspects(
+                {view.name: scale_to_declare(view) for view in judged.views}, name=self._name
+            )
         return Aspects({view.name: view.aspect for view in judged.views}, name=self._name)
 
     def contingency(self, first: str, second: str) -> pd.DataFrame:
@@ -300,7 +333,8 @@ class Description(View):
         view = self._figures.judged.view("relevance" if name == "label" else name)
         if view is None:
             raise MultiAspectError(
-                f"expected one of the aspects described ({choices(self._figures.judged.names)}), got {name!r}"
+                f"expected one of the aspects described ({choices(self._figures.judged.names)}), "
+                f"got {name!r}"
             )
         return view
 

@@ -14,16 +14,17 @@ from ..errors import number_of
 from ..evaluation.nested_topics import cluster_argument, nested_topics
 from ..integration.provider import supports
 from ..measures import On
-from ..orders.order import weights_of
+from ..orders.tuple_order import weights_of
 from ..views import fixed_point, percent
 from . import alike
-from .figures import Figures, Finding, has_distance
 from .scales import records, used_labels
+from .statistics import Figures, Finding, has_distance
 
 #: Labels are considered codes if they are this many times the length of the scale above it.
 _FAR = 3
 
-#: The difference of judged@10 between runs from which missing labels may decide (.1, and rounding errors).
+#: The difference of judged@10 between runs from which missing labels may decide (.1, and rounding
+#: errors).
 _UNEVEN = 0.1 - 1e-9
 
 
@@ -35,7 +36,8 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "error",
                 view.name,
-                "labels are not probabilities, and measures that multiply probabilities reject them",
+                "labels are not probabilities, and measures that multiply probabilities reject "
+                "them",
                 changes={view.name: Aspect(label.tolist())},
                 numbers=f"{int(count[label > 1].sum())} labels, up to {spell(float(label[-1]))}",
             )
@@ -52,7 +54,8 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "error",
             view.name,
-            "labels are not declared grades, and measures reject them. Check first that these are the labels of "
+            "labels are not declared grades, and measures reject them. Check first that these are "
+            "the labels of "
             f"{view.name}, and the top grade",
             changes=None if changed is None else {view.name: changed},
             numbers=f"{len(off)} labels ({listed}) are not on the scale {scale}",
@@ -71,15 +74,22 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
             if finding is None:
                 continue
             is_change = finding.leave_out or finding.declaration is not None
-            changes = {view.name: finding.declaration} if is_change else None
-            yield Finding(finding.severity, view.name, finding.text, changes=changes, numbers=finding.numbers)
+            if is_change:
+                changes = {view.name: finding.declaration}
+            else:
+                changes = None
+            yield Finding(
+                finding.severity, view.name, finding.text, changes=changes, numbers=finding.numbers
+            )
 
 
 def _find_doubtful_scale(figures: Figures, view: AspectView) -> label_rules.LabelFinding | None:
     """Find a doubtful threshold or, for scores of answers, which read none, a doubtful start of a scale."""
     if figures.judged.answers is None:
         return label_rules.find_doubtful_threshold(view.label_counts)
-    return None if view.inferred else label_rules.find_start_above_zero(view.label_counts)
+    if view.inferred:
+        return None
+    return label_rules.find_start_above_zero(view.label_counts)
 
 
 def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
@@ -102,9 +112,7 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
         independent = len(foreseen) > 0 and bool((rows["z"].abs() < 2).all())
         lower = rows[(rows["other"] == "relevance") & (rows["z_next"] < -3)]
         if apart and (share < 0.005 or gap >= _FAR * max(span, 1.0)):
-            reason = (
-                f"{percent(share)} of the judged documents have it, and no label is between it and {spell(below)}"
-            )
+            reason = f"{percent(share)} of the judged documents have it, and no label is between it and {spell(below)}"
         elif independent:
             reason = f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
         else:
@@ -112,26 +120,35 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
                 yield Finding(
                     "note",
                     view.name,
-                    f"documents with the highest label, {spell(top)}, are on average less relevant than those with "
-                    f"{spell(below)}; this also happens with valid scales, but check that it is a grade",
+                    f"documents with the highest label, {spell(top)}, are on average less relevant "
+                    "than those with "
+                    f"{spell(below)}; this also happens with valid scales, but check that it is a "
+                    "grade",
                     f"ma.describe(qrels).contingency({view.name!r}, 'relevance')",
                 )
             continue
         text = f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}"
         lower_grades = [grade for grade in grades if grade <= below]
         changed = label_rules.rescale_aspect(view.label_counts, lower_grades, [top])
-        yield Finding("warning", view.name, text, changes=None if changed is None else {view.name: changed})
+        yield Finding(
+            "warning", view.name, text, changes=None if changed is None else {view.name: changed}
+        )
 
 
 def find_missing_positives(figures: Figures) -> Iterator[Finding]:
     """Find aspects without a positive document in some or all topics."""
     n_topics = figures.judged.judgments.n_queries
     for row in records(figures.per_aspect):
-        if row.judged and row.positive >= label_rules.RARELY and row.topics_without_positive > 0.2 * n_topics:
+        if (
+            row.judged
+            and row.positive >= label_rules.RARELY
+            and row.topics_without_positive > 0.2 * n_topics
+        ):
             yield Finding(
                 "note",
                 row.aspect,
-                "topics without a positive document, on which the aspect is 0 for every run, and so are MM and GAM",
+                "topics without a positive document, on which the aspect is 0 for every run, and "
+                "so are MM and GAM",
                 "ma.CAM(empty='drop')",
                 numbers=f"{row.topics_without_positive} of {n_topics}",
             )
@@ -144,7 +161,10 @@ def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
     names = figures.judged.names
     reasons = {}
     for view in figures.judged.views:
-        reason = None if view.name == "relevance" else doubt(view.name, used_labels(view)[0], names)
+        if view.name == "relevance":
+            reason = None
+        else:
+            reason = doubt(view.name, used_labels(view)[0], names)
         if reason:
             reasons[view.name] = reason
     likely = [name for name in names if name not in reasons]
@@ -166,7 +186,8 @@ def find_text_columns(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "warning",
             column,
-            f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if the texts "
+            f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if "
+            "the texts "
             "are labels, map them to numbers, the lowest grade to 0",
             f"qrels[{column!r}] = {text_mapping(column, texts)}",
         )
@@ -180,7 +201,8 @@ def find_added_columns(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "note",
             column,
-            "looks like a row index or an id, so it is left out of the aspects, unless they are selected",
+            "looks like a row index or an id, so it is left out of the aspects, unless they are "
+            "selected",
             f"qrels = qrels.drop(columns={column!r})",
         )
 
@@ -193,7 +215,8 @@ def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
         name = row.second if row.first == "relevance" else row.first
         view = figures.judged.view(name)
         assert view is not None
-        # Gains, probabilities and a threshold that were declared do not apply to the reversed scale.
+        # Gains, probabilities and a threshold that were declared do not apply to the reversed
+        # scale.
         turned = Aspect(
             None if view.inferred else sorted(view.scale.grades.tolist()),
             greater_is_better=not view.scale.greater_is_better,
@@ -216,10 +239,15 @@ def find_copied_labels(figures: Figures) -> Iterator[Finding]:
     for row in records(figures.between):
         if row.both < 10 or min(distinct[row.first], distinct[row.second]) <= 1:
             continue
-        names, copied = f"{row.first}, {row.second}", row.second if row.first == "relevance" else row.first
+        names, copied = (
+            f"{row.first}, {row.second}",
+            row.second if row.first == "relevance" else row.first,
+        )
         on_both = f"on all {row.both} documents judged on both; one may be a"
         if row.same == "equal":
-            yield Finding("error", names, f"the labels are the same {on_both} copy", changes={copied: None})
+            yield Finding(
+                "error", names, f"the labels are the same {on_both} copy", changes={copied: None}
+            )
         elif row.same:
             text = f"each label of one corresponds to one of the other {on_both} recoded copy"
             yield Finding("warning", names, text, changes={copied: None})
@@ -227,7 +255,8 @@ def find_copied_labels(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "note",
                 names,
-                f"both rank documents nearly alike (mean tau-b within {number_of(row.topics, 'topic')} "
+                "both rank documents nearly alike (mean tau-b within "
+                f"{number_of(row.topics, 'topic')} "
                 f"{fixed_point(row.tau, 2)})",
                 f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
             )
@@ -238,21 +267,27 @@ def find_different_documents(figures: Figures) -> Iterator[Finding]:
     views = figures.judged.views
     if len(views) < 2:
         return
-    reference = figures.judged.view("relevance") or max(views, key=lambda view: int(view.known.sum()))
+    reference = figures.judged.view("relevance") or max(
+        views, key=lambda view: int(view.known.sum())
+    )
     relevant = reference.known & (reference.grade > 0)
     for view in views:
         if view is reference or not view.known.any() or not reference.known.any():
             continue
         both = int((view.known & reference.known).sum())
         counts = (
-            f"{int(view.known.sum())} documents are judged on {view.name}, {int(reference.known.sum())} on "
+            f"{int(view.known.sum())} documents are judged on {view.name}, "
+            f"{int(reference.known.sum())} on "
             f"{reference.name}, {both} on both"
         )
         names = f"{reference.name}, {view.name}"
         look = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
         if not both:
             yield Finding(
-                "error", names, f"no document is judged on both; are the labels of one collection? ({counts})", look
+                "error",
+                names,
+                f"no document is judged on both; are the labels of one collection? ({counts})",
+                look,
             )
             continue
         covered = (view.known & relevant).sum() / max(int(relevant.sum()), 1)
@@ -260,11 +295,14 @@ def find_different_documents(figures: Figures) -> Iterator[Finding]:
         reasons = []
         if relevant.any() and covered < 0.95:
             reasons.append(
-                f"only {percent(covered)} of the documents above the lowest {reference.name} grade are judged on "
+                f"only {percent(covered)} of the documents above the lowest {reference.name} grade "
+                "are judged on "
                 f"{view.name}"
             )
         if within < 0.95:
-            reasons.append(f"only {percent(within)} of those judged on {view.name} are on {reference.name}")
+            reasons.append(
+                f"only {percent(within)} of those judged on {view.name} are on {reference.name}"
+            )
         if reasons:
             text = f"{' and '.join(reasons)}; missing labels count as the lowest grade ({counts})"
             yield Finding("warning", names, text, look)
@@ -275,7 +313,9 @@ def find_refused_measures(figures: Figures) -> Iterator[Finding]:
     for label, message in figures.refused.items():
         measure = figures.measures[label]
         explained = measure.NAME if supports(measure) else "evaluate"
-        yield Finding("error", "", f"{label} cannot be computed: {message}", f"help(ma.{explained})")
+        yield Finding(
+            "error", "", f"{label} cannot be computed: {message}", f"help(ma.{explained})"
+        )
 
 
 def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
@@ -286,21 +326,29 @@ def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
         views = measure.views(figures.judged.judgments)
         names = [view.name for view in views]
         weights = weights_of(measure["weights"], names)
-        spans = [w * float(v.scale.gains[-1] - v.scale.gains[0]) for v, w in zip(views, weights, strict=True)]
+        spans = [
+            w * float(v.scale.gains[-1] - v.scale.gains[0])
+            for v, w in zip(views, weights, strict=True)
+        ]
         counted = [span for span in spans if span > 0]
         if len(counted) > 1 and max(counted) > min(counted):
-            listed = ", ".join(f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True))
+            listed = ", ".join(
+                f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True)
+            )
             yield Finding(
                 "warning" if max(counted) >= 2 * min(counted) else "note",
                 ", ".join(names),
-                f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
+                f"the axes of {label} are of unequal length ({listed}): longer scales have more "
+                "weight",
                 f"ma.{measure(axes='equal')!r}",
             )
 
 
 def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
     """Find measures that depend on inferred scales."""
-    depends = figures.dependences[figures.dependences["inferred"].eq(True) & figures.dependences["scale"].eq(True)]
+    depends = figures.dependences[
+        figures.dependences["inferred"].eq(True) & figures.dependences["scale"].eq(True)
+    ]
     alike: dict[str, list[str]] = {}
     for label, rows in depends.groupby("measure", sort=False):
         alike.setdefault(", ".join(rows["aspect"]), []).append(str(label))
@@ -308,7 +356,8 @@ def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "warning",
             aspects,
-            f"{', '.join(labels)} {'depends' if len(labels) == 1 else 'depend'} on the length of scales that were "
+            f"{', '.join(labels)} {'depends' if len(labels) == 1 else 'depend'} on the length of "
+            "scales that were "
             "inferred; other qrels, or parts of these, may give other values",
             changes={},
         )
@@ -319,11 +368,15 @@ def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
     for row in records(figures.retrieved.alike):
         kind = "query" if row.what == "qid" else "document"
         column, change = figures.column(row.what), alike.mending_calls(row.first, row.second)
-        # The same change for the qrels and every run, or identifiers that are equal now would differ.
+        # The same change for the qrels and every run, or identifiers that are equal now would
+        # differ.
         remedy = f"{column} = {column}{change}"
         if len(figures.retrieved.runs):
             remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
-        where = "the qrels have" if row.where == "qrels" else f"run {row.where} has"
+        if row.where == "qrels":
+            where = "the qrels have"
+        else:
+            where = f"run {row.where} has"
         judged = "" if row.where == "qrels" else "judged "
         yield Finding(
             "warning" if row.where == "qrels" else "error",
@@ -348,13 +401,16 @@ def find_other_collections(figures: Figures) -> Iterator[Finding]:
             yield Finding("error", "", text, f"runs.pop({row.name!r})")
         elif row.topics and row.documents and at["judged@20"].max() < 0.01 and not len(spelled):
             text = (
-                f"less than 1 % of the top 20 of run {row.name} is judged, though it has {row.topics} of the "
+                f"less than 1 % of the top 20 of run {row.name} is judged, though it has "
+                f"{row.topics} of the "
                 "topics; is it from another collection?"
             )
             yield Finding("error", "", text, f"runs.pop({row.name!r})")
         elif row.topics and row.missed > 0.1 * n_topics and not is_misspelt:
             text = f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty rankings"
-            yield Finding("warning", "", text, f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])")
+            yield Finding(
+                "warning", "", text, f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])"
+            )
 
 
 def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
@@ -385,7 +441,8 @@ def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 view.name,
-                "the top 10 of one run is judged less than that of another, so missing labels may decide which is "
+                "the top 10 of one run is judged less than that of another, so missing labels may "
+                "decide which is "
                 "better",
                 f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
                 numbers=f"{percent(float(share.min()))} of run {share.idxmin()}, {percent(float(share.max()))} of "
@@ -400,7 +457,8 @@ def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "",
-            f"run {row.name} has {row.repeated} documents more than once for a topic; the last score counts",
+            f"run {row.name} has {row.repeated} documents more than once for a topic; the last "
+            "score counts",
             f"{run} = {run}.drop_duplicates(['qid', 'docno'], keep='last')",
         )
 
@@ -409,7 +467,9 @@ def find_nested_topics(figures: Figures) -> Iterator[Finding]:
     """Find topics whose ids look like those of groups, such as turns of conversations."""
     nested = nested_topics(figures.judged.judgments.qids)
     if nested is not None:
-        text = f"{nested}; tests and intervals treat them as independent unless their groups are given"
+        text = (
+            f"{nested}; tests and intervals treat them as independent unless their groups are given"
+        )
         yield Finding("note", "", text, cluster_argument(nested))
 
 
@@ -420,7 +480,8 @@ def find_tied_scores(figures: Figures) -> Iterator[Finding]:
         yield Finding(
             "note",
             "",
-            f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit numbers); ties "
+            f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit "
+            "numbers); ties "
             "are broken by docno, descending, and not by the order in the run",
             f"{run}['score'] = -{run}.groupby('qid').cumcount()",
         )

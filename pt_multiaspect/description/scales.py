@@ -10,14 +10,20 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Bools, Floats, Ints
-from ..answers._frames import read_answers
+from ..answers._answer_tables import read_answers
 from ..aspects import Aspect, Aspects, AspectSpec
 from ..aspects.aspect import number_codes
 from ..collection import AspectView, Judgments, judged_answers
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, grade_booleans, is_boolean, read_labels
-from ..collection.frames import as_pandas
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    QUERY_COLUMNS,
+    grade_booleans,
+    is_boolean,
+    read_labels,
+)
 from ..collection.judged_answers import CriterionLabels
 from ..collection.label_rules import as_given, as_short
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError
 
 #: Grades that no document has are listed for scales up to this length.
@@ -31,7 +37,8 @@ class JudgedAnswers:
     #: Columns ``name qid``, one row per answer.
     answers: pd.DataFrame
     criteria: dict[str, CriterionLabels]
-    #: By criterion, its labels as numbers; NaN where they are missing, no numbers or codes of unjudged answers.
+    #: By criterion, its labels as numbers; NaN where they are missing, no numbers or codes of
+    #: unjudged answers.
     labels: dict[str, Floats]
     #: The columns of the rows that were given.
     columns: tuple[str, ...]
@@ -85,12 +92,21 @@ class AnswerJudgments(Judgments):
 def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     """Read judgments as the evaluation does, but count labels that are not grades instead of rejecting them."""
     qrels = as_pandas(qrels)
-    # A copy, as warnings about the views are issued only once, and should be issued by an evaluation.
-    judgments = copy(qrels) if isinstance(qrels, Judgments) else Judgments(qrels)
-    names = judgments.label_names if spec is None else tuple(spec)
+    # A copy, as warnings about the views are issued only once, and should be issued by an
+    # evaluation.
+    if isinstance(qrels, Judgments):
+        judgments = copy(qrels)
+    else:
+        judgments = Judgments(qrels)
+    if spec is None:
+        names = judgments.label_names
+    else:
+        names = tuple(spec)
     columns = _columns(qrels)
     try:
-        return Judged(judgments, judgments.views(spec or names or None), judgments, {}, columns, spec is None)
+        return Judged(
+            judgments, judgments.views(spec or names or None), judgments, {}, columns, spec is None
+        )
     except MultiAspectError:
         if not isinstance(spec, Aspects):
             raise
@@ -98,8 +114,12 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
         off = {view.name: _is_off_scale(view.label, spec[view.name]) for view in plain}
         if not any(marked.any() for marked in off.values()):
             raise
-    frame = pd.DataFrame({"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos})
-    cleaned = frame.assign(**{view.name: np.where(off[view.name], np.nan, view.label) for view in plain})
+    frame = pd.DataFrame(
+        {"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos}
+    )
+    cleaned = frame.assign(
+        **{view.name: np.where(off[view.name], np.nan, view.label) for view in plain}
+    )
     kept = type(judgments)(cleaned)
     set_aside = {view.name: view.label[off[view.name]] for view in plain if off[view.name].any()}
     return Judged(kept, kept.views(spec), judgments, set_aside, columns)
@@ -109,7 +129,9 @@ def _is_off_scale(labels: Floats, aspect: Aspect) -> Bools:
     """Return a mask of the labels above or between the grades."""
     marked = np.zeros(len(labels), dtype=np.bool_)
     if aspect.grades is not None:
-        _, off = aspect.scale.positions(np.where(np.isin(labels, number_codes(aspect)), np.nan, labels))
+        _, off = aspect.scale.positions(
+            np.where(np.isin(labels, number_codes(aspect)), np.nan, labels)
+        )
         marked[off] = True
     return marked
 
@@ -121,7 +143,10 @@ def _columns(qrels: object) -> dict[str, str]:
         "qid": (*QUERY_COLUMNS, "query-id"),
         "docno": (*DOCUMENT_COLUMNS, "corpus-id", "corpus_id"),
     }
-    return {kind: next((name for name in names if name in given), names[0]) for kind, names in kinds.items()}
+    return {
+        kind: next((name for name in names if name in given), names[0])
+        for kind, names in kinds.items()
+    }
 
 
 def records(table: pd.DataFrame) -> list[Any]:
@@ -166,7 +191,10 @@ def label_counts(judged: Judged) -> pd.DataFrame:
     for view in judged.views:
         label, count = used_labels(view)
         off, off_count = np.unique(judged.off_scale.get(view.name, np.zeros(0)), return_counts=True)
-        grades = view.scale.grades if len(view.scale) <= _MOST_UNUSED else np.zeros(0)
+        if len(view.scale) <= _MOST_UNUSED:
+            grades = view.scale.grades
+        else:
+            grades = np.zeros(0)
         unused = np.setdiff1d(grades, label)
         kind = np.where(np.isin(label, view.scale.grades), "grade", "below the scale")
         if view.scale.identity and view.inferred:
@@ -174,7 +202,9 @@ def label_counts(judged: Judged) -> pd.DataFrame:
         columns = {
             "aspect": view.name,
             "label": np.concatenate([label, off, unused]),
-            "count": np.concatenate([count, off_count, np.zeros(len(unused), dtype=np.intp)]).astype(np.intp),
+            "count": np.concatenate(
+                [count, off_count, np.zeros(len(unused), dtype=np.intp)]
+            ).astype(np.intp),
             "kind": [*kind.tolist(), *["out of scale"] * len(off), *["grade"] * len(unused)],
         }
         rows = pd.DataFrame(columns)
@@ -191,15 +221,25 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
     """Read judged answers; a document is a run, judged by one judge in one repetition."""
     frame = read_answers(source, "describe")
     answers, criteria = judged_answers.read_criteria(frame, spec, "describe")
-    declared = dict(spec) if isinstance(spec, Aspects) else {}
+    if isinstance(spec, Aspects):
+        declared = dict(spec)
+    else:
+        declared = {}
     labels = {}
     for name, criterion in criteria.items():
         aspect = declared.get(name, Aspect())
-        grades = None if aspect.grades is None else aspect.scale.grades
-        numbers, wrong = grade_booleans(read_labels(criterion.column), is_boolean(criterion.column), grades)
+        if aspect.grades is None:
+            grades = None
+        else:
+            grades = aspect.scale.grades
+        numbers, wrong = grade_booleans(
+            read_labels(criterion.column), is_boolean(criterion.column), grades
+        )
         labels[name] = np.where(wrong, np.nan, numbers)
     units = pd.concat([criterion.rows for criterion in criteria.values()]).drop_duplicates([*_UNIT])
-    names = [" ".join(filter(None, unit)) for unit in records(units[["name", "judge", "repetition"]])]
+    names = [
+        " ".join(filter(None, unit)) for unit in records(units[["name", "judge", "repetition"]])
+    ]
     wide = pd.DataFrame({"query_id": units["qid"].to_numpy(), "doc_id": names})
     index = pd.MultiIndex.from_frame(units[[*_UNIT]])
     for name, criterion in criteria.items():
@@ -210,12 +250,19 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
         "qid": (*QUERY_COLUMNS, *judged_answers.OTHER_QUERIES, judged_answers.QUESTION),
         "docno": ("name", "run_id", "system"),
     }
-    named = {kind: next(name for name in names if name in frame.columns) for kind, names in columns.items()}
-    return replace(judged, answers=JudgedAnswers(answers, criteria, labels, (*frame.columns,)), columns=named)
+    named = {
+        kind: next(name for name in names if name in frame.columns)
+        for kind, names in columns.items()
+    }
+    return replace(
+        judged, answers=JudgedAnswers(answers, criteria, labels, (*frame.columns,)), columns=named
+    )
 
 
 def scale_to_declare(view: AspectView) -> Aspect:
     """Return the scale of a criterion, without inferred grades if its labels are values in [0, 1]."""
     labels = view.label[view.known]
     in_range = view.inferred and (labels >= 0).all() and (labels <= 1).all()
-    return as_given(view.label_counts) if in_range else as_short(view.label_counts)
+    if in_range:
+        return as_given(view.label_counts)
+    return as_short(view.label_counts)

@@ -14,9 +14,21 @@ import pandas as pd
 from .._numbers import spell
 from ..aspects import Aspects
 from ..errors import choices, in_shell, number_of
-from ..views import Bar, Block, Cells, Code, Column, Heading, Items, Sentence, Table, fixed_point, percent
-from .figures import AGREEMENT, Figures, declaration
+from ..views import (
+    Bar,
+    Block,
+    Cells,
+    Code,
+    Column,
+    Heading,
+    Items,
+    Sentence,
+    Table,
+    fixed_point,
+    percent,
+)
 from .scales import records
+from .statistics import AGREEMENT, Figures, declaration
 
 #: Scales with more labels are drawn in ranges of labels.
 _MOST_BARS = 12
@@ -24,9 +36,15 @@ _MOST_BARS = 12
 _NAME = 12
 
 
-def blocks(figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame) -> list[Block]:
+def blocks(
+    figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame
+) -> list[Block]:
     """Return the whole report, findings first."""
-    counts = [*_judged(figures), number_of(figures.n_topics, "topic"), number_of(len(figures.per_aspect), "aspect")]
+    counts = [
+        *_judged(figures),
+        number_of(figures.n_topics, "topic"),
+        number_of(len(figures.per_aspect), "aspect"),
+    ]
     return [
         Sentence(choices(counts)),
         *_findings(findings, proposed),
@@ -44,7 +62,10 @@ def _judged(figures: Figures) -> list[str]:
     if given is None or given.n_judges == 1:
         return [number_of(figures.n_documents, f"judged {figures.noun}")]
     judgments = number_of(figures.n_documents, "judgment")
-    return [number_of(len(given.answers), "judged answer"), f"{judgments} by {given.n_judges} judges"]
+    return [
+        number_of(len(given.answers), "judged answer"),
+        f"{judgments} by {given.n_judges} judges",
+    ]
 
 
 def _findings(findings: pd.DataFrame, proposed: Aspects) -> list[Block]:
@@ -53,11 +74,18 @@ def _findings(findings: pd.DataFrame, proposed: Aspects) -> list[Block]:
     declared = declaration(proposed)
     items: list[list[Sentence | Code]] = []
     for row in records(findings):
-        about = f"{row.aspects}: " if row.aspects else ""
+        if row.aspects:
+            about = f"{row.aspects}: "
+        else:
+            about = ""
         # Findings resolved by one declaration share it.
-        remedy = Sentence("declare the scales as below") if row.remedy == declared else _code(row.remedy)
+        remedy = (
+            Sentence("declare the scales as below") if row.remedy == declared else _code(row.remedy)
+        )
         items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
-    declaring = [number for number, remedy in enumerate(findings["remedy"], 1) if remedy == declared]
+    declaring = [
+        number for number, remedy in enumerate(findings["remedy"], 1) if remedy == declared
+    ]
     listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if declaring:
         noun = "finding" if len(declaring) == 1 else "findings"
@@ -90,9 +118,15 @@ def _option(proposed: Aspects) -> Code:
 
 def _aspect(figures: Figures, row: Any) -> list[Block]:
     threshold = ""
-    facts = [f"judged {row.judged} of {figures.n_documents}", f"topics {row.topics} of {figures.n_topics}"]
+    facts = [
+        f"judged {row.judged} of {figures.n_documents}",
+        f"topics {row.topics} of {figures.n_topics}",
+    ]
     if figures.judged.answers is None:  # scores of answers have no threshold
-        threshold = "" if np.isnan(row.threshold) else f", positive from {spell(row.threshold)}"
+        if np.isnan(row.threshold):
+            threshold = ""
+        else:
+            threshold = f", positive from {spell(row.threshold)}"
         without = f"{number_of(row.topics_without_positive, 'topic')} without a positive document"
         facts += [f"positive {percent(row.positive)}", without]
     for count, what in ((row.below_scale, "below the scale"), (row.out_of_scale, "out of scale")):
@@ -113,7 +147,15 @@ def _aspect(figures: Figures, row: Any) -> list[Block]:
         Heading(row.aspect),
         Sentence(f"{row.scale} scale {row.grades}{threshold}"),
         Sentence("; ".join(facts)),
-        Table([Column("label"), Column("", left=True), Column(f"{figures.noun}s"), Column("fraction")], labels),
+        Table(
+            [
+                Column("label"),
+                Column("", left=True),
+                Column(f"{figures.noun}s"),
+                Column("fraction"),
+            ],
+            labels,
+        ),
     ]
 
 
@@ -133,7 +175,9 @@ def _ranges(labels: pd.DataFrame) -> list[tuple[str, int, float, str]]:
         edges = np.append(np.arange(low, high + 1 - step / 2, step), high)
     else:
         edges = np.linspace(low, high, 11)
-    positions = np.clip(np.searchsorted(edges, grades["label"], side="right") - 1, 0, len(edges) - 2)
+    positions = np.clip(
+        np.searchsorted(edges, grades["label"], side="right") - 1, 0, len(edges) - 2
+    )
     result = [row for row in rows if row[3] == "below the scale"]
     for position in range(len(edges) - 1):
         inside = grades[positions == position]
@@ -167,7 +211,8 @@ def _pairs(between: pd.DataFrame, noun: str) -> list[Block]:
     return [
         Heading("Between aspects"),
         Sentence(
-            f"{noun.capitalize()}s judged on both aspects or one, and the mean of Kendall's tau-b within topics."
+            f"{noun.capitalize()}s judged on both aspects or one, and the mean of Kendall's tau-b "
+            "within topics."
         ),
         Table([_name("first"), _name("second"), *map(Column, heads)], rows),
     ]
@@ -182,7 +227,10 @@ def _shares(shares: pd.DataFrame) -> list[Block]:
     ]
     return [
         Heading("Share of each aspect in TOMA's distance"),
-        Sentence("The mean over judged documents of gap^p / sum of gap^p; documents at distance 0 are left out."),
+        Sentence(
+            "The mean over judged documents of gap^p / sum of gap^p; documents at distance 0 are "
+            "left out."
+        ),
         Table([_name("order"), _name("aspect"), Column("", left=True), Column("share")], rows),
     ]
 

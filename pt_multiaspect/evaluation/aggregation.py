@@ -45,10 +45,13 @@ from .topic_clusters import (
 )
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-#: The ends of the interval of a mean, from values, a confidence level, their range, clusters and groups.
+#: The ends of the interval of a mean, from values, a confidence level, their range, clusters and
+#: groups.
 _INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
     "t": mean_interval,
-    "bootstrap": lambda values, confidence, limits, clusters, groups: bootstrap_interval(values, confidence),
+    "bootstrap": lambda values, confidence, limits, clusters, groups: bootstrap_interval(
+        values, confidence
+    ),
 }
 
 #: The means over topics.
@@ -82,116 +85,126 @@ def aggregate(
         The result of `evaluate` or ``pt.Experiment(perquery=True)``, or the pair that
         ``pt.Experiment(perquery="both")`` returns.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame, as for `evaluate`. By default, the measures recorded by `evaluate` in
-        ``perquery.attrs["measures"]``; see Notes.
+        The measures of the frame, as for `evaluate`. By default, the measures recorded by
+        `evaluate` in ``perquery.attrs["measures"]``; see Notes.
     mean : {'arithmetic', 'geometric', 'harmonic'}, default 'arithmetic'
-        The mean over topics. Geometric and harmonic means are defined for measures in [0, 1]; values below 1e-5
-        count as 1e-5. The geometric mean of AP is GMAP, as trec_eval computes it.
+        The mean over topics. Geometric and harmonic means are defined for measures in [0, 1];
+        values below 1e-5 count as 1e-5. The geometric mean of AP is GMAP, as trec_eval computes it.
     ci : float in (0, 1), optional
         Confidence level of intervals over topics, such as 0.95. No intervals by default.
     ci_method : {'t', 'bootstrap'}, default 't'
-        Student's t intervals, or percentile intervals of the means of 10,000 bootstrap samples of the topics.
+        Student's t intervals, or percentile intervals of the means of 10,000 bootstrap samples of
+        the topics.
     weights : mapping or Series, optional
         The non-negative weight of each topic, by query id. By default, topics have equal weights.
     over : str, optional
-        A further column of the frame that contains seeds or folds. Values are aggregated per seed or fold, then
-        averaged.
+        A further column of the frame that contains seeds or folds. Values are aggregated per seed
+        or fold, then averaged.
     by : str, path, mapping or Series, optional
-        Groups of topics: a further column of the frame, or the group of each topic by query id, also in a file with
-        lines of a query id, white space and the name of its group. By default, one row per run over all topics.
+        Groups of topics: a further column of the frame, or the group of each topic by query id,
+        also in a file with lines of a query id, white space and the name of its group. By default,
+        one row per run over all topics.
     macro : bool, default False
-        Whether to add rows of the group ``macro``: the means over groups, which count equally, such as several
-        collections. See Notes.
+        Whether to add rows of the group ``macro``: the means over groups, which count equally, such
+        as several collections. See Notes.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, which intervals take into account: a
-        further column of the frame, the cluster of each topic by query id, also in a file as for `by`, or a regular
-        expression of which each whole query id must match, and whose only group is the cluster, such as
-        ``r"(\d+)_.*"``. ``"qid"`` says that topics are independent.
+        Topics that were drawn together, such as the turns of a conversation, which intervals take
+        into account: a further column of the frame, the cluster of each topic by query id, also in
+        a file as for `by`, or a regular expression of which each whole query id must match, and
+        whose only group is the cluster, such as ``r"(\d+)_.*"``. ``"qid"`` says that topics are
+        independent.
 
     Returns
     -------
     DataFrame
-        Columns ``name`` and the labels of the measures, with runs and measures in the order of the frame.
-        The aggregate is the mean, or the sum for counts such as NumRet. With `ci`, each measure is followed by the
-        ends of its interval, as in ``nDCG@10``, ``nDCG@10 95% low``, ``nDCG@10 95% high``. With `over`, each
-        measure is followed by the standard deviation of its aggregates over seeds or folds, as in ``nDCG@10``,
-        ``nDCG@10 sd``.
+        Columns ``name`` and the labels of the measures, with runs and measures in the order of the
+        frame. The aggregate is the mean, or the sum for counts such as NumRet. With `ci`, each
+        measure is followed by the ends of its interval, as in ``nDCG@10``, ``nDCG@10 95% low``,
+        ``nDCG@10 95% high``. With `over`, each measure is followed by the standard deviation of its
+        aggregates over seeds or folds, as in ``nDCG@10``, ``nDCG@10 sd``.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a name is empty or a value is not a number, `measures` lacks a measure of the
-        frame, or a run has several values of a measure for a topic. With `ci`, also if a run has fewer than two
-        topics, a value is not finite, or the aggregate of a measure is not a function of the mean over topics. With
-        `weights`, if they are not given for exactly the topics of each run, or the aggregate is a sum. With `over`,
-        if runs have different seeds or folds, or if the topics of two seeds or folds are neither the same nor
-        distinct. If `ci` is combined with `weights` or `over`. If a geometric or harmonic `mean` is
-        combined with `over`, or a measure is a sum of counts or not in [0, 1]. With `by`, if a topic has no group
-        or several, a group is named 'all', or a topic has no value. With `cluster`, if there is no `ci`, a topic
-        has no cluster or several, all topics are in one, or `ci_method` is 'bootstrap'. With `macro`, if there is
-        no `by`, but `weights`, `over` or `ci_method` 'bootstrap', a group is named 'macro', an aggregate is a sum,
-        or some clusters lie within groups and others do not.
+        If a column is missing, a name is empty or a value is not a number, `measures` lacks a
+        measure of the frame, or a run has several values of a measure for a topic. With `ci`, also
+        if a run has fewer than two topics, a value is not finite, or the aggregate of a measure is
+        not a function of the mean over topics. With `weights`, if they are not given for exactly
+        the topics of each run, or the aggregate is a sum. With `over`, if runs have different seeds
+        or folds, or if the topics of two seeds or folds are neither the same nor distinct. If `ci`
+        is combined with `weights` or `over`. If a geometric or harmonic `mean` is combined with
+        `over`, or a measure is a sum of counts or not in [0, 1]. With `by`, if a topic has no group
+        or several, a group is named 'all', or a topic has no value. With `cluster`, if there is no
+        `ci`, a topic has no cluster or several, all topics are in one, or `ci_method` is
+        'bootstrap'. With `macro`, if there is no `by`, but `weights`, `over` or `ci_method`
+        'bootstrap', a group is named 'macro', an aggregate is a sum, or some clusters lie within
+        groups and others do not.
 
     Warns
     -----
     MultiAspectWarning
-        If a recorded measure can no longer be parsed, or a label without a record names no measure and values leave
-        [0, 1], so that its values are averaged; if runs have different topics; if values are NaN, as PyTerrier's
-        for topics without judgments: these are left out. If clusters leave fewer than 5 degrees of freedom; if none
-        are given for intervals, but query ids look like those of groups (``106_1``, ``106_2``). With `macro`, if
-        clusters contain whole groups, but are fewer than 5.
+        If a recorded measure can no longer be parsed, or a label without a record names no measure
+        and values leave [0, 1], so that its values are averaged; if runs have different topics; if
+        values are NaN, as PyTerrier's for topics without judgments: these are left out. If clusters
+        leave fewer than 5 degrees of freedom; if none are given for intervals, but query ids look
+        like those of groups (``106_1``, ``106_2``). With `macro`, if clusters contain whole groups,
+        but are fewer than 5.
 
     Notes
     -----
-    The record is kept when pandas selects, sorts, copies or pickles the frame, and when frames with equal
-    records are concatenated. Parquet files restore it as text. It is lost in CSV files, by
-    ``DataFrame.merge`` and when frames with different measures are concatenated. Without a record, a label
-    that is the name of a measure is aggregated as that measure, and the values of any other label are averaged:
-    pass `measures` if this is not intended.
+    The record is kept when pandas selects, sorts, copies or pickles the frame, and when frames with
+    equal records are concatenated. Parquet files restore it as text. It is lost in CSV files, by
+    ``DataFrame.merge`` and when frames with different measures are concatenated. Without a record,
+    a label that is the name of a measure is aggregated as that measure, and the values of any other
+    label are averaged: pass `measures` if this is not intended.
 
-    Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments: with the 25
-    to 50 topics of usual collections, their coverage is closer to the confidence level than that of percentile
-    bootstrap intervals, which are too narrow for few topics, and they need no seed (that of ``'bootstrap'`` is
-    fixed). They are limited to the range of the measure if it is known. The interval of a
-    geometric mean is that of the mean of the logarithms, transformed back like the mean; that of a harmonic mean is
-    computed from the reciprocals in the same way. The intervals of single systems do not show whether two systems
-    differ: topics are paired, see `analysis.compare_with_baseline`. If all values of a run are equal, its interval
-    has width 0.
+    Intervals are Student's t intervals of the mean over topics, as recommended for IR experiments:
+    with the 25 to 50 topics of usual collections, their coverage is closer to the confidence level
+    than that of percentile bootstrap intervals, which are too narrow for few topics, and they need
+    no seed (that of ``'bootstrap'`` is fixed). They are limited to the range of the measure if it
+    is known. The interval of a geometric mean is that of the mean of the logarithms, transformed
+    back like the mean; that of a harmonic mean is computed from the reciprocals in the same way.
+    The intervals of single systems do not show whether two systems differ: topics are paired, see
+    `analysis.compare_with_baseline`. If all values of a run are equal, its interval has width 0.
 
-    With `weights` w, the mean is Σ w·v / Σ w, that of the logarithms or reciprocals v for geometric and harmonic
-    means. With `over`, the result is the mean of the aggregates, so that folds of
-    different sizes count equally, and weights apply within a fold. The standard deviation (with n − 1) shows
-    how much seeds or folds differ, not how much the value would differ on other topics.
+    With `weights` w, the mean is Σ w·v / Σ w, that of the logarithms or reciprocals v for geometric
+    and harmonic means. With `over`, the result is the mean of the aggregates, so that folds of
+    different sizes count equally, and weights apply within a fold. The standard deviation (with n −
+    1) shows how much seeds or folds differ, not how much the value would differ on other topics.
 
-    With `by`, the topics of each group are aggregated like a separate frame: `weights` apply within the group, and
-    with `over`, the mean is over the seeds or folds that have topics of the group. A group of one topic has no
-    interval, and a group within one fold has no standard deviation (NaN). The arithmetic mean over all topics is
-    the mean of the groups, weighted by their numbers of topics (with `weights`, by the sums of their weights); with
-    `over`, this holds for seeds, but not for folds.
-    Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects its tests.
+    With `by`, the topics of each group are aggregated like a separate frame: `weights` apply within
+    the group, and with `over`, the mean is over the seeds or folds that have topics of the group. A
+    group of one topic has no interval, and a group within one fold has no standard deviation (NaN).
+    The arithmetic mean over all topics is the mean of the groups, weighted by their numbers of
+    topics (with `weights`, by the sums of their weights); with `over`, this holds for seeds, but
+    not for folds.
+    Intervals are not corrected for the number of groups; `analysis.compare_with_baseline` corrects
+    its tests.
 
-    With `cluster`, means are the same, and the standard errors of their t intervals are the CR2 estimates, with the
-    degrees of freedom of Bell and McCaffrey, one less than the number of clusters of equal sizes. A group of topics
-    of one cluster has no interval.
+    With `cluster`, means are the same, and the standard errors of their t intervals are the CR2
+    estimates, with the degrees of freedom of Bell and McCaffrey, one less than the number of
+    clusters of equal sizes. A group of topics of one cluster has no interval.
 
-    With `macro`, the interval is about these groups if there are no clusters or they lie within groups: its squared
-    standard error is the mean of those of the groups, divided by their number, with the degrees of freedom of Welch
-    and Satterthwaite. It is about a new draw of groups if clusters contain whole groups, as with the same `by` and
-    `cluster`: Student's t interval of the means of the groups. These are two questions, and the second interval is
-    mostly much wider. A macro mean of these groups has no interval if one of them has a single topic or cluster,
-    and no value for a measure without values in a group.
+    With `macro`, the interval is about these groups if there are no clusters or they lie within
+    groups: its squared standard error is the mean of those of the groups, divided by their number,
+    with the degrees of freedom of Welch and Satterthwaite. It is about a new draw of groups if
+    clusters contain whole groups, as with the same `by` and `cluster`: Student's t interval of the
+    means of the groups. These are two questions, and the second interval is mostly much wider. A
+    macro mean of these groups has no interval if one of them has a single topic or cluster, and no
+    value for a measure without values in a group.
 
-    Stability: provisional in `by`, `macro`, `cluster`. How groups of topics are given, and their rows, may change.
+    Stability: provisional in `by`, `macro`, `cluster`. How groups of topics are given, and their
+    rows, may change.
 
     References
     ----------
-    Sakai: Laboratory Experiments in Information Retrieval: Sample Sizes, Effect Sizes, and Statistical Power.
-    Springer 2018.
+    Sakai: Laboratory Experiments in Information Retrieval: Sample Sizes, Effect Sizes, and
+    Statistical Power. Springer 2018.
 
     Robertson: On GMAP, and other transformations. CIKM 2006.
 
-    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
-    Methodology 28 (2002).
+    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage
+    Samples. Survey Methodology 28 (2002).
 
     Examples
     --------
@@ -223,11 +236,17 @@ def aggregate(
     1   long  mine  0.50
     2    all  mine  0.75
     """
-    confidence = None if ci is None else proportion("ci")(ci)
+    if ci is None:
+        confidence = None
+    else:
+        confidence = proportion("ci")(ci)
     interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
     choice("mean", *_MEANS)(mean)
     perquery = read_long_frame(perquery)
-    groups = None if by is None else read_topic_groups(by, perquery)
+    if by is None:
+        groups = None
+    else:
+        groups = read_topic_groups(by, perquery)
     clusters = None
     if confidence is not None or cluster is not None:
         clusters = read_clusters(cluster, perquery, groups)
@@ -237,16 +256,22 @@ def aggregate(
     known = measures_by_label(perquery, measures)
     unit_scores = {label for label in known if is_unit_score(perquery, label)}
     bare = without_attrs(perquery)
-    warn_of_unknown_labels("aggregate", perquery, known, _labels_outside(bare), "values are averaged")
+    warn_of_unknown_labels(
+        "aggregate", perquery, known, _labels_outside(bare), "values are averaged"
+    )
     perquery = bare
     if confidence is not None and (weights is not None or over is not None):
         raise MultiAspectError(
-            "ci= is defined for topics of equal weight and one value per topic: omit weights= and over="
+            "ci= is defined for topics of equal weight and one value per topic: omit weights= and "
+            "over="
         )
     if clusters is not None:
         _check_clusters_apply(clusters, confidence, ci_method)
     macro_mean = read_macro(macro, groups, clusters, known, ("ci_method", ci_method))
-    weight = None if weights is None else _read_weights(weights, perquery)
+    if weights is None:
+        weight = None
+    else:
+        weight = _read_weights(weights, perquery)
     if over is None:
         check_one_value(perquery)
     else:
@@ -257,7 +282,9 @@ def aggregate(
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
         low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
         limits = dict.fromkeys(limits, (low, high))
-    ends = {label: partial(interval, confidence=confidence, limits=limits[label]) for label in limits}
+    ends = {
+        label: partial(interval, confidence=confidence, limits=limits[label]) for label in limits
+    }
     names = list(perquery["name"].unique())
     options = _Options(names, known, mean, weight, over, confidence, ends, clusters, macro_mean)
     check_columns(known, {label: options.added_columns(label) for label in known})
@@ -268,7 +295,9 @@ def aggregate(
     if groups is None:
         return whole
     parts = rows_by_group(perquery, groups)
-    tables = [_aggregate_topics(topics, options, group).assign(group=group) for group, topics in parts]
+    tables = [
+        _aggregate_topics(topics, options, group).assign(group=group) for group, topics in parts
+    ]
     tables.append(whole.assign(group=ALL))
     if macro_mean is not None:
         tables.append(_aggregate_topics(perquery, options, MACRO).assign(group=MACRO))
@@ -300,34 +329,56 @@ class _Options:
         """Return the columns that are added for a measure."""
         if self.over is not None:
             return (f"{label} sd",)
-        return () if self.confidence is None else interval_columns(label, self.confidence)
+        if self.confidence is None:
+            return ()
+        return interval_columns(label, self.confidence)
 
 
 def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd.DataFrame:
     """Return one row per run with the aggregates over the topics of a group, or with macro means."""
-    within = "" if group in (ALL, MACRO) else f" in the group {group}"
+    if group in (ALL, MACRO):
+        within = ""
+    else:
+        within = f" in the group {group}"
     over = options.over
     rows = {name: {"name": name} for name in options.names}
     for (name, label), values in topics.groupby(["name", "measure"], sort=False):
         label, qids = str(label), values["qid"].tolist()
-        measure, added, weight, groups = options.known[label], options.added_columns(label), options.weight, None
+        measure, added, weight, groups = (
+            options.known[label],
+            options.added_columns(label),
+            options.weight,
+            None,
+        )
         if options.macro is not None and group == MACRO:
             groups = options.macro.groups_of_topics(qids)
             if groups is None:
                 continue
             weight = _equal_weights(groups, qids)
-        parts = [values] if over is None else [part for _, part in values.groupby(over, sort=False, observed=True)]
+        if over is None:
+            parts = [values]
+        else:
+            parts = [part for _, part in values.groupby(over, sort=False, observed=True)]
         with errors_of(f"{label} of {name}{within}"):
             means = [_weighted_aggregate(measure, part, weight) for part in parts]
         aggregates = [_from_scale(mean, options.mean) for mean in means]
-        cells = [aggregates[0]] if over is None else [*_mean_and_spread(aggregates)]
+        if over is None:
+            cells = [aggregates[0]]
+        else:
+            cells = [*_mean_and_spread(aggregates)]
         clusters = clusters_of_topics(options.clusters, qids)
         if options.confidence is not None and (group in (ALL, MACRO) or len(clusters) > 1):
             with errors_of(f"no interval for {label} of {name}{within}"):
-                ends_of_mean = partial(options.ends[label], clusters=check_clusters(clusters), groups=groups)
+                ends_of_mean = partial(
+                    options.ends[label], clusters=check_clusters(clusters), groups=groups
+                )
                 ends = _interval(measure, values["value"].tolist(), ends_of_mean)
-            cells += sorted(_from_scale(end, options.mean) for end in ends)  # reciprocals reverse their order
-        rows[name].update(zip((label, *added), cells, strict=False))  # no interval for a single cluster
+            cells += sorted(
+                _from_scale(end, options.mean) for end in ends
+            )  # reciprocals reverse their order
+        rows[name].update(
+            zip((label, *added), cells, strict=False)
+        )  # no interval for a single cluster
     return pd.DataFrame(list(rows.values()))
 
 
@@ -339,12 +390,15 @@ def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, flo
     return dict(zip(map(str, qids), weights.tolist(), strict=True))
 
 
-def _check_clusters_apply(clusters: Mapping[str, str], confidence: float | None, ci_method: str) -> None:
+def _check_clusters_apply(
+    clusters: Mapping[str, str], confidence: float | None, ci_method: str
+) -> None:
     """Check that clusters are given for t intervals, unless they are topics."""
     check_clusters_apply(clusters, confidence)
     if ci_method != "t" and are_clusters(clusters):
         raise MultiAspectError(
-            f"ci_method={ci_method!r} is not defined for clusters, of which there are too few to draw from: use 't'"
+            f"ci_method={ci_method!r} is not defined for clusters, of which there are too few to "
+            "draw from: use 't'"
         )
 
 
@@ -374,12 +428,15 @@ def _check_mean(
     """
     if over is not None:
         raise MultiAspectError(
-            f"mean={mean!r} is not defined for means over seeds or folds: omit over=, and aggregate each {over} "
+            f"mean={mean!r} is not defined for means over seeds or folds: omit over=, and "
+            f"aggregate each {over} "
             "separately"
         )
     for label, values in perquery.groupby("measure", sort=False)["value"]:
         measure = known[str(label)]
-        remedy = f"leave it out, as in perquery[perquery['measure'] != {str(label)!r}], or omit mean="
+        remedy = (
+            f"leave it out, as in perquery[perquery['measure'] != {str(label)!r}], or omit mean="
+        )
         if not aggregate_is_mean(measure):
             raise MultiAspectError(f"mean={mean!r}: {label} is not averaged over topics; {remedy}")
         low, high = values.min(), values.max()
@@ -388,7 +445,8 @@ def _check_mean(
             low, high = stated
         if low < -_ROUNDING or high > 1 + _ROUNDING:
             raise MultiAspectError(
-                f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to {high:g}; {remedy}"
+                f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to "
+                f"{high:g}; {remedy}"
             )
 
 
@@ -418,9 +476,7 @@ def _labels_outside(perquery: pd.DataFrame) -> list[str]:
 
 def check_one_value(perquery: pd.DataFrame) -> None:
     """Check that every run has one value of a measure per topic."""
-    remedy = (
-        "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
-    )
+    remedy = "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
     check_distinct(perquery, f"{remedy} and folds")
 
 
@@ -432,8 +488,10 @@ def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
         others = [name for name, qids in zip(names, sets, strict=True) if qids != sets[0]]
         if others:
             warn_once(
-                f"aggregate: {names[0]} and {others[0]} have values of {label} for different topics, so their "
-                "means cannot be compared. Use pt_multiaspect.evaluate, which scores missing topics as empty "
+                f"aggregate: {names[0]} and {others[0]} have values of {label} for different "
+                "topics, so their "
+                "means cannot be compared. Use pt_multiaspect.evaluate, which scores missing "
+                "topics as empty "
                 "rankings (for an evaluator, complete()), or keep the topics that all runs have",
                 key=f"{label}: {names[0]}, {others[0]}",
                 group="different topics",
@@ -474,13 +532,18 @@ def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]])
     MultiAspectError
         If a label is the name of an added column.
     """
-    refuse_taken(labels, {name for added in columns.values() for name in added}, "another column of the result")
+    refuse_taken(
+        labels,
+        {name for added in columns.values() for name in added},
+        "another column of the result",
+    )
 
 
 def _check_over(perquery: pd.DataFrame, over: object) -> None:
     if not isinstance(over, str) or over not in perquery.columns or over in COLUMNS:
         raise MultiAspectError(
-            f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} (columns: "
+            f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} "
+            "(columns: "
             f"{choices(perquery.columns)})"
         )
     _check_repeats(perquery, over)
@@ -497,13 +560,17 @@ def _interval(
         raise MultiAspectError("expected finite values on all topics")
     if len(values) < 2:
         raise MultiAspectError(
-            f"expected at least two topics, got {len(values)}; evaluate more topics, or omit {parameter('ci')}"
+            f"expected at least two topics, got {len(values)}; evaluate more topics, or omit "
+            f"{parameter('ci')}"
         )
 
     def aggregate_of_mean(mean: float) -> float:
         return aggregate_values(measure, [mean] * len(values))
 
-    from_mean, plain = aggregate_of_mean(float(values.mean())), aggregate_values(measure, values.tolist())
+    from_mean, plain = (
+        aggregate_of_mean(float(values.mean())),
+        aggregate_values(measure, values.tolist()),
+    )
     if not math.isclose(from_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
     return sorted(map(aggregate_of_mean, ends(values)))
@@ -514,12 +581,20 @@ def _limits_by_label(
 ) -> dict[str, tuple[float, float]]:
     """Return the range of each measure or score; see `_limits`."""
     by_label = {str(label): values for label, values in perquery.groupby("measure")["value"]}
-    return {label: _limits(known[label], values, label in unit_scores) for label, values in by_label.items()}
+    return {
+        label: _limits(known[label], values, label in unit_scores)
+        for label, values in by_label.items()
+    }
 
 
-def _limits(measure: AnyMeasure | None, values: pd.Series[float], is_score: bool) -> tuple[float, float]:
+def _limits(
+    measure: AnyMeasure | None, values: pd.Series[float], is_score: bool
+) -> tuple[float, float]:
     """Return the range of a measure or score, infinite if unknown or values are not in it, such as percentages."""
-    low, high = (0.0, 1.0) if is_score and measure is None else (-math.inf, math.inf)
+    if is_score and measure is None:
+        low, high = (0.0, 1.0)
+    else:
+        low, high = (-math.inf, math.inf)
     stated = _stated_range(measure)
     if stated is not None:
         low, high = stated
@@ -533,7 +608,10 @@ def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
     if supports(measure):
         own_range: tuple[float, float] = measure.range
         return own_range
-    adapter = None if measure is None else adapter_of(measure)
+    if measure is None:
+        adapter = None
+    else:
+        adapter = adapter_of(measure)
     return None if adapter is None else adapter.RANGE
 
 
@@ -553,15 +631,20 @@ def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
         Non-negative weights by query id.
     """
     if not isinstance(weights, Mapping | pd.Series):
-        raise MultiAspectError(f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}")
-    pairs = [(str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()]
+        raise MultiAspectError(
+            f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}"
+        )
+    pairs = [
+        (str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()
+    ]
     result = dict(pairs)
     if len(result) < len(pairs):
         raise MultiAspectError("weights: expected one weight per topic, got several for some")
     negative = [qid for qid, weight in pairs if weight < 0]
     if negative:
         raise MultiAspectError(
-            f"weights: expected weights of at least 0, got {result[negative[0]]:g} for {negative[0]}"
+            f"weights: expected weights of at least 0, got {result[negative[0]]:g} for "
+            f"{negative[0]}"
         )
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         qids = set(map(str, group["qid"]))
@@ -584,7 +667,8 @@ def _weighted_aggregate(
     Raises
     ------
     MultiAspectError
-        If the weights sum to 0, or if the aggregate is not a function of the mean over topics, such as a sum.
+        If the weights sum to 0, or if the aggregate is not a function of the mean over topics, such
+        as a sum.
     """
     values = topics["value"].tolist()
     if weights is None:
@@ -599,7 +683,9 @@ def _weighted_aggregate(
         raise MultiAspectError(
             "weights are only defined for aggregates that are a function of the mean over topics"
         )
-    products = [weight * value for weight, value in zip(topic_weights, values, strict=True) if weight]
+    products = [
+        weight * value for weight, value in zip(topic_weights, values, strict=True) if weight
+    ]
     return aggregate_values(measure, [math.fsum(products) / total])
 
 
@@ -610,24 +696,35 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
     check_distinct(perquery, "keep one of them", [over])
     expected: set[Any] = set(perquery[over])
     if len(expected) < 2:
-        raise MultiAspectError(f"expected at least two values of {over}, got {choices(expected)}; omit over=")
+        raise MultiAspectError(
+            f"expected at least two values of {over}, got {choices(expected)}; omit over="
+        )
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         topics: dict[Hashable, frozenset[Any]] = {
-            repeat: frozenset(part["qid"]) for repeat, part in group.groupby(over, sort=False, observed=True)
+            repeat: frozenset(part["qid"])
+            for repeat, part in group.groupby(over, sort=False, observed=True)
         }
         missing = [str(repeat) for repeat in expected if repeat not in topics]
         if missing:
             raise MultiAspectError(
-                f"expected the same values of {over} for all runs and measures, got no {label} of {name} for "
+                f"expected the same values of {over} for all runs and measures, got no {label} of "
+                f"{name} for "
                 f"{over} {choices(sorted(missing))}"
             )
         distinct = set(topics.values())
         if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
-            different = (pair for pair in combinations(topics, 2) if topics[pair[0]] != topics[pair[1]])
+            different = (
+                pair for pair in combinations(topics, 2) if topics[pair[0]] != topics[pair[1]]
+            )
             first, second = max(different, key=lambda pair: bool(topics[pair[0]] & topics[pair[1]]))
-            share = "share only some topics" if topics[first] & topics[second] else "have different topics"
+            share = (
+                "share only some topics"
+                if topics[first] & topics[second]
+                else "have different topics"
+            )
             raise MultiAspectError(
-                f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but for "
+                f"expected each {over} to have the same topics (seeds), or distinct topics "
+                "(folds), but for "
                 f"{name}, {over} {first} and {second} {share}. Evaluate all of them on the same "
                 "topics"
             )

@@ -41,10 +41,14 @@ def warn_of_answers(plan: Plan, outcomes: Sequence[Outcome]) -> None:
     if not labels:
         return
     warn_once(
-        f"each of the {len(outcomes)} runs has one document per topic, and no document is in two runs, as if the "
-        f"documents were generated answers. Then values of {choices(labels)} do not tell how good an answer is: "
-        "they are divided by an ideal or by the number of relevant documents, which contain the answers of other "
-        "runs. Score answers with ma.answers, as in ma.answers.combine(ma.answers.from_criteria(judged, "
+        f"each of the {len(outcomes)} runs has one document per topic, and no document is in two "
+        "runs, as if the "
+        f"documents were generated answers. Then values of {choices(labels)} do not tell how good "
+        "an answer is: "
+        "they are divided by an ideal or by the number of relevant documents, which contain the "
+        "answers of other "
+        "runs. Score answers with ma.answers, as in "
+        "ma.answers.combine(ma.answers.from_criteria(judged, "
         "aspects=…), 'CAM'), or choose measures without this division, such as CG@1 and P@1"
     )
 
@@ -64,8 +68,8 @@ def _are_answers(outcomes: Sequence[Outcome]) -> bool:
 def _comparing_measures(plan: Plan, outcomes: Sequence[Outcome]) -> list[str]:
     """Return the measures by which an answer has another value if no other answer is judged for its topic.
 
-    The first answers are evaluated, each as the only judged document of a topic. Functions of users are not called,
-    and diversity measures read the qrels by subtopic.
+    The first answers are evaluated, each as the only judged document of a topic. Functions of users
+    are not called, and diversity measures read the qrels by subtopic.
     """
     measures = {
         label: measure

@@ -34,50 +34,56 @@ def evaluate(
     ----------
     runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
         A run is a DataFrame with columns ``qid docno score``, the path of a TREC run file, a dict
-        ``{qid: {docno: score}}``, or a pipeline of PyTerrier. A directory, or a pattern such as ``"runs/*.run"``,
-        represents its files. Runs without a name are named after their file, pipelines as in ``pt.Experiment``,
-        others "run 1", "run 2" etc. Each run is read, or pipeline run, once, when its turn comes, and is not kept:
-        of a generator of (name, run) pairs, only a few runs are in memory at a time.
+        ``{qid: {docno: score}}``, or a pipeline of PyTerrier. A directory, or a pattern such as
+        ``"runs/*.run"``, represents its files. Runs without a name are named after their file,
+        pipelines as in ``pt.Experiment``, others "run 1", "run 2" etc. Each run is read, or
+        pipeline run, once, when its turn comes, and is not kept: of a generator of (name, run)
+        pairs, only a few runs are in memory at a time.
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels with one numeric column per aspect; see `Judgments`. Use `read_qrels` to read
         files.
     measures : measure, str, sequence of these or mapping
-        Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures
-        of ir-measures are computed on the aspect relevance; its diversity measures, such as ``alpha_nDCG@20``, on
-        long qrels with the subtopics in a column ``iteration`` or ``subtopic`` (with the aspects as subtopics, use
-        `Subtopics`). A mapping is ``{alias: measure}``; its labels
-        appear in the column `measure`. A `suite` is such a mapping.
+        Measure objects, ir-measures names such as ``"TOMA@10"``, or trec_eval names. Measures of
+        ir-measures are computed on the aspect relevance; its diversity measures, such as
+        ``alpha_nDCG@20``, on long qrels with the subtopics in a column ``iteration`` or
+        ``subtopic`` (with the aspects as subtopics, use `Subtopics`). A mapping is ``{alias:
+        measure}``; its labels appear in the column `measure`. A `suite` is such a mapping.
     topics : DataFrame or dataset of PyTerrier, optional
-        The topics to evaluate, which pipelines run on, with columns ``qid query``. As in ``pt.Experiment``, only
-        their judgments are used, also to infer scales.
+        The topics to evaluate, which pipelines run on, with columns ``qid query``. As in
+        ``pt.Experiment``, only their judgments are used, also to infer scales.
     average_over : {'judged', 'positive'}, optional
-        The topics that count for each measure: all judged topics, or only those in which some judged document is
-        positive for the measure (has a positive gain on an aspect that it evaluates), so that a run can score above
-        0. The TREC Health Misinformation tracks average over the latter. By default the topics of the suite, or all
+        The topics that count for each measure: all judged topics, or only those in which some
+        judged document is positive for the measure (has a positive gain on an aspect that it
+        evaluates), so that a run can score above
+        0. The TREC Health Misinformation tracks average over the latter. By default the topics of
+           the suite, or all
         judged topics.
     progress : bool, default True
-        Whether to show a progress bar over the runs; that of pipelines appears in terminals and notebooks only.
+        Whether to show a progress bar over the runs; that of pipelines appears in terminals and
+        notebooks only.
 
     Returns
     -------
     DataFrame
-        Columns ``name qid measure value`` with one row per run, measure and query that counts. Queries
-        missing from a run count as empty rankings. Use `aggregate` for mean values. ``attrs["measures"]``
-        contains the measures by label, for `aggregate`.
+        Columns ``name qid measure value`` with one row per run, measure and query that counts.
+        Queries missing from a run count as empty rankings. Use `aggregate` for mean values.
+        ``attrs["measures"]`` contains the measures by label, for `aggregate`.
 
     Raises
     ------
     MultiAspectError
-        If a run cannot be read or has no query in common with the qrels, or the input is invalid. Files that are
-        missing are reported before the first run is evaluated. With ``average_over='positive'``, if no
-        topic counts for a measure, or a measure does not tell which documents are positive.
+        If a run cannot be read or has no query in common with the qrels, or the input is invalid.
+        Files that are missing are reported before the first run is evaluated. With
+        ``average_over='positive'``, if no topic counts for a measure, or a measure does not tell
+        which documents are positive.
 
     Warns
     -----
     MultiAspectWarning
-        In one message for all runs, if runs lack judged topics, repeat documents or retrieve no judged ones; if the
-        runs look like generated answers, with one document per topic that no other run has, and a measure compares
-        them with each other, as nDCG does (see `pt_multiaspect.answers`); if an aspect has no label in a topic.
+        In one message for all runs, if runs lack judged topics, repeat documents or retrieve no
+        judged ones; if the runs look like generated answers, with one document per topic that no
+        other run has, and a measure compares them with each other, as nDCG does (see
+        `pt_multiaspect.answers`); if an aspect has no label in a topic.
 
     See Also
     --------
@@ -86,14 +92,14 @@ def evaluate(
 
     Notes
     -----
-    Documents are ranked as in trec_eval for all measures, with ties broken by docno, descending. Only functions of
-    ``ir_measures.define`` and ``define_byquery`` get the scores of the run.
+    Documents are ranked as in trec_eval for all measures, with ties broken by docno, descending.
+    Only functions of ``ir_measures.define`` and ``define_byquery`` get the scores of the run.
 
     Judged topics that runs lack are reported if at least five topics count.
 
     A table of the values describes itself if labels are followed by their measures:
-    ``values.assign(definition=values["measure"].map(values.attrs["measures"])).to_csv("values.csv")`` is read by
-    `read_values`.
+    ``values.assign(definition=values["measure"].map(values.attrs["measures"])).to_csv("values.csv")``
+    is read by `read_values`.
 
     Examples
     --------
@@ -111,13 +117,17 @@ def evaluate(
     named.check_files()
     plan = Plan(select_topics(Judgments.of(qrels), named.topics), labelled, average_over)
     own = filter(supports, labelled.values())
-    warn_of_unlabelled_topics(chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments)
+    warn_of_unlabelled_topics(
+        chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments
+    )
     evaluations = _evaluate_runs(plan, named)
     if progress and topics is None:  # with topics, there is a bar of pipelines
         evaluations = _show_progress(evaluations, named.total)
     outcomes = _collect_outcomes(evaluations)
     warn_of_answers(plan, outcomes)
-    result = plan.frame([outcome.name for outcome in outcomes], [outcome.values for outcome in outcomes])
+    result = plan.frame(
+        [outcome.name for outcome in outcomes], [outcome.values for outcome in outcomes]
+    )
     record_measures(result, labelled)
     return result
 

@@ -19,7 +19,12 @@ FILLED = "filled"
 
 
 def fill_labels(
-    qrels: Any, runs: Any, labels: Any = "observed", aspects: object = None, depth: int | None = None, seed: int = 0
+    qrels: Any,
+    runs: Any,
+    labels: Any = "observed",
+    aspects: object = None,
+    depth: int | None = None,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Fill the labels that judged and retrieved documents lack, to evaluate them with any tool.
 
@@ -30,25 +35,27 @@ def fill_labels(
     runs : mapping of str to run, iterable of runs or (name, run) pairs, or run
         As for `pt_multiaspect.evaluate`.
     labels : 'observed', DataFrame, dict, iterable or Judgments, default 'observed'
-        ``'observed'``: all missing labels of a document are those of one donor, a document of the qrels with labels
-        on all aspects, and with the same labels where this one has some (or, if there is none, on the same sides of
-        the thresholds). With the probability n / (n + 5), n the number of donors in the topic, it is one of these,
-        else one of those in all topics. Qrels, such as judgments of a model: their labels; what they lack remains
-        missing.
+        ``'observed'``: all missing labels of a document are those of one donor, a document of the
+        qrels with labels on all aspects, and with the same labels where this one has some (or, if
+        there is none, on the same sides of the thresholds). With the probability n / (n + 5), n the
+        number of donors in the topic, it is one of these, else one of those in all topics. Qrels,
+        such as judgments of a model: their labels; what they lack remains missing.
     aspects : Aspects, mapping, str or sequence of str, optional
         The aspects and their scales, as for measures. By default, all numeric columns.
     depth : int, optional
         The number of documents of each run and topic that are filled; all by default.
     seed : int, default 0
-        Random seed. The label of a document depends on it, the topic and the document only, not on runs or rows.
+        Random seed. The label of a document depends on it, the topic and the document only, not on
+        runs or rows.
 
     Returns
     -------
     DataFrame
-        Columns ``qid docno``, the labels, and further columns of the qrels, such as ``known``, as they are: all
-        judged documents, whose labels are unchanged except that codes for "not judged" are filled, too, and the
-        first `depth` documents of each run. ``attrs["filled"]`` contains the number of filled and of remaining
-        missing labels of each aspect, and by what they were filled.
+        Columns ``qid docno``, the labels, and further columns of the qrels, such as ``known``, as
+        they are: all judged documents, whose labels are unchanged except that codes for "not
+        judged" are filled, too, and the first `depth` documents of each run. ``attrs["filled"]``
+        contains the number of filled and of remaining missing labels of each aspect, and by what
+        they were filled.
 
     Raises
     ------
@@ -57,9 +64,10 @@ def fill_labels(
 
     Notes
     -----
-    Drawn labels are one guess: evaluate several seeds, and see `pt_multiaspect.analysis.missing_labels` for what is
-    possible. They are no substitute where labels are missing for a reason, such as credibility that was judged for
-    relevant documents only.
+    Drawn labels are one guess: evaluate several seeds, and see
+    `pt_multiaspect.analysis.missing_labels` for what is possible. They are no substitute where
+    labels are missing for a reason, such as credibility that was judged for relevant documents
+    only.
 
     Examples
     --------
@@ -75,17 +83,24 @@ def fill_labels(
     >>> filled.attrs["filled"]["trust"]
     {'filled': 1, 'missing': 0, 'by': 'observed'}
     """
-    cutoff = None if depth is None else count("depth")(depth)
+    if depth is None:
+        cutoff = None
+    else:
+        cutoff = count("depth")(depth)
     seed, model = random_seed(seed), parse_labels(labels)
     judgments = Judgments.of(qrels)
     views = judgments.views(parse_aspects(aspects))
     named = NamedRuns.read(runs)
     named.check_files()
-    universe = join_universe(judgments, views, [join(name, run, judgments) for name, run in named], cutoff)
+    universe = join_universe(
+        judgments, views, [join(name, run, judgments) for name, run in named], cutoff
+    )
     of_universe = universe.views(Aspects({view.name: view.aspect for view in views}))
     missing = np.stack([~view.known for view in of_universe])
     complete = np.stack([view.label for view in of_universe])
-    complete[missing] = draw_labels(model, universe, of_universe, missing, seed, np.zeros(1, dtype=np.intp))[0]
+    complete[missing] = draw_labels(
+        model, universe, of_universe, missing, seed, np.zeros(1, dtype=np.intp)
+    )[0]
     by_row = universe.row_values
     query, docnos = by_row(universe.pool_query), by_row(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
@@ -95,8 +110,16 @@ def fill_labels(
         frame["label" if is_label else view.name] = by_row(labels)
         n_left = int(np.isnan(labels).sum())
         by = "observed" if model is None else "labels"
-        record[view.name] = {"filled": int((~view.known).sum()) - n_left, "missing": n_left, "by": by}
-    further = [column for column in universe.columns if column not in ("query_id", "doc_id", *record)]
-    frame = frame.join(universe.rows(further)).iloc[np.lexsort((docnos, query))].reset_index(drop=True)
+        record[view.name] = {
+            "filled": int((~view.known).sum()) - n_left,
+            "missing": n_left,
+            "by": by,
+        }
+    further = [
+        column for column in universe.columns if column not in ("query_id", "doc_id", *record)
+    ]
+    frame = (
+        frame.join(universe.rows(further)).iloc[np.lexsort((docnos, query))].reset_index(drop=True)
+    )
     frame.attrs[FILLED] = record
     return frame

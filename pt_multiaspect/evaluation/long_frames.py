@@ -13,8 +13,17 @@ import pandas as pd
 from .._typing import Floats
 from ..bases.strings import with_quotes
 from ..collection.columns import check_distinct_columns
-from ..collection.frames import as_pandas, is_frame, to_pandas
-from ..errors import MultiAspectError, choices, cut, in_shell, number_of, parameter, tally, warn_once
+from ..collection.other_libraries import as_pandas, is_frame, to_pandas
+from ..errors import (
+    MultiAspectError,
+    choices,
+    cut,
+    in_shell,
+    number_of,
+    parameter,
+    tally,
+    warn_once,
+)
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import UNIT_SCORE, MeasureName, find_measures, parse_all, read_record
 
@@ -29,8 +38,8 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also read from a file, in any library; or
-        the pair that ``pt.Experiment(perquery="both")`` returns.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, also read from a file, in any
+        library; or the pair that ``pt.Experiment(perquery="both")`` returns.
 
     Returns
     -------
@@ -42,15 +51,19 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     MultiAspectError
         If a column is missing or repeated, a name is empty, or a value is not a number.
     """
-    frame = to_pandas(perquery[1] if isinstance(perquery, tuple) and len(perquery) == 2 else perquery)
+    frame = to_pandas(
+        perquery[1] if isinstance(perquery, tuple) and len(perquery) == 2 else perquery
+    )
     if frame is None:
         raise MultiAspectError(
-            f"expected a long frame with the columns {choices(COLUMNS)}, got {type(perquery).__name__}"
+            f"expected a long frame with the columns {choices(COLUMNS)}, got "
+            f"{type(perquery).__name__}"
         )
     missing = [column for column in COLUMNS if column not in frame.columns]
     if missing:
         raise MultiAspectError(
-            f"expected a long frame with the columns {choices(COLUMNS)}, got {choices(frame.columns)} "
+            f"expected a long frame with the columns {choices(COLUMNS)}, got "
+            f"{choices(frame.columns)} "
             f"({choices(missing)} is missing); pass the result of pt.Experiment(perquery=True) or "
             "pt_multiaspect.evaluate"
         )
@@ -74,8 +87,13 @@ def without_attrs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def is_long_frame(runs: object) -> bool:
     """Return whether runs are values per topic, or the pair that ``pt.Experiment(perquery="both")`` returns."""
-    frame = runs[1] if isinstance(runs, tuple) and len(runs) == 2 else runs
-    return is_frame(frame) and set(COLUMNS) <= set(map(str, getattr(as_pandas(frame), "columns", ())))
+    if isinstance(runs, tuple) and len(runs) == 2:
+        frame = runs[1]
+    else:
+        frame = runs
+    return is_frame(frame) and set(COLUMNS) <= set(
+        map(str, getattr(as_pandas(frame), "columns", ()))
+    )
 
 
 def read_named_values(values: object) -> pd.DataFrame:
@@ -107,18 +125,26 @@ def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
     if not len(missing):
         return perquery
     if len(missing) == len(perquery):
-        raise MultiAspectError("expected at least one value, got NaN only: do the topics have judgments?")
+        raise MultiAspectError(
+            "expected at least one value, got NaN only: do the topics have judgments?"
+        )
     shown = []
     for qid, rows in islice(missing.groupby("qid", sort=False), 3):
         cells = [
-            f"{measure} of {cut(name, 40)}" for measure, name in zip(rows["measure"], rows["name"], strict=True)
+            f"{measure} of {cut(name, 40)}"
+            for measure, name in zip(rows["measure"], rows["name"], strict=True)
         ]
         shown.append(f"topic {qid} ({choices([*cells[:3], '…'] if len(cells) > 3 else cells)})")
     n_topics = missing["qid"].nunique()
-    more = f" and {n_topics - len(shown)} more" if n_topics > len(shown) else ""
+    if n_topics > len(shown):
+        more = f" and {n_topics - len(shown)} more"
+    else:
+        more = ""
     warn_once(
-        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN and left out: "
-        f"{choices(shown)}{more}. PyTerrier returns NaN for topics without judgments; remove such rows by "
+        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN "
+        "and left out: "
+        f"{choices(shown)}{more}. PyTerrier returns NaN for topics without judgments; remove such "
+        "rows by "
         "perquery.dropna(subset=['value'])"
     )
     return perquery.dropna(subset=["value"])
@@ -130,7 +156,8 @@ def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
         empty = int(perquery[column].isna().sum())
         if empty:
             raise MultiAspectError(
-                f"the column {column} has an empty cell {tally(empty, 'cell')}; if names such as NA or None were "
+                f"the column {column} has an empty cell {tally(empty, 'cell')}; if names such as "
+                "NA or None were "
                 "read from a file, read it with keep_default_na=False"
             )
 
@@ -158,7 +185,9 @@ def is_unit_score(perquery: pd.DataFrame, label: str) -> bool:
     return bool(read_record(perquery).get(label) == UNIT_SCORE)
 
 
-def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[str, ir_measures.Measure | None]:
+def measures_by_label(
+    perquery: pd.DataFrame, measures: object = None
+) -> dict[str, ir_measures.Measure | None]:
     """Look up the measures of a long frame.
 
     Parameters
@@ -181,7 +210,9 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
         spellings = dict.fromkeys(labels)
-        labelled = {find_label(spellings, name): measure for name, measure in parse_all(measures).items()}
+        labelled = {
+            find_label(spellings, name): measure for name, measure in parse_all(measures).items()
+        }
         check_labels(labels, labelled)
         return {label: labelled[label] for label in labels}
     written = read_record(perquery)
@@ -191,11 +222,16 @@ def measures_by_label(perquery: pd.DataFrame, measures: object = None) -> dict[s
         if text in (None, UNIT_SCORE):
             known[label] = None
             continue
-        measure = text.measure if isinstance(text, MeasureName) else find_measure(text)
+        if isinstance(text, MeasureName):
+            measure = text.measure
+        else:
+            measure = find_measure(text)
         if measure is None and label in written:
             warn_once(
-                f"{label} is recorded as the measure {text}, which cannot be parsed here. Its values are averaged "
-                f"and higher values count as better; {declare_measures()}, or import or declare what the "
+                f"{label} is recorded as the measure {text}, which cannot be parsed here. Its "
+                "values are averaged "
+                f"and higher values count as better; {declare_measures()}, or import or declare "
+                "what the "
                 "measure requires"
             )
         known[label] = measure
@@ -207,7 +243,8 @@ def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
     missing = [label for label in labels if label not in known]
     if missing:
         raise MultiAspectError(
-            f"measures= lacks {choices(missing)}: expected all measures of the long frame ({choices(labels)}), "
+            f"measures= lacks {choices(missing)}: expected all measures of the long frame "
+            f"({choices(labels)}), "
             f"got {choices(known)}"
         )
 
@@ -232,7 +269,8 @@ def warn_of_unknown_labels(
     ]
     if unknown:
         warn_once(
-            f"{caller}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known measure, and the "
+            f"{caller}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known "
+            "measure, and the "
             f"frame has no record of the measures: {consequence}; {declare_measures()}"
         )
 
@@ -248,7 +286,9 @@ def declare_measures() -> str:
 def find_measure(text: object) -> ir_measures.Measure | None:
     """Return the measure that a name refers to, or None."""
     members = find_measures(str(text))
-    return members[0] if len(members) == 1 else None
+    if len(members) == 1:
+        return members[0]
+    return None
 
 
 def find_labels(perquery: pd.DataFrame, measures: Iterable[object]) -> list[str]:
@@ -283,8 +323,12 @@ def find_label(known: Mapping[str, ir_measures.Measure | None], measure: object)
     meant = find_measures(measure) or find_measures(with_quotes(text))
     if len(meant) != 1:
         return text
-    matching = [label for label, recorded in known.items() if meant[0] in (recorded, find_measure(label))]
-    return matching[0] if len(matching) == 1 else text
+    matching = [
+        label for label, recorded in known.items() if meant[0] in (recorded, find_measure(label))
+    ]
+    if len(matching) == 1:
+        return matching[0]
+    return text
 
 
 def is_combined(measure: object) -> bool:
@@ -299,14 +343,21 @@ def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
     """
     criteria = {label for label, measure in measures.items() if measure is None}
     combined = {label: measure for label, measure in measures.items() if is_combined(measure)}
-    every = criteria if len(criteria) + len(combined) == len(measures) else set()
+    if len(criteria) + len(combined) == len(measures):
+        every = criteria
+    else:
+        every = set()
     names = {label: set(measure.spec or every) for label, measure in combined.items()}
     return {label for label, chosen in names.items() if chosen and chosen <= criteria}
 
 
 def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
     """Return the label of each aspect: measures of one aspect, or criteria that the first mean combines, if any."""
-    single = {label: measure for label, measure in measures.items() if getattr(measure, "one_aspect", None)}
+    single = {
+        label: measure
+        for label, measure in measures.items()
+        if getattr(measure, "one_aspect", None)
+    }
     bases = [measure.bases.one for measure in single.values()]
     aspects: dict[str, str] = {}
     for (label, measure), base in zip(single.items(), bases, strict=True):

@@ -77,8 +77,9 @@ def read_macro(
     Raises
     ------
     MultiAspectError
-        If there are no groups, one is named 'macro', some clusters lie within groups and others contain groups,
-        clusters cross groups, the aggregate of a measure is a sum, or the method is not 't'.
+        If there are no groups, one is named 'macro', some clusters lie within groups and others
+        contain groups, clusters cross groups, the aggregate of a measure is a sum, or the method is
+        not 't'.
 
     Warns
     -----
@@ -88,18 +89,24 @@ def read_macro(
     if not boolean("macro")(macro):
         return None
     if by is None:
-        raise MultiAspectError(f"{parameter('macro')}: expected groups of topics, got none; give {parameter('by')}")
+        raise MultiAspectError(
+            f"{parameter('macro')}: expected groups of topics, got none; give {parameter('by')}"
+        )
     if MACRO in by.values():
-        raise MultiAspectError(f"by: the group {MACRO!r} has the name of the row of macro means; rename it")
+        raise MultiAspectError(
+            f"by: the group {MACRO!r} has the name of the row of macro means; rename it"
+        )
     if method[1] != "t":
         raise MultiAspectError(
-            f"{parameter(*method)} is not defined for macro means: use {parameter(method[0], 't')}, or omit "
+            f"{parameter(*method)} is not defined for macro means: use "
+            f"{parameter(method[0], 't')}, or omit "
             f"{parameter('macro')}"
         )
     sums = [label for label, measure in measures.items() if aggregate_is_sum(measure)]
     if sums:
         raise MultiAspectError(
-            f"{parameter('macro')}: {sums[0]} is a sum over topics, not a mean; leave it out, or omit "
+            f"{parameter('macro')}: {sums[0]} is a sum over topics, not a mean; leave it out, or "
+            "omit "
             f"{parameter('macro')}"
         )
     if clusters is None:
@@ -108,8 +115,10 @@ def read_macro(
     n_drawn = len({clusters[qid] for qid in by})
     if are_drawn and n_drawn < _FEW_DRAWN:
         warn_once(
-            f"{parameter('macro')}: a new draw of groups is estimated from {n_drawn}, of which intervals are wide, "
-            "and tests mislead where they are skewed. Add groups, or give clusters of topics within groups, for "
+            f"{parameter('macro')}: a new draw of groups is estimated from {n_drawn}, of which "
+            "intervals are wide, "
+            "and tests mislead where they are skewed. Add groups, or give clusters of topics "
+            "within groups, for "
             "means of these groups"
         )
     return MacroMean(by, are_drawn)
@@ -125,8 +134,10 @@ def _are_groups_drawn(by: Mapping[str, str], clusters: Mapping[str, str]) -> boo
     if cluster_in_several is None:
         return False
     raise MultiAspectError(
-        f"{parameter('macro')}: expected clusters that all lie within groups, or all contain whole groups, but the "
-        f"cluster {cluster_in_several} has topics of several groups, and the group {group_in_several} has topics "
+        f"{parameter('macro')}: expected clusters that all lie within groups, or all contain whole "
+        "groups, but the "
+        f"cluster {cluster_in_several} has topics of several groups, and the group "
+        f"{group_in_several} has topics "
         "of several clusters"
     )
 

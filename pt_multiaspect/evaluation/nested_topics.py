@@ -13,7 +13,8 @@ from ..errors import in_shell, number_of, parameter, warn_once
 #: The characters that separate the parts of a qid.
 _SEPARATORS = "_-./:#|~@+"
 
-#: A head, a separator and a short number or letter (106_1, 9-1/q2, 31.b), or a digit and a letter (12a).
+#: A head, a separator and a short number or letter (106_1, 9-1/q2, 31.b), or a digit and a letter
+#: (12a).
 _SHORT_TAIL = re.compile(
     rf"(?P<head>.+)[{re.escape(_SEPARATORS)}]"
     r"(?:(?:q|t|v|p|turn|var|part)?(?P<number>[0-9]{1,3})|(?P<letter>[a-z]))"
@@ -56,7 +57,9 @@ class NestedTopics:
         return None
 
 
-def nested_topics(qids: Iterable[object], by: Mapping[str, str] | None = None) -> NestedTopics | None:
+def nested_topics(
+    qids: Iterable[object], by: Mapping[str, str] | None = None
+) -> NestedTopics | None:
     """Return the outermost groups that qids suggest, or None if they do not look nested.
 
     Parameters
@@ -79,7 +82,8 @@ def warn_of_nested_topics(qids: Iterable[object], by: Mapping[str, str] | None =
         return
     independent = parameter("cluster", "qid")
     warn_once(
-        f"{nested} and are treated as independent: pass {cluster_argument(nested)}, or {independent} if they are"
+        f"{nested} and are treated as independent: pass {cluster_argument(nested)}, or "
+        f"{independent} if they are"
     )
 
 
@@ -193,7 +197,9 @@ def _is_same_partition(groups: pd.Series, by: pd.Series) -> bool:
 
 def _patterns(groups: pd.Series) -> Iterator[str]:
     """Yield patterns that may match qids and capture their groups, the plainest first."""
-    ends = {qid[len(group) : len(group) + 1] for qid, group in zip(groups.index, groups, strict=True)}
+    ends = {
+        qid[len(group) : len(group) + 1] for qid, group in zip(groups.index, groups, strict=True)
+    }
     separators = "".join(separator for separator in _SEPARATORS if separator in ends)
     if not separators:
         yield r"(\d{3})\d{3}"
@@ -205,7 +211,10 @@ def _patterns(groups: pd.Series) -> Iterator[str]:
         listed += "-"  # at the end of a class, a hyphen is no range
     separator = f"[{listed}]"
     if len(separators) == 1:
-        separator = re.escape(separators) if separators in ".|+" else separators
+        if separators in ".|+":
+            separator = re.escape(separators)
+        else:
+            separator = separators
     yield rf"(\d+){separator}.*"
     yield rf"([^{listed}]+){separator}.*"
     yield rf"(.+){separator}[^{listed}]+"

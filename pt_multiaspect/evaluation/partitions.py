@@ -14,9 +14,17 @@ from .._validation import choice
 from ..bases.base import is_measure
 from ..collection import Judgments, Rankings
 from ..collection.columns import check_distinct_columns
-from ..collection.frames import is_frame, to_pandas
+from ..collection.other_libraries import is_frame, to_pandas
 from ..collection.overlap import warn_of_missing_topics
-from ..errors import Cause, MultiAspectError, choices, collect_warnings, refuse_unknown, tally, warn_of_runs
+from ..errors import (
+    Cause,
+    MultiAspectError,
+    choices,
+    collect_warnings,
+    refuse_unknown,
+    tally,
+    warn_of_runs,
+)
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.runs import join, no_common_query, run_of, run_title
@@ -41,11 +49,12 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
     measures : measure, str, sequence of these or mapping
         The measures, as for `evaluate`.
     by : {'run', 'query'}, default 'run'
-        The content of a part of the table: whole runs, or whole queries of runs. With 'run', judged queries
-        that are missing from a run count as empty rankings. With 'query', only the queries in the part are
-        evaluated, as the others are in other parts; `Evaluator.complete` adds queries that are in no part. If no
-        query of a run in the part is judged, there are rows of one such query, with the value NaN, so that
-        `complete` knows the run. The measures must then declare the scales of their aspects.
+        The content of a part of the table: whole runs, or whole queries of runs. With 'run', judged
+        queries that are missing from a run count as empty rankings. With 'query', only the queries
+        in the part are evaluated, as the others are in other parts; `Evaluator.complete` adds
+        queries that are in no part. If no query of a run in the part is judged, there are rows of
+        one such query, with the value NaN, so that `complete` knows the run. The measures must then
+        declare the scales of their aspects.
 
     Returns
     -------
@@ -55,7 +64,8 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
     Raises
     ------
     MultiAspectError
-        If qrels or measures are invalid or in the wrong order; with ``by="query"``, if scales are not declared.
+        If qrels or measures are invalid or in the wrong order; with ``by="query"``, if scales are
+        not declared.
 
     Examples
     --------
@@ -88,10 +98,16 @@ def _are_measures(argument: object) -> bool:
     """Return whether an argument is one or several measures."""
     if isinstance(argument, str) or is_measure(argument):
         return True
-    if is_frame(argument) or isinstance(argument, Judgments | Iterator) or not isinstance(argument, Iterable):
+    if (
+        is_frame(argument)
+        or isinstance(argument, Judgments | Iterator)
+        or not isinstance(argument, Iterable)
+    ):
         return False
     measures = list(argument.values() if isinstance(argument, Mapping) else argument)
-    return bool(measures) and all(isinstance(measure, str) or is_measure(measure) for measure in measures)
+    return bool(measures) and all(
+        isinstance(measure, str) or is_measure(measure) for measure in measures
+    )
 
 
 def _check_declared(plan: Plan) -> None:
@@ -101,17 +117,19 @@ def _check_declared(plan: Plan) -> None:
         if inferred:
             raise MultiAspectError(
                 f"{measure}: expected declared scales with by='query', got inferred ones for "
-                f"{choices(view.name for view in inferred)}, which would differ if qrels were divided by query as "
-                f"well. Declare them, as in aspects={{{choices(f'{v.name!r}: {v.aspect!r}' for v in inferred)}}}"
+                f"{choices(view.name for view in inferred)}, which would differ if qrels were "
+                "divided by query as "
+                "well. Declare them, as in "
+                f"aspects={{{choices(f'{v.name!r}: {v.aspect!r}' for v in inferred)}}}"
             )
 
 
 class Evaluator:
     """A callable that evaluates the runs of a table; see `evaluator`.
 
-    It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame ``name qid measure
-    value`` of the same library, with one row per run, measure and
-    query. For a frame without rows, the result has no rows. Rows may be in any order, but a run, or with
+    It takes a frame ``name qid docno score`` of pandas, Polars or PyArrow, and returns a frame
+    ``name qid measure value`` of the same library, with one row per run, measure and query. For a
+    frame without rows, the result has no rows. Rows may be in any order, but a run, or with
     ``by="query"`` a query of a run, must be in one frame.
     """
 
@@ -122,12 +140,15 @@ class Evaluator:
         self._plan, self._by = plan, by
         self._packed: tuple[str, bytes] | None = None
         self.__name__ = "evaluator"
-        # Spark counts the parameters, including self of bound methods: with one, it passes the frame of a group.
+        # Spark counts the parameters, including self of bound methods: with one, it passes the
+        # frame of a group.
         frame = inspect.Parameter("frame", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.__signature__ = inspect.Signature([frame])
 
     def __repr__(self) -> str:
-        return f"<Evaluator by {self._by}: {choices(self._plan.labels)} on {self._plan.judgments!r}>"
+        return (
+            f"<Evaluator by {self._by}: {choices(self._plan.labels)} on {self._plan.judgments!r}>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._packed is None:
@@ -146,8 +167,8 @@ class Evaluator:
         Parameters
         ----------
         frame : DataFrame of pandas or Polars, or Table of PyArrow
-            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are ignored. In
-            ``groupby("name").apply``, the name is that of the group.
+            Columns ``name qid docno score``, or ``query_id doc_id`` for the ids; others are
+            ignored. In ``groupby("name").apply``, the name is that of the group.
 
         Returns
         -------
@@ -157,13 +178,14 @@ class Evaluator:
         Raises
         ------
         MultiAspectError
-            If a column is missing, a name or an id is missing, or a score is not a number; with ``by="run"``,
-            if a run has no query in common with the qrels.
+            If a column is missing, a name or an id is missing, or a score is not a number; with
+            ``by="run"``, if a run has no query in common with the qrels.
         """
         rows = to_pandas(frame)
         if rows is None:
             raise MultiAspectError(
-                f"expected a data frame with the columns name, qid, docno and score, got {type(frame).__name__}"
+                "expected a data frame with the columns name, qid, docno and score, got "
+                f"{type(frame).__name__}"
             )
         check_distinct_columns(rows, "runs")
         rows = _with_group(rows, frame)
@@ -178,7 +200,9 @@ class Evaluator:
         """Return the queries and values of a run."""
         judgments = self._plan.judgments
         if self._by == "run":
-            return judgments.qids, self._plan.values(join(name, run, judgments, self._plan.run_columns))
+            return judgments.qids, self._plan.values(
+                join(name, run, judgments, self._plan.run_columns)
+            )
         rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
         position = judgments.query_positions(rankings.source.qids)
         present = np.sort(position[position >= 0])
@@ -195,31 +219,39 @@ class Evaluator:
         perquery : DataFrame
             The results of all parts, in any order.
         names : iterable of str, optional
-            The names of all runs, in the order of the result. By default, the names in `perquery`, sorted.
+            The names of all runs, in the order of the result. By default, the names in `perquery`,
+            sorted.
 
         Returns
         -------
         DataFrame
-            Columns ``name qid measure value``, with a row for each run, measure and judged query. Queries that
-            are in no part count as empty rankings. The measures are recorded for `aggregate`.
+            Columns ``name qid measure value``, with a row for each run, measure and judged query.
+            Queries that are in no part count as empty rankings. The measures are recorded for
+            `aggregate`.
 
         Raises
         ------
         MultiAspectError
-            If a run has several values for a query, as parts of it were evaluated separately; if values of a
-            measure are missing; if a run has no query in common with the qrels; if a name has no values, or is not
-            in `names`; or if there are other queries or measures.
+            If a run has several values for a query, as parts of it were evaluated separately; if
+            values of a measure are missing; if a run has no query in common with the qrels; if a
+            name has no values, or is not in `names`; or if there are other queries or measures.
 
         Warns
         -----
         MultiAspectWarning
-            With ``by="query"``, in one message for all runs, if runs lack judged topics, as in `evaluate`.
+            With ``by="query"``, in one message for all runs, if runs lack judged topics, as in
+            `evaluate`.
         """
         rows = to_pandas(perquery)
         if rows is None or not {*COLUMNS} <= {*rows.columns}:
-            raise MultiAspectError(f"expected the results of the parts, with the columns {choices(COLUMNS)}")
+            raise MultiAspectError(
+                f"expected the results of the parts, with the columns {choices(COLUMNS)}"
+            )
         rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
-        order = sorted(rows["name"].unique()) if names is None else [str(name) for name in names]
+        if names is None:
+            order = sorted(rows["name"].unique())
+        else:
+            order = [str(name) for name in names]
         refuse_unknown(rows["name"].unique(), order, "values of the runs")
         is_unjudged = rows["value"].isna() & ~rows["qid"].isin(self._plan.judgments.qids)
         rows, unjudged = rows[~is_unjudged], rows[is_unjudged]
@@ -243,10 +275,13 @@ class Evaluator:
             if qids:
                 raise no_common_query(name, self._plan.judgments, qids)
         if not order:
-            raise MultiAspectError("expected values of at least one run, got none: no query of the runs is judged")
+            raise MultiAspectError(
+                "expected values of at least one run, got none: no query of the runs is judged"
+            )
         if lost:
             raise MultiAspectError(
-                f"expected values of every run, got none of {choices(lost[:3])} {tally(len(lost), 'run')}: no "
+                f"expected values of every run, got none of {choices(lost[:3])} "
+                f"{tally(len(lost), 'run')}: no "
                 "query of these is judged, or a part was lost"
             )
 
@@ -258,7 +293,8 @@ class Evaluator:
         numbers = rows["value"].to_numpy(dtype=np.float64)
         if np.isnan(numbers).any():
             raise MultiAspectError(
-                f"expected numbers, got missing values {tally(int(np.isnan(numbers).sum()), 'value')}"
+                "expected numbers, got missing values "
+                f"{tally(int(np.isnan(numbers).sum()), 'value')}"
             )
         values = np.full((len(order), len(labels), len(qids)), np.nan)
         positions = [
@@ -275,13 +311,15 @@ class Evaluator:
         if len(incomplete):
             run, measure, query = incomplete[0]
             raise MultiAspectError(
-                f"expected a value of every measure, got none of {self._plan.labels[measure]} for run "
+                f"expected a value of every measure, got none of {self._plan.labels[measure]} for "
+                "run "
                 f"{order[run]}, query {qids[query]} {tally(len(incomplete), 'value')}"
             )
         if empty.any() and self._by == "run":
             run, query = np.argwhere(empty)[0]
             raise MultiAspectError(
-                f"expected values for every judged query, got none for run {order[run]}, query {qids[query]}: a "
+                f"expected values for every judged query, got none for run {order[run]}, query "
+                f"{qids[query]}: a "
                 "part of the results was lost"
             )
 
@@ -302,15 +340,17 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     """Return the rows with the column by which `groupby` of pandas has grouped them, which `apply` leaves out."""
     names = {"name": ["name"], "qid": ["qid", "query_id"]}
     missing = [column for column in names if not rows.columns.isin(names[column]).any()]
-    group = getattr(frame, "name", None) if isinstance(frame, pd.DataFrame) and missing else None
+    if isinstance(frame, pd.DataFrame) and missing:
+        group = getattr(frame, "name", None)
+    else:
+        group = None
     if len(missing) == 1 and pd.api.types.is_scalar(group) and group is not None:
         return rows.assign(**{missing[0]: group})
     if "name" in missing:
-        remedy = (
-            ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part in table.groupby(...)]"
-        )
+        remedy = ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part in table.groupby(...)]"
         raise MultiAspectError(
-            f"expected a column name with the run of each row, got the columns {choices(rows.columns)}"
+            "expected a column name with the run of each row, got the columns "
+            f"{choices(rows.columns)}"
             f"{remedy if isinstance(group, tuple) else ''}"
         )
     return rows
@@ -332,9 +372,13 @@ def _convert_like(frame: Any, result: pd.DataFrame) -> Any:
     if library == "polars":
         import polars
 
-        types = {column: polars.Float64 if column == "value" else polars.String for column in COLUMNS}
+        types = {
+            column: polars.Float64 if column == "value" else polars.String for column in COLUMNS
+        }
         return polars.DataFrame(columns, schema=types)
     import pyarrow
 
-    kinds = [(column, pyarrow.float64() if column == "value" else pyarrow.string()) for column in COLUMNS]
+    kinds = [
+        (column, pyarrow.float64() if column == "value" else pyarrow.string()) for column in COLUMNS
+    ]
     return pyarrow.table(columns, schema=pyarrow.schema(kinds))

@@ -13,7 +13,13 @@ import pandas as pd
 from ir_measures import Measure as AnyMeasure
 
 from .._typing import Bools, Floats
-from ..bases.delegated import check_functions, first_fraction, qrels_inputs, reads_relevance, run_inputs
+from ..bases.delegated import (
+    check_functions,
+    first_fraction,
+    qrels_inputs,
+    reads_relevance,
+    run_inputs,
+)
 from ..bases.pickling import pickle_with_code
 from ..bases.standard import DiversityMeasures, StandardMeasures, is_diversity_measure
 from ..collection import Judgments, Rankings
@@ -72,7 +78,10 @@ class Plan:
     """
 
     def __init__(
-        self, judgments: Judgments, labelled: Mapping[str, AnyMeasure], average_over: str = TOPICS[0]
+        self,
+        judgments: Judgments,
+        labelled: Mapping[str, AnyMeasure],
+        average_over: str = TOPICS[0],
     ) -> None:
         self.judgments = judgments
         self.labels = list(labelled)
@@ -87,7 +96,9 @@ class Plan:
         #: The columns of runs that measures read besides queries, documents and scores.
         self.run_columns = run_inputs(others)
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
-        self.counted: Bools = np.stack(list(counted_topics(labelled, judgments, average_over).values()))
+        self.counted: Bools = np.stack(
+            list(counted_topics(labelled, judgments, average_over).values())
+        )
         #: The causes of warnings about the judgments that the evaluation of a run has issued.
         self._warned: set[Any] = set()
 
@@ -106,7 +117,9 @@ class Plan:
         """
         with collect_warnings() as causes:
             rankings = join(name, run, self.judgments, self.run_columns)
-            warn_of_missing_topics(self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0))
+            warn_of_missing_topics(
+                self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0)
+            )
             values = self.values(rankings)
             warn_of_missing_gates(self.measures, self.judgments)
         return Outcome(name, values, causes, single_documents(rankings))
@@ -115,14 +128,20 @@ class Plan:
         """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
 
         def run() -> pd.DataFrame:
-            # Measures computed here count the last row of each document of a query, so all measures must.
+            # Measures computed here count the last row of each document of a query, so all measures
+            # must.
             return rankings.source.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
 
         with warn_once_of(self._warned):
-            elsewhere = {} if self._standard is None else self._standard.values(rankings, run)
+            if self._standard is None:
+                elsewhere = {}
+            else:
+                elsewhere = self._standard.values(rankings, run)
             if self._diverse is not None:
                 elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
-            return np.stack([elsewhere[m] if m in elsewhere else m.evaluate(rankings) for m in self.measures])
+            return np.stack(
+                [elsewhere[m] if m in elsewhere else m.evaluate(rankings) for m in self.measures]
+            )
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
         """Return the long frame of runs, with the judged queries that count."""
@@ -152,7 +171,9 @@ def long_frame(
     rows = {
         "name": np.repeat(np.array(names, dtype=object), sizes),
         "qid": np.concatenate([np.tile(run_qids, len(labels)) for run_qids in qids]),
-        "measure": np.concatenate([np.repeat(np.array(labels, object), len(run_qids)) for run_qids in qids]),
+        "measure": np.concatenate(
+            [np.repeat(np.array(labels, object), len(run_qids)) for run_qids in qids]
+        ),
         "value": np.concatenate([run_values.ravel() for run_values in values]),
     }
     return pd.DataFrame(rows)[COLUMNS]
@@ -163,13 +184,19 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
     if not others:
         return None
     for measure in sorted(others, key=str):
-        refuse_unknown(qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure))
+        refuse_unknown(
+            qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure)
+        )
     reads = any(map(reads_relevance, others))
-    labels = judgments.labels("relevance") if reads else np.full(len(judgments), np.nan)
+    if reads:
+        labels = judgments.labels("relevance")
+    else:
+        labels = np.full(len(judgments), np.nan)
     fraction = first_fraction(labels)
     if fraction is not None:
         raise MultiAspectError(
-            f"ir-measures supports integer relevance labels only, got {fraction:g}; use On(base=...) to compute "
+            f"ir-measures supports integer relevance labels only, got {fraction:g}; use "
+            "On(base=...) to compute "
             f"{choices(sorted(map(str, others)))} on such labels, where possible"
         )
     return StandardMeasures(others, judgments, labels)
@@ -189,6 +216,8 @@ def unpack_plan(key: str, content: bytes) -> Plan:
     with silence_warnings():  # about names of scales that another plan has, too
         plan: Plan = pickle.loads(content)
     _plans[key] = plan
-    for earlier in list(_plans)[:-_MOST_PLANS]:  # threads of the caller may add and remove others meanwhile
+    for earlier in list(_plans)[
+        :-_MOST_PLANS
+    ]:  # threads of the caller may add and remove others meanwhile
         _plans.pop(earlier, None)
     return plan

@@ -34,8 +34,9 @@ def read_clusters(
     Parameters
     ----------
     cluster : str, path, mapping, Series or None
-        ``"qid"``, for topics that are independent, a further column of the frame, clusters by query id, also in a
-        file, or a regular expression with one group that matches each query id, such as ``r"(\d+)_.*"``.
+        ``"qid"``, for topics that are independent, a further column of the frame, clusters by query
+        id, also in a file, or a regular expression with one group that matches each query id, such
+        as ``r"(\d+)_.*"``.
     topics : DataFrame
         A long frame, or another frame with a column ``qid``.
     by : mapping of str to str, optional
@@ -60,8 +61,10 @@ def read_clusters(
     if pairs is None:
         if not isinstance(cluster, str) or "(" not in cluster:
             raise MultiAspectError(
-                "cluster: expected 'qid' (topics are independent), a column of clusters, a file of topics and "
-                "clusters, a regular expression with one group in parentheses such as (\\d+)_.*, or a mapping "
+                "cluster: expected 'qid' (topics are independent), a column of clusters, a file of "
+                "topics and "
+                "clusters, a regular expression with one group in parentheses such as (\\d+)_.*, "
+                "or a mapping "
                 f"{{qid: cluster}}, got {shown(cluster)} (columns: {choices(topics.columns)})"
             )
         pairs = _match_qids(cluster, dict.fromkeys(map(str, topics["qid"])))
@@ -76,14 +79,16 @@ def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
         raise MultiAspectError(f"cluster: {pattern!r} is no regular expression: {error}") from None
     if compiled.groups != 1:
         raise MultiAspectError(
-            f"cluster: expected a regular expression with one group in parentheses, got {compiled.groups} in "
+            "cluster: expected a regular expression with one group in parentheses, got "
+            f"{compiled.groups} in "
             f"{pattern!r}; write others as (?:...)"
         )
     matches = {qid: compiled.fullmatch(qid) for qid in qids}
     missing = [qid for qid, match in matches.items() if match is None or not match[1]]
     if missing:
         raise MultiAspectError(
-            f"cluster: expected a pattern that matches each whole query id, but {pattern!r} finds no cluster for "
+            f"cluster: expected a pattern that matches each whole query id, but {pattern!r} finds "
+            "no cluster for "
             f"{choices(missing[:5])} {tally(len(missing), 'topic')}"
         )
     return [(qid, match[1]) for qid, match in matches.items() if match is not None]
@@ -93,7 +98,8 @@ def check_clusters_apply(clusters: Mapping[str, str] | None, confidence: float |
     """Raise an error if clusters are given, other than single topics, but no intervals are computed."""
     if confidence is None and are_clusters(clusters):
         raise MultiAspectError(
-            f"{parameter('cluster')}: clusters affect intervals only: give {parameter('ci')}, or omit it"
+            f"{parameter('cluster')}: clusters affect intervals only: give {parameter('ci')}, or "
+            "omit it"
         )
 
 
@@ -132,8 +138,10 @@ def check_clusters(clusters: Clusters) -> Clusters:
     _refuse_one_cluster(clusters)
     if not clusters.are_single_topics and clusters.freedom < _FEW:
         warn_once(
-            f"{topics_in_words(clusters)} leave {clusters.freedom:.2g} degrees of freedom: intervals are at least "
-            "1.3 times as wide as with many clusters, and tests mislead where values are skewed. Judge topics of "
+            f"{topics_in_words(clusters)} leave {clusters.freedom:.2g} degrees of freedom: "
+            "intervals are at least "
+            "1.3 times as wide as with many clusters, and tests mislead where values are skewed. "
+            "Judge topics of "
             "further clusters"
         )
     return clusters
@@ -155,7 +163,8 @@ def check_drawn_clusters(clusters: Clusters) -> Clusters:
     _refuse_one_cluster(clusters)
     if not clusters.are_single_topics and len(clusters) < _FEW_DRAWN:
         warn_once(
-            f"{topics_in_words(clusters)}: percentile intervals are too narrow, as they draw from fewer than "
+            f"{topics_in_words(clusters)}: percentile intervals are too narrow, as they draw from "
+            "fewer than "
             f"{_FEW_DRAWN} clusters. Judge topics of further clusters"
         )
     return clusters
@@ -164,7 +173,8 @@ def check_drawn_clusters(clusters: Clusters) -> Clusters:
 def _refuse_one_cluster(clusters: Clusters) -> None:
     if len(clusters) < 2 and not clusters.are_single_topics:
         raise MultiAspectError(
-            f"{parameter('cluster')}: expected at least two clusters, got one of all {clusters.n_topics} topics, "
+            f"{parameter('cluster')}: expected at least two clusters, got one of all "
+            f"{clusters.n_topics} topics, "
             "which has no standard error"
         )
 
@@ -183,7 +193,10 @@ def clusters_in_words(clusters: Clusters, design_effects: Floats) -> str:
     Design effects are NaN where differences do not vary over topics.
     """
     low, high = int(clusters.sizes.min()), int(clusters.sizes.max())
-    sizes = f"{low}" if low == high else f"{low} to {high}"
+    if low == high:
+        sizes = f"{low}"
+    else:
+        sizes = f"{low} to {high}"
     text = f"{topics_in_words(clusters)} of {sizes}: {clusters.freedom:.3g} degrees of freedom"
     known = design_effects[~np.isnan(design_effects)]
     if not known.size:

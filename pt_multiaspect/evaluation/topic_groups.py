@@ -25,8 +25,8 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     Parameters
     ----------
     by : str, path, mapping or Series
-        A further column of the frame, or groups by query id, also in a file: lines of a query id, white space and
-        the name of its group, which may contain blanks.
+        A further column of the frame, or groups by query id, also in a file: lines of a query id,
+        white space and the name of its group, which may contain blanks.
     topics : DataFrame
         A long frame, or another frame with a column ``qid``.
 
@@ -38,22 +38,27 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     Raises
     ------
     MultiAspectError
-        If a topic has no group or several, a group is named 'all', a topic is unknown, or groups are numbers and
-        text that reads as one of them.
+        If a topic has no group or several, a group is named 'all', a topic is unknown, or groups
+        are numbers and text that reads as one of them.
     """
     pairs = given_pairs(by, topics, "by", "group")
     if pairs is None:
         raise MultiAspectError(
-            "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics and groups, got "
+            "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics "
+            "and groups, got "
             f"{shown(by)} (columns: {choices(topics.columns)})"
         )
     groups = one_group_per_topic(pairs, topics, "by", "group")
     if ALL in groups.values():
-        raise MultiAspectError(f"by: the group {ALL!r} has the name of the row of all topics; rename it")
+        raise MultiAspectError(
+            f"by: the group {ALL!r} has the name of the row of all topics; rename it"
+        )
     return groups
 
 
-def given_pairs(given: object, topics: pd.DataFrame, what: str, noun: str) -> Iterable[tuple[Any, Any]] | None:
+def given_pairs(
+    given: object, topics: pd.DataFrame, what: str, noun: str
+) -> Iterable[tuple[Any, Any]] | None:
     """Return pairs of a query id and its group from a mapping, a Series, a column or a file; None for others.
 
     Parameters
@@ -69,7 +74,9 @@ def given_pairs(given: object, topics: pd.DataFrame, what: str, noun: str) -> It
         return given.items()
     if isinstance(given, str) and given in topics.columns and given not in COLUMNS:
         return zip(topics["qid"], topics[given], strict=True)
-    if isinstance(given, PathLike) or (isinstance(given, str) and os.path.isfile(os.path.expanduser(given))):
+    if isinstance(given, PathLike) or (
+        isinstance(given, str) and os.path.isfile(os.path.expanduser(given))
+    ):
         return read_topic_names(given, what, noun)
     return None
 
@@ -80,9 +87,14 @@ def one_group_per_topic(
     """Return the group of each topic, after checking that every topic has one; see `given_pairs`."""
     groups: dict[str, str] = {}
     distinct = dict.fromkeys(_read_pairs(pairs, what, noun))
-    _check_group_types(dict.fromkeys(group for _, group in distinct if group is not None), what, noun)
+    _check_group_types(
+        dict.fromkeys(group for _, group in distinct if group is not None), what, noun
+    )
     for qid, value in distinct:
-        group = "" if value is None else _name_of_group(value).strip()
+        if value is None:
+            group = ""
+        else:
+            group = _name_of_group(value).strip()
         if groups.setdefault(qid, group) != group:
             raise MultiAspectError(
                 f"{what}: expected one {noun} per topic, got {groups[qid]} and {group} for {qid}"
@@ -98,7 +110,9 @@ def one_group_per_topic(
     return groups
 
 
-def _read_pairs(pairs: Iterable[tuple[Any, Any]], what: str, noun: str) -> Iterator[tuple[str, Any]]:
+def _read_pairs(
+    pairs: Iterable[tuple[Any, Any]], what: str, noun: str
+) -> Iterator[tuple[str, Any]]:
     """Yield the name of each topic and its group, which is None if it is missing."""
     for qid, group in pairs:
         if not is_scalar(group):
@@ -123,14 +137,17 @@ def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterato
     for line_number, line, fields in text.lines():
         if len(fields) < 2:
             raise MultiAspectError(
-                f"{what}: {text.name}:{line_number}: expected a query id, a blank and the name of its {noun}, got "
+                f"{what}: {text.name}:{line_number}: expected a query id, a blank and the name of "
+                f"its {noun}, got "
                 f"{shown(line.decode())}"
             )
         qid, group = line.decode().split(maxsplit=1)
         yield qid, group
 
 
-def rows_by_group(perquery: pd.DataFrame, groups: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
+def rows_by_group(
+    perquery: pd.DataFrame, groups: Mapping[str, str]
+) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each group of topics and its rows of a long frame."""
     group = perquery["qid"].map(str).map(groups)
     for name in dict.fromkeys(groups.values()):
@@ -164,7 +181,8 @@ def _check_group_types(groups: Iterable[object], what: str, noun: str) -> None:
     for name, text in texts.items():
         if name in others:
             raise MultiAspectError(
-                f"{what}: expected names of {noun}s of one type, got {others[name]} and the text {text!r}; convert "
+                f"{what}: expected names of {noun}s of one type, got {others[name]} and the text "
+                f"{text!r}; convert "
                 "them to one type, as by astype(str)"
             )
 

@@ -49,8 +49,14 @@ class TopicStructure:
         by, macro, cluster, test
             What a user gave.
         """
-        groups = None if by is None else read_topic_groups(by, topics)
-        clusters = None if cluster is None else read_clusters(cluster, topics, groups)
+        if by is None:
+            groups = None
+        else:
+            groups = read_topic_groups(by, topics)
+        if cluster is None:
+            clusters = None
+        else:
+            clusters = read_clusters(cluster, topics, groups)
         return cls(groups, clusters, read_macro(macro, groups, clusters, measures, ("test", test)))
 
     @property
@@ -79,5 +85,6 @@ class TopicStructure:
         """
         if not self.clusters_of(qids).are_single_topics:
             raise MultiAspectError(
-                f"{parameter('cluster')}: clusters affect tests and intervals only: give {remedy}, or omit it"
+                f"{parameter('cluster')}: clusters affect tests and intervals only: give {remedy}, "
+                "or omit it"
             )

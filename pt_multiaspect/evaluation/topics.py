@@ -24,7 +24,11 @@ _check = choice("average_over", *TOPICS)
 
 def check_average_over(average_over: object, measures: object) -> str:
     """Return the choice of topics; by default, that of `measures` if they are a suite, else all judged topics."""
-    return str(_check(getattr(measures, "average_over", TOPICS[0]) if average_over is None else average_over))
+    return str(
+        _check(
+            getattr(measures, "average_over", TOPICS[0]) if average_over is None else average_over
+        )
+    )
 
 
 def check_all_topics(measures: object, purpose: str) -> None:
@@ -34,7 +38,8 @@ def check_all_topics(measures: object, purpose: str) -> None:
         if in_shell():
             remedy = "'pt-multiaspect evaluate' evaluates it"
         raise MultiAspectError(
-            f"expected measures over all judged topics, as {purpose}, got a suite over the topics with a positive "
+            f"expected measures over all judged topics, as {purpose}, got a suite over the topics "
+            "with a positive "
             f"document; {remedy}"
         )
 
@@ -78,7 +83,8 @@ def counted_topics(
             raise MultiAspectError(f"{positive}: {error}; use {judged}") from None
         if not counted[label].any():
             raise MultiAspectError(
-                f"{positive}: no topic has a positive document for {label}, so it has no mean; leave the measure "
+                f"{positive}: no topic has a positive document for {label}, so it has no mean; "
+                "leave the measure "
                 f"out, or use {judged}"
             )
     return counted

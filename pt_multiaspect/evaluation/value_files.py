@@ -14,7 +14,14 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from .._numbers import read_json
-from ..errors import MultiAspectError, choices, refuse_surrogates, refuse_taken, refuse_unknown, shown
+from ..errors import (
+    MultiAspectError,
+    choices,
+    refuse_surrogates,
+    refuse_taken,
+    refuse_unknown,
+    shown,
+)
 from ..io.file_contents import Text, as_text, load
 from ..io.trec_lines import excerpt
 from .long_frames import COLUMNS, KEYS, check_distinct
@@ -72,7 +79,8 @@ def _read_ir_measures(text: Text, layout: str) -> Iterator[_Row]:
     for number, line, fields in text.lines():
         if len(fields) == 2:
             raise MultiAspectError(
-                f"{text.name}:{number}: expected {layout}, got 2 fields: {excerpt(line)}; aggregates have no "
+                f"{text.name}:{number}: expected {layout}, got 2 fields: {excerpt(line)}; "
+                "aggregates have no "
                 "topic, --by_query prints values of topics"
             )
         if not columns:
@@ -93,7 +101,9 @@ def _by_column(
 ) -> dict[str, str]:
     """Return the fields of a line by column."""
     if len(fields) != len(columns):
-        raise MultiAspectError(f"{place}: expected {layout}, got {len(fields)} fields: {excerpt(line)}")
+        raise MultiAspectError(
+            f"{place}: expected {layout}, got {len(fields)} fields: {excerpt(line)}"
+        )
     return dict(zip(columns, (field.decode() for field in fields), strict=True))
 
 
@@ -132,8 +142,12 @@ def _known_keys(item: dict[str, Any]) -> dict[str, str]:
 FORMATS = {
     "trec_eval": Format("lines `measure topic value`", _read_trec_eval),
     "tot": Format("lines `run measure topic value`", partial(_read_fields, columns=_FIELDS["tot"])),
-    "ir_measures": Format("lines `run topic measure value` (or without the run)", _read_ir_measures),
-    "ranking": Format("lines `topic Q0 run rank value measure`", partial(_read_fields, columns=_FIELDS["ranking"])),
+    "ir_measures": Format(
+        "lines `run topic measure value` (or without the run)", _read_ir_measures
+    ),
+    "ranking": Format(
+        "lines `topic Q0 run rank value measure`", partial(_read_fields, columns=_FIELDS["ranking"])
+    ),
     "jsonl": Format("JSON objects with the keys run_id, topic_id, measure and value", _read_jsonl),
 }
 
@@ -148,31 +162,34 @@ def read_values(
     path : path
         The file, plain or compressed.
     format : {'trec_eval', 'tot', 'ir_measures', 'ranking', 'jsonl'}, optional
-        The format of lines, whose fields are separated by blanks or tabs: ``measure topic value``, as printed by
-        ``trec_eval -q``; ``run measure topic value``; ``run topic measure value``, or without the run, as
-        printed by ``ir_measures --by_query``; AutoJudge's ``topic Q0 run rank value measure``, whose ranks are
-        not read; or one JSON object per line with the keys ``run_id topic_id measure
-        value`` (or ``name``; ``query_id`` or ``qid``), the run optional. It is not guessed, as several have the
-        same number of fields. Lines of the topic ``all`` contain aggregates and are skipped, as are those of
-        trec_eval's ``relstring``, whose values are texts. By default, the file
-        is a table in CSV, TSV, JSON or Parquet, with the columns ``name qid measure value``: what ``pt-multiaspect
-        evaluate -q``, ``to_csv``, ``to_parquet`` or ``pt.Experiment(save_dir=…)`` (``perquery.csv``) has written.
+        The format of lines, whose fields are separated by blanks or tabs: ``measure topic value``,
+        as printed by ``trec_eval -q``; ``run measure topic value``; ``run topic measure value``, or
+        without the run, as printed by ``ir_measures --by_query``; AutoJudge's ``topic Q0 run rank
+        value measure``, whose ranks are not read; or one JSON object per line with the keys
+        ``run_id topic_id measure value`` (or ``name``; ``query_id`` or ``qid``), the run optional.
+        It is not guessed, as several have the same number of fields. Lines of the topic ``all``
+        contain aggregates and are skipped, as are those of trec_eval's ``relstring``, whose values
+        are texts. By default, the file is a table in CSV, TSV, JSON or Parquet, with the columns
+        ``name qid measure value``: what ``pt-multiaspect evaluate -q``, ``to_csv``, ``to_parquet``
+        or ``pt.Experiment(save_dir=…)`` (``perquery.csv``) has written.
     name : str, optional
-        The name of the run, if the lines lack it. By default that in trec_eval's line ``runid``, or the file's.
+        The name of the run, if the lines lack it. By default that in trec_eval's line ``runid``, or
+        the file's.
 
     Returns
     -------
     DataFrame
-        Columns ``name qid measure value``, as returned by `evaluate`, with the rows in the order of the file. Ids
-        are text. A label is the measure that it names, if any; see `aggregate`. If a table has a column
-        ``definition``, ``attrs["measures"]`` contains the measures that it defines, by label.
+        Columns ``name qid measure value``, as returned by `evaluate`, with the rows in the order of
+        the file. Ids are text. A label is the measure that it names, if any; see `aggregate`. If a
+        table has a column ``definition``, ``attrs["measures"]`` contains the measures that it
+        defines, by label.
 
     Raises
     ------
     MultiAspectError
-        If a line or a cell is malformed, the file contains only aggregates, or several values of a measure for a
-        topic. If a label of a table has several definitions, or one that is not a measure. Measures that are not
-        registered here, such as user-defined ones, are kept as text.
+        If a line or a cell is malformed, the file contains only aggregates, or several values of a
+        measure for a topic. If a label of a table has several definitions, or one that is not a
+        measure. Measures that are not registered here, such as user-defined ones, are kept as text.
 
     Examples
     --------
@@ -200,7 +217,9 @@ def read_values(
         refuse_unknown([format], FORMATS, "a format", "format")
         return _read_lines(as_text(*load(path)), format, name)
     if name is not None:
-        raise MultiAspectError(f"name: expected None without format=, got {name!r}: {path} names its runs")
+        raise MultiAspectError(
+            f"name: expected None without format=, got {name!r}: {path} names its runs"
+        )
     if not hasattr(path, "read") and not isinstance(path, str | os.PathLike):
         raise MultiAspectError(f"path: expected the path of a file of values, got {shown(path)}")
     return read_table(path)
@@ -212,18 +231,24 @@ def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
     lines = list(FORMATS[format].read(text, layout))
     if not lines:
         raise MultiAspectError(f"{text.name}: the file is empty; expected {layout}")
-    rows = pd.DataFrame({column: [row[column] for *_, row in lines] for column in lines[0][2]}, dtype=object)
+    rows = pd.DataFrame(
+        {column: [row[column] for *_, row in lines] for column in lines[0][2]}, dtype=object
+    )
     if "name" in rows and name is not None:
-        raise MultiAspectError(f"name: expected None, as the lines of {text.name} name their runs, got {name!r}")
+        raise MultiAspectError(
+            f"name: expected None, as the lines of {text.name} name their runs, got {name!r}"
+        )
     is_topic, is_all = rows["qid"] != _ALL, rows["measure"] == _ALL
     if is_topic.all() and is_all.any():
         number, line, _ = lines[int(is_all.argmax())]
         raise MultiAspectError(
-            f"{text.name}:{number}: expected {layout}, got the measure all: {excerpt(line)}; name another format"
+            f"{text.name}:{number}: expected {layout}, got the measure all: {excerpt(line)}; name "
+            "another format"
         )
     if not is_topic.any():
         raise MultiAspectError(
-            f"{text.name}: expected values of topics, got only aggregates (topic all); write the file with the "
+            f"{text.name}: expected values of topics, got only aggregates (topic all); write the "
+            "file with the "
             "option -q of trec_eval, ir_measures or pt-multiaspect"
         )
     if "name" not in rows:
@@ -242,7 +267,8 @@ def _run_name(text: Text, rows: pd.DataFrame) -> str:
     named = set(rows.loc[rows["measure"] == _RUNID, "value"])
     if len(named) > 1:
         raise MultiAspectError(
-            f"{text.name}: expected the values of one run, got those of {choices(sorted(named))}; divide the file"
+            f"{text.name}: expected the values of one run, got those of {choices(sorted(named))}; "
+            "divide the file"
         )
     return next(iter(named), "")
 
@@ -252,7 +278,8 @@ def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
     result = read_number(row["value"])
     if result is None:
         raise MultiAspectError(
-            f"{text.name}:{number}: expected a number as value, got {shown(row['value'])} (topic {row['qid']}): "
+            f"{text.name}:{number}: expected a number as value, got {shown(row['value'])} (topic "
+            f"{row['qid']}): "
             f"{excerpt(line)}"
         )
     return result
@@ -278,16 +305,20 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
     Raises
     ------
     MultiAspectError
-        If lines could not be read back correctly: a name contains blanks, a topic has the name ``all``, or there
-        are several runs in trec_eval's format, which does not name them.
+        If lines could not be read back correctly: a name contains blanks, a topic has the name
+        ``all``, or there are several runs in trec_eval's format, which does not name them.
     """
     labels = list(means.columns[1:])
     if (values["qid"] == _ALL).any():
-        raise MultiAspectError("expected topics with other names than all, which denotes aggregates; use csv")
+        raise MultiAspectError(
+            "expected topics with other names than all, which denotes aggregates; use csv"
+        )
     if format == "trec_eval":
         refuse_taken(labels, (_RUNID, "num_q"), "a line of trec_eval")
         if len(means) > 1:
-            raise MultiAspectError(f"expected one run, as no line names it, got {choices(means['name'])}; use tot")
+            raise MultiAspectError(
+                f"expected one run, as no line names it, got {choices(means['name'])}; use tot"
+            )
     if format != "jsonl":
         _refuse_blanks("a name", means["name"], "name the run, as in NAME=RUN")
         _refuse_blanks("the name of a measure", labels, "give it an alias, as in -m ALIAS=MEASURE")
@@ -298,7 +329,9 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
     for name, *aggregates in means.itertuples(index=False, name=None):
         rows = by_run.get(name, values.iloc[:0])
         topic_rows = zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True)
-        run_rows = [(_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)]
+        run_rows = [
+            (_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)
+        ]
         if format == "trec_eval":
             run_rows.insert(0, (_ALL, _RUNID, name))
         for row in (*topic_rows, *run_rows):
@@ -314,4 +347,6 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
 def _refuse_blanks(what: str, names: Iterable[str], remedy: str) -> None:
     for name in names:
         if not name or re.search(r"\s", name):
-            raise MultiAspectError(f"expected {what} without blanks, which separate fields, got {name!r}; {remedy}")
+            raise MultiAspectError(
+                f"expected {what} without blanks, which separate fields, got {name!r}; {remedy}"
+            )

@@ -14,8 +14,8 @@ from .._numbers import read_json
 from .._typing import Floats, Objects
 from ..bases.strings import is_unknown_measure
 from ..collection.columns import NO_NAME
-from ..collection.frames import as_frame
 from ..collection.judged_answers import is_judged_answers
+from ..collection.other_libraries import as_frame
 from ..errors import MultiAspectError, choices, in_shell, number_of, shown
 from ..integration.parsing import UNIT_SCORE, parse_one, read_record, record_measures
 from ..io.delimited_files import first_line, read_delimited
@@ -61,12 +61,15 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     MultiAspectError
-        If a column is missing, a cell is not a name or a number, a value is given twice, or a name has several
-        definitions or one that is not a measure.
+        If a column is missing, a cell is not a name or a number, a value is given twice, or a name
+        has several definitions or one that is not a measure.
     """
     title, data = load(path)
     table = read_parquet(title, data)
-    frame = as_frame(table, title) if table is not None else _text_table(as_text(title, data))
+    if table is not None:
+        frame = as_frame(table, title)
+    else:
+        frame = _text_table(as_text(title, data))
     _check_columns(title, frame)
     names = {column: identifiers(frame[column], title) for column in KEYS}
     result = pd.DataFrame({**names, "value": _values(title, frame["value"], names["qid"])})
@@ -85,7 +88,9 @@ def _text_table(text: Text) -> pd.DataFrame:
     if not isinstance(rows, list) or not all(
         isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows
     ):
-        raise MultiAspectError(f"{text.name}: expected a list of JSON objects with the same keys, got others")
+        raise MultiAspectError(
+            f"{text.name}: expected a list of JSON objects with the same keys, got others"
+        )
     return pd.DataFrame(rows, dtype=object)
 
 
@@ -97,12 +102,16 @@ def _check_columns(title: str, frame: pd.DataFrame) -> None:
     if in_shell():
         remedy = "read lines with their format, as in tot=FILE"
     if "name" not in frame.columns and is_judged_answers(frame.columns):
-        remedy = "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
+        remedy = (
+            "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
+        )
     elif {"name", "qid"} < {*frame.columns}:
         remedy = 'write one row per value, as melt(["name", "qid"], var_name="measure") of pandas returns them'
     raise MultiAspectError(
-        f"{title}: expected rows with the columns {choices(COLUMNS)}, which 'pt-multiaspect evaluate -q' writes as "
-        f"csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with {choices(frame.columns)}; {remedy}"
+        f"{title}: expected rows with the columns {choices(COLUMNS)}, which 'pt-multiaspect "
+        "evaluate -q' writes as "
+        f"csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with "
+        f"{choices(frame.columns)}; {remedy}"
     )
 
 
@@ -115,7 +124,8 @@ def _values(title: str, column: pd.Series[Any], qids: Objects) -> Floats:
             value = read_number(cell)
             if value is None or math.isnan(value):
                 raise MultiAspectError(
-                    f"{title}: expected a number in the column value, got {shown(cell)} (topic {qid})"
+                    f"{title}: expected a number in the column value, got {shown(cell)} (topic "
+                    f"{qid})"
                 )
         values.append(value)
     return np.array(values, dtype=np.float64)
@@ -150,11 +160,15 @@ def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str
     definitions: dict[str, str] = {}
     defined = set()
     for name, cell in dict.fromkeys(zip(names.tolist(), column.tolist(), strict=True)):
-        definition = name if _is_empty(cell) else str(cell)
+        if _is_empty(cell):
+            definition = name
+        else:
+            definition = str(cell)
         earlier = definitions.setdefault(name, definition)
         if earlier != definition:
             raise MultiAspectError(
-                f"{title}: expected one definition of the measure {name}, got {earlier} and {definition}; rename "
+                f"{title}: expected one definition of the measure {name}, got {earlier} and "
+                f"{definition}; rename "
                 "one of the two"
             )
         if not _is_empty(cell):
@@ -173,6 +187,7 @@ def _check_definition(title: str, name: str, definition: str) -> None:
     except MultiAspectError as error:
         if not is_unknown_measure(error):
             raise MultiAspectError(
-                f"{title}: expected a measure as the definition of {name}, got {definition!r}: {error}. Correct "
+                f"{title}: expected a measure as the definition of {name}, got {definition!r}: "
+                f"{error}. Correct "
                 "it, or leave its cells empty"
             ) from error

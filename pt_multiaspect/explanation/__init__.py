@@ -22,7 +22,9 @@ def register() -> None:
     Measure._explain = _explain
 
 
-def _explain(measure: Measure, run: object, qrels: object, qid: object, *, depth: int) -> Explanation:
+def _explain(
+    measure: Measure, run: object, qrels: object, qid: object, *, depth: int
+) -> Explanation:
     from .explanation import explain
 
     return explain(measure, run, qrels, qid, depth=depth)

@@ -28,10 +28,12 @@ _TOLERANCE = 1e-9
 #: Tolerance below which amounts that belong to no rank are left out, relative to the offset.
 _NOTHING = 1e-13
 
-#: Maximum number of judged documents in collections on which prefixes of a ranking are evaluated at once.
+#: Maximum number of judged documents in collections on which prefixes of a ranking are evaluated at
+#: once.
 _MOST_JUDGED = 200_000
 
-#: Above this number of judged documents, the assignment of documents to ranks takes too much memory.
+#: Above this number of judged documents, the assignment of documents to ranks takes too much
+#: memory.
 _MOST_ASSIGNED = 2000
 
 #: A function that computes values of shape (n_outputs, n_queries).
@@ -58,7 +60,9 @@ class Prefixes:
 
     def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
         """Return the values of the first 0 to `n_ranks` ranks, shape (n_outputs, n_queries, n_ranks + 1)."""
-        return np.stack([evaluate(run.judgments, run) for run in self._runs[: n_ranks + 1]], axis=-1)
+        return np.stack(
+            [evaluate(run.judgments, run) for run in self._runs[: n_ranks + 1]], axis=-1
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +129,9 @@ class Topic:
         for start in range(0, n_ranks + 1, at_once):
             lengths = list(range(start, min(start + at_once, n_ranks + 1)))
             judgments = self.judgments.repeat_query(self.query, len(lengths))
-            parts.append(evaluate(judgments, self._join(judgments, numbered_names(len(lengths)), lengths)))
+            parts.append(
+                evaluate(judgments, self._join(judgments, numbered_names(len(lengths)), lengths))
+            )
         return np.concatenate(parts, axis=1)[:, None]
 
     def best(self) -> Topic | None:
@@ -177,7 +183,8 @@ class TopicPart:
 
     #: The name of the aspect; empty for all aspects together.
     name: str
-    #: The value of the term, its weight, and the derivative of the measure with respect to the value.
+    #: The value of the term, its weight, and the derivative of the measure with respect to the
+    #: value.
     value: float
     weight: float
     slope: float
@@ -208,8 +215,8 @@ class Part:
     weight: Floats
     slope: Floats
     name: str = ""
-    #: If contributions are differences of the values of prefixes: the number of ranks compared, the last rank that
-    #: can contribute, and the amount that further ranks contribute together.
+    #: If contributions are differences of the values of prefixes: the number of ranks compared, the
+    #: last rank that can contribute, and the amount that further ranks contribute together.
     n_ranks: int | None = None
     cutoff: int | None = None
     further: Floats | None = None
@@ -225,14 +232,26 @@ class Part:
             result[position] = values[is_hit]
             return result
 
-        offset = 0.0 if breakdown.offset is None else float(breakdown.offset[query])
+        if breakdown.offset is None:
+            offset = 0.0
+        else:
+            offset = float(breakdown.offset[query])
         rest = {text: float(amounts[query]) for text, amounts in breakdown.rest.items()}
-        rest = {text: amount for text, amount in rest.items() if abs(amount) > tolerance(offset, _NOTHING)}
-        reached = n if self.cutoff is None else min(n, self.cutoff)
+        rest = {
+            text: amount
+            for text, amount in rest.items()
+            if abs(amount) > tolerance(offset, _NOTHING)
+        }
+        if self.cutoff is None:
+            reached = n
+        else:
+            reached = min(n, self.cutoff)
         n_single = self.n_ranks if self.n_ranks is not None and self.n_ranks < reached else None
         if n_single is not None and self.further is not None:
             first, last = n_single + 1, reached
-            rest[f"rank {last}" if first == last else f"ranks {first} to {last}"] = float(self.further[query])
+            rest[f"rank {last}" if first == last else f"ranks {first} to {last}"] = float(
+                self.further[query]
+            )
         return TopicPart(
             name=self.name,
             value=float(self.value[query]),
@@ -266,7 +285,10 @@ class Parts:
 
     def topic_parts(self, query: int, n: int) -> list[TopicPart]:
         """Return the parts of one topic with `n` ranks, whose contributions sum to its value."""
-        parts = [self.whole] if self.whole is not None and self.is_whole[query] else self.terms
+        if self.whole is not None and self.is_whole[query]:
+            parts = [self.whole]
+        else:
+            parts = self.terms
         return [part.topic_part(query, n) for part in parts]
 
 
@@ -285,8 +307,8 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     Returns
     -------
     Parts
-        Contributions are those that the measure or its bases state, else differences of the values of the first k
-        and k - 1 ranks.
+        Contributions are those that the measure or its bases state, else differences of the values
+        of the first k and k - 1 ranks.
 
     Raises
     ------
@@ -307,7 +329,10 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     weights = np.stack([term.weight for term in terms])
     slopes = _gradient(measure, values, weights, value)
     unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
-    whole = _whole(measure, run, value) if unknown.any() else None
+    if unknown.any():
+        whole = _whole(measure, run, value)
+    else:
+        whole = None
     if unknown.all():
         return Parts(value, [], whole, everywhere)
     parts: dict[int, Part] = {}
@@ -319,27 +344,36 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
     marginal = [index for index in range(len(terms)) if index not in parts]
 
     def evaluate(others: Judgments, prefix: Rankings) -> Floats:
-        same = terms if others is judgments else measure.terms(others)
+        if others is judgments:
+            same = terms
+        else:
+            same = measure.terms(others)
         return np.stack([same[index].base.values(prefix, same[index].target) for index in marginal])
 
     if marginal:
         cutoff = last_rank([terms[index] for index in marginal])
-        for index, part in zip(marginal, _differences(run, evaluate, cutoff, values[marginal]), strict=True):
-            parts[index] = replace(part, weight=weights[index], slope=slopes[index], name=terms[index].name)
+        for index, part in zip(
+            marginal, _differences(run, evaluate, cutoff, values[marginal]), strict=True
+        ):
+            parts[index] = replace(
+                part, weight=weights[index], slope=slopes[index], name=terms[index].name
+            )
     return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
 
 
 def last_rank(terms: list[Term]) -> int | None:
     """Return the last rank that can contribute to one of the terms; None if some have no cutoff."""
     depths = [term.base.depth for term in terms]
-    return None if None in depths else max(depth for depth in depths if depth is not None)
+    if None in depths:
+        return None
+    return max(depth for depth in depths if depth is not None)
 
 
 def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values: Floats) -> Floats:
     """Return the gradient at the values of the terms, whose product with the values is the value of the measure.
 
-    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The gradient is NaN where
-    it is unknown, or the measure is not homogeneous.
+    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The
+    gradient is NaN where it is unknown, or the measure is not homogeneous.
     """
     with np.errstate(all="ignore"):
         slope = measure.slope(values, weights)
@@ -357,11 +391,15 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
 def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
     cutoff = measure.params.get("cutoff")
-    (part,) = _differences(run, lambda _, prefix: measure.evaluate(prefix)[None], cutoff, value[None])
+    (part,) = _differences(
+        run, lambda _, prefix: measure.evaluate(prefix)[None], cutoff, value[None]
+    )
     return part
 
 
-def _differences(run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats) -> Iterator[Part]:
+def _differences(
+    run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats
+) -> Iterator[Part]:
     """Yield the differences of the values of the first k and k - 1 ranks, for each of one or several functions."""
     longest = int(run.rankings.hits.n_ret.max(initial=0))
     n_ranks = min(run.depth, longest if cutoff is None else min(longest, cutoff))
@@ -383,7 +421,8 @@ def _check_sum(breakdown: Breakdown, value: Floats, what: str, judgments: Judgme
     total = breakdown.values()
     for query in np.flatnonzero(np.abs(total - value) > tolerance(value)).tolist():
         raise MultiAspectError(
-            f"the contributions of {what} sum to {total[query]:.6g} for topic {judgments.qids[query]}, expected "
+            f"the contributions of {what} sum to {total[query]:.6g} for topic "
+            f"{judgments.qids[query]}, expected "
             f"its value, {value[query]:.6g}. Correct its contributions; "
             "pt_multiaspect.testing.check_measure checks them"
         )
@@ -395,8 +434,8 @@ class Contributions:
 
     #: The value of the measure; shape (n_queries,).
     value: Floats
-    #: Shape (n_queries, depth); 0 where fewer documents are retrieved. Further ranks, and amounts that belong to no
-    #: single rank, contribute the rest of the value.
+    #: Shape (n_queries, depth); 0 where fewer documents are retrieved. Further ranks, and amounts
+    #: that belong to no single rank, contribute the rest of the value.
     ranks: Floats
     #: The part of the value that does not depend on the retrieved documents; shape (n_queries,).
     offset: Floats
@@ -416,7 +455,9 @@ class Contributions:
             breakdown, hits = part.breakdown, part.breakdown.hits
             is_shown = applies[hits.query] & (hits.rank <= run.depth)
             query = hits.query[is_shown]
-            ranks[query, hits.rank[is_shown] - 1] += part.slope[query] * breakdown.contribution[is_shown]
+            ranks[query, hits.rank[is_shown] - 1] += (
+                part.slope[query] * breakdown.contribution[is_shown]
+            )
             if breakdown.offset is not None:
                 offset += np.where(applies, part.slope * breakdown.offset, 0.0)
             marginal |= applies & (breakdown.how == MARGINAL)

@@ -13,7 +13,15 @@ import pandas as pd
 from .._validation import count
 from ..bases.base import is_measure
 from ..collection import Judgments, Rankings
-from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown, silence_warnings, warn_once
+from ..errors import (
+    MultiAspectError,
+    choices,
+    number_of,
+    refuse_unknown,
+    shown,
+    silence_warnings,
+    warn_once,
+)
 from ..evaluation import evaluate
 from ..evaluation.long_frames import find_labels, read_long_frame
 from ..explanation_view import Explanation, detail_columns, gain_name
@@ -22,7 +30,15 @@ from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, join
 from ..strings.identifiers import identifiers
 from .contributions import Topic, split_value, tolerance
-from .frames import aspects_frame, label_columns, notes, ranks_frame, scale_positions, swaps_frame, values_by_rank
+from .tables import (
+    aspects_frame,
+    label_columns,
+    notes,
+    ranks_frame,
+    scale_positions,
+    swaps_frame,
+    values_by_rank,
+)
 
 
 def explain(
@@ -40,8 +56,8 @@ def explain(
     Parameters
     ----------
     measure : measure or str
-        A measure of this package or of ir-measures, or the name of one. Measures of ir-measures evaluate
-        relevance.
+        A measure of this package or of ir-measures, or the name of one. Measures of ir-measures
+        evaluate relevance.
     run : DataFrame, dict, iterable of namedtuples, path or pipeline
         One run, as in `evaluate`; ``{name: run}`` names it.
     qrels : DataFrame, dict, iterable or Judgments
@@ -58,8 +74,8 @@ def explain(
     Returns
     -------
     Explanation
-        The contribution of each retrieved document. The contributions and the offset sum to the value that
-        `evaluate` returns.
+        The contribution of each retrieved document. The contributions and the offset sum to the
+        value that `evaluate` returns.
 
     Raises
     ------
@@ -100,7 +116,8 @@ def explain(
     depth = count("depth")(depth)
     if not isinstance(measure, str) and not is_measure(measure):
         raise MultiAspectError(
-            f"expected a measure or its name, got {shown(measure)}; give the measure first, as in explain(measure, "
+            f"expected a measure or its name, got {shown(measure)}; give the measure first, as in "
+            "explain(measure, "
             "run, qrels, qid)"
         )
     parsed = parse_one(measure)
@@ -116,11 +133,14 @@ def explain(
     query = _query_position(judgments, qid)
     docnos, scores = rankings.ranked_documents(query)
     title = "run" if name == "run 1" else name  # the default name
-    among_all = Topic(explained, judgments, query, judgments.qids[query], title, docnos, scores, depth)
+    among_all = Topic(
+        explained, judgments, query, judgments.qids[query], title, docnos, scores, depth
+    )
     value = among_all.value  # with the warnings of an evaluation
     with silence_warnings():
         alone = replace(among_all, judgments=judgments.repeat_query(query, 1), query=0)
-        # A measure may depend on other topics, contrary to the rules; then their judgments are kept.
+        # A measure may depend on other topics, contrary to the rules; then their judgments are
+        # kept.
         topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
         explanation = _explain_topic(topic, value, str(measure) if label is None else label)
     if explained is not parsed:  # a measure of ir-measures
@@ -146,7 +166,9 @@ def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
     views = label_columns(topic.measure.views(judgments))
     pool = judgments.pool_query == topic.query
     labels = {column: view.label[pool] for column, view in views.items()}
-    grades = {column: values_by_rank(topic, scale_positions(view)) for column, view in views.items()}
+    grades = {
+        column: values_by_rank(topic, scale_positions(view)) for column, view in views.items()
+    }
     return Explanation(
         partial(_explain_best, topic, label),
         measure=topic.measure,
@@ -170,10 +192,14 @@ def _explain_best(topic: Topic, label: str) -> Explanation | None:
     """Return the explanation of a best ranking of all judged documents, or None if no best ranking is known."""
     with silence_warnings():
         best = topic.best()
-        return None if best is None else _explain_topic(best, best.value, label)
+        if best is None:
+            return None
+        return _explain_topic(best, best.value, label)
 
 
-def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings) -> None:
+def _compare_with_evaluation(
+    explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings
+) -> None:
     """Warn if the value of the topic in ir-measures differs from the explained one."""
     with silence_warnings():
         values = evaluate(
@@ -182,7 +208,8 @@ def _compare_with_evaluation(explanation: Explanation, measure: ir_measures.Meas
     value = float(values[explanation.qid])
     if abs(value - explanation.value) > tolerance(value):
         warn_once(
-            f"{measure} of topic {explanation.qid} is {value:.9g} in ir-measures, which rounds it; the explained "
+            f"{measure} of topic {explanation.qid} is {value:.9g} in ir-measures, which rounds it; "
+            "the explained "
             f"value is {explanation.value:.9g}",
             key=f"{measure} {explanation.qid} {value}",
             group="explained values",
@@ -197,7 +224,8 @@ def largest_differences(
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``, with the columns ``name qid measure value``.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``, with the columns ``name qid
+        measure value``.
     a, b : str
         The names of the runs.
     measure : measure or str, optional
@@ -208,14 +236,15 @@ def largest_differences(
     Returns
     -------
     DataFrame
-        ``qid measure value_a value_b difference``, where the difference is the value of `a` minus that of `b`. The
-        largest absolute differences come first, ties in the order of the topics.
+        ``qid measure value_a value_b difference``, where the difference is the value of `a` minus
+        that of `b`. The largest absolute differences come first, ties in the order of the topics.
 
     Raises
     ------
     MultiAspectError
-        If a run or the measure is not in the frame, several measures are in it and none is given, a run has
-        several values for a topic, a column is missing, a name is empty, or a value is not a number or is missing.
+        If a run or the measure is not in the frame, several measures are in it and none is given, a
+        run has several values for a topic, a column is missing, a name is empty, or a value is not
+        a number or is missing.
 
     Warns
     -----
@@ -248,8 +277,10 @@ def largest_differences(
     left_out = values[0].index.symmetric_difference(values[1].index)
     if len(left_out):
         warn_once(
-            f"{number_of(len(left_out), 'topic')} {'has' if len(left_out) == 1 else 'have'} a value of {label} for "
-            f"only one of the runs {a} and {b} and {'is' if len(left_out) == 1 else 'are'} left out, such as "
+            f"{number_of(len(left_out), 'topic')} {'has' if len(left_out) == 1 else 'have'} a "
+            f"value of {label} for "
+            f"only one of the runs {a} and {b} and {'is' if len(left_out) == 1 else 'are'} left "
+            "out, such as "
             f"{choices(left_out[:3])}. Evaluate both runs on the same qrels",
             key=f"{a} {b} {label} {len(left_out)}",
             group="topics of one run",
@@ -264,7 +295,10 @@ def _measure_label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
     labels = [str(label) for label in perquery["measure"].unique()]
     if measure is None and len(labels) == 1:
         return labels[0]
-    label = None if measure is None else find_labels(perquery, [measure])[0]
+    if measure is None:
+        label = None
+    else:
+        label = find_labels(perquery, [measure])[0]
     refuse_unknown([label], labels, "one of the measures of the frame", "measure")
     return str(label)
 
@@ -282,7 +316,8 @@ def _run_values(measure_rows: pd.DataFrame, name: str, label: str) -> pd.Series[
     missing = run_rows["qid"][run_rows["value"].isna()]
     if len(missing):  # they would be sorted last, as the smallest differences
         raise MultiAspectError(
-            f"expected a value of {label} per topic of {name}, got none for {choices(missing[:3])}. Evaluate the "
+            f"expected a value of {label} per topic of {name}, got none for "
+            f"{choices(missing[:3])}. Evaluate the "
             "run on these topics, or leave them out"
         )
     return run_rows.set_index("qid")["value"]

@@ -35,34 +35,36 @@ _RUN = ("query_id", "doc_id", "score")
 def accelerate() -> Acceleration:
     """Let ir-measures and PyTerrier compute standard measures by the kernels of this package.
 
-    Afterwards, ``pt.Experiment``, ``ir_measures.calc_aggregate`` and everything else that uses the default
-    providers of ir-measures return the same values several times faster. The order of results and the errors for
-    invalid input do not change. Measures of this package are always computed by its kernels, also without this
-    function.
+    Afterwards, ``pt.Experiment``, ``ir_measures.calc_aggregate`` and everything else that uses the
+    default providers of ir-measures return the same values several times faster. The order of
+    results and the errors for invalid input do not change. Measures of this package are always
+    computed by its kernels, also without this function.
 
     Returns
     -------
     Acceleration
-        Its method `undo` ends the acceleration; it is also a context manager. Calling `accelerate` again
-        has no effect.
+        Its method `undo` ends the acceleration; it is also a context manager. Calling `accelerate`
+        again has no effect.
 
     Notes
     -----
-    The accelerated measures are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success, with any cutoff and
-    ``rel``, for which ir-measures uses pytrec_eval. The values differ by less than 1e-12. With the parameters
-    ``gains`` or ``judged_only``, and where tools define a measure differently (such as ``RR@10``, of MS MARCO),
-    measures are computed as before. So are all measures if qrels or runs are not in the form that pytrec_eval
-    documents: string identifiers, integer labels, and one label per document.
+    The accelerated measures are AP, nDCG, P, R, Rprec, RR, SetAP, SetF, SetP, SetR and Success,
+    with any cutoff and ``rel``, for which ir-measures uses pytrec_eval. The values differ by less
+    than 1e-12. With the parameters ``gains`` or ``judged_only``, and where tools define a measure
+    differently (such as ``RR@10``, of MS MARCO), measures are computed as before. So are all
+    measures if qrels or runs are not in the form that pytrec_eval documents: string identifiers,
+    integer labels, and one label per document.
 
-    Qrels are prepared once for all runs, as long as their content does not change. This package warns about runs
-    that repeat documents, or in which most scores are equal as 32-bit floats.
+    Qrels are prepared once for all runs, as long as their content does not change. This package
+    warns about runs that repeat documents, or in which most scores are equal as 32-bit floats.
 
-    Errors of ir-measures are avoided. A query with only negative labels, for which pytrec_eval reads beyond its
-    memory, has the value 0, and labels may exceed 32 bits. A plain nDCG next to an nDCG with
-    ``gains`` is never computed with these gains, and NumRet next to measures with ``judged_only`` always counts
-    all documents.
+    Errors of ir-measures are avoided. A query with only negative labels, for which pytrec_eval
+    reads beyond its memory, has the value 0, and labels may exceed 32 bits. A plain nDCG next to an
+    nDCG with ``gains`` is never computed with these gains, and NumRet next to measures with
+    ``judged_only`` always counts all documents.
 
-    Stability: provisional. It replaces functions of ir-measures and PyTerrier, and depends on their versions.
+    Stability: provisional. It replaces functions of ir-measures and PyTerrier, and depends on their
+    versions.
 
     Examples
     --------
@@ -78,7 +80,8 @@ def accelerate() -> Acceleration:
 class Acceleration:
     """The acceleration of standard measures, see `accelerate`.
 
-    As a context manager, it ends the acceleration after the block, unless it was already active before.
+    As a context manager, it ends the acceleration after the block, unless it was already active
+    before.
 
     Notes
     -----
@@ -121,9 +124,12 @@ class _AcceleratedProvider(Provider):  # type: ignore[misc]
     def supports(self, measure: AnyMeasure) -> bool:
         """Return whether pytrec_eval supports a measure.
 
-        That includes measures that are not accelerated: one provider yields them all in pytrec_eval's order.
+        That includes measures that are not accelerated: one provider yields them all in
+        pytrec_eval's order.
         """
-        return bool(ir_measures.pytrec_eval.is_available() and ir_measures.pytrec_eval.supports(measure))
+        return bool(
+            ir_measures.pytrec_eval.is_available() and ir_measures.pytrec_eval.supports(measure)
+        )
 
     def _evaluator(self, measures: Iterable[AnyMeasure], qrels: object) -> Evaluator:
         wanted = set(measures) if isinstance(measures, Iterator) else measures
@@ -186,7 +192,9 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         """
         run = {"q1": {"d1": 1.0}, "q2": {"d1": 1.0}}
         tiny = ir_measures.pytrec_eval.evaluator(self.measures, {"q1": {"d1": 1}, "q2": {"d1": 1}})
-        by_query = [list(part) for _, part in groupby(tiny._iter_calc(run), lambda metric: metric.query_id)]
+        by_query = [
+            list(part) for _, part in groupby(tiny._iter_calc(run), lambda metric: metric.query_id)
+        ]
         # Queries alternate within each group: q1 q2 q1 q2.
         return [[metric.measure for metric in metrics] for metrics in by_query[::2]]
 
@@ -200,7 +208,11 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
         rankings = Rankings(frame, judgments)
         qids = rankings.source.qids
         position = judgments.query_positions(qids)
-        answered = [(qid, query) for qid, query in zip(qids.tolist(), position.tolist(), strict=True) if query >= 0]
+        answered = [
+            (qid, query)
+            for qid, query in zip(qids.tolist(), position.tolist(), strict=True)
+            if query >= 0
+        ]
         values: dict[tuple[AnyMeasure, str], float] = {}
         for measure, column in self._prepared.standard.values(rankings, lambda: frame).items():
             query_values = column.tolist()
@@ -212,13 +224,20 @@ class _AcceleratedEvaluator(Evaluator):  # type: ignore[misc]
             for qid, _ in answered:
                 for measure in measures:
                     if (measure, qid) in values:
-                        yield Metric(query_id=qid, measure=measure, value=values.pop((measure, qid)))
-        for (measure, qid), value in values.items():  # measures that pytrec_eval confuses with others
+                        yield Metric(
+                            query_id=qid, measure=measure, value=values.pop((measure, qid))
+                        )
+        for (
+            measure,
+            qid,
+        ), value in values.items():  # measures that pytrec_eval confuses with others
             yield Metric(query_id=qid, measure=measure, value=value)
 
 
 def _is_accelerated(measure: AnyMeasure) -> bool:
-    return standard_base(measure) is not None and not {"gains", "judged_only"} & measure.params.keys()
+    return (
+        standard_base(measure) is not None and not {"gains", "judged_only"} & measure.params.keys()
+    )
 
 
 def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.DataFrame | None:
@@ -236,7 +255,11 @@ def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.Dat
     if isinstance(data, dict):
         if not all(isinstance(documents, dict) and documents for documents in data.values()):
             return None
-        rows = [(qid, docno, value) for qid, documents in data.items() for docno, value in documents.items()]
+        rows = [
+            (qid, docno, value)
+            for qid, documents in data.items()
+            for docno, value in documents.items()
+        ]
         frame = pd.DataFrame(rows, columns=list(columns))
     elif isinstance(data, pd.DataFrame):
         if not data.columns.is_unique or not set(columns) <= set(data.columns):
@@ -257,7 +280,10 @@ def _plain_frame(data: Any, columns: tuple[str, str, str], kinds: str) -> pd.Dat
 def _has_strings(column: pd.Series[Any]) -> bool:
     """Return whether all values are strings."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return not column.hasnans and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
+        return (
+            not column.hasnans
+            and pd.api.types.infer_dtype(column.cat.categories, skipna=False) == "string"
+        )
     if is_arrow(column):
         return pd.api.types.is_string_dtype(column.dtype) and not column.hasnans
     # Faster than a test for missing values, which are not strings in pandas.
@@ -265,4 +291,8 @@ def _has_strings(column: pd.Series[Any]) -> bool:
 
 
 def _has_numbers(column: pd.Series[Any], kinds: str) -> bool:
-    return isinstance(column.dtype, np.dtype) and column.dtype.kind in kinds and not column.isna().any()
+    return (
+        isinstance(column.dtype, np.dtype)
+        and column.dtype.kind in kinds
+        and not column.isna().any()
+    )

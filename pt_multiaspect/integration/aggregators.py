@@ -10,7 +10,10 @@ from ir_measures.measures import MeanAgg
 
 def aggregate_values(measure: Measure | None, values: Sequence[float]) -> float:
     """Return the aggregate of a measure over topics."""
-    aggregator = MeanAgg() if measure is None else measure.aggregator()
+    if measure is None:
+        aggregator = MeanAgg()
+    else:
+        aggregator = measure.aggregator()
     for value in values:
         aggregator.add(value)
     result: float = aggregator.result()

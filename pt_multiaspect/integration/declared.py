@@ -13,7 +13,10 @@ from .provider import supports
 
 
 def with_aspects(
-    measures: Mapping[str, ir_measures.Measure], aspects: AspectSpec, judged: Sequence[str], option: str = "aspects"
+    measures: Mapping[str, ir_measures.Measure],
+    aspects: AspectSpec,
+    judged: Sequence[str],
+    option: str = "aspects",
 ) -> dict[str, ir_measures.Measure]:
     """Let the measures that declare no scales use `aspects`.
 
@@ -22,7 +25,8 @@ def with_aspects(
     measures : mapping of str to Measure
         The measures by label.
     aspects : Aspects, tuple of str or None
-        The scales, or names of columns. Single-aspect measures of this package use the scale of relevance.
+        The scales, or names of columns. Single-aspect measures of this package use the scale of
+        relevance.
     judged : sequence of str
         The aspects of the judgments.
     option : str, default 'aspects'
@@ -40,7 +44,8 @@ def with_aspects(
     Warns
     -----
     MultiAspectWarning
-        If an aspect of the judgments is not declared, or a measure of ir-measures cannot use the declared scale.
+        If an aspect of the judgments is not declared, or a measure of ir-measures cannot use the
+        declared scale.
     """
     if aspects is None:
         return dict(measures)
@@ -55,7 +60,8 @@ def with_aspects(
     relevance = aspects.get("relevance")
     if plain and relevance is not None and not _is_plain(relevance):
         warn_once(
-            f"{choices(plain)}: computed on the plain labels of relevance, without the gains, threshold or "
+            f"{choices(plain)}: computed on the plain labels of relevance, without the gains, "
+            "threshold or "
             f"codes that {option} declares; use On(base=...) where these matter"
         )
     return bound
@@ -66,7 +72,10 @@ def default_measures(aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
     if len(aspects) == 1:
         return {base: On(aspect=aspects[0], base=base) for base in ("AP", "RR")}
     gated = {"TOMA-gated@10": TOMA(gate="relevance") @ 10}
-    toma = gated if "relevance" in aspects else {"TOMA@10": TOMA @ 10}
+    if "relevance" in aspects:
+        toma = gated
+    else:
+        toma = {"TOMA@10": TOMA @ 10}
     return {**toma, "CAM@10": CAM @ 10, "MM@10": MM @ 10}
 
 
@@ -75,7 +84,9 @@ def _is_plain(aspect: Aspect) -> bool:
     return aspect.greater_is_better and aspect == Aspect(grades=aspect.grades)
 
 
-def check_aspects(aspects: Aspects | tuple[str, ...], judged: Sequence[str], option: str = "aspects") -> None:
+def check_aspects(
+    aspects: Aspects | tuple[str, ...], judged: Sequence[str], option: str = "aspects"
+) -> None:
     """Check that the declared aspects are those of the judgments.
 
     Parameters
@@ -100,11 +111,13 @@ def check_aspects(aspects: Aspects | tuple[str, ...], judged: Sequence[str], opt
     unknown = [name for name in aspects if name not in judged]
     if unknown:
         raise MultiAspectError(
-            f"{option} declares {choices(unknown)}, but the qrels have {choices(judged)}; use the same names"
+            f"{option} declares {choices(unknown)}, but the qrels have {choices(judged)}; use the "
+            "same names"
         )
     ignored = [name for name in judged if name not in aspects]
     if ignored and isinstance(aspects, Aspects):
         warn_once(
-            f"{option} does not declare {choices(ignored)}, which measures therefore ignore; declare all aspects",
+            f"{option} does not declare {choices(ignored)}, which measures therefore ignore; "
+            "declare all aspects",
             key=f"not declared: {choices(ignored)}",
         )

@@ -24,21 +24,21 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
     Parameters
     ----------
     texts : iterable of str
-        Each text contains one or more measures, separated by whitespace or commas outside brackets and quotes.
-        A measure may have an alias, as in ``CAM=CAM(base='AP')@10``, and
-        the quotes of strings may be omitted, ``CAM(base=AP)``.
+        Each text contains one or more measures, separated by whitespace or commas outside brackets
+        and quotes. A measure may have an alias, as in ``CAM=CAM(base='AP')@10``, and the quotes of
+        strings may be omitted, ``CAM(base=AP)``.
 
     Returns
     -------
     dict of str to ir_measures.Measure
-        The measures by name, in the given order: the alias or else the text or, if quotes are missing there, the
-        string form. Duplicates are dropped.
+        The measures by name, in the given order: the alias or else the text or, if quotes are
+        missing there, the string form. Duplicates are dropped.
 
     Raises
     ------
     MultiAspectError
-        If there is no measure, one cannot be parsed, brackets or quotes do not match, or an alias refers to
-        several measures or is the name of a different measure.
+        If there is no measure, one cannot be parsed, brackets or quotes do not match, or an alias
+        refers to several measures or is the name of a different measure.
 
     Examples
     --------
@@ -52,7 +52,8 @@ def parse_list(texts: Iterable[str]) -> dict[str, ir_measures.Measure]:
             earlier = labelled.setdefault(label, measure)
             if earlier != measure or type(earlier) is not type(measure):
                 raise MultiAspectError(
-                    f"the alias {label!r} is given to two measures, {earlier} and {measure}; use distinct aliases"
+                    f"the alias {label!r} is given to two measures, {earlier} and {measure}; use "
+                    "distinct aliases"
                 )
     refuse_none(labelled, "measure, such as nDCG@10")
     return labelled
@@ -69,8 +70,8 @@ def split_measures(text: str) -> list[str]:
     Returns
     -------
     list of str
-        One string per measure. Whitespace around ``@`` and ``=`` does not separate, nor does a comma before a
-        digit, as in ``P_5,10``.
+        One string per measure. Whitespace around ``@`` and ``=`` does not separate, nor does a
+        comma before a digit, as in ``P_5,10``.
 
     Raises
     ------
@@ -95,13 +96,19 @@ def split_measures(text: str) -> list[str]:
             open_brackets.append(_CLOSING[character])
         elif character in _CLOSING.values():
             if not open_brackets or open_brackets.pop() != character:
-                raise MultiAspectError(f"cannot read the measures {text!r}: unexpected {character!r}")
+                raise MultiAspectError(
+                    f"cannot read the measures {text!r}: unexpected {character!r}"
+                )
         elif not open_brackets and character.isspace():
             before, after = parts[-1], text[position:].lstrip()
             if not before.endswith(("@", "=")) and not after.startswith(("@", "=")):
                 parts.append("")
             continue
-        elif not open_brackets and character == "," and not text[position + 1 : position + 2].isdigit():
+        elif (
+            not open_brackets
+            and character == ","
+            and not text[position + 1 : position + 2].isdigit()
+        ):
             parts.append("")  # in P_5,10, a comma separates cutoffs
             continue
         parts[-1] += character
@@ -128,7 +135,8 @@ def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
     members = parse(with_quotes(rest))
     if len(members) > 1:
         raise MultiAspectError(
-            f"expected one measure for the alias {label!r}, but {rest!r} expands to {len(members)}, such as "
+            f"expected one measure for the alias {label!r}, but {rest!r} expands to "
+            f"{len(members)}, such as "
             f"{members[0]}; give each of them an alias"
         )
     refuse_other_name(label, members[0])

@@ -31,7 +31,8 @@ Measures: TypeAlias = MeasureLike | Sequence[MeasureLike] | Mapping[str, Measure
 #: Key of the record in ``DataFrame.attrs``.
 RECORD = "measures"
 
-#: The record of a label whose values no measure defines, but lie in [0, 1], such as scores of answers.
+#: The record of a label whose values no measure defines, but lie in [0, 1], such as scores of
+#: answers.
 UNIT_SCORE = "score in [0, 1]"
 
 
@@ -73,23 +74,24 @@ def alias(name: str, measure: MeasureLike) -> MeasureName:
     Parameters
     ----------
     name : str
-        The name, which may be that of the measure without some of its parameters, as ``"TOMA@5"`` is of
-        ``TOMA(gate='relevance')@5``.
+        The name, which may be that of the measure without some of its parameters, as ``"TOMA@5"``
+        is of ``TOMA(gate='relevance')@5``.
     measure : measure or str
         One measure of this package or of ir-measures.
 
     Returns
     -------
     str
-        The name, which carries the measure, also when pickled. It is accepted wherever measures are: by the
-        functions of this package, whose tables explain it in a note, and by ``pt.Experiment``, ``pt.GridScan``,
-        ``pt.GridSearch`` and ``pt.KFoldGridSearch``, also with ``jobs``.
+        The name, which carries the measure, also when pickled. It is accepted wherever measures
+        are: by the functions of this package, whose tables explain it in a note, and by
+        ``pt.Experiment``, ``pt.GridScan``, ``pt.GridSearch`` and ``pt.KFoldGridSearch``, also with
+        ``jobs``.
 
     Raises
     ------
     MultiAspectError
-        If `name` is empty, or the name of a different measure or of another column of PyTerrier's tables, or if
-        `measure` is not one measure.
+        If `name` is empty, or the name of a different measure or of another column of PyTerrier's
+        tables, or if `measure` is not one measure.
 
     Examples
     --------
@@ -120,7 +122,8 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
     namesakes = find_measures(alias)
     if namesakes and not any(_has_parameters_of(measure, namesake) for namesake in namesakes):
         raise MultiAspectError(
-            f"alias: {alias!r} is the name of a measure ({choices(namesakes[:3])}), which {measure} is not; use "
+            f"alias: {alias!r} is the name of a measure ({choices(namesakes[:3])}), which "
+            f"{measure} is not; use "
             f"another name, such as {short_label(str(measure), measure)!r}"
         )
 
@@ -132,8 +135,9 @@ def _has_parameters_of(measure: ir_measures.Measure, namesake: ir_measures.Measu
     return bool(measure == namesake or namesake.params.items() <= measure.params.items())
 
 
-#: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of trec_eval, for two
-#: and for three aspects. With three, its values of CAM are .9999 times those here, as its weights are .3333 each.
+#: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of
+#: trec_eval, for two and for three aspects. With three, its values of CAM are .9999 times those
+#: here, as its weights are .3333 each.
 TRACK_NAMES: dict[str, ir_measures.Measure] = {
     "nlre": NLRE,
     "cam": CAM(base="nDCG"),
@@ -185,7 +189,9 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
     if isinstance(measure, MeasureName):
         return [measure.measure]
     if not isinstance(measure, str):
-        raise MultiAspectError(f"expected a measure or a string such as 'nDCG@10' or 'map', got {shown(measure)}")
+        raise MultiAspectError(
+            f"expected a measure or a string such as 'nDCG@10' or 'map', got {shown(measure)}"
+        )
     if measure in TRACK_NAMES:
         return [TRACK_NAMES[measure]]
     if measure in _OTHER_TRACK_NAMES:
@@ -200,7 +206,8 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
     if members:
         if left_out:
             warn_once(
-                f"{measure} is evaluated without {choices(left_out)}, which ir-measures does not support; list "
+                f"{measure} is evaluated without {choices(left_out)}, which ir-measures does not "
+                "support; list "
                 "measures by name to choose others"
             )
         return [check_params(member) for member in members]
@@ -208,7 +215,9 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
         return [_check_complete(read_measure(measure))]
     except MultiAspectError:
         if unsupported:
-            raise MultiAspectError(f"ir-measures does not support trec_eval's measure {measure!r}") from None
+            raise MultiAspectError(
+                f"ir-measures does not support trec_eval's measure {measure!r}"
+            ) from None
         raise
 
 
@@ -228,7 +237,9 @@ def short_label(label: str, measure: ir_measures.Measure | None) -> str:
     if measure is None:
         return label
     printed = re.fullmatch(r"(\w+)(\(.*\))?(@\d+)?", label, re.DOTALL)
-    is_typed = printed is not None and printed[2] and printed[1] == measure.NAME and find_measures(label)
+    is_typed = (
+        printed is not None and printed[2] and printed[1] == measure.NAME and find_measures(label)
+    )
     if printed is None or not (label == str(measure) or is_typed):
         return label
     aspect = getattr(measure, "one_aspect", None)
@@ -242,7 +253,8 @@ def parse_one(measure: MeasureLike) -> ir_measures.Measure:
     members = parse(measure)
     if len(members) != 1:
         raise MultiAspectError(
-            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; choose one"
+            f"expected one measure, but {measure!r} expands to {len(members)}: {choices(members)}; "
+            "choose one"
         )
     return members[0]
 
@@ -257,7 +269,9 @@ def _check_complete(measure: ir_measures.Measure) -> ir_measures.Measure:
         cutoff = "@10" if "cutoff" in required else ""
         params = ", ".join(f"{name}=..." for name in required if name != "cutoff")
         example = f"{measure.NAME}{f'({params})' if params else ''}{cutoff}"
-        raise MultiAspectError(f"{measure.NAME} requires the parameter {choices(missing)}, as in {example}")
+        raise MultiAspectError(
+            f"{measure.NAME} requires the parameter {choices(missing)}, as in {example}"
+        )
     return measure
 
 
@@ -266,10 +280,13 @@ def _check_trec_name(text: str) -> None:
     import pytrec_eval
 
     known = sorted(pytrec_eval.supported_measures, key=len, reverse=True)
-    start = re.match(rf"(?:{'|'.join(map(re.escape, known))})[._]\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*", text)
+    start = re.match(
+        rf"(?:{'|'.join(map(re.escape, known))})[._]\d+(?:\.\d+)?(?:,\d+(?:\.\d+)?)*", text
+    )
     if start is not None and start.end() < len(text):
         raise MultiAspectError(
-            f"cannot read the measure {text[:80]!r}: unexpected {text[start.end() :][:20]!r} after the trec_eval "
+            f"cannot read the measure {text[:80]!r}: unexpected {text[start.end() :][:20]!r} after "
+            "the trec_eval "
             f"name {start.group()[:80]!r}"
         )
 
@@ -302,7 +319,8 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     """
     if _is_qrels(measures):
         raise MultiAspectError(
-            f"expected measures such as 'nDCG@10', got qrels or a run ({type(measures).__name__}). Are the qrels "
+            f"expected measures such as 'nDCG@10', got qrels or a run ({type(measures).__name__}). "
+            "Are the qrels "
             "and the measures swapped?"
         )
     labelled: dict[str, ir_measures.Measure] = {}
@@ -310,12 +328,14 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
         for label, measure in measures.items():
             if not isinstance(label, str):
                 raise MultiAspectError(
-                    f"measures: expected a mapping {{alias: measure}} with strings as aliases, got {label!r}"
+                    f"measures: expected a mapping {{alias: measure}} with strings as aliases, got "
+                    f"{label!r}"
                 )
             members = parse(measure)
             if len(members) > 1:
                 raise MultiAspectError(
-                    f"expected one measure for the alias {label!r}, but {measure!r} expands to {len(members)}: "
+                    f"expected one measure for the alias {label!r}, but {measure!r} expands to "
+                    f"{len(members)}: "
                     f"{choices(members[:3])}, …; give each of them an alias"
                 )
             labelled[label] = members[0]
@@ -329,7 +349,8 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
                 earlier = labelled.setdefault(label, member)
                 if earlier != member or type(earlier) is not type(member):
                     raise MultiAspectError(
-                        f"two different measures have the name {label!r}; pass a mapping with distinct aliases, "
+                        f"two different measures have the name {label!r}; pass a mapping with "
+                        "distinct aliases, "
                         "{'one': ..., 'other': ...}"
                     )
     refuse_none(labelled, "measure")
@@ -354,9 +375,9 @@ def as_measure(measure: ir_measures.Measure) -> Measure:
     Returns
     -------
     Measure
-        For other measures, `On` relevance, with the same values as in ir-measures on runs without tied
-        scores. Binary measures that count documents with relevance 1 or higher keep doing so, regardless of the
-        threshold that the aspect declares.
+        For other measures, `On` relevance, with the same values as in ir-measures on runs without
+        tied scores. Binary measures that count documents with relevance 1 or higher keep doing so,
+        regardless of the threshold that the aspect declares.
 
     Raises
     ------
@@ -397,8 +418,9 @@ def read_record(perquery: pd.DataFrame) -> Mapping[str, Any]:
 def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike | None]) -> None:
     """Record in the frame the measures of its labels; None for a label that does not name a measure.
 
-    A measure is recorded with its `definition_of`. Printed measures, as read from files, are parsed when they are
-    looked up. A label that the frame has recorded as `UNIT_SCORE` remains one if it does not name a measure.
+    A measure is recorded with its `definition_of`. Printed measures, as read from files, are parsed
+    when they are looked up. A label that the frame has recorded as `UNIT_SCORE` remains one if it
+    does not name a measure.
     """
     scores = read_record(perquery)
     record: dict[str, str | None] = {}
@@ -406,5 +428,9 @@ def record_measures(perquery: pd.DataFrame, labelled: Mapping[str, MeasureLike |
         if measure is None:
             record[label] = UNIT_SCORE if scores.get(label) == UNIT_SCORE else None
         else:
-            record[label] = measure if isinstance(measure, str) else MeasureName(measure, definition_of(measure))
+            record[label] = (
+                measure
+                if isinstance(measure, str)
+                else MeasureName(measure, definition_of(measure))
+            )
     perquery.attrs[RECORD] = record

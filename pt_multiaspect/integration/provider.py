@@ -21,7 +21,13 @@ from ir_measures.providers.fallback_provider import FallbackEvaluator
 
 from ..bases.delegated import function_of
 from ..collection import Judgments, Rankings
-from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, answers_remedy, as_floats, check_id_column
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    LABELLED_TOPICS,
+    answers_remedy,
+    as_floats,
+    check_id_column,
+)
 from ..collection.overlap import warn_of_no_common_document, warn_of_no_common_query
 from ..errors import MultiAspectError, choices, number_of, warn_once, warn_once_of
 from ..measures import Measure
@@ -31,8 +37,8 @@ from ..measures.toma import warn_of_missing_gates
 class LastJudgments(threading.local):
     """The judgments of the last qrels of each thread.
 
-    PyTerrier creates an evaluator for each run, from frames with the same content. As frames can be changed in
-    place, their content is compared.
+    PyTerrier creates an evaluator for each run, from frames with the same content. As frames can be
+    changed in place, their content is compared.
     """
 
     _judgments: Judgments | None = None
@@ -65,7 +71,8 @@ def supports(measure: object) -> TypeGuard[Measure]:
 def reads_relevance_only(measure: AnyMeasure) -> bool:
     """Return whether a measure has no values for topics without a label of relevance.
 
-    These are the measures of ir-measures. Those of this package, and users' functions, are defined on all columns.
+    These are the measures of ir-measures. Those of this package, and users' functions, are defined
+    on all columns.
     """
     return not supports(measure) and function_of(measure) is None
 
@@ -79,8 +86,10 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
         for first, second in pairwise(ordered):
             if str(first) == str(second):
                 warn_once(
-                    f"two different measures print as {first}, because a name in it was redefined in between. "
-                    "Tools that identify measures by their printed form, such as pt.Experiment, show only one of "
+                    f"two different measures print as {first}, because a name in it was redefined "
+                    "in between. "
+                    "Tools that identify measures by their printed form, such as pt.Experiment, "
+                    "show only one of "
                     "them"
                 )
         self.judgments = Judgments.of(qrels)
@@ -118,18 +127,21 @@ class MultiAspectProvider(Provider):  # type: ignore[misc]
     def qrel_inputs(self, measures: Iterable[Measure]) -> list[str]:
         """Return the required qrels columns: the identifiers and the aspects of the measures.
 
-        A measure without `aspects` also evaluates the other numeric columns, which depend on the qrels.
+        A measure without `aspects` also evaluates the other numeric columns, which depend on the
+        qrels.
         """
-        aspects = chain.from_iterable(measure.required_aspects for measure in sorted(measures, key=str))
+        aspects = chain.from_iterable(
+            measure.required_aspects for measure in sorted(measures, key=str)
+        )
         return list(dict.fromkeys(["query_id", "doc_id", *aspects]))
 
 
 def register() -> None:
     """Let ir-measures compute the measures of this package, and evaluate its own measures on wide qrels.
 
-    Repeated calls have no effect. Files that judge different pairs result in a column of relevance with missing
-    labels, and thus of floats, which pytrec_eval rejects and others count as judged. Qrels with integers are passed
-    unchanged.
+    Repeated calls have no effect. Files that judge different pairs result in a column of relevance
+    with missing labels, and thus of floats, which pytrec_eval rejects and others count as judged.
+    Qrels with integers are passed unchanged.
     """
     install_literals()
     pipeline = ir_measures.DefaultPipeline
@@ -176,34 +188,47 @@ def _evaluator(measures: Iterable[AnyMeasure], qrels: Any) -> Evaluator:
         return _original(measures, labelled)
     _warn_of_missing_values(restricted, qrels, labelled)
     # Defaults are added for the topics of the first evaluator.
-    return FallbackEvaluator(measures, [_original(restricted, labelled), _original(unrestricted, qrels)])
+    return FallbackEvaluator(
+        measures, [_original(restricted, labelled), _original(unrestricted, qrels)]
+    )
 
 
 def _has_other_labels(qrels: Any) -> bool:
     """Return whether qrels are a frame whose relevance labels are floats or incomplete."""
     if not isinstance(qrels, pd.DataFrame) or list(qrels.columns).count("relevance") != 1:
         return False
-    return pd.api.types.is_float_dtype(qrels["relevance"].dtype) or bool(qrels["relevance"].isna().any())
+    return pd.api.types.is_float_dtype(qrels["relevance"].dtype) or bool(
+        qrels["relevance"].isna().any()
+    )
 
 
 def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
     pytrec_eval = ir_measures.pytrec_eval
-    refused = [measure for measure in measures if pytrec_eval.is_available() and pytrec_eval.supports(measure)]
+    refused = [
+        measure
+        for measure in measures
+        if pytrec_eval.is_available() and pytrec_eval.supports(measure)
+    ]
     if refused:
         raise MultiAspectError(
-            f"{choices(sorted(map(str, refused)))} of ir-measures: expected integer labels, got {label:g}. "
-            f"Where possible, use a base of this package, as in On(base={str(refused[0])!r}), or round the labels"
+            f"{choices(sorted(map(str, refused)))} of ir-measures: expected integer labels, got "
+            f"{label:g}. "
+            f"Where possible, use a base of this package, as in On(base={str(refused[0])!r}), or "
+            "round the labels"
         )
 
 
-def _warn_of_missing_values(measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame) -> None:
+def _warn_of_missing_values(
+    measures: Iterable[AnyMeasure], qrels: pd.DataFrame, labelled: pd.DataFrame
+) -> None:
     """Warn about topics without a label of relevance, for which some measures of a call have no values."""
     without = sorted(set(qrels["query_id"].astype(str)) - set(labelled["query_id"].astype(str)))
     if without:
         warn_once(
             f"the qrels have no label of relevance in {number_of(len(without), 'topic')} "
             f"({choices([*without[:3], '…'] if len(without) > 3 else without)}), so "
-            f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over different topics. "
+            f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over "
+            "different topics. "
             f"Leave these topics out, as in {LABELLED_TOPICS}, or use "
             "pt_multiaspect.evaluate, which scores them as 0",
             key=" ".join(without[:10]),
@@ -217,13 +242,22 @@ def literal_value(node: ast.expr | None) -> Any:
     Raises
     ------
     ValueError
-        If the node is neither a number, text, constant nor a dict of these; the message is that of ir-measures.
+        If the node is neither a number, text, constant nor a dict of these; the message is that of
+        ir-measures.
     """
-    if isinstance(node, ast.Constant) and not isinstance(node.value, bytes) and node.value is not ...:
+    if (
+        isinstance(node, ast.Constant)
+        and not isinstance(node.value, bytes)
+        and node.value is not ...
+    ):
         return node.value
     if isinstance(node, ast.Dict):
-        return dict(zip(map(literal_value, node.keys), map(literal_value, node.values), strict=True))
-    raise ValueError(ir_measures.util._AST_PARSE_ERROR.format("values must be str, float, int, bool, etc."))
+        return dict(
+            zip(map(literal_value, node.keys), map(literal_value, node.values), strict=True)
+        )
+    raise ValueError(
+        ir_measures.util._AST_PARSE_ERROR.format("values must be str, float, int, bool, etc.")
+    )
 
 
 def install_literals() -> None:

@@ -1,8 +1,8 @@
 """Measures in PyTerrier: their names and directions.
 
-PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only, and assumes that
-higher values are better. The module ``pt_multiaspect_pyterrier``, next to this package, is PyTerrier's entry point
-and replaces these functions by the ones defined here.
+PyTerrier parses names with `ir_measures.parse_trec_measure`, which accepts trec_eval names only,
+and assumes that higher values are better. The module ``pt_multiaspect_pyterrier``, next to this
+package, is PyTerrier's entry point and replaces these functions by the ones defined here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ import pandas as pd
 import pt_multiaspect_pyterrier
 from pt_multiaspect_pyterrier import Call
 
-from ..collection.columns import DOCUMENT_COLUMNS, LABELLED_TOPICS, QUERY_COLUMNS, check_id_column, documents_remedy
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    LABELLED_TOPICS,
+    QUERY_COLUMNS,
+    check_id_column,
+    documents_remedy,
+)
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import ALL
 from .aggregators import lower_is_better
@@ -66,8 +72,8 @@ def experiment(call: Call) -> Any:
     Raises
     ------
     MultiAspectError
-        If `pt.Experiment` is to average values, and some measures have none for topics without a label of
-        relevance.
+        If `pt.Experiment` is to average values, and some measures have none for topics without a
+        label of relevance.
 
     Warns
     -----
@@ -84,7 +90,8 @@ def experiment(call: Call) -> Any:
     if arguments.get("baseline") is not None:
         _warn_of_lower(
             lower,
-            "baseline= counts a higher value as an improvement: read the column '+' as queries that got worse, and "
+            "baseline= counts a higher value as an improvement: read the column '+' as queries "
+            "that got worse, and "
             "'-' as queries that improved",
         )
     is_table = arguments.get("perquery") is not True and arguments.get("dataframe") is not False
@@ -93,28 +100,42 @@ def experiment(call: Call) -> Any:
     if arguments.get("perquery") is not True or arguments.get("save_dir") is not None:
         _check_topics(measures, arguments)
     result = call()
-    has_values = arguments.get("perquery") is True or (isinstance(result, pd.DataFrame) and "qid" in result)
-    perquery = result if has_values else getattr(result, "perquery", None)
+    has_values = arguments.get("perquery") is True or (
+        isinstance(result, pd.DataFrame) and "qid" in result
+    )
+    if has_values:
+        perquery = result
+    else:
+        perquery = getattr(result, "perquery", None)
     if isinstance(perquery, pd.DataFrame):
         record_measures(perquery, measures)  # for `aggregate` and others, as labels may be unknown
     return result
 
 
-def _check_topics(measures: Mapping[str, ir_measures.Measure], arguments: Mapping[str, Any]) -> None:
+def _check_topics(
+    measures: Mapping[str, ir_measures.Measure], arguments: Mapping[str, Any]
+) -> None:
     """Check that all measures have values for the same topics, as `pt.Experiment` requires for averages."""
     restricted = [column for column, measure in measures.items() if reads_relevance_only(measure)]
     qrels, topics = arguments.get("qrels"), arguments.get("topics")
     is_mixed = 0 < len(restricted) < len(measures)
-    if not is_mixed or not isinstance(qrels, pd.DataFrame) or not {"qid", "label"} <= set(qrels.columns):
+    if (
+        not is_mixed
+        or not isinstance(qrels, pd.DataFrame)
+        or not {"qid", "label"} <= set(qrels.columns)
+    ):
         return
     unlabelled = set(qrels["qid"]) - set(qrels.loc[qrels["label"].notna(), "qid"])
     if arguments.get("filter_by_topics") and isinstance(topics, pd.DataFrame):
         unlabelled &= set(topics["qid"])
     if unlabelled:
         raise MultiAspectError(
-            "pt.Experiment averages all measures over the same topics, but the qrels have no label of relevance in "
-            f"{number_of(len(unlabelled), 'topic')} ({choices(sorted(map(str, unlabelled))[:3])}), so "
-            f"{choices(restricted)} cannot be computed there. Leave these topics out, as in {LABELLED_TOPICS}, or "
+            "pt.Experiment averages all measures over the same topics, but the qrels have no label "
+            "of relevance in "
+            f"{number_of(len(unlabelled), 'topic')} ({choices(sorted(map(str, unlabelled))[:3])}), "
+            "so "
+            f"{choices(restricted)} cannot be computed there. Leave these topics out, as in "
+            f"{LABELLED_TOPICS}, or "
             "pass perquery=True"
         )
 
@@ -124,7 +145,9 @@ def grid_scan(call: Call) -> Any:
     metrics = call.arguments["metrics"]
     _by_column(metrics)
     several = isinstance(metrics, list | tuple)
-    call.replace("metrics", list(map(_carry_measure, metrics)) if several else _carry_measure(metrics))
+    call.replace(
+        "metrics", list(map(_carry_measure, metrics)) if several else _carry_measure(metrics)
+    )
     return call()
 
 
@@ -141,7 +164,8 @@ def grid_search(call: Call) -> Any:
     if isinstance(metric, MeasureName) and lower_is_better(metric.measure):
         _warn_of_lower(
             [metric],
-            f"pt.{call.name} selects the highest value, which is the worst; select the lowest from the "
+            f"pt.{call.name} selects the highest value, which is the worst; select the lowest from "
+            "the "
             "table of pt.GridScan",
         )
     return call()
@@ -153,13 +177,16 @@ def _carry_measure(metric: object) -> object:
     Anything but a single measure is returned unchanged, for PyTerrier to reject or expand.
     """
     measures = find_measures(metric)
-    return MeasureName(measures[0], str(metric)) if len(measures) == 1 else metric
+    if len(measures) == 1:
+        return MeasureName(measures[0], str(metric))
+    return metric
 
 
 def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     """Return the measures of `pt.Experiment` by the name of their column: the last unambiguous string.
 
-    An alias of two measures is an error, and so are two aliases of one, as PyTerrier would show only one of them.
+    An alias of two measures is an error, and so are two aliases of one, as PyTerrier would show
+    only one of them.
     """
     if isinstance(metrics, Mapping):
         _refuse_mapping(metrics)
@@ -176,7 +203,8 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
     for alias, measure in aliases.items():
         if names[measure] != alias:
             raise MultiAspectError(
-                f"{measure} has the alias {alias!r} and is also given as {names[measure]!r}, but PyTerrier shows "
+                f"{measure} has the alias {alias!r} and is also given as {names[measure]!r}, but "
+                "PyTerrier shows "
                 "each measure in one column: give it once"
             )
     columns: dict[str, ir_measures.Measure] = {}
@@ -184,7 +212,9 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
         earlier = columns.setdefault(name, measure)
         is_given = name in aliases or name != str(measure)
         if is_given and earlier != measure:
-            raise MultiAspectError(f"two different measures have the name {name!r}; give them distinct aliases")
+            raise MultiAspectError(
+                f"two different measures have the name {name!r}; give them distinct aliases"
+            )
     return columns
 
 
@@ -193,11 +223,14 @@ def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
     for label, metric in metrics.items():
         if find_measures(metric) not in ([], find_measures(label)):
             raise MultiAspectError(
-                f"PyTerrier takes the keys of a mapping for measures, and {label!r} is an alias here: give a list, "
+                f"PyTerrier takes the keys of a mapping for measures, and {label!r} is an alias "
+                "here: give a list, "
                 f"as in [pt_multiaspect.alias({str(label)!r}, {metric!r})]"
             )
 
 
 def _warn_of_lower(columns: Collection[str], problem: str) -> None:
     if columns:
-        warn(f"{choices(columns)}: lower is better, but {problem}")  # in every call, as directions may differ
+        warn(
+            f"{choices(columns)}: lower is better, but {problem}"
+        )  # in every call, as directions may differ

@@ -1,6 +1,7 @@
 """Collections with several aspects for `pt.get_dataset`, as in ``pt.get_dataset("multiaspect:health")``.
 
-PyTerrier loads this module, by its entry point, when such a dataset is requested or all datasets are listed.
+PyTerrier loads this module, by its entry point, when such a dataset is requested or all datasets
+are listed.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ class HealthDataset(_Named):
     def get_corpus_iter(self, *, verbose: bool = True) -> Iterator[dict[str, Any]]:
         """Return the passages, dicts of ``docno text readability``."""
         documents = self._collection.documents
-        return (dict(zip(documents.columns, row, strict=True)) for row in documents.itertuples(index=False))
+        return (
+            dict(zip(documents.columns, row, strict=True))
+            for row in documents.itertuples(index=False)
+        )
 
     def get_topics_lang(self) -> str:
         """Return the language of the questions."""
@@ -107,7 +111,9 @@ class MultiAspectDatasets(pt.datasets.DatasetProvider):  # type: ignore[misc]
         """
         if name not in self.list_dataset_names():
             raise KeyError(name)
-        return HealthDataset(name) if name == "health" else PublishedDataset(name)
+        if name == "health":
+            return HealthDataset(name)
+        return PublishedDataset(name)
 
     def list_dataset_names(self) -> Iterable[str]:
         """Return the names, without ``multiaspect:``."""

@@ -21,7 +21,8 @@ CUTOFFS = (5, 10, 20)
 #: The precondition that is a choice where there is such an aspect.
 _PRECONDITION = "relevance"
 
-#: Options that are conventions for degenerate topics or units, rather than choices of what is measured.
+#: Options that are conventions for degenerate topics or units, rather than choices of what is
+#: measured.
 _CONVENTIONS = ("empty", "normalized")
 
 
@@ -33,22 +34,23 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
     measure : measure or str
         The measure, such as ``ma.TOMA``; parameters that are not varied are kept.
     **options
-        By parameter, a list of options or a single one; for `aspects`, `order` and `weights` also a mapping of
-        names to options, such as ``aspects={"strict": …, "lenient": …}``. Sets of aspects in such a mapping are
-        declared under these names, which strings of measures contain; in a list, they must have names.
+        By parameter, a list of options or a single one; for `aspects`, `order` and `weights` also a
+        mapping of names to options, such as ``aspects={"strict": …, "lenient": …}``. Sets of
+        aspects in such a mapping are declared under these names, which strings of measures contain;
+        in a list, they must have names.
 
     Returns
     -------
     dict of str to measure
         Measures by label, accepted wherever measures or a `suite` are; ``list(….values())`` for
-        ``pt.Experiment``. Labels contain the parameters with several options only, in the order of the
-        arguments; a single variant is its own label. The last parameter varies fastest.
+        ``pt.Experiment``. Labels contain the parameters with several options only, in the order of
+        the arguments; a single variant is its own label. The last parameter varies fastest.
 
     Raises
     ------
     MultiAspectError
-        If the measure lacks a parameter, a list is empty or repeats an option, options have no name, or no
-        combination is possible.
+        If the measure lacks a parameter, a list is empty or repeats an option, options have no
+        name, or no combination is possible.
 
     Warns
     -----
@@ -83,7 +85,9 @@ def variants(measure: MeasureLike, **options: Any) -> dict[str, ir_measures.Meas
         except (MultiAspectError, ValueError) as error:
             impossible.append(str(error))
     if not result:
-        raise MultiAspectError(f"expected at least one possible combination, got none: {impossible[0]}")
+        raise MultiAspectError(
+            f"expected at least one possible combination, got none: {impossible[0]}"
+        )
     if impossible:
         n_all = len(result) + len(impossible)
         were = agree(len(impossible), n_all, "is impossible and was", "are impossible and were")
@@ -98,11 +102,15 @@ def _with_params(base: ir_measures.Measure, chosen: Mapping[str, Any]) -> ir_mea
     """Return a measure with other parameters; to ir-measures, None is a parameter that is not given."""
     if supports(base):
         return base(**chosen)
-    given = {name: option for name, option in {**base.params, **chosen}.items() if option is not None}
+    given = {
+        name: option for name, option in {**base.params, **chosen}.items() if option is not None
+    }
     return parse_one(type(base)(**given))
 
 
-def one_choice_variants(measure: ir_measures.Measure, aspects: Sequence[str]) -> dict[str, ir_measures.Measure]:
+def one_choice_variants(
+    measure: ir_measures.Measure, aspects: Sequence[str]
+) -> dict[str, ir_measures.Measure]:
     """Return the measures that differ from a measure in one choice.
 
     Parameters
@@ -115,9 +123,9 @@ def one_choice_variants(measure: ir_measures.Measure, aspects: Sequence[str]) ->
     Returns
     -------
     dict of str to Measure
-        By label, which begins with the class: other cutoffs, options of parameters that have finitely many, the
-        precondition relevance where there is such an aspect, and of means over aspects, other means and TOMA with
-        that precondition. Impossible combinations are left out.
+        By label, which begins with the class: other cutoffs, options of parameters that have
+        finitely many, the precondition relevance where there is such an aspect, and of means over
+        aspects, other means and TOMA with that precondition. Impossible combinations are left out.
     """
     gate = _PRECONDITION if _PRECONDITION in aspects and len(aspects) > 1 else None
     changes: dict[str, tuple[ir_measures.Measure, dict[str, Any]]] = {}
@@ -125,8 +133,15 @@ def one_choice_variants(measure: ir_measures.Measure, aspects: Sequence[str]) ->
         for option in _options(name, param, gate):
             changes[f"{measure.NAME} {name}={option_name(option)}"] = (measure, {name: option})
     if isinstance(measure, AspectMean):
-        required = {} if gate is None else {"gate": gate}
-        changes |= {"CAM": (CAM, {}), "MM": (MM, {}), f"TOMA gate={gate}" if gate else "TOMA": (TOMA, required)}
+        if gate is None:
+            required = {}
+        else:
+            required = {"gate": gate}
+        changes |= {
+            "CAM": (CAM, {}),
+            "MM": (MM, {}),
+            f"TOMA gate={gate}" if gate else "TOMA": (TOMA, required),
+        }
     result: dict[str, ir_measures.Measure] = {}
     for label, (kind, changed) in changes.items():
         try:
@@ -143,13 +158,21 @@ def _options(name: str, param: Any, gate: str | None) -> Sequence[Any]:
     if name == "cutoff":
         return CUTOFFS
     if name == "gate":
-        return () if gate is None else (None, gate)
-    return param.choices if isinstance(param.choices, list) and name not in _CONVENTIONS else ()
+        if gate is None:
+            return ()
+        return (None, gate)
+    if isinstance(param.choices, list) and name not in _CONVENTIONS:
+        return param.choices
+    return ()
 
 
-def _shared_params(measure: ir_measures.Measure, kind: Any, changed: Mapping[str, Any]) -> dict[str, Any]:
+def _shared_params(
+    measure: ir_measures.Measure, kind: Any, changed: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the parameters of a variant: those of the measure that its class has, and the changed ones."""
-    params = {name: measure.params[name] for name in measure.params.keys() & kind.SUPPORTED_PARAMS.keys()}
+    params = {
+        name: measure.params[name] for name in measure.params.keys() & kind.SUPPORTED_PARAMS.keys()
+    }
     if isinstance(measure, BasedMeasure) and "cutoff" in changed:
         params["base"] = measure.bases.drop_cutoff()  # CAM(base=nDCG@10) is CAM@10
     return {**params, **changed}
@@ -159,7 +182,9 @@ def option_name(option: object) -> str:
     """Return the name of an option of a parameter, as labels and tables show it."""
     if isinstance(option, bool):
         return str(option).lower()
-    if option is None or type(option) is object:  # the mark of ir-measures for a parameter that is not given
+    if (
+        option is None or type(option) is object
+    ):  # the mark of ir-measures for a parameter that is not given
         return "none"
     if isinstance(option, int | float):
         return f"{option:g}"
@@ -181,7 +206,8 @@ def _named_options(parameter: str, given: Any) -> dict[str, Any]:
     for option in given:
         if _is_compound(option) and getattr(option, "name", None) is None:
             raise MultiAspectError(
-                f"{parameter}: expected options with names, got {shown(option)}; pass a mapping {{name: option}}"
+                f"{parameter}: expected options with names, got {shown(option)}; pass a mapping "
+                f"{{name: option}}"
             )
     names = [option_name(option) for option in given]
     if len(set(names)) < len(names):

@@ -14,19 +14,26 @@ _COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
 _ROW = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 
 #: The lines around the header of a run (Breuer et al. 2022).
-_START, _END = (re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE) for mark in (b"start", b"end"))
+_START, _END = (
+    re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE)
+    for mark in (b"start", b"end")
+)
 
 
 def skip_leading_comments(text: Text) -> Text:
     """Return the text from the first line on that is no comment."""
     end = _end_of_leading_comments(text)
-    return text.rest(end) if end else text
+    if end:
+        return text.rest(end)
+    return text
 
 
 def _end_of_leading_comments(text: Text) -> int:
     """Return the position of the first line that is neither a comment nor blank; the end if there is none."""
     first = _ROW.search(text.data)
-    return len(text.data) if first is None else first.start()
+    if first is None:
+        return len(text.data)
+    return first.start()
 
 
 def skip_comments(text: Text, layout: LineFormat) -> Text:
@@ -62,7 +69,9 @@ def skip_comments(text: Text, layout: LineFormat) -> Text:
     pieces.append(text.data[end:])
     without = Text(text.name, b"".join(pieces), text.n_before)
     n_blank = len(without.data) - len(without.data.lstrip(b"\n"))
-    return without.rest(n_blank) if n_blank else without
+    if n_blank:
+        return without.rest(n_blank)
+    return without
 
 
 def _check_comments(text: Text, comments: list[tuple[int, int]], layout: LineFormat) -> None:
@@ -72,7 +81,8 @@ def _check_comments(text: Text, comments: list[tuple[int, int]], layout: LineFor
         line = text.data[start:stop]
         if _START.match(line + b"\n") is not None:
             raise MultiAspectError(
-                f"{text.name}:{text.line_number(start)}: expected the header of ir_metadata before the rows"
+                f"{text.name}:{text.line_number(start)}: expected the header of ir_metadata before "
+                "the rows"
             )
         fields = line.split()
         if fields[0].strip(b"#") and is_line(fields, layout):
@@ -81,8 +91,10 @@ def _check_comments(text: Text, comments: list[tuple[int, int]], layout: LineFor
         number = text.line_number(doubtful[0])
         line = text.data[doubtful[0] :].partition(b"\n")[0]
         warn_once(
-            f"{text.name}:{number}: a line that begins with #, and has the fields `{layout}`, {excerpt(line)}, is "
-            f"skipped as a comment {tally(len(doubtful), 'line')}, as trec_eval does. If it is none, rename the "
+            f"{text.name}:{number}: a line that begins with #, and has the fields `{layout}`, "
+            f"{excerpt(line)}, is "
+            f"skipped as a comment {tally(len(doubtful), 'line')}, as trec_eval does. If it is "
+            "none, rename the "
             "query; otherwise, write a blank after #"
         )
 
@@ -104,7 +116,8 @@ def split_metadata(text: Text) -> tuple[str | None, Text]:
     if end is None:
         number = text.line_number(start.start())
         raise MultiAspectError(
-            f"{text.name}:{number}: the header begins with # ir_metadata.start, but no line # ir_metadata.end "
+            f"{text.name}:{number}: the header begins with # ir_metadata.start, but no line # "
+            "ir_metadata.end "
             "follows"
         )
     lines = text.data[start.end() : end.start()].decode().splitlines()

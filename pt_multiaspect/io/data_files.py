@@ -53,8 +53,8 @@ class Repository:
 class DataFile:
     """A file of a repository.
 
-    The checksum is that of the fields that are read, not of the bytes, as copies may separate fields by blanks or
-    tabs, have Windows line endings, or be compressed.
+    The checksum is that of the fields that are read, not of the bytes, as copies may separate
+    fields by blanks or tabs, have Windows line endings, or be compressed.
     """
 
     #: The path in the data directory, with or without the suffix .gz.
@@ -84,7 +84,9 @@ class DataFile:
                 return self._load_checked(copy, "Delete the file, and it will be downloaded again")
         self._download(path)
         try:
-            return self._load_checked(path, "The server, or a proxy, sent something else; the file was deleted")
+            return self._load_checked(
+                path, "The server, or a proxy, sent something else; the file was deleted"
+            )
         except MultiAspectError:
             path.unlink(missing_ok=True)
             raise
@@ -99,7 +101,8 @@ class DataFile:
             digest.update(b"\t".join(fields) + b"\n")
         if digest.hexdigest() != self.sha256:
             raise MultiAspectError(
-                f"{path}: expected the judgments of {self.path} in {self.repository.url} (SHA-256 of their fields "
+                f"{path}: expected the judgments of {self.path} in {self.repository.url} (SHA-256 "
+                "of their fields "
                 f"{self.sha256[:12]}…), got others ({digest.hexdigest()[:12]}…). {remedy}"
             )
         return text
@@ -119,7 +122,8 @@ class DataFile:
             )
         except (OSError, ValueError) as error:  # errors of requests are OSErrors
             raise MultiAspectError(
-                f"{self.url} cannot be downloaded: {error}. Without a network, save the file as {path} (or set "
+                f"{self.url} cannot be downloaded: {error}. Without a network, save the file as "
+                f"{path} (or set "
                 f"{DATA_VARIABLE} to a directory that contains {self.name})"
             ) from error
         finally:
@@ -133,7 +137,9 @@ def _data_directory() -> Path:
         return Path(_pooch().os_cache("pt_multiaspect"))
     folder = Path(directory).expanduser()
     if not folder.is_dir():
-        raise MultiAspectError(f"{DATA_VARIABLE}: expected an existing directory, got {directory!r}")
+        raise MultiAspectError(
+            f"{DATA_VARIABLE}: expected an existing directory, got {directory!r}"
+        )
     return folder
 
 

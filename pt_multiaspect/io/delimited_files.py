@@ -73,7 +73,9 @@ def _read_ranks(name: str, column: pd.Series[str]) -> pd.Series[int]:
     ranks = _as_floats(column)
     if ranks is None or not is_whole(ranks).all():
         wrong = next(value for value in column if not re.fullmatch(r"-?\d+", value))
-        raise MultiAspectError(f"{name}: rank: expected {WHOLE_NUMBER.expected} in every row, got {wrong!r}")
+        raise MultiAspectError(
+            f"{name}: rank: expected {WHOLE_NUMBER.expected} in every row, got {wrong!r}"
+        )
     return pd.Series(ranks, index=column.index).astype(np.int64)
 
 
@@ -172,7 +174,9 @@ def _check_ids(name: str, frame: pd.DataFrame, separator: str) -> None:
             is_empty = frame[column] == ""
             if is_empty.any():
                 row = separator.join(frame[is_empty].iloc[0])
-                raise MultiAspectError(f"{name}: expected a {column} in every line, got none in {row!r}")
+                raise MultiAspectError(
+                    f"{name}: expected a {column} in every line, got none in {row!r}"
+                )
 
 
 def _refuse_decimal_commas(name: str, column: pd.Series[str]) -> None:
@@ -180,7 +184,8 @@ def _refuse_decimal_commas(name: str, column: pd.Series[str]) -> None:
     commas = [value for value in column if _DECIMAL_COMMA.fullmatch(value)]
     if commas and _as_floats(column.str.replace(",", ".").where(column != "", "nan")) is not None:
         raise MultiAspectError(
-            f"{name}: {column.name}: expected numbers with a decimal point, got {commas[0]!r}: write decimals with "
+            f"{name}: {column.name}: expected numbers with a decimal point, got {commas[0]!r}: "
+            "write decimals with "
             "a point, as in pandas.read_csv(…, sep=';', decimal=',').to_csv(…, index=False)"
         )
 
@@ -217,12 +222,18 @@ def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | No
     """Read judgments without quotes and further columns fast; None if there are any, or a line is malformed."""
     end = text.data.index(b"\n") + 1
     fields = text.data[:end].decode().rstrip("\r\n").split("\t")
-    if sorted(fields) != sorted((query, document, "score")) or fields[0] == "score" or b'"' in text.data:
+    if (
+        sorted(fields) != sorted((query, document, "score"))
+        or fields[0] == "score"
+        or b'"' in text.data
+    ):
         return None
     ids = {fields.index(query): "qid", fields.index(document): "docno"}
     layout = LineFormat(tuple(fields), ids, {fields.index("score"): ("score", WHOLE_NUMBER)})
     lines = read_regular_lines(text.rest(end), layout)
-    return None if lines is None else lines.frame().rename(columns={"qid": query, "docno": document})
+    if lines is None:
+        return None
+    return lines.frame().rename(columns={"qid": query, "docno": document})
 
 
 def read_delimited(text: Text, separator: str) -> pd.DataFrame:
@@ -238,22 +249,25 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns of strings, named by the header. A first column without a name, as pandas writes an index, has the
-        name NO_NAME.
+        Columns of strings, named by the header. A first column without a name, as pandas writes an
+        index, has the name NO_NAME.
 
     Raises
     ------
     MultiAspectError
-        If a line has more or fewer fields than the header, quotes do not surround a whole field, a field spans
-        several lines, a column has no name, or semicolons separate the fields.
+        If a line has more or fewer fields than the header, quotes do not surround a whole field, a
+        field spans several lines, a column has no name, or semicolons separate the fields.
     """
     header_line = first_line(text)
     if ";" in header_line and separator not in header_line:
         raise MultiAspectError(
             f"{text.name}: expected commas or tabs between fields, got semicolons in the header "
-            f"{excerpt(header_line.encode())}; write the table with commas, and decimals with points"
+            f"{excerpt(header_line.encode())}; write the table with commas, and decimals with "
+            "points"
         )
-    lines = csv.reader(io.StringIO(text.data.decode(), newline=""), delimiter=separator, strict=True)
+    lines = csv.reader(
+        io.StringIO(text.data.decode(), newline=""), delimiter=separator, strict=True
+    )
     rows: list[list[str]] = []
     end, fault = 0, ""
     try:
@@ -273,8 +287,13 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
             fault = f"a field of more than {csv.field_size_limit()} characters"
     if fault:
         line = text.data.split(b"\n", lines.line_num)[lines.line_num - 1]
-        expected = f"{len(rows[0])} fields, as in the header" if rows else "a header"
-        raise MultiAspectError(f"{text.name}:{lines.line_num}: expected {expected}, got {fault}: {excerpt(line)}")
+        if rows:
+            expected = f"{len(rows[0])} fields, as in the header"
+        else:
+            expected = "a header"
+        raise MultiAspectError(
+            f"{text.name}:{lines.line_num}: expected {expected}, got {fault}: {excerpt(line)}"
+        )
     if not rows:
         raise MultiAspectError(f"{text.name}: the file is empty; expected a header and rows")
     header, *rows = rows
@@ -282,7 +301,8 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
         header[0] = columns.NO_NAME
     if not all(header):
         raise MultiAspectError(
-            f"{text.name}: expected a name for each column, got none for column {header.index('') + 1}; without "
+            f"{text.name}: expected a name for each column, got none for column "
+            f"{header.index('') + 1}; without "
             "index=False, pandas writes the index of a frame so"
         )
     return pd.DataFrame(rows, columns=header, dtype=object)

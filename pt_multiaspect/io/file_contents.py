@@ -39,7 +39,9 @@ class Text:
         """Return the line number in the file at a position of the data."""
         return self.n_before + self.data.count(b"\n", 0, position) + 1
 
-    def lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes, list[bytes]]]:
+    def lines(
+        self, start: int = 0, end: int | None = None
+    ) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Yield number, line and fields of every line that is not blank."""
         for number, line in enumerate(self.data[start:end].split(b"\n"), self.line_number(start)):
             if fields := line.split():
@@ -83,7 +85,8 @@ def _content(name: str, data: bytes) -> Content:
             if _is_spreadsheet(data):
                 form, remedy = "of spreadsheets", "save it as CSV (UTF-8)"
             raise MultiAspectError(
-                f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a file in the "
+                f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a "
+                "file in the "
                 f"format {form}; {remedy}"
             )
     for form, (magic, decompress) in _COMPRESSED.items():
@@ -108,7 +111,9 @@ def read_head(path: str) -> bytes:
         with open(path, "rb") as file:
             head = file.read(_HEAD)
         is_compressed = head.startswith(tuple(magic for magic, _ in _COMPRESSED.values()))
-        return load(path).data if is_compressed and ".json" in os.path.basename(path) else head
+        if is_compressed and ".json" in os.path.basename(path):
+            return load(path).data
+        return head
     except (OSError, MultiAspectError):
         return b""
 
@@ -127,7 +132,8 @@ def _check_encoding(name: str, data: bytes) -> None:
     except UnicodeDecodeError as error:
         if data.startswith(_PARQUET):
             raise MultiAspectError(
-                f"{name}: expected text, got Parquet; write text: pandas.read_parquet(…).to_csv(…, index=False)"
+                f"{name}: expected text, got Parquet; write text: pandas.read_parquet(…).to_csv(…, "
+                "index=False)"
             ) from error
         line = data.count(b"\n", 0, error.start) + 1
         raise MultiAspectError(
@@ -137,12 +143,14 @@ def _check_encoding(name: str, data: bytes) -> None:
     if _BYTE_ORDER_MARK in data:
         line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
         raise MultiAspectError(
-            f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an id; remove it "
+            f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an "
+            "id; remove it "
             "(files that are joined may each start with one)"
         )
 
 
-#: Limits of decompressed files: this many bytes, or this many times their size. TREC files expand 5 to 50 times.
+#: Limits of decompressed files: this many bytes, or this many times their size. TREC files expand 5
+#: to 50 times.
 _EXPANSION_BYTES, _EXPANSION_FACTOR = 1 << 28, 200
 
 
@@ -156,7 +164,9 @@ def expansion(most: int) -> str:
     return f"expands to more than {most >> 20} MB, at least {_EXPANSION_FACTOR} times its size"
 
 
-def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]) -> bytes:
+def _decompress(
+    name: str, data: bytes, form: str, parts: Callable[[bytes], Iterator[bytes]]
+) -> bytes:
     most = most_bytes(data)
     pieces, size = [], 0
     try:
@@ -167,13 +177,16 @@ def _decompress(name: str, data: bytes, form: str, parts: Callable[[bytes], Iter
                 break
     except ImportError as error:
         raise MultiAspectError(
-            f"{name}: reading {form} files requires the package zstandard, which is part of the extra "
+            f"{name}: reading {form} files requires the package zstandard, which is part of the "
+            "extra "
             "compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
         ) from error
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
     if size > most:
-        raise MultiAspectError(f"{name}: {expansion(most)}, unlike TREC files; to read it anyway, decompress it")
+        raise MultiAspectError(
+            f"{name}: {expansion(most)}, unlike TREC files; to read it anyway, decompress it"
+        )
     return b"".join(pieces)
 
 
@@ -203,7 +216,8 @@ def _start_of_next(data: bytes, start: int, magic: bytes) -> int:
         start = len(data) - len(data[start:].lstrip(b"\0"))
     if start < len(data) and not data.startswith(magic, start):
         raise ValueError(
-            f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove them, or "
+            f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove "
+            "them, or "
             "copy or download the file again"
         )
     return start
@@ -218,7 +232,9 @@ def _unxz(data: bytes) -> Iterator[bytes]:
     return _decompress_streams(data, lzma.LZMADecompressor, _XZ)
 
 
-def _decompress_streams(data: bytes, decompressor: Callable[[], Any], magic: bytes) -> Iterator[bytes]:
+def _decompress_streams(
+    data: bytes, decompressor: Callable[[], Any], magic: bytes
+) -> Iterator[bytes]:
     """Yield the content of a file of several streams, each of which begins with the same bytes."""
     view, start = memoryview(data), 0
     while start < len(data):  # a file may have several streams, as those of pbzip2
@@ -239,7 +255,8 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
         frame = zstandard.ZstdDecompressor().decompressobj()
         start = 0
         try:
-            # A block of 128 kB is compressed to at least four bytes, so the expanded size of a piece is bounded.
+            # A block of 128 kB is compressed to at least four bytes, so the expanded size of a
+            # piece is bounded.
             while not frame.eof and start < len(data):
                 yield frame.decompress(data[start : start + _ZSTD_PIECE])
                 start += _ZSTD_PIECE
@@ -262,7 +279,10 @@ _UNREAD = {
     "of old versions of Office": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save it as text"),
     "Feather": (b"FEA1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
     "Arrow IPC (Feather)": (b"ARROW1", "write Parquet: pandas.read_feather(…).to_parquet(…)"),
-    "Arrow stream": (b"\xff\xff\xff\xff", "write Parquet: pyarrow.ipc.open_stream(…).read_pandas().to_parquet(…)"),
+    "Arrow stream": (
+        b"\xff\xff\xff\xff",
+        "write Parquet: pyarrow.ipc.open_stream(…).read_pandas().to_parquet(…)",
+    ),
 }
 
 #: Names of parts of spreadsheets: .xlsx, .ods, .numbers and .xls.
@@ -279,7 +299,8 @@ _ENDS_WITHIN = "the file ends within a member; copy or download it again"
 _PIECE = 1 << 16
 _ZSTD_PIECE = 1 << 8
 
-#: Forms of compression: the first bytes of files, and functions that decompress them piece by piece.
+#: Forms of compression: the first bytes of files, and functions that decompress them piece by
+#: piece.
 _COMPRESSED: dict[str, tuple[bytes, Callable[[bytes], Iterator[bytes]]]] = {
     "gzip": (_GZIP, _gunzip),
     "bzip2": (_BZIP2, _bunzip),
@@ -303,18 +324,26 @@ def _read_bytes(source: Any) -> tuple[str, bytes]:
     path = ""
     if hasattr(source, "read"):
         name = getattr(source, "name", None)
-        name = name_in_utf8(name) if isinstance(name, str) else f"<{type(source).__name__}>"
+        if isinstance(name, str):
+            name = name_in_utf8(name)
+        else:
+            name = f"<{type(source).__name__}>"
     elif isinstance(source, str | os.PathLike):
         path = os.fsdecode(source)
         name = name_in_utf8(path)
     else:
         raise MultiAspectError(f"expected a path or an open file, got {type(source).__name__}")
     try:
-        content = source.read() if hasattr(source, "read") else _read_file(os.path.expanduser(path))
+        if hasattr(source, "read"):
+            content = source.read()
+        else:
+            content = _read_file(os.path.expanduser(path))
     except FileNotFoundError as error:
         raise MultiAspectError(f"{name}: {NO_SUCH_FILE}") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise MultiAspectError(f"{name}: cannot be read: {reason}") from error
     # Lone surrogates pass here: they are not UTF-8, and are reported as such.
-    return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(content)
+    return name, content.encode("utf-8", "surrogatepass") if isinstance(content, str) else bytes(
+        content
+    )

@@ -16,11 +16,20 @@ import pandas as pd
 
 from .._typing import Floats
 from ..collection import Run, columns
-from ..errors import MultiAspectError, agree, choices, number_of, refuse_surrogates, shown, warn_of_run
+from ..errors import (
+    MultiAspectError,
+    agree,
+    choices,
+    number_of,
+    refuse_surrogates,
+    shown,
+    warn_of_run,
+)
 from ..strings.texts import Texts
 from .file_contents import Text, read_head
 
-#: The beginning of a JSON object or array. A field of a TREC file would have to begin with such brackets.
+#: The beginning of a JSON object or array. A field of a TREC file would have to begin with such
+#: brackets.
 _JSON = re.compile(rb"(\xef\xbb\xbf)?\s*(\{\s*([\"}]|\Z)|\[\s*([\[\]{\"]|\Z))")
 
 _NOT_BLANK = re.compile(r"[^ \t\r\n]")
@@ -42,7 +51,9 @@ class RepeatedKey(dict[str, Any]):
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object, or a `RepeatedKey`: its reader knows the query and the document."""
     content = dict(pairs)
-    return content if len(content) == len(pairs) else RepeatedKey(pairs)
+    if len(content) == len(pairs):
+        return content
+    return RepeatedKey(pairs)
 
 
 def read_json(text: Text) -> list[tuple[int, Any]]:
@@ -65,7 +76,9 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
             values.append((line, value))
     except (ValueError, RecursionError) as error:  # also for integers of thousands of digits
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
-        raise MultiAspectError(f"{text.name}: not valid JSON, or an incomplete file: {reason}") from error
+        raise MultiAspectError(
+            f"{text.name}: not valid JSON, or an incomplete file: {reason}"
+        ) from error
     return values
 
 
@@ -91,17 +104,23 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
         raise MultiAspectError(f"{name}: expected {form}, got {shown(content)}")
     if columns.has_ids(content):
         raise MultiAspectError(
-            f"{name}: expected {form}, got the keys {choices(content)}, the columns of a frame; write its rows, by "
+            f"{name}: expected {form}, got the keys {choices(content)}, the columns of a frame; "
+            "write its rows, by "
             "frame.to_json(…, orient='records', lines=True)"
         )
     if isinstance(content, RepeatedKey):
-        raise MultiAspectError(f"{name}: expected each query once, got several entries of query {content.key}")
+        raise MultiAspectError(
+            f"{name}: expected each query once, got several entries of query {content.key}"
+        )
     for qid, documents in content.items():
         if not isinstance(documents, Mapping):
-            raise MultiAspectError(f"{name}: expected {form}, got {shown(documents)} for query {qid}")
+            raise MultiAspectError(
+                f"{name}: expected {form}, got {shown(documents)} for query {qid}"
+            )
         if isinstance(documents, RepeatedKey):
             raise MultiAspectError(
-                f"{name}: expected each document of a query once, got document {documents.key} several times for "
+                f"{name}: expected each document of a query once, got document {documents.key} "
+                "several times for "
                 f"query {qid}"
             )
     content = {qid: documents for qid, documents in content.items() if documents}
@@ -135,7 +154,8 @@ def _finite_numbers(numbers: list[Any]) -> Floats | None:
     return values if np.isfinite(values).all() else None
 
 
-#: The beginning of an object, possibly in an array, whose first value is neither an object nor an array.
+#: The beginning of an object, possibly in an array, whose first value is neither an object nor an
+#: array.
 _FIRST_ROW = re.compile(r'\s*\[?\s*(?=\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[^\s{\[])')
 
 
@@ -160,7 +180,8 @@ def read_json_rows(text: Text) -> pd.DataFrame | None:
     for line, row in values:
         if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or row.keys() != keys:
             raise MultiAspectError(
-                f"{text.name}:{line}: expected an object with each of {choices(keys)} once, and nothing else, as "
+                f"{text.name}:{line}: expected an object with each of {choices(keys)} once, and "
+                "nothing else, as "
                 f"before, got {shown(row)}; a missing value is null"
             )
     return pd.DataFrame({key: [row[key] for _, row in values] for key in keys})
@@ -184,14 +205,22 @@ def read_json_judgments(text: Text) -> pd.DataFrame:
     values = read_json(text)
     if len(values) != 1:
         first = values[0][1]
-        remedy = columns.documents_remedy(first) if isinstance(first, Mapping) else ""
+        if isinstance(first, Mapping):
+            remedy = columns.documents_remedy(first)
+        else:
+            remedy = ""
         remedy = remedy or (
-            "; judged answers in JSON Lines are read by the functions of answers, and by 'pt-multiaspect answers'"
+            "; judged answers in JSON Lines are read by the functions of answers, and by "
+            "'pt-multiaspect answers'"
         )
         raise MultiAspectError(
             f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}{remedy}"
         )
-    return json_table(text.name, values[0][1], "label").to_pandas().rename(columns={"doc_id": "corpus_id"})
+    return (
+        json_table(text.name, values[0][1], "label")
+        .to_pandas()
+        .rename(columns={"doc_id": "corpus_id"})
+    )
 
 
 #: The key of the model in predictions of MTEB; the other keys are subsets.
@@ -242,25 +271,32 @@ def read_predictions(text: Text) -> Predictions:
     Raises
     ------
     MultiAspectError
-        If the file is not valid JSON or no run, a key is repeated, a score is not a finite number, or predictions
-        of MTEB have several subsets or splits.
+        If the file is not valid JSON or no run, a key is repeated, a score is not a finite number,
+        or predictions of MTEB have several subsets or splits.
     """
     values = read_json(text)
-    first = values[0][1] if isinstance(values[0][1], Mapping) else {}
+    if isinstance(values[0][1], Mapping):
+        first = values[0][1]
+    else:
+        first = {}
     if {"query_id", "results"} <= first.keys():
         return Predictions(_untie(json_table(text.name, _join_lines(text.name, values))))
     if len(values) > 1:
         raise MultiAspectError(
-            f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, got "
+            f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, "
+            "got "
             f"{number_of(len(values), 'JSON value')}, the first of which is {shown(values[0][1])}"
         )
     if isinstance(first.get(_META), Mapping):
         model = first[_META].get("model_name")
         part = _only_part(text.name, first)
-        return Predictions(json_table(text.name, part), True, model if isinstance(model, str) else None)
+        return Predictions(
+            json_table(text.name, part), True, model if isinstance(model, str) else None
+        )
     if "mteb_version" in first:
         raise MultiAspectError(
-            f"{text.name}: expected a run, got results of MTEB: the runs are in TASK_predictions.json in the "
+            f"{text.name}: expected a run, got results of MTEB: the runs are in "
+            "TASK_predictions.json in the "
             "directory that mteb.evaluate(…, prediction_folder=…) writes"
         )
     return Predictions(json_table(text.name, values[0][1]))
@@ -291,7 +327,9 @@ def _only_part(name: str, content: Mapping[str, Any]) -> Any:
     parts: dict[tuple[str, str], Any] = {}
     for key, splits in [(_META, content), *content.items()]:
         if isinstance(splits, RepeatedKey):
-            raise MultiAspectError(f"{name}: expected distinct keys, got {splits.key} several times")
+            raise MultiAspectError(
+                f"{name}: expected distinct keys, got {splits.key} several times"
+            )
         if not isinstance(splits, Mapping):
             raise MultiAspectError(
                 f"{name}: expected an object {{split: predictions}} for {key}, got {shown(splits)}"
@@ -302,9 +340,7 @@ def _only_part(name: str, content: Mapping[str, Any]) -> Any:
         remedy = ""
         if parts:
             subset, split = next(iter(parts))
-            remedy = (
-                f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], which is a run"
-            )
+            remedy = f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], which is a run"
         raise MultiAspectError(
             f"{name}: expected predictions of one subset and split, got (subset, split): "
             f"{choices(f'({own}, {other})' for own, other in parts)}{remedy}"
@@ -319,13 +355,19 @@ def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str,
         try:
             results = value["results"]
             if RepeatedKey in map(type, (value, *results)):
-                raise MultiAspectError(f"{name}:{line}: expected distinct keys in an object, got one several times")
+                raise MultiAspectError(
+                    f"{name}:{line}: expected distinct keys in an object, got one several times"
+                )
             qid = _identifier(value["query_id"])
             pairs = [(_identifier(result["corpus_id"]), result["score"]) for result in results]
         except (TypeError, KeyError):
-            raise MultiAspectError(f"{name}:{line}: expected a line {_LINE}, got {shown(value)}") from None
+            raise MultiAspectError(
+                f"{name}:{line}: expected a line {_LINE}, got {shown(value)}"
+            ) from None
         if qid in queries:
-            raise MultiAspectError(f"{name}:{line}: expected one line per query, got a second one of query {qid}")
+            raise MultiAspectError(
+                f"{name}:{line}: expected one line per query, got a second one of query {qid}"
+            )
         queries[qid] = json_object(pairs)
     return queries
 
@@ -354,14 +396,16 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
             retrieve = agree(n_own, n_queries, "retrieves", "retrieve")
             fault = f" of predictions of MTEB {retrieve} the document with {their} own id"
             remedy = (
-                "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these documents "
+                "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these "
+                "documents "
                 "before it scores a run, but not from the file"
             )
         else:
             fault = f" {agree(n_own, n_queries, 'ranks', 'rank')} the document with {their} own id first"
             remedy = "BEIR, and MTEB in some tasks, drop these documents before they score a run"
         warn_of_run(
-            f"{n_own} of {number_of(n_queries, 'query')}{fault}, such as {run.qids[run.query[np.argmax(is_own)]]}",
+            f"{n_own} of {number_of(n_queries, 'query')}{fault}, such as "
+            f"{run.qids[run.query[np.argmax(is_own)]]}",
             f"{remedy}. To get their values, drop the rows whose docno is the qid",
             run=name,
             key=f"{name} {n_own} {len(run)}",

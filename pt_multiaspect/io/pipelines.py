@@ -9,8 +9,13 @@ import numpy as np
 import pandas as pd
 
 from ..collection import Judgments
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, answers_remedy, check_distinct_columns
-from ..collection.frames import as_frame, to_pandas
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    QUERY_COLUMNS,
+    answers_remedy,
+    check_distinct_columns,
+)
+from ..collection.other_libraries import as_frame, to_pandas
 from ..errors import MultiAspectError, choices, number_of, shown
 from ..strings.identifiers import identifiers
 
@@ -31,18 +36,21 @@ def read_topics(topics: Any) -> pd.DataFrame:
     """
     if isinstance(topics, str):
         raise MultiAspectError(
-            f"topics: expected a DataFrame or a dataset of PyTerrier, got {shown(topics)}; read files with "
+            f"topics: expected a DataFrame or a dataset of PyTerrier, got {shown(topics)}; read "
+            "files with "
             "pt.io.read_topics, and get datasets with pt.get_dataset"
         )
     frame = to_pandas(topics.get_topics() if hasattr(topics, "get_topics") else topics)
     if frame is None:
         raise MultiAspectError(
-            f"topics: expected a DataFrame with a column qid, or a dataset of PyTerrier, got {shown(topics)}"
+            "topics: expected a DataFrame with a column qid, or a dataset of PyTerrier, got "
+            f"{shown(topics)}"
         )
     check_distinct_columns(frame, "topics")
     if "qid" not in frame.columns or not len(frame):
         raise MultiAspectError(
-            f"topics: expected at least one row, and a column qid, got {number_of(len(frame), 'row')} with the "
+            "topics: expected at least one row, and a column qid, got "
+            f"{number_of(len(frame), 'row')} with the "
             f"columns {choices(frame.columns)}"
         )
     return frame
@@ -75,7 +83,8 @@ def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgment
     if not kept.any():
         raise MultiAspectError(
             "the topics and the qrels have no query in common: the topics have queries such as "
-            f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. Check the "
+            f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. "
+            "Check the "
             "query ids"
         )
     rows = np.flatnonzero(judgments.row_values(kept[judgments.pool_query]))
@@ -95,11 +104,14 @@ def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
     missing = [column for column, names in kinds.items() if not set(names) & set(run.columns)]
     if missing:
         raise MultiAspectError(
-            f"the pipeline {name}: expected the columns qid, docno and score in its results, got no "
+            f"the pipeline {name}: expected the columns qid, docno and score in its results, got "
+            "no "
             f"{' and no '.join(missing)} but {choices(run.columns)}" + answers_remedy(run.columns)
         )
     if not len(run):
-        raise MultiAspectError(f"the pipeline {name} retrieves no document for {number_of(len(topics), 'topic')}")
+        raise MultiAspectError(
+            f"the pipeline {name} retrieves no document for {number_of(len(topics), 'topic')}"
+        )
     return run
 
 

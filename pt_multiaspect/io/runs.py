@@ -17,7 +17,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from ..collection import Judgments, Rankings, Run, overlap
-from ..collection.frames import is_frame
+from ..collection.other_libraries import is_frame
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, refuse_none
 from .file_contents import NO_SUCH_FILE, Content, name_in_utf8
@@ -55,11 +55,13 @@ class NamedRuns:
         Raises
         ------
         MultiAspectError
-            If there is no run, a directory or pattern has no files, or the topics cannot be read; during the
-            iteration over the runs, for pipelines without topics.
+            If there is no run, a directory or pattern has no files, or the topics cannot be read;
+            during the iteration over the runs, for pipelines without topics.
         """
         named = cls._read(runs)
-        return named if topics is None else replace(named, topics=read_topics(topics), progress=progress)
+        if topics is None:
+            return named
+        return replace(named, topics=read_topics(topics), progress=progress)
 
     @classmethod
     def _read(cls, runs: object) -> NamedRuns:
@@ -74,14 +76,20 @@ class NamedRuns:
             return cls(((str(name), runs[name]) for name in runs), len(runs))
         if isinstance(runs, str | PathLike):
             return cls._from_list([runs])
-        several = isinstance(runs, Iterable) and not isinstance(runs, Mapping) and not hasattr(runs, "read")
+        several = (
+            isinstance(runs, Iterable)
+            and not isinstance(runs, Mapping)
+            and not hasattr(runs, "read")
+        )
         if not several or is_frame(runs):
             return cls._from_pairs([("run 1", runs)])
         if isinstance(runs, list | tuple):
             return cls._from_list(runs)
         remaining: Iterator[Any] = iter(runs)  # type: ignore[call-overload]
         first = next(remaining, None)
-        if isinstance(first, str | PathLike) or hasattr(first, "_fields"):  # paths, or the rows of one run
+        if isinstance(first, str | PathLike) or hasattr(
+            first, "_fields"
+        ):  # paths, or the rows of one run
             return cls._from_list([first, *remaining])
         return cls(_name_runs([first], remaining), len(runs) if isinstance(runs, Sized) else None)
 
@@ -100,7 +108,9 @@ class NamedRuns:
         # Run files in different folders often have the same name.
         alike = len({name_of_file(path) for path in paths}) < len(paths)
         pairs = [
-            (str(run), run) if alike and isinstance(run, str | PathLike) else _name_run(run, position)
+            (str(run), run)
+            if alike and isinstance(run, str | PathLike)
+            else _name_run(run, position)
             for position, run in enumerate(expanded, 1)
         ]
         return cls._from_pairs(pairs)
@@ -122,14 +132,20 @@ class NamedRuns:
         pairs = _check_names(self.pairs)
         if isinstance(self.pairs, list):
             pairs = iter(list(pairs))  # errors come before the first run
-        may_retrieve = not isinstance(self.pairs, list) or any(is_pipeline(run) for _, run in self.pairs)
-        bar = progress_bar(self.total, self.progress) if self.topics is not None and may_retrieve else None
+        may_retrieve = not isinstance(self.pairs, list) or any(
+            is_pipeline(run) for _, run in self.pairs
+        )
+        if self.topics is not None and may_retrieve:
+            bar = progress_bar(self.total, self.progress)
+        else:
+            bar = None
         with nullcontext() if bar is None else bar:
             for name, run in pairs:
                 if is_pipeline(run):
                     if self.topics is None:
                         raise MultiAspectError(
-                            f"the pipeline {name} requires topics: pass topics=..., as in pt.Experiment, or its "
+                            f"the pipeline {name} requires topics: pass topics=..., as in "
+                            "pt.Experiment, or its "
                             "run, pipeline.transform(topics)"
                         )
                     run = retrieve(name, run, self.topics)
@@ -145,7 +161,9 @@ def _check_names(pairs: Iterable[tuple[str, object]]) -> Iterator[tuple[str, obj
     for raw_name, run in pairs:
         name = name_in_utf8(raw_name)
         if name in names:
-            raise MultiAspectError(f"expected distinct names, got several runs named {name}; rename all but one")
+            raise MultiAspectError(
+                f"expected distinct names, got several runs named {name}; rename all but one"
+            )
         if "\0" in name:  # pandas before 3.1 ends strings there
             raise MultiAspectError(f"expected names of runs without NUL characters, got {name!r}")
         names.add(name)
@@ -176,7 +194,12 @@ def _name_runs(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, o
 
 def _name_run(run: Any, position: int) -> tuple[str, object]:
     """Return the name of a run and the run; `run` may be a pair of both."""
-    if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not hasattr(run, "_fields"):
+    if (
+        isinstance(run, tuple)
+        and len(run) == 2
+        and isinstance(run[0], str)
+        and not hasattr(run, "_fields")
+    ):
         return run
     if is_pipeline(run):
         return str(run), run  # as in pt.Experiment
@@ -186,7 +209,8 @@ def _name_run(run: Any, position: int) -> tuple[str, object]:
 def name_of_file(path: str | os.PathLike[str]) -> str:
     """Return the name of the run in a file: that of the model in predictions of MTEB, else that of the file.
 
-    The suffix of the runs that ``pt.Experiment(save_dir=…)`` writes is left out, as its tables have it.
+    The suffix of the runs that ``pt.Experiment(save_dir=…)`` writes is left out, as its tables have
+    it.
     """
     return model_in_file(path) or Path(path).name.removesuffix(".res.gz") or Path(path).name
 
@@ -209,12 +233,16 @@ def named_runs(runs: object) -> dict[str, object]:
 
 def run_title(name: str) -> str:
     """Return the name of a run in errors; unnamed runs already have the names run 1, run 2 and so on."""
-    return name if name.startswith("run ") else f"run {name}"
+    if name.startswith("run "):
+        return name
+    return f"run {name}"
 
 
 def read_if_file(run: object) -> object:
     """Return a run, read from its file if it is a path."""
-    return read_run(run) if isinstance(run, str | PathLike) else run
+    if isinstance(run, str | PathLike):
+        return read_run(run)
+    return run
 
 
 def as_repeatable(data: object) -> object:
@@ -243,7 +271,9 @@ def run_of(name: str, run: Any, columns: Sequence[str] = ()) -> Run:
     """
     with name_run_in_errors(run_title(name)):
         if _is_file(run):
-            return Run.of(read_run(run), columns) if columns else load_run(run)
+            if columns:
+                return Run.of(read_run(run), columns)
+            return load_run(run)
         return Run.of(run, columns)
 
 
@@ -255,7 +285,8 @@ def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> Mul
     """Return the error for a run whose queries `qids` are not judged."""
     return MultiAspectError(
         f"{run_title(name)} and the qrels have no query in common: the qrels have queries such as "
-        f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check the query ids"
+        f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check "
+        "the query ids"
         f"{overlap.by_query_remedy(judgments, qids)}"
     )
 
@@ -282,7 +313,8 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
     rankings = Rankings(run_of(name, run, columns), judgments)
     if not len(rankings.source):
         raise MultiAspectError(
-            f"{run_title(name)}: expected at least one row, got none. A reader that was read before is empty"
+            f"{run_title(name)}: expected at least one row, got none. A reader that was read "
+            "before is empty"
         )
     if not rankings.n_common:
         raise no_common_query(name, judgments, rankings.source.qids.tolist())
@@ -290,7 +322,11 @@ def join(name: str, run: object, judgments: Judgments, columns: Sequence[str] = 
     overlap.warn_if_swapped(rankings, run_title(name))
     # Files are checked as they are read.
     if isinstance(run, pd.DataFrame) and "rank" in run.columns and is_numeric_dtype(run["rank"]):
-        warn_of_ranks(run_title(name), rankings.source, run["rank"].to_numpy(dtype=np.float64, na_value=np.nan))
+        warn_of_ranks(
+            run_title(name),
+            rankings.source,
+            run["rank"].to_numpy(dtype=np.float64, na_value=np.nan),
+        )
     if _is_file(run):  # other runs may have labels as scores on purpose, as ideal rankings
         overlap.warn_of_labels_as_scores(rankings, run_title(name))
     return rankings
@@ -306,9 +342,9 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
     Parameters
     ----------
     path : str or path
-        A file, which need not exist; a directory, whose files are returned except hidden ones and the tables of
-        ``pt.Experiment(save_dir=…)``; or a pattern such as ``runs/*.run``, in which ``**`` matches any number of
-        directories.
+        A file, which need not exist; a directory, whose files are returned except hidden ones and
+        the tables of ``pt.Experiment(save_dir=…)``; or a pattern such as ``runs/*.run``, in which
+        ``**`` matches any number of directories.
 
     Raises
     ------
@@ -324,12 +360,18 @@ def run_files(path: str | os.PathLike[str]) -> list[str]:
             if file.is_file() and file.name[0] != "." and file.name not in _TABLES
         )
         if not inside:
-            raise MultiAspectError(f"the directory {text} contains no files; give a directory of runs")
+            raise MultiAspectError(
+                f"the directory {text} contains no files; give a directory of runs"
+            )
         return inside
     if glob.has_magic(expanded) and not os.path.exists(expanded):
-        matches = sorted(match for match in glob.glob(expanded, recursive=True) if os.path.isfile(match))
+        matches = sorted(
+            match for match in glob.glob(expanded, recursive=True) if os.path.isfile(match)
+        )
         if not matches:
-            raise MultiAspectError(f"no file matches {text}; check the pattern and the current directory")
+            raise MultiAspectError(
+                f"no file matches {text}; check the pattern and the current directory"
+            )
         return matches
     return [expanded]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..collection import Run, columns
-from ..collection.frames import as_frame, is_saved_index
+from ..collection.other_libraries import as_frame, is_saved_index
 from ..collection.run import name_run_in_errors
 from ..errors import MultiAspectError, choices, parameter
 from ..strings.identifiers import identifiers
@@ -58,9 +58,13 @@ def read_parquet(name: str, data: bytes) -> Any:
     except MultiAspectError:
         raise
     except MemoryError as error:
-        raise MultiAspectError(f"{name}: there is not enough memory to read the file; split it") from error
+        raise MultiAspectError(
+            f"{name}: there is not enough memory to read the file; split it"
+        ) from error
     except Exception as error:  # PyArrow has several classes of errors
-        raise MultiAspectError(f"{name}: a damaged Parquet file: {' '.join(str(error).split())}") from error
+        raise MultiAspectError(
+            f"{name}: a damaged Parquet file: {' '.join(str(error).split())}"
+        ) from error
     # Without the metadata of pandas, which would restore a column as index.
     return table.replace_schema_metadata(None)
 
@@ -85,7 +89,8 @@ def _read_batches(name: str, data: bytes) -> Any:
         size += batch.nbytes
         if size > most:
             raise MultiAspectError(
-                f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, give the frame "
+                f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, give "
+                "the frame "
                 "that pandas.read_parquet(…) returns"
             )
     table = pyarrow.Table.from_batches(batches, file.schema_arrow)
@@ -99,7 +104,9 @@ def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
     with name_run_in_errors(name):
         run = Run.of(table, others)
     if not len(run):
-        raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and score")
+        raise MultiAspectError(
+            f"{name}: the file is empty; expected rows with qid, docno and score"
+        )
     return run
 
 
@@ -110,7 +117,9 @@ def frame_of_run(name: str, table: Any) -> pd.DataFrame:
     others = [column for column in names if column not in ids_and_scores]
     run = run_of_table(name, table, others)
     result = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
-    first = [column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns]
+    first = [
+        column for column in ("qid", "docno", "rank", "score", "name") if column in result.columns
+    ]
     return result[[*first, *(column for column in result.columns if column not in first)]]
 
 
@@ -126,22 +135,24 @@ def labels_of_table(
     table : pyarrow.Table or DataFrame
         Its content.
     by_aspect : mapping of str to str, or None
-        The column of the result for each aspect. An aspect is read from its own column in the file or, if it is the
-        only one, from the column label or relevance. With None, all columns are kept; columns of subtopics only if
-        a query has several values. With aspects, these are kept only if a pair has several values.
+        The column of the result for each aspect. An aspect is read from its own column in the file
+        or, if it is the only one, from the column label or relevance. With None, all columns are
+        kept; columns of subtopics only if a query has several values. With aspects, these are kept
+        only if a pair has several values.
     one_of_several : bool, default False
         Whether this is one of the files of several aspects, which cannot be judged by subtopic.
 
     Returns
     -------
     DataFrame
-        Labels are float64, NaN where missing. Rows that repeat a pair with equal labels are omitted.
+        Labels are float64, NaN where missing. Rows that repeat a pair with equal labels are
+        omitted.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a label is not a finite number, or a pair has different labels; if a pair of one of
-        several files has several subtopics.
+        If a column is missing, a label is not a finite number, or a pair has different labels; if a
+        pair of one of several files has several subtopics.
     """
     with name_run_in_errors(name):
         frame = columns.rename_beir_columns(as_frame(table, name), name)
@@ -149,7 +160,9 @@ def labels_of_table(
     query = columns.id_column(frame, columns.QUERY_COLUMNS, name)
     document = columns.id_column(frame, columns.DOCUMENT_COLUMNS, name)
     if not len(frame):
-        raise MultiAspectError(f"{name}: the file is empty; expected rows with qid, docno and labels")
+        raise MultiAspectError(
+            f"{name}: the file is empty; expected rows with qid, docno and labels"
+        )
     rows = pd.DataFrame({"qid": identifiers(query, name), "docno": identifiers(document, name)})
     label_columns = _label_columns(name, frame, by_aspect)
     for source, column in label_columns.items():
@@ -168,7 +181,8 @@ def labels_of_table(
                 if one_of_several:
                     qid, docno, _ = values[several].iloc[0]
                     raise MultiAspectError(
-                        f"{name}: expected one row for query {qid}, document {docno}, got several values of "
+                        f"{name}: expected one row for query {qid}, document {docno}, got several "
+                        "values of "
                         f"{column}. {columns.ALONE_BY_SUBTOPIC}"
                     )
                 rows[column] = identifiers(frame[column], name)
@@ -184,25 +198,34 @@ def labels_of_table(
     return rows
 
 
-def _label_columns(name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str] | None) -> dict[str, str]:
+def _label_columns(
+    name: str, frame: pd.DataFrame, by_aspect: Mapping[str, str] | None
+) -> dict[str, str]:
     """Return the column of the result for each label column of a file; see `labels_of_table`."""
     if by_aspect is None:
         added = columns.added_columns(frame.columns)
         if added:
-            columns.warn_of_added_columns(added, name, f", as in {parameter('aspects', ['relevance', '…'])}")
+            columns.warn_of_added_columns(
+                added, name, f", as in {parameter('aspects', ['relevance', '…'])}"
+            )
         others = (*columns.NOT_ASPECTS, *added)
         names = [column for column in frame.columns if column not in others]
         label_columns = {column: "label" if column == "relevance" else column for column in names}
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
-                f"{name}: expected label columns, got the columns {choices(frame.columns)}{lookalike_hint('a run')}"
+                f"{name}: expected label columns, got the columns "
+                f"{choices(frame.columns)}{lookalike_hint('a run')}"
             )
     else:
         is_alone = len(by_aspect) == 1
-        label_columns = {_column_of(name, frame, aspect, is_alone): column for aspect, column in by_aspect.items()}
+        label_columns = {
+            _column_of(name, frame, aspect, is_alone): column
+            for aspect, column in by_aspect.items()
+        }
     if not label_columns or len(set(label_columns.values())) < len(label_columns):
         raise MultiAspectError(
-            f"{name}: expected label columns, at most one of them label or relevance, got the columns "
+            f"{name}: expected label columns, at most one of them label or relevance, got the "
+            "columns "
             f"{choices(frame.columns)}"
         )
     return label_columns
@@ -214,8 +237,13 @@ def _column_of(name: str, frame: pd.DataFrame, aspect: str, is_alone: bool) -> s
     candidates = [column for column in dict.fromkeys((aspect, *usual)) if column in frame.columns]
     if not candidates or (len(candidates) > 1 and candidates[0] != aspect):
         got = choices(candidates or frame.columns)
-        looks = lookalike_hint("a run") if not candidates and "score" in frame.columns else ""
-        raise MultiAspectError(f"{name}: expected one column for the aspect {aspect}, got the columns {got}{looks}")
+        if not candidates and "score" in frame.columns:
+            looks = lookalike_hint("a run")
+        else:
+            looks = ""
+        raise MultiAspectError(
+            f"{name}: expected one column for the aspect {aspect}, got the columns {got}{looks}"
+        )
     return str(candidates[0])
 
 
@@ -225,7 +253,8 @@ def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -
     if len(faulty):
         qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]
         raise MultiAspectError(
-            f"{name}: {column.name}: expected a finite number (or a missing value for no judgment), got "
+            f"{name}: {column.name}: expected a finite number (or a missing value for no "
+            "judgment), got "
             f"{column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
         )
     return values

@@ -14,7 +14,9 @@ from .file_contents import Text, as_text, load
 _IDS = ("num", "number", "id", "qid", "topic_id", "query_id")
 _TEXTS = ("title", "query", "question", "text", "description", "desc")
 
-_TOPIC = re.compile(r"<(top|topic|query|question)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TOPIC = re.compile(
+    r"<(top|topic|query|question)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE
+)
 _ELEMENT = re.compile(r"<(\w+)[^>]*>([^<]*)")
 _ATTRIBUTE = re.compile(r"\b(?:num|number|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -29,8 +31,8 @@ def read_topic_texts(path: str | os.PathLike[str]) -> dict[str, str]:
     Parameters
     ----------
     path : str or path
-        Lines with a query id, a tab or blank, and the text; or topics of TREC, ``<top>`` or ``<topic>``, whose
-        title or query is the text, or else the description.
+        Lines with a query id, a tab or blank, and the text; or topics of TREC, ``<top>`` or
+        ``<topic>``, whose title or query is the text, or else the description.
 
     Raises
     ------
@@ -38,12 +40,16 @@ def read_topic_texts(path: str | os.PathLike[str]) -> dict[str, str]:
         If the file cannot be read, a topic lacks its id or its text, or a topic has two texts.
     """
     text = as_text(*load(path))
-    topics = _trec_topics(text) if text.data.lstrip().startswith(b"<") else _tab_separated(text)
+    if text.data.lstrip().startswith(b"<"):
+        topics = _trec_topics(text)
+    else:
+        topics = _tab_separated(text)
     texts: dict[str, str] = {}
     for qid, content in topics:
         if texts.setdefault(qid, content) != content:
             raise MultiAspectError(
-                f"{text.name}: expected one text of topic {qid}, got {shown(texts[qid])} and {shown(content)}"
+                f"{text.name}: expected one text of topic {qid}, got {shown(texts[qid])} and "
+                f"{shown(content)}"
             )
     return texts
 
@@ -56,7 +62,8 @@ def _tab_separated(text: Text) -> Iterator[tuple[str, str]]:
             fields = fields[0].split(maxsplit=1)
         if len(fields) == 1:
             raise MultiAspectError(
-                f"{text.name}:{line_number}: expected a query id, a tab and the text of the topic, got "
+                f"{text.name}:{line_number}: expected a query id, a tab and the text of the topic, "
+                "got "
                 f"{shown(fields[0])}"
             )
         yield fields[0].strip(), " ".join(fields[1].split())
@@ -69,7 +76,8 @@ def _trec_topics(text: Text) -> Iterator[tuple[str, str]]:
     topics = _TOPIC.findall(markup)
     if not topics:
         raise MultiAspectError(
-            f"{text.name}: expected topics of TREC (<top> or <topic>), got none; or write a query id, a tab and "
+            f"{text.name}: expected topics of TREC (<top> or <topic>), got none; or write a query "
+            "id, a tab and "
             "the text per line"
         )
     for number, (_, attributes, content) in enumerate(topics, 1):
@@ -81,7 +89,9 @@ def _trec_topics(text: Text) -> Iterator[tuple[str, str]]:
         qid, title = next(filter(None, ids), ""), next(filter(None, texts), "")
         if not qid or not title:
             lacking = "a text, such as <title>" if qid else "an id, such as <num>"
-            raise MultiAspectError(f"{text.name}: expected {lacking} in each topic, got none in topic {number}")
+            raise MultiAspectError(
+                f"{text.name}: expected {lacking} in each topic, got none in topic {number}"
+            )
         yield qid, title
 
 

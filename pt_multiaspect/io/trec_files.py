@@ -18,10 +18,25 @@ from .._cached import cached_property
 from .._typing import Floats
 from ..collection import Run
 from ..collection.columns import ALONE_BY_SUBTOPIC, NOT_ASPECTS
-from ..collection.frames import as_frame, is_frame, refuse_splits
-from ..errors import MultiAspectError, choices, in_shell, parameter, refuse_none, shown, warn_of_run, warn_once
+from ..collection.other_libraries import as_frame, is_frame, refuse_splits
+from ..errors import (
+    MultiAspectError,
+    choices,
+    in_shell,
+    parameter,
+    refuse_none,
+    shown,
+    warn_of_run,
+    warn_once,
+)
 from .comments import skip_comments, skip_leading_comments, split_metadata
-from .delimited_files import find_separator, read_beir, read_judgment_table, read_plain_run, read_run_table
+from .delimited_files import (
+    find_separator,
+    read_beir,
+    read_judgment_table,
+    read_plain_run,
+    read_run_table,
+)
 from .file_contents import Source, Text, as_text, load
 from .json_files import (
     Predictions,
@@ -48,59 +63,65 @@ from .trec_lines import (
 
 
 def read_qrels(
-    source: Source | Mapping[str, Source], aspects: Sequence[str] | None = None, *, check: bool = True
+    source: Source | Mapping[str, Source],
+    aspects: Sequence[str] | None = None,
+    *,
+    check: bool = True,
 ) -> pd.DataFrame:
     r"""Read judgments of one or several aspects into one wide frame.
 
     Parameters
     ----------
     source : path, open file, data frame, or mapping of aspect name to one of these
-        A mapping gives one TREC qrels file (``qid iteration docno label``) for
-        each aspect. A single file has one label column for each of `aspects`. Tables have a header with ``qid
-        docno`` or ``query_id doc_id`` and one column per aspect, and commas, semicolons or tabs between the fields;
-        an empty cell is a missing label. JSON rows, in lines or an array, have the same columns. Files of BEIR and
-        MTEB, with tabs and a header ``query-id corpus-id score``, JSON rows with these columns, and JSON
-        ``{qid: {docno: label}}`` are recognised by content; their labels are whole numbers.
-        Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or Zstandard is detected by content,
-        text is UTF-8, blank lines and comments, which begin with ``#``, are skipped. A label ``nan`` is
-        missing. A Parquet file has the columns of a data frame, ``qid docno`` or ``query_id
-        doc_id`` and one per aspect; a missing value is a missing label. Subtopics are kept for diversity measures
-        and `from_subtopics`: the second field of lines, as a column ``iteration``, if a pair is repeated with
-        another one, and the columns ``iteration``, ``subtopic`` and ``subtopic_id`` of Parquet files, if
-        a query (or, with `aspects`, a pair) has several values. A data frame is read like a Parquet file.
+        A mapping gives one TREC qrels file (``qid iteration docno label``) for each aspect. A
+        single file has one label column for each of `aspects`. Tables have a header with ``qid
+        docno`` or ``query_id doc_id`` and one column per aspect, and commas, semicolons or tabs
+        between the fields; an empty cell is a missing label. JSON rows, in lines or an array, have
+        the same columns. Files of BEIR and MTEB, with tabs and a header ``query-id corpus-id
+        score``, JSON rows with these columns, and JSON ``{qid: {docno: label}}`` are recognised by
+        content; their labels are whole numbers.
+        Fields are separated by blanks or tabs; compression by gzip, bzip2, xz or Zstandard is
+        detected by content, text is UTF-8, blank lines and comments, which begin with ``#``, are
+        skipped. A label ``nan`` is missing. A Parquet file has the columns of a data frame, ``qid
+        docno`` or ``query_id doc_id`` and one per aspect; a missing value is a missing label.
+        Subtopics are kept for diversity measures and `from_subtopics`: the second field of lines,
+        as a column ``iteration``, if a pair is repeated with another one, and the columns
+        ``iteration``, ``subtopic`` and ``subtopic_id`` of Parquet files, if a query (or, with
+        `aspects`, a pair) has several values. A data frame is read like a Parquet file.
     aspects : sequence of str, optional
         The label columns of a single file, from left to right; by default the
         one column ``relevance``. Not allowed with a mapping, whose keys name
         the aspects. Of tables and Parquet files, the names of the columns to read; by default all.
     check : bool, default True
-        Whether to check that the files of a mapping belong together. Each file is compared with that of
-        relevance, or else with the first one.
+        Whether to check that the files of a mapping belong together. Each file is compared with
+        that of relevance, or else with the first one.
 
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid``, ``docno`` and one per aspect, in the order given. The aspect ``relevance`` has
-        PyTerrier's name ``label``, the others keep their names. Ids are strings. A label column is int64 when it is
-        complete and all labels are whole numbers, otherwise float64. Rows are in the order in which their pairs
-        first appear. Files may judge different pairs: missing labels are NaN. A repeated judgment with equal labels
-        counts once. Judgments by subtopic have one row per pair and subtopic, and a column of subtopics.
+        The columns ``qid``, ``docno`` and one per aspect, in the order given. The aspect
+        ``relevance`` has PyTerrier's name ``label``, the others keep their names. Ids are strings.
+        A label column is int64 when it is complete and all labels are whole numbers, otherwise
+        float64. Rows are in the order in which their pairs first appear. Files may judge different
+        pairs: missing labels are NaN. A repeated judgment with equal labels counts once. Judgments
+        by subtopic have one row per pair and subtopic, and a column of subtopics.
 
     Raises
     ------
     MultiAspectError
         If a file is missing, empty or not text; a line is malformed, a label is not a finite
-        number, or a pair has conflicting labels (with the line numbers); a score of JSON or of a file of BEIR is
-        not a whole number, as in runs; a name cannot be an aspect; files have no query, or no (query, document)
-        pair, in common; or one of the files of a mapping repeats a pair with another second field, such as a
-        subtopic.
+        number, or a pair has conflicting labels (with the line numbers); a score of JSON or of a
+        file of BEIR is not a whole number, as in runs; a name cannot be an aspect; files have no
+        query, or no (query, document) pair, in common; or one of the files of a mapping repeats a
+        pair with another second field, such as a subtopic.
 
     Warns
     -----
     MultiAspectWarning
-        If a line that begins with ``#`` may be a judgment. If a file judges less than 95 % of the pairs above the
-        lowest relevance grade, or less than 95 % of its pairs are judged on relevance: the pairs that lack a label
-        count as the lowest grade. A file that judges only relevant documents is not reported. If two files have the
-        same labels.
+        If a line that begins with ``#`` may be a judgment. If a file judges less than 95 % of the
+        pairs above the lowest relevance grade, or less than 95 % of its pairs are judged on
+        relevance: the pairs that lack a label count as the lowest grade. A file that judges only
+        relevant documents is not reported. If two files have the same labels.
 
     See Also
     --------
@@ -128,9 +149,14 @@ def read_qrels(
                 f"({choices(source)}); aspects= is for single files"
             )
         columns = _label_columns(source)
-        files = [_read_labels(source[aspect], {aspect: columns[aspect]}, one_of_several=True) for aspect in columns]
+        files = [
+            _read_labels(source[aspect], {aspect: columns[aspect]}, one_of_several=True)
+            for aspect in columns
+        ]
         if check:
-            _check_files([_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)])
+            _check_files(
+                [_AspectFile(aspect, *file) for aspect, file in zip(columns, files, strict=True)]
+            )
         frames = [frame for _, frame in files]
     elif isinstance(source, list | tuple):
         raise _several_files_error({"relevance": "qrels.txt", "credibility": "credibility.txt"})
@@ -143,7 +169,10 @@ def read_qrels(
     else:
         columns = _label_columns(["relevance"] if aspects is None else aspects)
         frames = [_read_labels(source, columns, as_it_is=aspects is None)[1]]
-    qrels = frames[0] if len(frames) == 1 else _join(frames)
+    if len(frames) == 1:
+        qrels = frames[0]
+    else:
+        qrels = _join(frames)
     for column in qrels.columns[2:]:
         labels = qrels[column].to_numpy()
         if labels.dtype == np.float64 and np.all(is_whole(labels)):
@@ -157,33 +186,35 @@ def read_run(source: Source) -> pd.DataFrame:
     Parameters
     ----------
     source : path, open file or data frame
-        Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs; files compressed by gzip, bzip2, xz or
-        Zstandard are recognised by content, text is UTF-8, blank lines and comments, which begin with ``#``, are
-        skipped. A header in the format of ir_metadata may come before. Lines ``qid docno rank``, as
-        ``pt.io.write_results(format="minimal")`` writes them, are read if the numbers of each topic are its ranks
-        from 0 or 1, in any order; the score is -rank.
+        Lines ``qid Q0 docno rank score tag``, separated by blanks or tabs; files compressed by
+        gzip, bzip2, xz or Zstandard are recognised by content, text is UTF-8, blank lines and
+        comments, which begin with ``#``, are skipped. A header in the format of ir_metadata may
+        come before. Lines ``qid docno rank``, as ``pt.io.write_results(format="minimal")`` writes
+        them, are read if the numbers of each topic are its ranks from 0 or 1, in any order; the
+        score is -rank.
 
-        Or a table with the header ``qid,docno,score`` (``query_id doc_id score`` or ``q_id doc_id score``), a
-        ``rank`` if any, and commas, semicolons or tabs between the fields.
+        Or a table with the header ``qid,docno,score`` (``query_id doc_id score`` or ``q_id doc_id
+        score``), a ``rank`` if any, and commas, semicolons or tabs between the fields.
 
-        Or a Parquet file with the columns ``qid docno score``, ``query_id doc_id score`` or, as ranx writes it,
-        ``q_id doc_id score``. A data frame is read like such a file.
+        Or a Parquet file with the columns ``qid docno score``, ``query_id doc_id score`` or, as
+        ranx writes it, ``q_id doc_id score``. A data frame is read like such a file.
 
-        Or JSON: rows, in lines or an array, with the columns of a table;
-        ``{qid: {docno: score}}``, as pytrec_eval, ranx and BEIR have it; predictions of MTEB
-        (``TASK_predictions.json``) with one subset and split; lines
-        ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``, which evaluators of sentence-transformers
-        write with ``write_predictions=True``; these keep their order, as the later of equal scores are lowered
-        by the least step of a 32-bit number. Scores are finite numbers; a query without documents has no row.
+        Or JSON: rows, in lines or an array, with the columns of a table; ``{qid: {docno: score}}``,
+        as pytrec_eval, ranx and BEIR have it; predictions of MTEB (``TASK_predictions.json``) with
+        one subset and split; lines ``{"query_id": …, "results": [{"corpus_id": …, "score": …}]}``,
+        which evaluators of sentence-transformers write with ``write_predictions=True``; these keep
+        their order, as the later of equal scores are lowered by the least step of a 32-bit number.
+        Scores are finite numbers; a query without documents has no row.
 
     Returns
     -------
     pandas.DataFrame
-        The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's order. Ids and
-        ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The rank is that of the file; the
-        evaluation sorts by score. Of tables, JSON rows and Parquet files, all columns; they need not have ``rank``
-        and ``name``. Of other JSON, ``qid docno score`` and, in predictions of MTEB, the model as ``name``.
-        ``attrs["ir_metadata"]`` contains the YAML of the header, if there is one.
+        The columns ``qid docno rank score name`` that ``pt.io.read_results`` gives, in the file's
+        order. Ids and ``name`` (the tag) are strings, ``rank`` is int64 and ``score`` float64. The
+        rank is that of the file; the evaluation sorts by score. Of tables, JSON rows and Parquet
+        files, all columns; they need not have ``rank`` and ``name``. Of other JSON, ``qid docno
+        score`` and, in predictions of MTEB, the model as ``name``. ``attrs["ir_metadata"]``
+        contains the YAML of the header, if there is one.
 
     Raises
     ------
@@ -196,9 +227,10 @@ def read_run(source: Source) -> pd.DataFrame:
     Warns
     -----
     MultiAspectWarning
-        If a line that begins with ``#`` may be a row. If queries in predictions of MTEB retrieve the document with
-        their own id, or most queries of another run rank it first, as BEIR, and MTEB in some tasks, drop it before
-        they score a run. If the ranks of lines contradict the scores in most rows, as negated scores do.
+        If a line that begins with ``#`` may be a row. If queries in predictions of MTEB retrieve
+        the document with their own id, or most queries of another run rank it first, as BEIR, and
+        MTEB in some tasks, drop it before they score a run. If the ranks of lines contradict the
+        scores in most rows, as negated scores do.
 
     See Also
     --------
@@ -269,12 +301,20 @@ class _RunFile:
         if is_json(self.data):
             run, _, model = self.predictions
             rows = run.to_pandas().rename(columns={"query_id": "qid", "doc_id": "docno"})
-            return rows.assign(name=model) if model else rows
+            if model:
+                return rows.assign(name=model)
+            return rows
         metadata, text = self._split()
         separator = find_separator(text)
         if separator is None:
             rows = _read_run_lines(text).frame().astype({"rank": np.int64})
-            rows = rows[[column for column in ("qid", "docno", "rank", "score", "name") if column in rows.columns]]
+            rows = rows[
+                [
+                    column
+                    for column in ("qid", "docno", "rank", "score", "name")
+                    if column in rows.columns
+                ]
+            ]
         else:
             rows = frame_of_run(text.name, read_run_table(text, separator))
             if "rank" in rows.columns:
@@ -316,7 +356,10 @@ def _load(source: Source | Any) -> tuple[str, bytes, Any]:
         name = type(source).__name__
         return name, b"", as_frame(source, name)
     name, data = load(source)
-    table = read_json_rows(as_text(name, data)) if is_json(data) else read_parquet(name, data)
+    if is_json(data):
+        table = read_json_rows(as_text(name, data))
+    else:
+        table = read_parquet(name, data)
     return name, b"" if table is not None else data, table
 
 
@@ -356,8 +399,8 @@ def _read_ranking(text: Text) -> Columns | None:
     return replace(columns, numbers={"rank": rank, "score": 0.0 - rank})
 
 
-#: Minimum number of rows to conclude that ranks contradict scores (smaller runs are examples), and the fraction of
-#: these that do: ranks of another ranking contradict about half of the scores.
+#: Minimum number of rows to conclude that ranks contradict scores (smaller runs are examples), and
+#: the fraction of these that do: ranks of another ranking contradict about half of the scores.
 _MIN_ROWS, _CONTRADICTORY = 10, 0.75
 
 
@@ -373,7 +416,8 @@ def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
         pair = f"query {run.qids[query[row]]}, document {run.docnos.take([row]).decode()[0]}"
         warn_of_run(
             f"ranks contradict scores in {n_rows} of {len(differs)} rows, such as that of {pair}",
-            "The order is by descending score, as in trec_eval; if the ranks are right, replace the scores, for "
+            "The order is by descending score, as in trec_eval; if the ranks are right, replace "
+            "the scores, for "
             "instance by -rank",
             run=name,
             key=f"{name} {n_rows} {len(differs)}",
@@ -413,7 +457,10 @@ _RANKING = LineFormat(
 def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
     """Return the column of each aspect; raise an error if a name is invalid."""
     if isinstance(aspects, str) or not isinstance(aspects, Iterable):
-        example = f"; write aspects=[{aspects!r}]" if isinstance(aspects, str) else ""
+        if isinstance(aspects, str):
+            example = f"; write aspects=[{aspects!r}]"
+        else:
+            example = ""
         raise MultiAspectError(f"aspects: expected a list of names, got {shown(aspects)}{example}")
     columns: dict[str, str] = {}
     for aspect in aspects:
@@ -421,7 +468,8 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
             raise MultiAspectError(f"aspects: expected non-empty strings as names, got {aspect!r}")
         if aspect in NOT_ASPECTS:
             raise MultiAspectError(
-                f"aspects: expected names other than {choices(NOT_ASPECTS)}, which are not labels, got {aspect!r}"
+                f"aspects: expected names other than {choices(NOT_ASPECTS)}, which are not labels, "
+                f"got {aspect!r}"
             )
         column = "label" if aspect == "relevance" else aspect
         if column in columns.values():
@@ -445,7 +493,8 @@ def _may_be_file(aspects: object) -> bool:
 def _several_files_error(named: Mapping[str, str]) -> MultiAspectError:
     """Return the error for files without the names of their aspects, which shows a mapping of names to files."""
     return MultiAspectError(
-        "qrels: expected a file, or a mapping of aspects to files, got several files: name the aspect of each, "
+        "qrels: expected a file, or a mapping of aspects to files, got several files: name the "
+        "aspect of each, "
         f"read_qrels({named})"
     )
 
@@ -473,7 +522,9 @@ class _AspectFile:
     def samples(self, columns: Sequence[str]) -> str:
         """Return the first ids of the file."""
         rows = self.judged[list(columns)].drop_duplicates().head(3)
-        return choices("/".join(row) for row in rows.itertuples(index=False)) + (" …" if len(rows) == 3 else "")
+        return choices("/".join(row) for row in rows.itertuples(index=False)) + (
+            " …" if len(rows) == 3 else ""
+        )
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
@@ -489,7 +540,8 @@ def _check_files(files: Sequence[_AspectFile]) -> None:
         _warn_of_copy(*pair)
 
 
-#: Minimum number of judgments to conclude that a file is a copy, as in `describe`; short files agree by chance.
+#: Minimum number of judgments to conclude that a file is a copy, as in `describe`; short files
+#: agree by chance.
 _MIN_LABELS = 10
 
 
@@ -500,7 +552,8 @@ def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
         return
     if all(first.frame[column].equals(second.frame[column]) for column in ("qid", "docno")):
         warn_once(
-            f"{first} and {second} have the same labels; one may be a copy. Give each aspect the file that "
+            f"{first} and {second} have the same labels; one may be a copy. Give each aspect the "
+            "file that "
             f"judges it, or disable the check with {parameter('check', False)}"
         )
 
@@ -509,26 +562,40 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
     rows = pd.concat([file.judged[["qid", "docno"]] for file in (first, second)], ignore_index=True)
     queries, pairs = _codes(rows)
     size = len(first.judged)
-    for codes, columns, what in ((queries, ["qid"], "query"), (pairs, ["qid", "docno"], "(query, document) pair")):
+    for codes, columns, what in (
+        (queries, ["qid"], "query"),
+        (pairs, ["qid", "docno"], "(query, document) pair"),
+    ):
         if not np.isin(codes[size:], codes[:size]).any():
             raise MultiAspectError(
                 f"{first} and {second} have no {what} in common: {first.samples(columns)} against "
-                f"{second.samples(columns)}. Check that the files belong to the same collection and use the "
+                f"{second.samples(columns)}. Check that the files belong to the same collection "
+                "and use the "
                 f"same ids, or read them anyway with {parameter('check', False)}"
             )
     labels = first.judged.iloc[:, 2].to_numpy()
     distinct = np.unique(np.maximum(labels, 0))
     # A file of positive documents only has a single label, which is above the lowest grade.
-    lowest = distinct[0] if len(distinct) > 1 else 0.0
+    if len(distinct) > 1:
+        lowest = distinct[0]
+    else:
+        lowest = 0.0
     mine, others = pairs[:size], pairs[size:]
     for common, judge, whose, aspect in (
-        (np.isin(mine[labels > lowest], others), second, f"above the lowest grade of {first}", second),
+        (
+            np.isin(mine[labels > lowest], others),
+            second,
+            f"above the lowest grade of {first}",
+            second,
+        ),
         (np.isin(others, mine), first, f"of {second}", first),
     ):
         if len(common) and common.mean() < _MOST_PAIRS:
             warn_once(
-                f"{judge} judges only {int(common.sum())} of the {len(common)} pairs ({common.mean():.0%}) {whose}"
-                f"; the others are evaluated as the lowest grade of {aspect.aspect}. Check that the files "
+                f"{judge} judges only {int(common.sum())} of the {len(common)} pairs "
+                f"({common.mean():.0%}) {whose}"
+                f"; the others are evaluated as the lowest grade of {aspect.aspect}. Check that "
+                "the files "
                 "belong to the same collection and use the same ids, or disable the check with "
                 f"{parameter('check', False)}"
             )
@@ -544,23 +611,34 @@ _QRELS = LineFormat(
 _PRELS = LineFormat(
     fields=("qid", "docno", "label", "method", "probability"),
     ids={0: "qid", 1: "docno"},
-    numbers={2: ("label", WHOLE_NUMBER), 3: ("method", WHOLE_NUMBER), 4: ("probability", PROBABILITY)},
+    numbers={
+        2: ("label", WHOLE_NUMBER),
+        3: ("method", WHOLE_NUMBER),
+        4: ("probability", PROBABILITY),
+    },
 )
 
 
 def _qrels_remedy(fields: Sequence[bytes]) -> str:
     """Return the remedy for a line of qrels with another number of fields, empty if none is known."""
-    second = fields[1] if len(fields) > 1 else b""
+    if len(fields) > 1:
+        second = fields[1]
+    else:
+        second = b""
     if len(fields) == 3 and is_line([fields[0], b"0", *fields[1:]], _QRELS):
         return "; the second field is missing: write a 0 there"
     if is_line([*fields, b"tag"], _RUN) and second.upper() == b"Q0":
         return "; this looks like a run without its last field, the tag, not qrels"
     if is_line(fields, _PRELS) and not second.isdigit():
         return (
-            f"; this looks like sampled judgments (`{_PRELS}`), whose probabilities no measure here uses. To "
-            "evaluate the sample as if it were all judgments, write `qid 0 docno label` from the first three fields"
+            f"; this looks like sampled judgments (`{_PRELS}`), whose probabilities no measure "
+            "here uses. To "
+            "evaluate the sample as if it were all judgments, write `qid 0 docno label` from the "
+            "first three fields"
         )
-    return _name_columns() if len(fields) > len(_QRELS.fields) else ""
+    if len(fields) > len(_QRELS.fields):
+        return _name_columns()
+    return ""
 
 
 def _name_columns() -> str:
@@ -571,12 +649,16 @@ def _name_columns() -> str:
 
 
 def _read_labels(
-    source: Source, columns: Mapping[str, str], *, as_it_is: bool = False, one_of_several: bool = False
+    source: Source,
+    columns: Mapping[str, str],
+    *,
+    as_it_is: bool = False,
+    one_of_several: bool = False,
 ) -> tuple[str, pd.DataFrame]:
     """Read the name and the rows of a file with a label column for each aspect; labels are float64.
 
-    With `as_it_is`, a Parquet file keeps all its columns. With `one_of_several`, judgments by subtopic
-    are an error.
+    With `as_it_is`, a Parquet file keeps all its columns. With `one_of_several`, judgments by
+    subtopic are an error.
     """
     layout = LineFormat(
         fields=(*_QRELS.fields[:3], *(["label"] if len(columns) == 1 else columns)),
@@ -590,12 +672,16 @@ def _read_labels(
         text = as_text(name, data)
         table = _read_text_table(text)
     if table is not None:
-        return name, labels_of_table(name, table, None if as_it_is else columns, one_of_several=one_of_several)
+        return name, labels_of_table(
+            name, table, None if as_it_is else columns, one_of_several=one_of_several
+        )
     text = skip_comments(text, layout)
     rows = read_lines(text, layout, ("qid", "docno")).frame()[["qid", "docno", *columns]]
     if rows.duplicated(["qid", "docno"]).any():
         # Only now is the second field needed.
-        rows = _distinct_judgments(text, read_lines(text, layout).frame(), list(columns), one_of_several)
+        rows = _distinct_judgments(
+            text, read_lines(text, layout).frame(), list(columns), one_of_several
+        )
     return text.name, rows.rename(columns=dict(columns))
 
 
@@ -614,7 +700,9 @@ def _read_text_table(text: Text) -> pd.DataFrame | None:
     return read_judgment_table(text, separator)
 
 
-def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool) -> pd.DataFrame:
+def _distinct_judgments(
+    text: Text, rows: pd.DataFrame, aspects: list[str], one_of_several: bool
+) -> pd.DataFrame:
     """Return each judgment once, with the second field if judgments of a pair differ in it."""
     pair = ["qid", "docno"]
     key = [*pair, "iteration"]
@@ -625,7 +713,8 @@ def _distinct_judgments(text: Text, rows: pd.DataFrame, aspects: list[str], one_
         (number, fields), (later, later_fields) = _lines(text, _first_equal(rows, differs, pair))
         raise MultiAspectError(
             f"{text.name}:{later}: expected one judgment of query {excerpt(fields[0])}, document "
-            f"{excerpt(fields[2])}, got the second field {excerpt(later_fields[1])} here and {excerpt(fields[1])} "
+            f"{excerpt(fields[2])}, got the second field {excerpt(later_fields[1])} here and "
+            f"{excerpt(fields[1])} "
             f"on line {number}. {ALONE_BY_SUBTOPIC}"
         )
     rows = rows[[*pair, *aspects, *key[2:]]].drop_duplicates()

@@ -1,7 +1,8 @@
 """Columns of TREC files: NumPy finds the fields, and pandas' C parser reads the numbers.
 
-Identifiers remain bytes until strings are needed. Files with irregular lines, such as several blanks between
-fields, are read from a copy with regular lines. If that also fails, a line is malformed, and the error explains it.
+Identifiers remain bytes until strings are needed. Files with irregular lines, such as several
+blanks between fields, are read from a copy with regular lines. If that also fails, a line is
+malformed, and the error explains it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from .file_contents import COMPRESSIONS, Text
 #: Number of bytes above which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
 
-#: Number of bytes searched for separators at once, so that intermediate arrays stay in the processor's cache.
+#: Number of bytes searched for separators at once, so that intermediate arrays stay in the
+#: processor's cache.
 _SEARCHED = 1 << 19
 
 #: Number of bytes split at once, which limits the memory of the temporary pieces.
@@ -38,7 +40,9 @@ _NO_FIELD = np.frombuffer(b"\0\t\n\v\f\r ", dtype=np.uint8)
 
 #: The option of pandas for exact reading of numbers, which is the default since 3.1.
 _EXACT: dict[str, Any] = (
-    {} if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1) else {"float_precision": "round_trip"}
+    {}
+    if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
+    else {"float_precision": "round_trip"}
 )
 
 
@@ -120,7 +124,9 @@ def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = Non
     MultiAspectError
         If the file is empty, or a line is malformed.
     """
-    wanted = {position: column for position, column in layout.ids.items() if ids is None or column in ids}
+    wanted = {
+        position: column for position, column in layout.ids.items() if ids is None or column in ids
+    }
     for regular in _forms(text):
         if not regular.data:
             raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
@@ -141,7 +147,9 @@ def read_regular_lines(text: Text, layout: LineFormat) -> Columns | None:
 
 def _with_newlines(text: Text) -> Text:
     has_returns = text.data.startswith(b"\r", text.data.index(b"\n") - 1)
-    return Text(text.name, text.data.replace(b"\r\n", b"\n")) if has_returns else text
+    if has_returns:
+        return Text(text.name, text.data.replace(b"\r\n", b"\n"))
+    return text
 
 
 def _forms(text: Text) -> Iterator[Text]:
@@ -149,7 +157,10 @@ def _forms(text: Text) -> Iterator[Text]:
     yield _with_newlines(text)
     _check_no_binary_data(text)
     blocks = (text.lines(*block) for block in text.blocks(_SPLIT))
-    yield Text(text.name, b"".join(b"".join(b" ".join(fields) + b"\n" for *_, fields in block) for block in blocks))
+    yield Text(
+        text.name,
+        b"".join(b"".join(b" ".join(fields) + b"\n" for *_, fields in block) for block in blocks),
+    )
 
 
 @dataclass(frozen=True)
@@ -169,9 +180,14 @@ class _Lines:
         """
         data = self.text.data
         # Rows of a query, and of a run, are mostly adjacent.
-        columns = {name: _Column(position, only_changes=name != "docno") for position, name in ids.items()}
+        columns = {
+            name: _Column(position, only_changes=name != "docno") for position, name in ids.items()
+        }
         n_lines, are_digits = self._fill(columns.values())
-        values = self._parse_numbers() if are_digits and len(data) >= _WORTHWHILE else None
+        if are_digits and len(data) >= _WORTHWHILE:
+            values = self._parse_numbers()
+        else:
+            values = None
         if values is None or any(len(column) != n_lines for column in values.values()):
             values = self._convert_numbers()
         for position, (_, number) in self.layout.numbers.items():
@@ -203,8 +219,8 @@ class _Lines:
         Raises
         ------
         _Unreadable
-            If a line does not have the expected number of non-empty fields with one separator between
-            them, or contains other white space.
+            If a line does not have the expected number of non-empty fields with one separator
+            between them, or contains other white space.
         """
         ends = np.flatnonzero(block <= _BLANK)
         marks = block[ends]
@@ -247,9 +263,14 @@ class _Lines:
 
     def _convert_numbers(self) -> dict[int, Floats]:
         """Return numbers as Python reads them, including nan."""
-        columns = {position: _Column(position, only_changes=False) for position in self.layout.numbers}
+        columns = {
+            position: _Column(position, only_changes=False) for position in self.layout.numbers
+        }
         self._fill(columns.values())
-        values = {position: _as_numbers(column.fields(self.text.data)) for position, column in columns.items()}
+        values = {
+            position: _as_numbers(column.fields(self.text.data))
+            for position, column in columns.items()
+        }
         if any(column is None for column in values.values()):
             raise _Unreadable
         return {position: column for position, column in values.items() if column is not None}
@@ -267,7 +288,10 @@ class _Column:
 
     def add(self, data: bytes, begin: int, ends: NDArray[np.int64]) -> None:
         """Add some lines, given by the first byte and the ends of the fields."""
-        start = np.append(begin, ends[:-1, -1] + 1) if self._position == 0 else ends[:, self._position - 1] + 1
+        if self._position == 0:
+            start = np.append(begin, ends[:-1, -1] + 1)
+        else:
+            start = ends[:, self._position - 1] + 1
         size = ends[:, self._position] - start
         if self._only_changes:
             heads = Texts.from_bytes(data, start, size).heads()
@@ -291,7 +315,9 @@ class _Column:
         """Return the fields as bytes."""
         texts = self.texts(data)
         ends = texts.start + texts.size
-        return [data[start:end] for start, end in zip(texts.start.tolist(), ends.tolist(), strict=True)]
+        return [
+            data[start:end] for start, end in zip(texts.start.tolist(), ends.tolist(), strict=True)
+        ]
 
 
 def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
@@ -307,7 +333,8 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
 def _check_no_binary_data(text: Text) -> None:
     if b"\0" in text.data:
         raise MultiAspectError(
-            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); expected text in "
+            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); "
+            "expected text in "
             f"UTF-8, plain or compressed by {COMPRESSIONS}"
         )
 
@@ -360,18 +387,21 @@ def lookalike_hint(kind: str) -> str:
         remedy = f": write {parameter('qrels')} ASPECT=FILE for each aspect"
     else:
         text = "; this looks like a run, not qrels"
-        remedy = (
-            f": give runs after the other options, and qrels as {parameter('qrels')} ASPECT=FILE for each aspect"
-        )
-    return text + remedy if in_shell() else text
+        remedy = f": give runs after the other options, and qrels as {parameter('qrels')} ASPECT=FILE for each aspect"
+    if in_shell():
+        return text + remedy
+    return text
 
 
-def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> MultiAspectError:
+def _error(
+    name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat
+) -> MultiAspectError:
     """Return the error about a malformed line."""
     width = len(layout.fields)
     if len(fields) != width:
         return MultiAspectError(
-            f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: {excerpt(line)}"
+            f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: "
+            f"{excerpt(line)}"
             f"{_width_remedy(number, line, fields, layout)}"
         )
     position, column, kind = next(
@@ -380,7 +410,8 @@ def _error(name: str, number: int, line: bytes, fields: list[bytes], layout: Lin
         if not _is_accepted([fields[position]], kind)
     )
     return MultiAspectError(
-        f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(fields[position])} (query "
+        f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(fields[position])} "
+        "(query "
         f"{excerpt(fields[0])}, document {excerpt(fields[2])}): {excerpt(line)}"
         f"{_remedy(number, fields, fields[position])}"
     )

@@ -18,8 +18,8 @@ Weighted = tuple[Additive, Floats]
 def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints:
     """Maximise Σ weight · measure over the rankings of all judged documents.
 
-    Linear measures with equal discounts are maximised by sorting documents by the sum of their gains. Other
-    measures require the solution of an assignment problem, which is slower.
+    Linear measures with equal discounts are maximised by sorting documents by the sum of their
+    gains. Other measures require the solution of an assignment problem, which is slower.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
         form.check_sorting()
         gains[row] = weight[query] * form.normalised_gain
     if is_by_sorting([form for form, _ in forms]):
-        # Ties are broken by the gains themselves, so that sums do not depend on the order of the qrels.
+        # Ties are broken by the gains themselves, so that sums do not depend on the order of the
+        # qrels.
         return ranks_within_queries(query, gains.sum(axis=0), *gains)
     return _assign_ranks(forms, gains, query, n_queries)
 
@@ -61,7 +62,10 @@ def _assign_ranks(forms: Sequence[Weighted], gains: Floats, query: Ints, n_queri
     # Sorted by usefulness, so that sums do not depend on the order of the qrels.
     order = np.lexsort((*gains, ~gains.any(axis=0), query))
     rank = restore_order(order, positions(query) + 1)
-    ranked_first = order[gains[:, order].any(axis=0)] if leaves_out else order
+    if leaves_out:
+        ranked_first = order[gains[:, order].any(axis=0)]
+    else:
+        ranked_first = order
     bounds = np.searchsorted(query[ranked_first], np.arange(n_queries + 1))
     for index in range(n_queries):
         candidates = ranked_first[bounds[index] : bounds[index + 1]]
@@ -89,9 +93,12 @@ _MOST_CELLS = 1 << 28
 def _check_size(n_documents: int, n_ranks: int) -> None:
     if n_documents * n_ranks > _MOST_CELLS:
         raise MultiAspectError(
-            f"the best ranking of {n_documents} judged documents is an assignment problem of {n_documents} x "
-            f"{n_ranks} numbers, which is too large: expected at most {_MOST_CELLS} numbers. Use the same discount "
-            "and cutoff for all aspects, so that documents can be sorted, or give each base a cutoff"
+            f"the best ranking of {n_documents} judged documents is an assignment problem of "
+            f"{n_documents} x "
+            f"{n_ranks} numbers, which is too large: expected at most {_MOST_CELLS} numbers. Use "
+            "the same discount "
+            "and cutoff for all aspects, so that documents can be sorted, or give each base a "
+            "cutoff"
         )
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from .._typing import Floats
 from .hits import Hits
 
-#: Contributions that follow from the definition of a measure, and contributions that are the increase of the value
-#: if a rank is added.
+#: Contributions that follow from the definition of a measure, and contributions that are the
+#: increase of the value if a rank is added.
 STATED, MARGINAL = "stated", "marginal"
 
 
@@ -40,5 +40,8 @@ class Breakdown:
         """Return the sums, shape (n_queries,)."""
         total = self.hits.total(self.contribution)
         for part in (self.offset, *self.rest.values()):
-            total = total if part is None else total + part
+            if part is None:
+                total = total
+            else:
+                total = total + part
         return np.asarray(total, dtype=np.float64)

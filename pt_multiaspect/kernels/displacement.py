@@ -24,8 +24,8 @@ _NO_LIMIT = np.iinfo(np.intp).max
 def degree(target: Target) -> Floats:
     """Return the degree of each judged document.
 
-    It is the gain, negative for harmful documents, but 0 for the lowest grade of a scale without negative gains and
-    for documents without a label.
+    It is the gain, negative for harmful documents, but 0 for the lowest grade of a scale without
+    negative gains and for documents without a label.
     """
     is_degree = (target.gain > target.bottom) | (target.gain < 0)
     return np.where(is_degree, target.gain, 0.0)
@@ -90,7 +90,9 @@ class Displacement(Additive):
     @property
     def _depth(self) -> Ints:
         """The last rank that counts, per query."""
-        return self.recall_base if self.cutoff is None else np.full(self.target.n_queries, self.cutoff)
+        if self.cutoff is None:
+            return self.recall_base
+        return np.full(self.target.n_queries, self.cutoff)
 
     @cached_property
     def _intervals(self) -> tuple[Ints, Ints]:
@@ -169,8 +171,8 @@ def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
     Returns
     -------
     query, rank, value, worst : ndarray of int, shape (n,)
-        `worst` is the value of the ideal ranking upside down at the same length: harmful documents first, relevant
-        ones at the end.
+        `worst` is the value of the ideal ranking upside down at the same length: harmful documents
+        first, relevant ones at the end.
     """
     total = recall_bases(target)
     length = np.maximum(hits.n_ret, total)
@@ -182,7 +184,10 @@ def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
     selected, displaced = _hits_with_degree(hits, target)
     position[begins[selected.query] + selected.rank - 1] = displaced
     low, high = ideal_intervals(target)
-    for documents, ranks in (_harmful_at_start(target, length - total), _relevant_at_end(target, length)):
+    for documents, ranks in (
+        _harmful_at_start(target, length - total),
+        _relevant_at_end(target, length),
+    ):
         at = begins[target.query[documents]] + ranks - 1
         worst[at] = _relative_positions(ranks, low[documents], high[documents])
     return query, rank, running_sum(position, query), running_sum(worst, query)

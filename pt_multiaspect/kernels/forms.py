@@ -16,7 +16,17 @@ from .breakdown import Breakdown
 from .hits import Hits, ratio
 from .target import Target, check_discount
 
-__all__ = ["Additive", "Flat", "Geometric", "Ideal", "Jarvelin", "Linear", "Log2", "Power", "Reciprocal"]
+__all__ = [
+    "Additive",
+    "Flat",
+    "Geometric",
+    "Ideal",
+    "Jarvelin",
+    "Linear",
+    "Log2",
+    "Power",
+    "Reciprocal",
+]
 
 
 @dataclass(frozen=True)
@@ -143,9 +153,9 @@ class Linear(Additive):
     gain : ndarray of float or bool, shape (n_documents,)
         Non-negative gains of the judged documents.
     discount : callable
-        A function of ranks (from 1), non-negative and non-increasing. Measures with equal discounts are
-        maximised jointly by sorting documents, others by assigning documents to ranks. Discounts are
-        compared with ``==``: use a frozen dataclass or a module-level function.
+        A function of ranks (from 1), non-negative and non-increasing. Measures with equal discounts
+        are maximised jointly by sorting documents, others by assigning documents to ranks.
+        Discounts are compared with ``==``: use a frozen dataclass or a module-level function.
     norm : ndarray of float, shape (n_queries,), optional
         The denominator; queries with norm 0 have the value 0.
     depth : int or ndarray of shape (n_queries,), optional
@@ -153,8 +163,8 @@ class Linear(Additive):
     unjudged : float, default 0
         The gain of unjudged documents.
     ideal : Ideal, optional
-        The ideal ranking whose sum is the norm, which is computed from it if it is not given. With it,
-        `pt_multiaspect.analysis.missing_labels` knows how the norm depends on labels.
+        The ideal ranking whose sum is the norm, which is computed from it if it is not given. With
+        it, `pt_multiaspect.analysis.missing_labels` knows how the norm depends on labels.
     """
 
     target: Target
@@ -174,7 +184,9 @@ class Linear(Additive):
     def normalised_gain(self) -> Floats:
         """The contribution of each judged document at a rank with discount 1."""
         gain = np.asarray(self.gain, dtype=np.float64)
-        return gain if self.norm is None else ratio(gain, self.norm[self.target.query])
+        if self.norm is None:
+            return gain
+        return ratio(gain, self.norm[self.target.query])
 
     def within(self, rank: Ints, query: Ints) -> Bools:
         """Return a mask of the ranks that count."""
@@ -199,25 +211,33 @@ class Linear(Additive):
         lowest = float(np.min(self.gain, initial=0.0))
         if lowest < 0:
             raise MultiAspectError(
-                f"expected non-negative gains, got {lowest:g}: otherwise, the best ranking is unknown"
+                f"expected non-negative gains, got {lowest:g}: otherwise, the best ranking is "
+                "unknown"
             )
 
     def beyond(self) -> Floats:
         """Return the maximum contribution of unjudged documents below all judged ones, shape (n_queries,).
 
-        It is infinite if unjudged documents have a gain, there is no cutoff, and the discount has no known sum.
+        It is infinite if unjudged documents have a gain, there is no cutoff, and the discount has
+        no known sum.
         """
         n_judged = np.bincount(self.target.query, minlength=self.target.n_queries)
         if not self.unjudged:
             return np.zeros(len(n_judged))
         if self.depth is None:
-            rest = self.discount.beyond(n_judged) if isinstance(self.discount, Geometric) else np.inf
+            rest = (
+                self.discount.beyond(n_judged) if isinstance(self.discount, Geometric) else np.inf
+            )
         else:
             depth = np.broadcast_to(self.depth, n_judged.shape).astype(np.intp)
-            cumulated = np.append(0.0, np.cumsum(self.discount(np.arange(1, int(depth.max(initial=0)) + 1))))
+            cumulated = np.append(
+                0.0, np.cumsum(self.discount(np.arange(1, int(depth.max(initial=0)) + 1)))
+            )
             rest = cumulated[depth] - cumulated[np.minimum(n_judged, depth)]
         gained = np.broadcast_to(self.unjudged * rest, n_judged.shape)
-        return gained if self.norm is None else ratio(gained, self.norm)
+        if self.norm is None:
+            return gained
+        return ratio(gained, self.norm)
 
     def is_ranked_like(self, form: Linear) -> bool:
         """Return whether both forms have the same discounts and depths, so that their sum is linear."""
@@ -228,7 +248,10 @@ class Linear(Additive):
         return self.depth == form.depth
 
     def _gains(self, hits: Hits) -> Floats:
-        gain = np.append(self.gain, self.unjudged) if self.unjudged else self.gain
+        if self.unjudged:
+            gain = np.append(self.gain, self.unjudged)
+        else:
+            gain = self.gain
         gained = gain[hits.row] * self.discount(hits.rank)
         if self.depth is not None:
             gained = np.where(self.within(hits.rank, hits.query), gained, 0.0)
@@ -236,16 +259,26 @@ class Linear(Additive):
 
     def values(self, hits: Hits) -> Floats:
         """Return the values of rankings, shape (n_queries,)."""
-        hits = hits.dense() if self.unjudged else hits
+        if self.unjudged:
+            hits = hits.dense()
+        else:
+            hits = hits
         # Sum, then divide, so that a perfect ranking scores exactly 1.
         total = hits.total(self._gains(hits))
-        return total if self.norm is None else ratio(total, self.norm)
+        if self.norm is None:
+            return total
+        return ratio(total, self.norm)
 
     def contributions(self, hits: Hits) -> Floats:
         """Return the contribution of each hit, or of each retrieved document if unjudged ones have a gain."""
-        hits = hits.dense() if self.unjudged else hits
+        if self.unjudged:
+            hits = hits.dense()
+        else:
+            hits = hits
         gained = self._gains(hits)
-        return gained if self.norm is None else ratio(gained, self.norm[hits.query])
+        if self.norm is None:
+            return gained
+        return ratio(gained, self.norm[hits.query])
 
     def breakdown(self, hits: Hits) -> Breakdown:
         """Return the values of rankings as sums over ranks, with gains, discounts and norms."""
@@ -253,9 +286,14 @@ class Linear(Additive):
         gain = np.append(np.asarray(self.gain, dtype=np.float64), self.unjudged)[dense.row]
         discount = self.discounts(dense.rank, dense.query)
         gained = gain * discount
-        contribution = gained if self.norm is None else ratio(gained, self.norm[dense.query])
+        if self.norm is None:
+            contribution = gained
+        else:
+            contribution = ratio(gained, self.norm[dense.query])
         return Breakdown(dense, contribution, gain, discount, self.norm)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return discount times gain of each document at each rank."""
-        return np.outer(self.normalised_gain[documents], self.discounts(ranks, np.full(len(ranks), query)))
+        return np.outer(
+            self.normalised_gain[documents], self.discounts(ranks, np.full(len(ranks), query))
+        )

@@ -17,8 +17,8 @@ from .._typing import Bools, Floats, Ints
 class Hits:
     """The rankings of all queries as arrays of hits.
 
-    The *pool* is the set of judged (query, document) pairs; *hits* are the retrieved pairs of the pool.
-    Unjudged documents only occupy ranks: they are counted, not stored.
+    The *pool* is the set of judged (query, document) pairs; *hits* are the retrieved pairs of the
+    pool. Unjudged documents only occupy ranks: they are counted, not stored.
     """
 
     n_queries: int
@@ -43,11 +43,25 @@ class Hits:
     def top(self, cutoff: int) -> Hits:
         """Return the first `cutoff` ranks of each query."""
         kept, n_ret = self.rank <= cutoff, np.minimum(self.n_ret, cutoff)
-        return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], n_ret)
+        return Hits(
+            self.n_queries,
+            self.pool_query,
+            self.query[kept],
+            self.rank[kept],
+            self.row[kept],
+            n_ret,
+        )
 
     def select(self, kept: Bools) -> Hits:
         """Return a subset of the hits."""
-        return Hits(self.n_queries, self.pool_query, self.query[kept], self.rank[kept], self.row[kept], self.n_ret)
+        return Hits(
+            self.n_queries,
+            self.pool_query,
+            self.query[kept],
+            self.rank[kept],
+            self.row[kept],
+            self.n_ret,
+        )
 
     @property
     def retrieved_index(self) -> Ints:
@@ -94,7 +108,9 @@ def row_keys(rows: NDArray[np.integer[Any]], sizes: Sequence[int]) -> NDArray[np
 
 def heads(query: Ints) -> Ints:
     """Return the first index of each block of adjacent elements of the same query."""
-    return np.append(np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1]))
+    return np.append(
+        np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1])
+    )
 
 
 def firsts(query: Ints) -> Ints:
@@ -156,7 +172,11 @@ def descending(query: Ints, values: Floats) -> Ints:
 
 
 def ideal_sums(
-    query: Ints, gain: Floats, discount: Callable[[Ints], Floats], n_queries: int, depth: int | Ints | Floats | None
+    query: Ints,
+    gain: Floats,
+    discount: Callable[[Ints], Floats],
+    n_queries: int,
+    depth: int | Ints | Floats | None,
 ) -> Floats:
     """Return the sum of discounted gains over the positive gains of each query in decreasing order, to a depth."""
     kept = np.flatnonzero(gain > 0)

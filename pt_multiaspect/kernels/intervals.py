@@ -39,11 +39,13 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     return float(low), float(high)
 
 
-def percentile_interval(samples: Floats, confidence: float, estimate: Floats | float) -> tuple[Floats, Floats]:
+def percentile_interval(
+    samples: Floats, confidence: float, estimate: Floats | float
+) -> tuple[Floats, Floats]:
     """Return the ends of percentile intervals of a statistic.
 
-    Resampling adds noise, so that most samples of a statistic such as a correlation may be on one side of its
-    estimate. The interval is extended to contain it.
+    Resampling adds noise, so that most samples of a statistic such as a correlation may be on one
+    side of its estimate. The interval is extended to contain it.
 
     Parameters
     ----------
@@ -62,11 +64,16 @@ def percentile_interval(samples: Floats, confidence: float, estimate: Floats | f
     defined = ~np.isnan(samples).all(axis=0)
     known = np.where(defined, samples, 0.0)
     low, high = np.nanquantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return np.where(defined, np.fmin(low, estimate), np.nan), np.where(defined, np.fmax(high, estimate), np.nan)
+    return np.where(defined, np.fmin(low, estimate), np.nan), np.where(
+        defined, np.fmax(high, estimate), np.nan
+    )
 
 
 def half_width(
-    values: Floats, confidence: float, clusters: Clusters | None = None, largest: Floats | float | None = None
+    values: Floats,
+    confidence: float,
+    clusters: Clusters | None = None,
+    largest: Floats | float | None = None,
 ) -> Floats:
     """Return half the width of Student's t interval of means.
 
@@ -82,9 +89,13 @@ def half_width(
     Returns
     -------
     ndarray of float, shape (...)
-        The t quantile times the standard error of the mean; 0 if all values are equal, NaN for a single cluster.
+        The t quantile times the standard error of the mean; 0 if all values are equal, NaN for a
+        single cluster.
     """
-    freedom = values.shape[-1] - 1 if clusters is None else clusters.freedom
+    if clusters is None:
+        freedom = values.shape[-1] - 1
+    else:
+        freedom = clusters.freedom
     error = standard_error(values, clusters, largest)
     return np.asarray(t_quantile(freedom, confidence) * error)
 
@@ -117,16 +128,22 @@ def mean_interval(
         The ends of the interval; NaN if clusters are too few in a group.
     """
     estimates = estimate_means(values, clusters, groups=groups)
-    mean, half = float(estimates.means), float(t_quantile(estimates.freedom, confidence) * estimates.errors)
+    mean, half = (
+        float(estimates.means),
+        float(t_quantile(estimates.freedom, confidence) * estimates.errors),
+    )
     low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
     return max(mean - half, low), min(mean + half, high)
 
 
-#: Above it, of levels far below .01 with two to four topics, the noncentral t distribution is approximated.
+#: Above it, of levels far below .01 with two to four topics, the noncentral t distribution is
+#: approximated.
 _LARGEST_CRITICAL = 1e4
 
 
-def power_of_t_test(effect: Floats, n_clusters: Floats, alpha: float, freedom_ratio: float = 1.0) -> Floats:
+def power_of_t_test(
+    effect: Floats, n_clusters: Floats, alpha: float, freedom_ratio: float = 1.0
+) -> Floats:
     """Return the probability that the two-sided paired t-test is significant.
 
     Parameters
@@ -138,7 +155,8 @@ def power_of_t_test(effect: Floats, n_clusters: Floats, alpha: float, freedom_ra
     alpha : float in (0, 1)
         The significance level.
     freedom_ratio : float, default 1.0
-        The number of degrees of freedom plus 1, per cluster; less than 1 for clusters of different sizes.
+        The number of degrees of freedom plus 1, per cluster; less than 1 for clusters of different
+        sizes.
     """
     from scipy.special import chdtr
     from scipy.stats import nct
@@ -147,8 +165,8 @@ def power_of_t_test(effect: Floats, n_clusters: Floats, alpha: float, freedom_ra
     sizes = np.asarray(n_clusters, dtype=np.float64)
     freedom = np.maximum(freedom_ratio * sizes - 1, 1)
     critical, shift = np.broadcast_arrays(student.isf(alpha / 2, freedom), effect * np.sqrt(sizes))
-    # SciPy's series do not converge for other values. There, the mean of the topics varies much less than their
-    # standard deviation, whose distribution decides alone.
+    # SciPy's series do not converge for other values. There, the mean of the topics varies much
+    # less than their standard deviation, whose distribution decides alone.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
     usual, quantile = np.where(is_usual, shift, 1.0), np.where(is_usual, critical, 1.0)
     with np.errstate(divide="ignore"):  # in SciPy before 1.12, which returns the right value
@@ -163,8 +181,9 @@ def power_of_double_sampling(
 ) -> Floats:
     """Return the probability that the interval of a regression estimate from double sampling excludes 0.
 
-    Values H of n topics and labels L of all topics are drawn from normal distributions: the sums of squares, the
-    slope and the difference between the labels' means, given which the probability is exact.
+    Values H of n topics and labels L of all topics are drawn from normal distributions: the sums of
+    squares, the slope and the difference between the labels' means, given which the probability is
+    exact.
 
     Parameters
     ----------
@@ -173,7 +192,8 @@ def power_of_double_sampling(
     unexplained : ndarray of float, shape (m,)
         √(1 − ρ²), of the correlation ρ of H and L.
     highest : ndarray of float, shape (m,)
-        The highest slope that is used, in standard deviations of H per standard deviation of L; the lowest is 0.
+        The highest slope that is used, in standard deviations of H per standard deviation of L; the
+        lowest is 0.
     n, n_topics : int
         The numbers of topics, 3 ≤ n < n_topics.
     alpha : float in (0, 1)
@@ -193,7 +213,9 @@ def power_of_double_sampling(
     )
     # By how much the mean label of all topics differs from that of the n.
     distance = gap * math.sqrt(n_further / (n * n_topics))
-    variance_of_labels = (spread + of_further + n * n_topics / n_further * distance**2) / (n_topics - 1)
+    variance_of_labels = (spread + of_further + n * n_topics / n_further * distance**2) / (
+        n_topics - 1
+    )
     noise, slope = unexplained[:, None], np.sqrt(1 - unexplained[:, None] ** 2)
     fitted = slope + noise * error / np.sqrt(spread)
     used = fitted.clip(0, highest[:, None])
@@ -201,12 +223,17 @@ def power_of_double_sampling(
     variance = residual * (1 / n + distance**2 / spread) + used**2 * variance_of_labels / n_topics
     half = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
     # The rest of the estimate varies independently of all these.
-    estimate, deviation = effects[:, None] + (used - slope) * distance, np.sqrt(noise**2 / n + slope**2 / n_topics)
+    estimate, deviation = (
+        effects[:, None] + (used - slope) * distance,
+        np.sqrt(noise**2 / n + slope**2 / n_topics),
+    )
     found = ndtr((estimate - half) / deviation) + ndtr((-estimate - half) / deviation)
     return np.asarray(found.mean(axis=1))
 
 
-def detectable_effect(n_clusters: int, power: float, alpha: float, freedom_ratio: float = 1.0) -> float:
+def detectable_effect(
+    n_clusters: int, power: float, alpha: float, freedom_ratio: float = 1.0
+) -> float:
     """Return the effect that the paired t-test finds with a probability, `power`, above alpha.
 
     The other parameters are those of `power_of_t_test`.
@@ -223,11 +250,14 @@ def detectable_effect(n_clusters: int, power: float, alpha: float, freedom_ratio
     return float(brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-12))
 
 
-#: Above it, numbers of topics follow from the normal distribution, as SciPy's noncentral t is not exact enough.
+#: Above it, numbers of topics follow from the normal distribution, as SciPy's noncentral t is not
+#: exact enough.
 _LARGEST_SIZE = 1e7
 
 
-def topics_needed(effects: Floats, power: float, alpha: float, freedom_ratio: float = 1.0) -> Floats:
+def topics_needed(
+    effects: Floats, power: float, alpha: float, freedom_ratio: float = 1.0
+) -> Floats:
     """Return the least number of topics, or clusters, at least 2, with which each effect is found with a power.
 
     Parameters
@@ -249,7 +279,9 @@ def topics_needed(effects: Floats, power: float, alpha: float, freedom_ratio: fl
     known = ~np.isnan(effects)
     few: Floats = np.ones(len(effects))  # too few, or one less than the least
     quantiles = ndtri(1 - alpha / 2) + ndtri(power)
-    enough = np.where(known, np.ceil((quantiles / np.where(known, effects, 1.0)) ** 2), 2.0).clip(min=2)
+    enough = np.where(known, np.ceil((quantiles / np.where(known, effects, 1.0)) ** 2), 2.0).clip(
+        min=2
+    )
     is_large = enough > _LARGEST_SIZE
     normal = (quantiles / np.where(is_large, effects, 1.0)) ** 2
     approximate = np.ceil(normal + ndtri(1 - alpha / 2) ** 2 / (2 * freedom_ratio))
@@ -264,7 +296,9 @@ def topics_needed(effects: Floats, power: float, alpha: float, freedom_ratio: fl
     return np.where(known, enough, np.where(is_large, approximate, np.nan))
 
 
-def upper_deviation(deviation: Floats, n_clusters: int, confidence: float, freedom_ratio: float = 1.0) -> Floats:
+def upper_deviation(
+    deviation: Floats, n_clusters: int, confidence: float, freedom_ratio: float = 1.0
+) -> Floats:
     """Return the one-sided upper confidence limit of standard deviations that were estimated from n clusters.
 
     `freedom_ratio` is that of `power_of_t_test`.
@@ -273,4 +307,6 @@ def upper_deviation(deviation: Floats, n_clusters: int, confidence: float, freed
 
     freedom = freedom_ratio * n_clusters - 1
     # chdtri inverts the upper tail.
-    return np.asarray(deviation * math.sqrt(freedom / chdtri(freedom, confidence)), dtype=np.float64)
+    return np.asarray(
+        deviation * math.sqrt(freedom / chdtri(freedom, confidence)), dtype=np.float64
+    )

@@ -63,7 +63,9 @@ class AttainableGains:
     @cached_property
     def highest(self) -> Ints:
         """The highest level of each document."""
-        return np.asarray(self.allowed.shape[1] - 1 - self.allowed[:, ::-1].argmax(axis=1), dtype=np.intp)
+        return np.asarray(
+            self.allowed.shape[1] - 1 - self.allowed[:, ::-1].argmax(axis=1), dtype=np.intp
+        )
 
     @cached_property
     def open(self) -> Ints:
@@ -99,14 +101,14 @@ class Extremes(NamedTuple):
 def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
     """Maximise Σ weight · gain / ideal over all attainable gains; 0 if the ideal is 0.
 
-    The ideal is the sum of the ideal discounts and the gains, in decreasing order (Dinkelbach 1967, with a
-    decision per level of the gains, and branches on the documents whose gains have gaps).
+    The ideal is the sum of the ideal discounts and the gains, in decreasing order (Dinkelbach 1967,
+    with a decision per level of the gains, and branches on the documents whose gains have gaps).
 
     Parameters
     ----------
     weights : ndarray of float, shape (n_problems, n_weighted)
-        The discounts of the first documents in a ranking, the difference of those of two rankings, or its negative.
-        Further documents only matter to the ideal.
+        The discounts of the first documents in a ranking, the difference of those of two rankings,
+        or its negative. Further documents only matter to the ideal.
     gains : AttainableGains
         The gains of the documents.
 
@@ -126,14 +128,16 @@ def highest_ratios(weights: Floats, gains: AttainableGains) -> Extremes:
 def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[float, float]:
     """Return the extremes of the weighted sums of several parts' gains, divided by the sum of all their ideals.
 
-    Dinkelbach's method: for a given ratio, the gains of each part, and each level of these, are chosen alone.
+    Dinkelbach's method: for a given ratio, the gains of each part, and each level of these, are
+    chosen alone.
 
     Parameters
     ----------
     weights : ndarray of float, shape (n_documents,)
         The discounts of the documents, at least 0 and not increasing.
     parts : sequence of AttainableGains
-        The gains of the same documents on several scales. All documents with several gains have the same ones.
+        The gains of the same documents on several scales. All documents with several gains have the
+        same ones.
 
     Returns
     -------
@@ -141,7 +145,8 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
         The extremes; 0 if the ideals can be 0.
     """
     lowest = np.zeros(2)  # the sum and the ideal if all gains are at their lowest
-    # What numbers of open documents above their lowest gain add to both, for the low and the high end.
+    # What numbers of open documents above their lowest gain add to both, for the low and the high
+    # end.
     low_choices: list[Floats] = []
     high_choices: list[Floats] = []
     for gains in parts:
@@ -160,7 +165,9 @@ def shared_ratios(weights: Floats, parts: Sequence[AttainableGains]) -> tuple[fl
         """Return the ratio of those choices that are best for the given ratio."""
         added = (choice[:, best(choice[0] - ratio * choice[1])] for choice in choices)
         total, ideal = sum(added, start=lowest)
-        return float(total / ideal) if ideal > 0 else 0.0
+        if ideal > 0:
+            return float(total / ideal)
+        return 0.0
 
     high = 0.0
     while (better := improve(high, high_choices, np.argmax)) > high:
@@ -191,7 +198,9 @@ class _Search:
         lowest = gains.levels[gains.lowest[: weights.shape[1]]]
         self.base_sum, self.base_size = weights @ lowest, np.abs(weights) @ lowest
         self.base_counts = (gains.lowest[:, None] >= self.level).sum(axis=0)
-        self.other_counts = self.base_counts - (gains.lowest[self.documents, None] >= self.level).sum(axis=1)
+        self.other_counts = self.base_counts - (
+            gains.lowest[self.documents, None] >= self.level
+        ).sum(axis=1)
         self.exact = np.ones(len(weights), dtype=np.bool_)
 
     def run(self) -> Extremes:
@@ -235,7 +244,9 @@ class _Search:
     def _raise(self, problem: Ints, free: slice) -> None:
         """Maximise ratios of at least 0 if all open documents with a weight have the same gains, without gaps."""
         gains, sure = self.gains, self.base_counts[free]
-        total = np.append(np.zeros((len(problem), 1)), np.cumsum(self.heavy[problem], axis=1), axis=1)
+        total = np.append(
+            np.zeros((len(problem), 1)), np.cumsum(self.heavy[problem], axis=1), axis=1
+        )
         cost = gains.cumulated[sure + np.arange(total.shape[1])[:, None]] - gains.cumulated[sure]
         ideal, column = gains.ideal(self.base_counts), np.arange(len(sure))
         while len(problem):
@@ -243,7 +254,10 @@ class _Search:
             largest = np.maximum(self.heavy[problem, 0], self.best[problem] * gains.discounts[0])
             enough = gained.max(axis=1) - _TIE * largest[:, None]
             first = np.minimum.accumulate((gained >= enough[:, None]).argmax(axis=1), axis=1)
-            numerator = self.base_sum[problem] + np.take_along_axis(total, first, axis=1) @ gains.steps[free]
+            numerator = (
+                self.base_sum[problem]
+                + np.take_along_axis(total, first, axis=1) @ gains.steps[free]
+            )
             value = ratio(numerator, ideal + cost[first, column] @ gains.steps[free])
             better = value > self.best[problem]
             problem, total = problem[better], total[better]
@@ -288,7 +302,9 @@ class _Search:
             documents, earlier = self.documents[problem], self.best[problem]
             allowed = gains.allowed[documents, level]
             fits = allowed.all(axis=1)
-            for attempt in (level,) if fits.all() else (below[documents, level], above[documents, level]):
+            for attempt in (
+                (level,) if fits.all() else (below[documents, level], above[documents, level])
+            ):
                 np.maximum.at(self.best, problem, self._value(problem, attempt))
             again = np.flatnonzero(fits & (self.best[problem] > earlier))
             split = np.flatnonzero(~fits & excess)
@@ -304,11 +320,16 @@ class _Search:
 
     def _counts(self, problem: Ints, level: Ints) -> Ints:
         """Return the number of documents at or above each level; the light ones are at their lowest."""
-        return np.asarray(self.other_counts[problem] + (level[:, :, None] >= self.level).sum(axis=1), dtype=np.intp)
+        return np.asarray(
+            self.other_counts[problem] + (level[:, :, None] >= self.level).sum(axis=1),
+            dtype=np.intp,
+        )
 
     def _value(self, problem: Ints, level: Ints) -> Floats:
         """Return the values if the heavy documents have these levels, and the others their lowest."""
-        rise = self.gains.levels[level] - self.gains.levels[self.gains.lowest[self.documents[problem]]]
+        rise = (
+            self.gains.levels[level] - self.gains.levels[self.gains.lowest[self.documents[problem]]]
+        )
         total = self.base_sum[problem] + (self.heavy[problem] * rise).sum(axis=1)
         return ratio(total, self.gains.ideal(self._counts(problem, level)))
 
@@ -324,17 +345,31 @@ class _Search:
         weight, best = self.heavy[problem], self.best[problem]
         is_free = (low[:, :, None] < level) & (level <= high[:, :, None])
         sure = self._counts(problem, low)
-        cost = gains.cumulated[sure[:, None] + np.cumsum(is_free, axis=1)] - gains.cumulated[sure][:, None]
-        gained = np.cumsum(np.where(is_free, weight[:, :, None], 0.0), axis=1) - best[:, None, None] * cost
+        cost = (
+            gains.cumulated[sure[:, None] + np.cumsum(is_free, axis=1)]
+            - gains.cumulated[sure][:, None]
+        )
+        gained = (
+            np.cumsum(np.where(is_free, weight[:, :, None], 0.0), axis=1)
+            - best[:, None, None] * cost
+        )
         most = np.maximum(gained.max(axis=1), 0.0)
         largest = np.maximum(np.abs(weight).max(axis=1), best * gains.discounts[0])
         enough = most - _TIE * largest[:, None]
         first = (gained >= enough[:, None]).argmax(axis=1)
-        rises = is_free & (np.arange(weight.shape[1])[:, None] <= first[:, None]) & (enough > 0)[:, None]
+        rises = (
+            is_free
+            & (np.arange(weight.shape[1])[:, None] <= first[:, None])
+            & (enough > 0)[:, None]
+        )
         rises |= level <= low[:, :, None]
         reached = np.logical_and.accumulate(rises, axis=2).sum(axis=2)
         added = weight * (gains.levels[low] - gains.levels[gains.lowest[self.documents[problem]]])
         total = self.base_sum[problem] + added.sum(axis=1) + most @ gains.steps
         ideal = gains.ideal(sure)
-        size = self.base_size[problem] + (np.abs(weight) * gains.levels[high]).sum(axis=1) + best * ideal
+        size = (
+            self.base_size[problem]
+            + (np.abs(weight) * gains.levels[high]).sum(axis=1)
+            + best * ideal
+        )
         return reached, total - best * ideal > _ROUNDING * size

@@ -95,7 +95,8 @@ class TopicGroups:
 
     #: The positions of the topics of each group.
     topics: Sequence[Ints]
-    #: Whether the mean is that of further groups, of which these were drawn, rather than that of these groups.
+    #: Whether the mean is that of further groups, of which these were drawn, rather than that of
+    #: these groups.
     are_drawn: bool
 
     @property
@@ -145,7 +146,11 @@ def estimate_means(
 
 
 def _estimate_mean_of_strata(
-    values: Floats, by_group: Floats, clusters: Clusters, largest: Floats | float, groups: TopicGroups
+    values: Floats,
+    by_group: Floats,
+    clusters: Clusters,
+    largest: Floats | float,
+    groups: TopicGroups,
 ) -> MeanEstimates:
     """Return the means of the given groups, from each of which clusters of topics were drawn.
 
@@ -168,11 +173,13 @@ def _estimate_mean_of_strata(
     return MeanEstimates(by_group.mean(axis=-1), np.sqrt(total) / len(within), freedom)
 
 
-def variance(values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None) -> Floats:
+def variance(
+    values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None
+) -> Floats:
     """Return the variance of clusters: the squared standard error of the mean times the number of clusters.
 
-    It is that of the values if topics are independent, that of the clusters' means if these have equal sizes, and
-    otherwise that of the CR2 estimator.
+    It is that of the values if topics are independent, that of the clusters' means if these have
+    equal sizes, and otherwise that of the CR2 estimator.
 
     Parameters
     ----------
@@ -181,8 +188,8 @@ def variance(values: Floats, clusters: Clusters | None = None, largest: Floats |
     clusters : Clusters, optional
         Topics that belong together. By default, topics are independent.
     largest : float or ndarray of float, shape (...), optional
-        The absolute value relative to which deviations from the mean are rounding errors. By default, the largest
-        of the values.
+        The absolute value relative to which deviations from the mean are rounding errors. By
+        default, the largest of the values.
 
     Returns
     -------
@@ -191,8 +198,8 @@ def variance(values: Floats, clusters: Clusters | None = None, largest: Floats |
 
     References
     ----------
-    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage Samples. Survey
-    Methodology 28 (2002).
+    Bell, McCaffrey: Bias Reduction in Standard Errors for Linear Regression with Multi-Stage
+    Samples. Survey Methodology 28 (2002).
     """
     if clusters is None:
         clusters = Clusters.independent(values.shape[-1])
@@ -241,7 +248,9 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
     deviations = remove_rounding_errors(deviations, largest[..., None])
     n_clusters = len(clusters)
     if clusters.has_equal_sizes:
-        return np.asarray(deviations @ deviations.swapaxes(-1, -2) / ((n_clusters - 1) * n_clusters))
+        return np.asarray(
+            deviations @ deviations.swapaxes(-1, -2) / ((n_clusters - 1) * n_clusters)
+        )
     share = clusters.sizes / clusters.n_topics
     scaled = deviations * share / np.sqrt(1 - share)
     return np.asarray(scaled @ scaled.swapaxes(-1, -2))
@@ -251,7 +260,10 @@ def standard_error(
     values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None
 ) -> Floats:
     """Return the standard errors of means over topics; see `variance`."""
-    n_clusters = values.shape[-1] if clusters is None else len(clusters)
+    if clusters is None:
+        n_clusters = values.shape[-1]
+    else:
+        n_clusters = len(clusters)
     return np.asarray(np.sqrt(variance(values, clusters, largest)) / math.sqrt(n_clusters))
 
 

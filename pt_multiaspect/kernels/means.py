@@ -1,7 +1,8 @@
 """Weighted means and their gradients.
 
-Values and weights have the shape (n_terms, n). Weights are non-negative; terms with weight 0 are ignored.
-All means f are concave and homogeneous, f(c·x) = c·f(x), so that f(x) = Σ x · slope(x) by Euler's theorem.
+Values and weights have the shape (n_terms, n). Weights are non-negative; terms with weight 0 are
+ignored. All means f are concave and homogeneous, f(c·x) = c·f(x), so that f(x) = Σ x · slope(x) by
+Euler's theorem.
 """
 
 from __future__ import annotations
@@ -14,14 +15,20 @@ from .hits import ratio
 
 def arithmetic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w x; the weights must sum to 1 or be all 0."""
-    return _clip_to_maximum(np.asarray((weights * values).sum(axis=0), dtype=np.float64), values, weights)
+    return _clip_to_maximum(
+        np.asarray((weights * values).sum(axis=0), dtype=np.float64), values, weights
+    )
 
 
 def harmonic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w / Σ (w / x); 0 if any x is 0."""
     counted, defined = _counting_terms(values, weights)
-    reciprocals = np.divide(weights, values, out=np.zeros_like(values), where=counted & (values > 0)).sum(axis=0)
-    return _clip_to_maximum(np.where(defined, ratio(weights.sum(axis=0), reciprocals), 0.0), values, weights)
+    reciprocals = np.divide(
+        weights, values, out=np.zeros_like(values), where=counted & (values > 0)
+    ).sum(axis=0)
+    return _clip_to_maximum(
+        np.where(defined, ratio(weights.sum(axis=0), reciprocals), 0.0), values, weights
+    )
 
 
 def harmonic_slope(values: Floats, weights: Floats) -> Floats:
@@ -33,7 +40,9 @@ def geometric(values: Floats, weights: Floats) -> Floats:
     """Return Π x^w; 0 if any x is 0."""
     counted, defined = _counting_terms(values, weights)
     logs = np.log(values, out=np.zeros_like(values), where=counted & (values > 0))
-    return _clip_to_maximum(np.where(defined, np.exp((weights * logs).sum(axis=0)), 0.0), values, weights)
+    return _clip_to_maximum(
+        np.where(defined, np.exp((weights * logs).sum(axis=0)), 0.0), values, weights
+    )
 
 
 def geometric_slope(values: Floats, weights: Floats) -> Floats:

@@ -19,8 +19,8 @@ DEPTH = 1000
 def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     """Return the RBO of each ranking with the ideal ranking, divided by that of the ideal ranking with itself.
 
-    RBO is Σ_k p^(k-1) · overlap of the first k documents / k, for k from 1 to 1000, also below the end of both
-    rankings, where the overlap no longer grows.
+    RBO is Σ_k p^(k-1) · overlap of the first k documents / k, for k from 1 to 1000, also below the
+    end of both rankings, where the overlap no longer grows.
     """
     row, score, best = _overlap(hits, gain, p)
     return np.minimum(ratio(hits.total(score, hits.pool_query[row]), best), 1.0)
@@ -37,8 +37,8 @@ def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
 def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
     """Return the documents of the ideal ranking, their contributions to RBO, and the ideal RBO per query.
 
-    The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain keep their
-    order in the ranking; documents that were not retrieved are last.
+    The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain
+    keep their order in the ranking; documents that were not retrieved are last.
     """
     rank = np.full(len(gain), DEPTH + 1, dtype=np.intp)
     rank[hits.row] = hits.rank

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from .forms import Linear
 
-#: The number of placed documents of each type, by state: a partial ranking of the documents of a query.
+#: The number of placed documents of each type, by state: a partial ranking of the documents of a
+#: query.
 Counts = NDArray[np.int32]
 
 
@@ -76,8 +77,8 @@ class Progression:
 class Progress(ABC):
     """The gain of a measure as the documents of one query are placed one after the other.
 
-    Documents of the same type have equal gains for all measures. A partial ranking is therefore described
-    by its number of documents of each type: `counts`, of shape (n_states, n_types).
+    Documents of the same type have equal gains for all measures. A partial ranking is therefore
+    described by its number of documents of each type: `counts`, of shape (n_states, n_types).
     """
 
     #: The last rank at which the value can change.
@@ -88,7 +89,7 @@ class Progress(ABC):
         """Return the gain of a document of each type at `rank`, shape (n_states, n_types)."""
 
     @abstractmethod
-    def rest(self, rank: int, counts: Counts) -> Floats:
+    def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return an upper bound of the gain of this measure after `rank`, shape (n_states,)."""
 
 
@@ -123,19 +124,23 @@ class LinearProgress(ConvexProgress):
         """Return gain times discount of a document of each type."""
         return np.broadcast_to(self._gain * self._discount[rank - 1], counts.shape)
 
-    def rest(self, rank: int, counts: Counts) -> Floats:
+    def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of the remaining documents in decreasing order of gain, which is optimal."""
         left = (self._totals - counts) @ self._is_level
         ends = rank + np.cumsum(left, axis=1).astype(np.intp)
         until = self._cumulated[ends]
-        since = np.concatenate([np.full((len(ends), 1), self._cumulated[rank]), until[:, :-1]], axis=1)
+        since = np.concatenate(
+            [np.full((len(ends), 1), self._cumulated[rank]), until[:, :-1]], axis=1
+        )
         return np.asarray((until - since) @ self._levels, dtype=np.float64)
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
     """Return the last rank that counts, at most the number of documents."""
     length = int(totals.sum())
-    return length if cutoff is None else min(cutoff, length)
+    if cutoff is None:
+        return length
+    return min(cutoff, length)
 
 
 class BinaryProgress(Progress):
@@ -181,7 +186,7 @@ class APProgress(BinaryProgress, ConvexProgress):
     def _next(self, rank: int, n_found: Ints) -> Floats:
         return np.asarray((n_found + 1) / (rank * self._norm), dtype=np.float64)
 
-    def rest(self, rank: int, counts: Counts) -> Floats:
+    def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all remaining positive documents follow."""
         # The sum is Σ_j (n_found + j) / (rank + j).
         n_found = self._n_found(counts)
@@ -196,7 +201,7 @@ class RRProgress(BinaryProgress):
     def _next(self, rank: int, n_found: Ints) -> Floats:
         return np.asarray((n_found == 0) / rank, dtype=np.float64)
 
-    def rest(self, rank: int, counts: Counts) -> Floats:
+    def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of a positive document at the next rank, if there was none above."""
         is_open = (self._n_found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
         return self._next(rank + 1, np.where(is_open, 0, 1))
@@ -225,12 +230,14 @@ class CascadeProgress(Progress):
             return np.zeros(counts.shape)
         return np.outer(self._chance_to_stay(counts) * self._discount[rank - 1], self._stop)
 
-    def rest(self, rank: int, counts: Counts) -> Floats:
+    def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all users who have not stopped, but will, stop at the next rank."""
         if rank >= self.depth:
             return np.zeros(len(counts))
         stops = 1.0 - self._chance_to_stay(self._totals - counts)
-        return np.asarray(self._chance_to_stay(counts) * stops * self._discount[rank], dtype=np.float64)
+        return np.asarray(
+            self._chance_to_stay(counts) * stops * self._discount[rank], dtype=np.float64
+        )
 
     def _chance_to_stay(self, counts: Counts) -> Floats:
         """Return the probability of stopping at none of the documents; on long scales, it can be exactly 0."""

@@ -18,9 +18,9 @@ from .hits import Hits, firsts, positions, ranks_within_queries, ratio, sums
 def errors(hits: Hits, grade: Ints) -> Floats:
     """Return the error ε of each hit relative to the document one rank above it; 0 if there is none.
 
-    The ideal order sorts the retrieved documents by grade; documents of equal grade keep their order. A
-    document of the lowest grade is never in error relative to the one above it. Only hits above the lowest
-    grade are therefore considered, and unjudged documents are only counted.
+    The ideal order sorts the retrieved documents by grade; documents of equal grade keep their
+    order. A document of the lowest grade is never in error relative to the one above it. Only hits
+    above the lowest grade are therefore considered, and unjudged documents are only counted.
     """
     result = np.zeros(len(hits.query))
     better = np.flatnonzero(grade[hits.row] > 0)
@@ -38,12 +38,15 @@ def errors(hits: Hits, grade: Ints) -> Floats:
 def _worst_sums(n_ret: Ints, cost: Callable[[Ints], Ints | Floats]) -> Floats:
     """Return the discounted costs of the errors m of the worst rankings of as many documents.
 
-    The errors are m = n - 2j - 1 for n documents and j = 0 … ⌊n/2 - 1⌋, their discounts 1 / (1 + log2(1 + j)).
+    The errors are m = n - 2j - 1 for n documents and j = 0 … ⌊n/2 - 1⌋, their discounts 1 / (1 +
+    log2(1 + j)).
     """
     n, length = np.unique(n_ret, return_inverse=True)
     owner = np.repeat(np.arange(len(n)), n // 2)
     j = positions(owner)
-    return sums(owner, cost(n[owner] - 2 * j - 1) * (1.0 / (1.0 + np.log2(1.0 + j))), len(n))[length]
+    return sums(owner, cost(n[owner] - 2 * j - 1) * (1.0 / (1.0 + np.log2(1.0 + j))), len(n))[
+        length
+    ]
 
 
 def _normalise(error: Floats, n_ret: Ints, maximum: Floats) -> Floats:
@@ -59,7 +62,9 @@ def _products(constants: Sequence[float], epsilons: Sequence[Floats] | Sequence[
     difference: Floats = np.zeros(len(epsilons[0]))
     product = 1.0
     for constant, epsilon in zip(constants, epsilons, strict=True):
-        difference = np.asarray(difference * (constant + epsilon) + product * epsilon, dtype=np.float64)
+        difference = np.asarray(
+            difference * (constant + epsilon) + product * epsilon, dtype=np.float64
+        )
         product *= constant
     return difference
 
@@ -86,7 +91,9 @@ def _breakdown(hits: Hits, contribution: Floats, swap_cost: Floats, how: str = S
     dense = hits.dense()
     discount = np.where(dense.rank > 1, 1.0 / _pair_divisors(dense), np.nan)
     offset, costs = (hits.n_ret > 0).astype(np.float64), hits.spread(swap_cost)
-    return Breakdown(dense, hits.spread(contribution), discount=discount, offset=offset, swap_cost=costs, how=how)
+    return Breakdown(
+        dense, hits.spread(contribution), discount=discount, offset=offset, swap_cost=costs, how=how
+    )
 
 
 def _nlre_errors(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
@@ -101,7 +108,9 @@ def _nlre_maxima(hits: Hits, constants: Sequence[float]) -> Floats:
 def ngre(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[float]) -> Floats:
     """Compute the normalised global rank error (Eq. 7-9, with a factor per aspect)."""
     pairs = _pair_divisors(hits)
-    error = _growth([c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
+    error = _growth(
+        [c * hits.total(epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)]
+    )
     return _normalise(error, hits.n_ret, _ngre_maxima(hits, constants))
 
 
@@ -117,7 +126,9 @@ def ngre_breakdown(hits: Hits, epsilons: Sequence[Floats], constants: Sequence[f
         without.append(np.maximum(hits.total(error)[hits.query] - error, 0.0))
     grown = _growth(up_to_here)
     above = np.where(positions(hits.query) > 0, np.append(0.0, grown)[:-1], 0.0)
-    end = _growth([hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)])
+    end = _growth(
+        [hits.total(c * epsilon / pairs) for c, epsilon in zip(constants, epsilons, strict=True)]
+    )
     swap_cost = ratio(end[hits.query] - _growth(without), bound)
     return _breakdown(hits, ratio(above - grown, bound), swap_cost, MARGINAL)
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
-from .hits import Hits, descending, positions, ratio, running_product, running_sum, running_total, sums
+from .hits import (
+    Hits,
+    descending,
+    positions,
+    ratio,
+    running_product,
+    running_sum,
+    running_total,
+    sums,
+)
 from .target import Target
 
 
@@ -48,8 +57,8 @@ def stop_probability(gain: Floats, top: float) -> Floats:
 def discounted_by_lack(hits: Hits, target: Target) -> Floats:
     """Return the gain of each hit, discounted by what the ranking lacks of the ideal one: the terms of G.
 
-    The discount is 1 / log2(2 + ideal - retrieved): the sums of gains in the ideal ranking, where each rank counts
-    at least 1, and in the ranking, down to the rank of the hit.
+    The discount is 1 / log2(2 + ideal - retrieved): the sums of gains in the ideal ranking, where
+    each rank counts at least 1, and in the ranking, down to the rank of the hit.
     """
     gain = target.gain[hits.row]
     retrieved = running_total(gain, hits.query)
@@ -87,11 +96,17 @@ def expected_search_length(
         Number of relevant documents wanted.
     """
     hit_level = level[hits.retrieved_index]
-    n_levels = int(level[-1]) + 1 if len(level) else 0
+    if len(level):
+        n_levels = int(level[-1]) + 1
+    else:
+        n_levels = 0
     relevant = np.bincount(hit_level[positive[hits.row]], minlength=n_levels)
     size = np.bincount(level, minlength=n_levels)
     owner = np.repeat(np.arange(hits.n_queries), hits.n_ret)
-    query = owner[np.flatnonzero(np.diff(level, prepend=-1))] if n_levels else np.zeros(0, dtype=np.intp)
+    if n_levels:
+        query = owner[np.flatnonzero(np.diff(level, prepend=-1))]
+    else:
+        query = np.zeros(0, dtype=np.intp)
     # Judged documents that were not retrieved form one last level.
     left_relevant = n_positive - hits.total(positive[hits.row])
     judged = target.judged

@@ -6,7 +6,8 @@ import numpy as np
 
 from .._typing import Floats
 
-#: Differences of at most this, relative to the largest absolute value of both runs, are rounding errors.
+#: Differences of at most this, relative to the largest absolute value of both runs, are rounding
+#: errors.
 TOLERANCE = 1e-12
 
 
@@ -18,6 +19,7 @@ def remove_rounding_errors(differences: Floats, largest: Floats) -> Floats:
     differences : ndarray of float
         Differences of values, of means of values, or weighted sums of these.
     largest : ndarray of float
-        The largest absolute value of both runs, in a shape that broadcasts to that of the differences.
+        The largest absolute value of both runs, in a shape that broadcasts to that of the
+        differences.
     """
     return np.where(np.abs(differences) <= TOLERANCE * largest, 0.0, differences)

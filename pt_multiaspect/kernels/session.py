@@ -43,17 +43,22 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     cumulated = np.zeros(len(themes) * hits.n_queries)
     reduced = np.zeros((len(themes), len(hits.row)))
     order = np.argsort(position, kind="stable")
-    for step in np.split(order, np.cumsum(np.bincount(position))[:-1]):  # the k-th document of every sequence
+    for step in np.split(
+        order, np.cumsum(np.bincount(position))[:-1]
+    ):  # the k-th document of every sequence
         worth = _reduce_gain(gain[step], cumulated[sequence[step]], overlap)
         cumulated[sequence[step]] += worth
         reduced[theme[step], hit[step]] = worth
     return np.asarray(usability[hits.row] * reduce(np.add, reduced), dtype=np.float64)
 
 
-def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float, cutoff: int | None) -> Floats:
+def greedy_utility(
+    hits: Hits, themes: Floats, usability: Floats, overlap: float, cutoff: int | None
+) -> Floats:
     """Return the utility of a greedy ranking, which places the document with the highest additional utility next.
 
-    Ties are broken by decreasing usability, then by decreasing gain on the first theme, on the second, and so on.
+    Ties are broken by decreasing usability, then by decreasing gain on the first theme, on the
+    second, and so on.
 
     Parameters
     ----------
@@ -69,7 +74,9 @@ def greedy_utility(hits: Hits, themes: Floats, usability: Floats, overlap: float
     ndarray of float, shape (n_queries,)
     """
     useful = np.flatnonzero((usability > 0) & themes.any(axis=0))
-    order = useful[np.lexsort((*-themes[::-1, useful], -usability[useful], hits.pool_query[useful]))]
+    order = useful[
+        np.lexsort((*-themes[::-1, useful], -usability[useful], hits.pool_query[useful]))
+    ]
     # Documents of a query with the same gains and usability are of one type.
     rows = np.vstack([hits.pool_query[order], usability[order], themes[:, order]])
     begins = np.flatnonzero((np.diff(rows, axis=1, prepend=-1.0) != 0).any(axis=0))

@@ -50,7 +50,8 @@ def check_discount(discount: Callable[[Ints], Floats], n_ranks: int) -> None:
     discounts = discount(np.arange(1, n_ranks + 1))
     if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
         raise MultiAspectError(
-            f"expected a non-negative discount that does not increase with the rank, got {discount!r}: otherwise, "
+            "expected a non-negative discount that does not increase with the rank, got "
+            f"{discount!r}: otherwise, "
             "the best ranking is unknown"
         )
 
@@ -65,7 +66,8 @@ class Target(Memo):
     n_queries: int
     #: The query of each judged document, non-decreasing.
     query: Ints
-    #: The gain for graded measures; 0 for unjudged documents. Negative for harmful documents, if declared.
+    #: The gain for graded measures; 0 for unjudged documents. Negative for harmful documents, if
+    #: declared.
     gain: Floats
     #: The maximum gain of the scale, attained by a judged document or not.
     top: float
@@ -77,7 +79,10 @@ class Target(Memo):
 
     def with_gain(self, gain: Floats, top: float | None = None) -> Target:
         """Return a target with the same documents and other gains."""
-        highest = float(gain.max(initial=0.0)) if top is None else top
+        if top is None:
+            highest = float(gain.max(initial=0.0))
+        else:
+            highest = top
         return replace(self, gain=gain, top=highest, unjudged=0.0, bottom=0.0)
 
     def exponentiate(self) -> Target:
@@ -124,7 +129,9 @@ class Target(Memo):
     def n_ranks(self, depth: int | Floats | None) -> int:
         """Return the number of ranks of judged documents that count in some query."""
         longest = int(np.bincount(self.query).max(initial=0))
-        return longest if depth is None else min(longest, int(np.max(depth, initial=0)))
+        if depth is None:
+            return longest
+        return min(longest, int(np.max(depth, initial=0)))
 
     def best_sum(
         self, gain: Floats, discount: Callable[[Ints], Floats], depth: int | Floats | None = None
@@ -151,4 +158,6 @@ class Target(Memo):
             If the discount is negative or increases, so that the sum is not the largest.
         """
         check_discount(discount, self.n_ranks(depth))
-        return ideal_sums(self.query, np.asarray(gain, dtype=np.float64), discount, self.n_queries, depth)
+        return ideal_sums(
+            self.query, np.asarray(gain, dtype=np.float64), discount, self.n_queries, depth
+        )

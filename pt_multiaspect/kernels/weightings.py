@@ -35,9 +35,9 @@ def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
 def positive_fraction(differences: Floats) -> Floats:
     """Return the fraction of all weightings w under which the weighted sum Σ_a w_a d_a is positive.
 
-    Weightings are distributed uniformly on the simplex (w_a ≥ 0, Σ_a w_a = 1). For d sorted upwards, the
-    fraction f is 1 if d_1 ≥ 0 < d_n, 0 if d_n ≤ 0, and else (d_n f(d_2 … d_n) − d_1 f(d_1 … d_{n−1})) / (d_n −
-    d_1), in which nothing cancels, also if values repeat.
+    Weightings are distributed uniformly on the simplex (w_a ≥ 0, Σ_a w_a = 1). For d sorted
+    upwards, the fraction f is 1 if d_1 ≥ 0 < d_n, 0 if d_n ≤ 0, and else (d_n f(d_2 … d_n) − d_1
+    f(d_1 … d_{n−1})) / (d_n − d_1), in which nothing cancels, also if values repeat.
 
     Parameters
     ----------
@@ -84,11 +84,13 @@ def differences_at_corners(differences: Floats, least: Floats, largest: Floats) 
     return remove_rounding_errors(at_corners, largest[..., None])
 
 
-def nearest_reversal(differences: Floats, weights: Floats, least: Floats, largest: Floats) -> Floats:
+def nearest_reversal(
+    differences: Floats, weights: Floats, least: Floats, largest: Floats
+) -> Floats:
     """Return the nearest weighting, by total variation, at which the sign of Σ_a w_a d_a reverses.
 
-    Weight moves from the aspects with the highest differences, in the direction of the sum, to the one with the
-    lowest, until the sum is 0.
+    Weight moves from the aspects with the highest differences, in the direction of the sum, to the
+    one with the lowest, until the sum is 0.
 
     Parameters
     ----------
@@ -102,7 +104,8 @@ def nearest_reversal(differences: Floats, weights: Floats, least: Floats, larges
     Returns
     -------
     ndarray of float, shape (m, n)
-        The weightings, at which the sum is 0; NaN where no weighting reverses the sign, or the sum is 0.
+        The weightings, at which the sum is 0; NaN where no weighting reverses the sign, or the sum
+        is 0.
     """
     total = remove_rounding_errors(differences @ weights, largest)
     towards = differences * np.sign(total)[:, None]
@@ -126,7 +129,9 @@ def nearest_reversal(differences: Floats, weights: Floats, least: Floats, larges
     return result
 
 
-def reversing_weight(differences: Floats, weights: Floats, least: Floats, largest: Floats) -> Floats:
+def reversing_weight(
+    differences: Floats, weights: Floats, least: Floats, largest: Floats
+) -> Floats:
     """Return the weight of each aspect at which the sign of Σ_a w_a d_a reverses, the others in proportion.
 
     Parameters
@@ -137,17 +142,23 @@ def reversing_weight(differences: Floats, weights: Floats, least: Floats, larges
     Returns
     -------
     ndarray of float, shape (m, n)
-        The weights; NaN where no weight of the aspect reverses the sign, or another would be below its least.
+        The weights; NaN where no weight of the aspect reverses the sign, or another would be below
+        its least.
     """
     others = 1 - weights
     unknown = np.full(differences.shape, np.nan)
     total = remove_rounding_errors(differences @ weights, largest)
-    rest = remove_rounding_errors((differences @ weights)[:, None] - weights * differences, largest[:, None])
+    rest = remove_rounding_errors(
+        (differences @ weights)[:, None] - weights * differences, largest[:, None]
+    )
     rest = np.divide(rest, others, out=unknown.copy(), where=others > 0)
     result: Floats = np.divide(rest, rest - differences, out=unknown, where=rest * differences < 0)
-    # The factor by which the weights of the others may change at least; aspects without weight keep 0.
+    # The factor by which the weights of the others may change at least; aspects without weight keep
+    # 0.
     lowest = np.divide(least, weights, out=np.zeros_like(weights), where=weights > 0)
-    factor = np.array([np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))])
+    factor = np.array(
+        [np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))]
+    )
     limit = np.where(result > weights, 1 - factor * others, least)
     at_limit = remove_rounding_errors(limit * differences + (1 - limit) * rest, largest[:, None])
     is_reversed = np.sign(at_limit) == -np.sign(total)[:, None]

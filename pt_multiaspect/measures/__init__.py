@@ -14,7 +14,14 @@ from .rank_errors import NGRE, NLRE
 from .compatibility import HarmfulCompat, HelpfulCompat, HelpfulMinusHarmful
 from .displacement import CRP, CRPRecovery, crp_curve, nCRP
 from .cumulated_gain import CG, DCG, G
-from .user_oriented import CoverageRatio, Frustration, NoveltyRatio, RecallEffort, RelativeRecall, Satisfaction
+from .user_oriented import (
+    CoverageRatio,
+    Frustration,
+    NoveltyRatio,
+    RecallEffort,
+    RelativeRecall,
+    Satisfaction,
+)
 from .search_length import ESL
 from .rank_biased_utility import RBU
 from .session import MDCU, nMDCU

@@ -21,7 +21,11 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
     stated = measure.stated
-    if len(terms) == 1 and stated.never_falls_with_terms and terms[0].base.stated.sorting_is_optimal:
+    if (
+        len(terms) == 1
+        and stated.never_falls_with_terms
+        and terms[0].base.stated.sorting_is_optimal
+    ):
         return best_alone(terms[0], judgments)
     forms = forms_of(terms)
     if not stated.is_weighted_sum or not forms:
@@ -40,7 +44,9 @@ def best_alone(term: Term, judgments: Judgments) -> Ints | None:
         return ranks_within_queries(judgments.pool_query, term.base.gain(term.target))
     if form is None:
         return None
-    return best_ranking([(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries)
+    return best_ranking(
+        [(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries
+    )
 
 
 def forms_of(terms: list[Term]) -> list[Additive] | None:

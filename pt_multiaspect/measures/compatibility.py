@@ -18,7 +18,7 @@ from ..errors import MultiAspectError
 from ..kernels import overlap
 from ..kernels.hits import Hits
 from ..kernels.target import Target
-from ..orders.explicit import parse_order, spell_order
+from ..orders.order import parse_order, spell_order
 from .joint import Joint
 from .parameters import Param
 from .registry import register
@@ -50,7 +50,8 @@ class _PreferenceCompat(TermMeasure):
         "order": Param(
             parse_order,
             None,
-            "an Order with negative weights for harmful documents; by default, the relevance labels",
+            "an Order with negative weights for harmful documents; by default, the relevance "
+            "labels",
             spell=spell_order,
         ),
         "p": Param(real("p", low=0, high=1), 0.95, "persistence"),
@@ -83,7 +84,10 @@ class _PreferenceCompat(TermMeasure):
     def terms(self, judgments: Judgments) -> list[Term]:
         base = _Compatibility(ir_measures.Compat(p=self["p"]))
         names = {1: "helpful", -1: "harmful"}
-        return [replace(Term.alone(base, self._target(judgments, sign)), name=names[sign]) for sign in self.SIGNS]
+        return [
+            replace(Term.alone(base, self._target(judgments, sign)), name=names[sign])
+            for sign in self.SIGNS
+        ]
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the weight of each document in the order; negative for harmful documents."""
@@ -100,25 +104,27 @@ class _PreferenceCompat(TermMeasure):
 class _HelpfulCompat(_PreferenceCompat):
     """Compatibility of a ranking with the ideal ranking of the helpful documents, those of positive weight.
 
-    Compatibility is RBO(R, I) / RBO(I, I). RBO is the rank-biased overlap: the sum of p^(k-1) / k times the number
-    of documents in the first k of both rankings, for k from 1 to 1000. The ideal ranking I sorts the documents of
-    positive weight by decreasing weight; documents of equal weight are in the order of R, followed by those that R
-    does not contain. The sum continues below the end of both rankings, so unjudged documents at the end of a
-    ranking have no effect. Values are between 0 and 1, and 0 for queries without a document of positive weight.
+    Compatibility is RBO(R, I) / RBO(I, I). RBO is the rank-biased overlap: the sum of p^(k-1) / k
+    times the number of documents in the first k of both rankings, for k from 1 to 1000. The ideal
+    ranking I sorts the documents of positive weight by decreasing weight; documents of equal weight
+    are in the order of R, followed by those that R does not contain. The sum continues below the
+    end of both rankings, so unjudged documents at the end of a ranking have no effect. Values are
+    between 0 and 1, and 0 for queries without a document of positive weight.
 
     Parameters
     ----------
     order : Order or str, optional
         Assigns a weight to each label tuple; harmful tuples have negative weights. By default, the
-        relevance labels are the weights, as in qrels of preference codes. `pt_multiaspect.orders` has those of
-        the TREC Health Misinformation tracks 2020 to 2022.
+        relevance labels are the weights, as in qrels of preference codes. `pt_multiaspect.orders`
+        has those of the TREC Health Misinformation tracks 2020 to 2022.
     p : float in [0, 1), default 0.95
         Persistence.
 
     Notes
     -----
-    Values are those of the authors' program, which the TREC Health Misinformation tracks used. `Compat` of
-    ir-measures stops at the end of the longer of the two rankings and differs: for short rankings, by up to .18.
+    Values are those of the authors' program, which the TREC Health Misinformation tracks used.
+    `Compat` of ir-measures stops at the end of the longer of the two rankings and differs: for
+    short rankings, by up to .18.
 
     References
     ----------
@@ -142,7 +148,9 @@ class _HelpfulCompat(_PreferenceCompat):
     """
 
     PRETTY_NAME = "Helpful compatibility"
-    SHORT_DESC = "Rank-biased overlap with the ideal ranking of the helpful documents (positive weight)."
+    SHORT_DESC = (
+        "Rank-biased overlap with the ideal ranking of the helpful documents (positive weight)."
+    )
 
     SIGNS = (1,)
 
@@ -180,7 +188,9 @@ class _HarmfulCompat(_PreferenceCompat):
     """
 
     PRETTY_NAME = "Harmful compatibility"
-    SHORT_DESC = "Rank-biased overlap with the ideal ranking of the harmful documents (lower is better)."
+    SHORT_DESC = (
+        "Rank-biased overlap with the ideal ranking of the harmful documents (lower is better)."
+    )
     LOWER_IS_BETTER = True
 
     SIGNS = (-1,)

@@ -22,8 +22,8 @@ from .single_aspect import LinearMeasure, SingleAspectMeasure
 class _CG(LinearMeasure):
     """Cumulated gain: the sum of the gains of the retrieved documents.
 
-    CG = Σ_i g(d_i), where g is the aspect's gain. Values have no upper limit, and are at least 0 unless negative
-    gains are declared.
+    CG = Σ_i g(d_i), where g is the aspect's gain. Values have no upper limit, and are at least 0
+    unless negative gains are declared.
 
     Parameters
     ----------
@@ -66,7 +66,9 @@ class _CG(LinearMeasure):
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
     def statements(self) -> Statements:
-        return replace(super().statements(), never_falls_with_labels=True, accepts_negative_gains=True)
+        return replace(
+            super().statements(), never_falls_with_labels=True, accepts_negative_gains=True
+        )
 
     def linear(self, target: Target) -> Linear:
         return Linear(target, target.gain, Flat(), depth=self.cutoff)
@@ -75,8 +77,8 @@ class _CG(LinearMeasure):
 class _DCG(_CG):
     """Discounted cumulated gain: the sum of the gains of the retrieved documents, discounted by rank.
 
-    DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values have no upper limit, and are at least 0
-    unless negative gains are declared.
+    DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values have no upper limit, and
+    are at least 0 unless negative gains are declared.
 
     Parameters
     ----------
@@ -88,8 +90,8 @@ class _DCG(_CG):
 
     References
     ----------
-    As in Järvelin and Kekäläinen 2002, §2: ``DCG(dcg='jarvelin') @ 10``, 9.61 of their example, which is shown
-    below; by default, the gain at rank i is divided by log2(i + 1).
+    As in Järvelin and Kekäläinen 2002, §2: ``DCG(dcg='jarvelin') @ 10``, 9.61 of their example,
+    which is shown below; by default, the gain at rank i is divided by log2(i + 1).
 
     Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
 
@@ -137,14 +139,15 @@ class _DCG(_CG):
 class _G(SingleAspectMeasure):
     """Normalised gain of trec_eval: gains, discounted by what the ranking has missed, divided by all gains.
 
-    G = Σ_i g(d_i) / log2(2 + I_i - S_i) / Σ g, where S_i is the sum of the gains in the first i ranks, and I_i that
-    of the ideal ranking, in which each rank counts at least 1. The last sum is over the judged documents; a query
-    without a gain scores 0. Where every gain is 0 or at least 1, the ideal ranking scores 1.
+    G = Σ_i g(d_i) / log2(2 + I_i - S_i) / Σ g, where S_i is the sum of the gains in the first i
+    ranks, and I_i that of the ideal ranking, in which each rank counts at least 1. The last sum is
+    over the judged documents; a query without a gain scores 0. Where every gain is 0 or at least 1,
+    the ideal ranking scores 1.
 
     Notes
     -----
-    The figures of G in Table 3 of Lioma et al. 2017 are of this measure, although the text describes the geometric
-    mean of precision and recall. Their credibility is binary: declare it as
+    The figures of G in Table 3 of Lioma et al. 2017 are of this measure, although the text
+    describes the geometric mean of precision and recall. Their credibility is binary: declare it as
     ``Aspect([1, 2, 3, 4], gains=[0, 0, 1, 1])``.
 
     References
@@ -153,7 +156,8 @@ class _G(SingleAspectMeasure):
 
     Buckley: trec_eval, measure ``G``, 2008. https://github.com/usnistgov/trec_eval
 
-    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists. ICTIR 2017.
+    Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
+    ICTIR 2017.
 
     Examples
     --------

@@ -33,9 +33,14 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
     """
     described = _defined_measure(measure)
     adapter = ADAPTERS.get(type(described))
-    stated = getattr(described, "CRITERIA_DESC", "") if of_criteria else getattr(adapter, "SHORT_DESC", "")
+    if of_criteria:
+        stated = getattr(described, "CRITERIA_DESC", "")
+    else:
+        stated = getattr(adapter, "SHORT_DESC", "")
     stated = stated or getattr(described, "SHORT_DESC", "")
-    return stated if not stated or stated.endswith(".") else f"{stated}."
+    if not stated or stated.endswith("."):
+        return stated
+    return f"{stated}."
 
 
 def details(measure: Any, of_criteria: bool = False) -> str:
@@ -45,7 +50,10 @@ def details(measure: Any, of_criteria: bool = False) -> str:
     ends = getattr(measure, "range", None) or getattr(ADAPTERS.get(type(described)), "RANGE", None)
     known_range = _range_in_words(ends)
     is_original = type(described).__module__.startswith("ir_measures")
-    cited = "ir-measures" if is_original else getattr(described, "CITATION", "")
+    if is_original:
+        cited = "ir-measures"
+    else:
+        cited = getattr(described, "CITATION", "")
     parts = [
         _parameters(described, with_base=not of_criteria),
         f"range {known_range}{low_is_better}" if known_range else "",
@@ -56,8 +64,12 @@ def details(measure: Any, of_criteria: bool = False) -> str:
 
 def as_in_paper(measure: Any) -> str:
     """Return how the docstring of a measure says that its paper uses it, in plain text, '' if it does not."""
-    stated = re.search(r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE)
-    return "" if stated is None else " ".join(stated[0].replace("``", "").split())
+    stated = re.search(
+        r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE
+    )
+    if stated is None:
+        return ""
+    return " ".join(stated[0].replace("``", "").split())
 
 
 def _defined_measure(measure: Any) -> Any:
@@ -76,7 +88,11 @@ def _parameters(described: Any, with_base: bool) -> str:
             continue
         value = described[name]
         if name == "cutoff":
-            named.append("only the first rank counts" if value == 1 else f"only the first {value} ranks count")
+            named.append(
+                "only the first rank counts"
+                if value == 1
+                else f"only the first {value} ranks count"
+            )
         else:
             spelled = getattr(param, "spell", lambda spelled: spelled)(value)
             meaning = re.split(r"[;:]|, or ", param.desc)[0]  # without the options and the default
@@ -93,10 +109,16 @@ def _range_in_words(ends: tuple[float, float] | None) -> str:
         return "any number"
     if np.isinf(low):
         return f"at most {high:g}"
-    return f"{low:g} or more" if np.isinf(high) else f"{low:g} to {high:g}"
+    if np.isinf(high):
+        return f"{low:g} or more"
+    return f"{low:g} to {high:g}"
 
 
 def _in_words(value: object) -> str:
     if isinstance(value, Mapping):
         return choices(f"{name} {_in_words(part)}" for name, part in value.items())
-    return "yes" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+    if value is True:
+        return "yes"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)

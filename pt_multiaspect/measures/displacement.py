@@ -47,31 +47,33 @@ class _Displacement(SingleAspectMeasure):
 class _CRP(_Displacement):
     """Cumulated relative position: the cumulated distance of documents from their ideal ranks.
 
-    In the ideal ranking of the judged documents, each degree (distinct gain) occupies an interval of
-    ranks. R is the number of relevant documents. Documents that are not relevant have the lowest grade, or no
-    label; their interval is [R + 1, ∞). The relative position of a document is 0 inside the interval of its
-    degree; otherwise it is the distance to the interval, negative if the document is ranked too high and
-    positive if it is ranked too low. CRP is the sum of the relative positions down to rank R or k. It is 0 for
-    the ideal ranking; the minimum at rank R is -R(R + 1)/2. `crp_curve` returns the sums at all ranks.
+    In the ideal ranking of the judged documents, each degree (distinct gain) occupies an interval
+    of ranks. R is the number of relevant documents. Documents that are not relevant have the lowest
+    grade, or no label; their interval is [R + 1, ∞). The relative position of a document is 0
+    inside the interval of its degree; otherwise it is the distance to the interval, negative if the
+    document is ranked too high and positive if it is ranked too low. CRP is the sum of the relative
+    positions down to rank R or k. It is 0 for the ideal ranking; the minimum at rank R is -R(R +
+    1)/2. `crp_curve` returns the sums at all ranks.
 
     Harmful documents have a degree below 0, which is the gain that the aspect declares, as in
-    ``Aspect([-1, 0, 1, 2], gains=[-1, 0, 1, 2])``; the degree 0 is then that of documents that are not relevant.
-    In the ideal ranking, harmful documents stand below all other judged documents, the most harmful last, and
-    like documents that are not relevant they are never ranked too low: the interval begins at this rank and has
-    no end. So documents without a label, of which there are any number, are not harmful, and one that is ranked
-    above a harmful document is no mistake. With harmful documents, CRP at rank R can be lower than -R(R + 1)/2.
+    ``Aspect([-1, 0, 1, 2], gains=[-1, 0, 1, 2])``; the degree 0 is then that of documents that are
+    not relevant. In the ideal ranking, harmful documents stand below all other judged documents,
+    the most harmful last, and like documents that are not relevant they are never ranked too low:
+    the interval begins at this rank and has no end. So documents without a label, of which there
+    are any number, are not harmful, and one that is ranked above a harmful document is no mistake.
+    With harmful documents, CRP at rank R can be lower than -R(R + 1)/2.
 
     Parameters
     ----------
     cutoff : int, optional
-        Rank at which the sum stops, as in ``CRP @ k``; R by default. Shorter rankings are padded with
-        documents that are not relevant.
+        Rank at which the sum stops, as in ``CRP @ k``; R by default. Shorter rankings are padded
+        with documents that are not relevant.
 
     Notes
     -----
-    Contrary to the paper, CRP can be positive before or at rank R if labels are graded: with judgments
-    2, 1, 1, the ranking 1, 1, 2 has a CRP of +1 at R. With binary labels, CRP is never positive up to
-    rank R. Beyond R it never decreases, unless documents are harmful.
+    Contrary to the paper, CRP can be positive before or at rank R if labels are graded: with
+    judgments 2, 1, 1, the ranking 1, 1, 2 has a CRP of +1 at R. With binary labels, CRP is never
+    positive up to rank R. Beyond R it never decreases, unless documents are harmful.
 
     Labels below 0 without declared gains count as not relevant, with a warning.
 
@@ -98,7 +100,9 @@ class _CRP(_Displacement):
     """
 
     PRETTY_NAME = "Cumulated relative position"
-    SHORT_DESC = "Cumulated distance of documents from their ideal ranks; negative if ranked too high."
+    SHORT_DESC = (
+        "Cumulated distance of documents from their ideal ranks; negative if ranked too high."
+    )
     CITATION = "Angelini et al. 2012, Eq. 4-5"
     RANGE = (-np.inf, np.inf)
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
@@ -113,8 +117,9 @@ class _CRP(_Displacement):
 class _nCRP(_Displacement):
     """Normalised cumulated relative position: CRP at rank R, scaled to values between 0 and 1.
 
-    nCRP = min(1, 1 + 2 CRP / (R(R + 1))), where R is the number of relevant documents and -R(R + 1)/2 the
-    minimum of CRP at rank R, which is lower if documents are harmful (see `CRP`). Queries with R = 0 score 0.
+    nCRP = min(1, 1 + 2 CRP / (R(R + 1))), where R is the number of relevant documents and -R(R +
+    1)/2 the minimum of CRP at rank R, which is lower if documents are harmful (see `CRP`). Queries
+    with R = 0 score 0.
 
     References
     ----------
@@ -165,19 +170,22 @@ class _nCRP(_Displacement):
             rest={"empty ranks": empty},
         )
         summed = result.values()
-        return replace(result, rest={"empty ranks": empty, "limit 0 to 1": np.clip(summed, 0.0, 1.0) - summed})
+        return replace(
+            result, rest={"empty ranks": empty, "limit 0 to 1": np.clip(summed, 0.0, 1.0) - summed}
+        )
 
 
 class _CRPRecovery(_Displacement):
     """Recovery ratio: R divided by the rank at which CRP returns to 0.
 
-    The balance point is the first retrieved rank, from R on, at which CRP is at least 0. The recovery
-    ratio R / balance point is in (0, 1]; it is 0 if the ranking has no balance point or if R is 0.
+    The balance point is the first retrieved rank, from R on, at which CRP is at least 0. The
+    recovery ratio R / balance point is in (0, 1]; it is 0 if the ranking has no balance point or if
+    R is 0.
 
     Notes
     -----
-    Contrary to the paper, imperfect rankings can score 1 if labels are graded (the ranking 1, 2 does),
-    and moving a worse document up can increase the value.
+    Contrary to the paper, imperfect rankings can score 1 if labels are graded (the ranking 1, 2
+    does), and moving a worse document up can increase the value.
 
     References
     ----------
@@ -225,23 +233,23 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
         The judgments.
     measure : Measure or str, default On
         Defines the degrees of the documents: ``On(aspect="credibility")`` uses the labels of one
-        aspect, TOMA the classes of label tuples, uRBPgr the products of probabilities. The base of the
-        measure is not used.
+        aspect, TOMA the classes of label tuples, uRBPgr the products of probabilities. The base of
+        the measure is not used.
 
     Returns
     -------
     DataFrame
-        Columns ``qid rank crp worst recall_base turn_around balance_point``, with one row per query and rank, down
-        to the last retrieved rank or R, whichever is larger; ``worst`` is the CRP of the worst ranking of that
-        length: harmful documents, those that are not relevant, and at the end the relevant ones, the best last;
-        ``recall_base`` is R, ``turn_around`` the first rank at which the curve has its minimum, and
-        ``balance_point`` the first retrieved rank, from R on, at which CRP is at least 0 (see `CRPRecovery`),
-        missing if there is none.
+        Columns ``qid rank crp worst recall_base turn_around balance_point``, with one row per query
+        and rank, down to the last retrieved rank or R, whichever is larger; ``worst`` is the CRP of
+        the worst ranking of that length: harmful documents, those that are not relevant, and at the
+        end the relevant ones, the best last; ``recall_base`` is R, ``turn_around`` the first rank
+        at which the curve has its minimum, and ``balance_point`` the first retrieved rank, from R
+        on, at which CRP is at least 0 (see `CRPRecovery`), missing if there is none.
 
     References
     ----------
-    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. CLEF 2012, and IIR 2013 (extended
-    abstract), Fig. 1.
+    Angelini et al.: Cumulated Relative Position: A Metric for Ranking Evaluation. CLEF 2012, and
+    IIR 2013 (extended abstract), Fig. 1.
 
     Examples
     --------
@@ -257,10 +265,13 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     judgments = Judgments.of(qrels)
     if isinstance(measure, str):
         measure = read_measure(measure)
-    terms: list[Term] = getattr(measure, "terms", lambda _: [])(judgments)  # measures of ir-measures have none
+    terms: list[Term] = getattr(measure, "terms", lambda _: [])(
+        judgments
+    )  # measures of ir-measures have none
     if len(terms) != 1:
         raise MultiAspectError(
-            f"expected a measure with one gain per document, such as On or TOMA, got {shown(measure)}, which has "
+            "expected a measure with one gain per document, such as On or TOMA, got "
+            f"{shown(measure)}, which has "
             f"{len(terms) or 'none'}"
         )
     target = terms[0].target

@@ -24,7 +24,8 @@ from .terms import TermMean, base_depends_on
 from .weights import has_weight, weighted_views
 
 PROBABILITIES = weights_param(
-    "the probability of each intent (aspect), normalised to sum to 1; equal by default; 0 omits an aspect"
+    "the probability of each intent (aspect), normalised to sum to 1; equal by default; 0 omits an "
+    "aspect"
 )
 
 
@@ -39,8 +40,10 @@ def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> No
     if any(lacking.values()):
         missing = choices(f"{name} in {number_of(n, 'topic')}" for name, n in lacking.items() if n)
         warn_once(
-            f"the qrels have no label of {missing}: {measure.NAME} counts such an intent as one without relevant "
-            "documents. Evaluate topics with other intents by a measure that selects them by its parameter aspects",
+            f"the qrels have no label of {missing}: {measure.NAME} counts such an intent as one "
+            "without relevant "
+            "documents. Evaluate topics with other intents by a measure that selects them by its "
+            "parameter aspects",
             key=missing,
             group=f"intents of {measure.NAME}",
         )
@@ -51,20 +54,25 @@ class _OfIntents(Measure):
 
     CITATION = "Sakai and Song 2011"
     SOURCES = ("sakai2011",)
-    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {"weights": PROBABILITIES, "aspects": ASPECTS, "cutoff": CUTOFF}
+    SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
+        "weights": PROBABILITIES,
+        "aspects": ASPECTS,
+        "cutoff": CUTOFF,
+    }
 
 
 class _IRec(_OfIntents, TermMean):
     """Intent recall: the fraction of the intents that have a relevant document in the ranking.
 
-    The aspects are the intents (subtopics, nuggets) of a topic. I-rec@k is the number of aspects on which a
-    document in the first k ranks reaches the threshold, divided by the number of all intents, including those
-    without relevant documents. Values are between 0 and 1.
+    The aspects are the intents (subtopics, nuggets) of a topic. I-rec@k is the number of aspects on
+    which a document in the first k ranks reaches the threshold, divided by the number of all
+    intents, including those without relevant documents. Values are between 0 and 1.
 
     Parameters
     ----------
     weights : dict of str to float, optional
-        The probabilities of the intents. Aspects with probability 0 are not intents; all others have equal weight.
+        The probabilities of the intents. Aspects with probability 0 are not intents; all others
+        have equal weight.
     aspects : Aspects, mapping or str, optional
         The intents, their scales and thresholds; by default, every label column.
     cutoff : int, optional
@@ -72,16 +80,16 @@ class _IRec(_OfIntents, TermMean):
 
     Notes
     -----
-    All topics have the same intents: those of the measure. If the intents of topics differ, evaluate the topics of
-    each set of intents separately. ``Subtopics(base="StRecall")`` is the same measure over the intents that have
-    relevant documents.
+    All topics have the same intents: those of the measure. If the intents of topics differ,
+    evaluate the topics of each set of intents separately. ``Subtopics(base="StRecall")`` is the
+    same measure over the intents that have relevant documents.
 
     References
     ----------
     As in Sakai and Song 2011: ``IRec @ 10``.
 
-    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011. Zhai,
-    Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003 (as subtopic recall).
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR
+    2011. Zhai, Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003 (as subtopic recall).
 
     Examples
     --------
@@ -101,7 +109,9 @@ class _IRec(_OfIntents, TermMean):
     """
 
     PRETTY_NAME = "Intent recall (I-rec)"
-    SHORT_DESC = "The fraction of the intents (aspects) that have a relevant document in the ranking."
+    SHORT_DESC = (
+        "The fraction of the intents (aspects) that have a relevant document in the ranking."
+    )
 
     @property
     def _success(self) -> Base:
@@ -118,7 +128,9 @@ class _IRec(_OfIntents, TermMean):
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         warn_of_missing_intents(self, views)
-        successes = [term.base.values(rankings, term.target) for term in self.terms(rankings.judgments)]
+        successes = [
+            term.base.values(rankings, term.target) for term in self.terms(rankings.judgments)
+        ]
         return np.asarray(np.sum(successes, axis=0) / len(successes), dtype=np.float64)
 
 
@@ -146,14 +158,16 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
 class _DnDCG(_OfIntents, JointMeasure):
     """D-nDCG: nDCG of the global gains of documents, the means of their gains on the intents.
 
-    The aspects are the intents of a topic. The global gain of a document is Σ_i P(i) g_i(d), where P(i) is the
-    probability of intent i, and g_i the gain of the document's grade on it. D-nDCG is nDCG over these gains; the
-    ideal ranking sorts all judged documents by them. Values are between 0 and 1.
+    The aspects are the intents of a topic. The global gain of a document is Σ_i P(i) g_i(d), where
+    P(i) is the probability of intent i, and g_i the gain of the document's grade on it. D-nDCG is
+    nDCG over these gains; the ideal ranking sorts all judged documents by them. Values are between
+    0 and 1.
 
     Parameters
     ----------
     weights : dict of str to float, optional
-        The probabilities P(i), normalised to sum to 1; equal by default. Intents of probability 0 are ignored.
+        The probabilities P(i), normalised to sum to 1; equal by default. Intents of probability 0
+        are ignored.
     aspects : Aspects, mapping or str, optional
         The intents, their scales and gains; by default, every label column.
     cutoff : int, optional
@@ -161,14 +175,16 @@ class _DnDCG(_OfIntents, JointMeasure):
 
     Notes
     -----
-    Documents that are not judged on an intent have the gain 0 on it. NTCIREVAL prints this value as MSnDCG@k. With
-    one intent, D-nDCG is nDCG. Equal global gains are recognised exactly: .1 · 3 equals .3 · 1.
+    Documents that are not judged on an intent have the gain 0 on it. NTCIREVAL prints this value as
+    MSnDCG@k. With one intent, D-nDCG is nDCG. Equal global gains are recognised exactly: .1 · 3
+    equals .3 · 1.
 
     References
     ----------
     As in Sakai and Song 2011: ``DnDCG @ 10``.
 
-    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011.
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR
+    2011.
 
     Examples
     --------
@@ -202,7 +218,9 @@ class _DnDCG(_OfIntents, JointMeasure):
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
-        return has_weight(self["weights"], view) and base_depends_on(as_base(ir_measures.nDCG), view)
+        return has_weight(self["weights"], view) and base_depends_on(
+            as_base(ir_measures.nDCG), view
+        )
 
     def document_gain(self, judgments: Judgments) -> Floats:
         warn_if_inferred(self, self.views(judgments))
@@ -212,16 +230,17 @@ class _DnDCG(_OfIntents, JointMeasure):
 class _DSharpnDCG(_OfIntents, MeasureMean):
     """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of the diversity and of the relevance of a ranking.
 
-    The aspects are the intents of a topic; see `IRec` and `DnDCG`. Values are between 0 and 1. The maximum
-    attainable value of a topic can be below 1, as there may be no ranking that is ideal for both.
+    The aspects are the intents of a topic; see `IRec` and `DnDCG`. Values are between 0 and 1. The
+    maximum attainable value of a topic can be below 1, as there may be no ranking that is ideal for
+    both.
 
     Parameters
     ----------
     gamma : float in [0, 1], default 0.5
         The weight γ of I-rec.
     weights : dict of str to float, optional
-        The probabilities of the intents, normalised to sum to 1; equal by default. An aspect of probability 0 is
-        not an intent.
+        The probabilities of the intents, normalised to sum to 1; equal by default. An aspect of
+        probability 0 is not an intent.
     aspects : Aspects, mapping or str, optional
         The intents, their scales, gains and thresholds; by default, every label column.
     cutoff : int, optional
@@ -229,13 +248,15 @@ class _DSharpnDCG(_OfIntents, MeasureMean):
 
     Notes
     -----
-    D♯-nDCG is ``MeanOf({IRec: gamma, DnDCG: 1 - gamma})``. Other D♯ measures are means of other measures.
+    D♯-nDCG is ``MeanOf({IRec: gamma, DnDCG: 1 - gamma})``. Other D♯ measures are means of other
+    measures.
 
     References
     ----------
     As in Sakai and Song 2011: ``DSharpnDCG(gamma=0.5) @ 10``, with the default weight of I-rec.
 
-    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011.
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR
+    2011.
 
     Examples
     --------
@@ -255,7 +276,9 @@ class _DSharpnDCG(_OfIntents, MeasureMean):
     """
 
     PRETTY_NAME = "D♯-nDCG"
-    SHORT_DESC = "The weighted mean of I-rec and D-nDCG: of the diversity and the relevance of a ranking."
+    SHORT_DESC = (
+        "The weighted mean of I-rec and D-nDCG: of the diversity and the relevance of a ranking."
+    )
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "gamma": Param(fraction("gamma"), 0.5, "the weight of I-rec, from 0 to 1"),
         "weights": PROBABILITIES,

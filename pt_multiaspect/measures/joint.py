@@ -29,10 +29,12 @@ class Joint:
     gain : ndarray of float, shape (n_documents,)
         Gains of the judged documents, at least 0.
     top : float, optional
-        Maximum possible gain, attained by a judged document or not; by default, the maximum of `gain`.
+        Maximum possible gain, attained by a judged document or not; by default, the maximum of
+        `gain`.
     source : Source, optional
-        The source of the gains, for binary bases and bases computed by ir-measures; by default, documents with a
-        gain above 0 are positive, and an explicit ``rel`` is compared with the gains.
+        The source of the gains, for binary bases and bases computed by ir-measures; by default,
+        documents with a gain above 0 are positive, and an explicit ``rel`` is compared with the
+        gains.
     unjudged : float, default 0
         Gain of documents without judgments.
     bottom : float, default 0
@@ -72,12 +74,18 @@ class Joint:
         gain = np.asarray(self.gain, dtype=np.float64)
         if gain.shape != views[0].label.shape or not (np.isfinite(gain) & (gain >= 0)).all():
             raise MultiAspectError(
-                f"expected one finite, non-negative gain for each of {len(views[0].label)} judged documents, got "
+                f"expected one finite, non-negative gain for each of {len(views[0].label)} judged "
+                "documents, got "
                 f"{gain} of shape {gain.shape}"
             )
-        top = float(gain.max(initial=0.0)) if self.top is None else self.top
+        if self.top is None:
+            top = float(gain.max(initial=0.0))
+        else:
+            top = self.top
         source = JointSource(views, gain) if self.source is None else self.source
-        return Target(views[0].n_queries, views[0].pool_query, gain, top, source, self.unjudged, self.bottom)
+        return Target(
+            views[0].n_queries, views[0].pool_query, gain, top, source, self.unjudged, self.bottom
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +127,8 @@ class JointSource:
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Raise an error: labels of several aspects cannot be mapped to gains."""
         raise MultiAspectError(
-            "a base that maps raw labels to gains cannot evaluate several aspects combined; declare the gains of "
+            "a base that maps raw labels to gains cannot evaluate several aspects combined; "
+            "declare the gains of "
             "the aspects instead"
         )
 
@@ -169,8 +178,8 @@ class JointMeasure(TermMeasure):
         Parameters
         ----------
         views : tuple of AspectView
-            The aspects, each with ``target.gain``, ``grade``, ``positive`` and other arrays of shape
-            (n_documents,), and its ``scale``.
+            The aspects, each with ``target.gain``, ``grade``, ``positive`` and other arrays of
+            shape (n_documents,), and its ``scale``.
 
         Returns
         -------
@@ -196,8 +205,13 @@ class JointMeasure(TermMeasure):
             views = self.views(judgments)
             return self.joint(views).target(views)
 
-        # All that `joint` depends on except the judgments: all parameters but the base and the cutoff.
-        rest = (hashable(self[name]) for name in self.SUPPORTED_PARAMS if name not in ("base", "cutoff", "aspects"))
+        # All that `joint` depends on except the judgments: all parameters but the base and the
+        # cutoff.
+        rest = (
+            hashable(self[name])
+            for name in self.SUPPORTED_PARAMS
+            if name not in ("base", "cutoff", "aspects")
+        )
         return judgments.compute_once(("joint", type(self), self.spec, *rest), make)
 
     def terms(self, judgments: Judgments) -> list[Term]:

@@ -24,7 +24,8 @@ from .parameters import COMMON, Param
 from .registry import register
 from .terms import TermMean, warn_of_units
 
-#: The maximum length of printed forms in explanations; members with longer ones are named by their class.
+#: The maximum length of printed forms in explanations; members with longer ones are named by their
+#: class.
 _LONGEST = 30
 
 
@@ -50,7 +51,10 @@ class MeasureMean(TermMean):
         """The weighted means of the minima and of the maxima of the members."""
         if not self.members:
             return self.RANGE
-        low, high = (self._mean(weight * member.range[end] for member, weight in self.members) for end in (0, 1))
+        low, high = (
+            self._mean(weight * member.range[end] for member, weight in self.members)
+            for end in (0, 1)
+        )
         return float(low), float(high)
 
     def _mean(self, weighted: Iterable[Any]) -> Any:
@@ -66,12 +70,16 @@ class MeasureMean(TermMean):
                 return None
             for name in spec:
                 merged.setdefault(name, spec[name] if isinstance(spec, Aspects) else None)
-        return Aspects(merged) if merged and None not in merged.values() else tuple(merged) or None
+        if merged and None not in merged.values():
+            return Aspects(merged)
+        return tuple(merged) or None
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
         """The label columns that the members require."""
-        return tuple(dict.fromkeys(name for member, _ in self.members for name in member.required_aspects))
+        return tuple(
+            dict.fromkeys(name for member, _ in self.members for name in member.required_aspects)
+        )
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
         """Return the aspects that the members evaluate; if an aspect has several scales, one that was inferred."""
@@ -94,7 +102,10 @@ class MeasureMean(TermMean):
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         judgments = rankings.judgments
-        values = (weight * member._evaluate(rankings, member.views(judgments)) for member, weight in self.members)
+        values = (
+            weight * member._evaluate(rankings, member.views(judgments))
+            for member, weight in self.members
+        )
         return np.asarray(self._mean(values), dtype=np.float64)
 
     def _names(self) -> list[str]:
@@ -113,7 +124,9 @@ class MeasureMean(TermMean):
             if not parts or not member.stated.is_weighted_sum or member.params.get("normalized"):
                 return []
             terms += [
-                replace(part, weight=part.weight * (weight / total), name=f"{name} {part.name}".strip())
+                replace(
+                    part, weight=part.weight * (weight / total), name=f"{name} {part.name}".strip()
+                )
                 for part in parts
             ]
         return terms
@@ -134,35 +147,46 @@ def _parse(measures: object) -> _Weighted | None:
     if measures is None or isinstance(measures, _Weighted):
         return measures
     if isinstance(measures, Mapping):
-        weighted = [(_read(measure), _weight(measure, weight)) for measure, weight in measures.items()]
+        weighted = [
+            (_read(measure), _weight(measure, weight)) for measure, weight in measures.items()
+        ]
     elif isinstance(measures, Sequence) and not isinstance(measures, str):
         weighted = [(_read(measure), 1) for measure in measures]
     else:
         raise MultiAspectError(
-            "measures: expected a list of measures, or a dict of measures and weights, as in {'nDCG@10': 2, "
+            "measures: expected a list of measures, or a dict of measures and weights, as in "
+            "{'nDCG@10': 2, "
             f"'RR': 1}}, got {shown(measures)}"
         )
     refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
     if not any(weight for _, weight in weighted):
-        raise MultiAspectError(f"measures: expected at least one with a positive weight, got {shown(measures)}")
+        raise MultiAspectError(
+            f"measures: expected at least one with a positive weight, got {shown(measures)}"
+        )
     return _Weighted(tuple(weighted))
 
 
 def _weight(measure: object, weight: object) -> float:
     value = number(weight, f"the weight of {measure}")
     if value < 0:
-        raise MultiAspectError(f"the weight of {measure}: expected a number of at least 0, got {value}")
+        raise MultiAspectError(
+            f"the weight of {measure}: expected a number of at least 0, got {value}"
+        )
     return value
 
 
 def _read(measure: object) -> ir_measures.Measure:
     """Return a measure given as an object or a string, after checking that the mean of its values is meaningful."""
-    read: Any = read_measure(measure) if isinstance(measure, str) else measure
+    if isinstance(measure, str):
+        read: Any = read_measure(measure)
+    else:
+        read = measure
     if not is_measure(read):
         raise MultiAspectError(f"measures: expected measures or their names, got {shown(measure)}")
     if not isinstance(read.aggregator(), MeanAgg):
         raise MultiAspectError(
-            f"measures: {read} is not aggregated by the mean over topics, so its mean with others is undefined; "
+            f"measures: {read} is not aggregated by the mean over topics, so its mean with others "
+            "is undefined; "
             "average measures that are, such as AP"
         )
     return check_params(read)
@@ -171,34 +195,35 @@ def _read(measure: object) -> ir_measures.Measure:
 class _MeanOf(MeasureMean):
     """The weighted arithmetic mean of measures: Σ_m w_m m / Σ_m w_m.
 
-    The members are any measures whose aggregate over topics is a mean, of this package or of ir-measures, including
-    other means. Either higher values are better for all of them, or lower values. Values are between the weighted
-    means of the minima and of the maxima of the members.
+    The members are any measures whose aggregate over topics is a mean, of this package or of
+    ir-measures, including other means. Either higher values are better for all of them, or lower
+    values. Values are between the weighted means of the minima and of the maxima of the members.
 
     Parameters
     ----------
     measures : dict of measure to float, or sequence of measures
-        The members with their weights w_m ≥ 0, or members of equal weight, as objects or strings. The parameter can
-        be given by position: ``MeanOf({"IRec": 1, "nDCG": 2})``. Members of weight 0 are ignored. Measures of
-        ir-measures evaluate relevance, as with `On`.
+        The members with their weights w_m ≥ 0, or members of equal weight, as objects or strings.
+        The parameter can be given by position: ``MeanOf({"IRec": 1, "nDCG": 2})``. Members of
+        weight 0 are ignored. Measures of ir-measures evaluate relevance, as with `On`.
     aspects : Aspects, mapping or str, optional
         The aspects and their scales, for members that declare none.
     cutoff : int, optional
-        Cutoff of the members that accept one and have none: ``MeanOf([...]) @ k``. Members with a different cutoff
-        are an error.
+        Cutoff of the members that accept one and have none: ``MeanOf([...]) @ k``. Members with a
+        different cutoff are an error.
 
     Notes
     -----
-    `explain` and `pt_multiaspect.analysis.upper_bound` treat the mean as the sum of the terms of its members if all
-    of them are weighted sums of single-aspect measures, such as CAM, On, TOMA or DnDCG. Other means, such as those
-    with MM, have no known upper bound, and their contributions are marginal.
+    `explain` and `pt_multiaspect.analysis.upper_bound` treat the mean as the sum of the terms of
+    its members if all of them are weighted sums of single-aspect measures, such as CAM, On, TOMA or
+    DnDCG. Other means, such as those with MM, have no known upper bound, and their contributions
+    are marginal.
 
     References
     ----------
     As in Sakai and Song 2011, whose D♯-nDCG it is: ``MeanOf({'IRec': 1, 'DnDCG': 1}) @ 10``.
 
-    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR 2011 (whose D♯
-    measures are means of two measures).
+    Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded Relevance. SIGIR
+    2011 (whose D♯ measures are means of two measures).
 
     Examples
     --------
@@ -241,10 +266,14 @@ class _MeanOf(MeasureMean):
         weighted: _Weighted | None = self["measures"]
         if weighted is None:
             return
-        members = [(self._read_member(measure), weight) for measure, weight in weighted.measures if weight]
+        members = [
+            (self._read_member(measure), weight) for measure, weight in weighted.measures if weight
+        ]
         if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
             texts = choices(measure for measure, weight in weighted.measures if weight)
-            raise MultiAspectError(f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}")
+            raise MultiAspectError(
+                f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}"
+            )
         if not np.isfinite(sum(weight for _, weight in members)):
             largest = max(weight for _, weight in members)
             members = [(member, weight / largest) for member, weight in members]
@@ -252,7 +281,8 @@ class _MeanOf(MeasureMean):
         lower = [str(member) for member, _ in members if member.lower_is_better]
         if 0 < len(lower) < len(members):
             raise MultiAspectError(
-                f"lower is better for {choices(lower)}, and higher for other members; average measures that agree"
+                f"lower is better for {choices(lower)}, and higher for other members; average "
+                "measures that agree"
             )
 
     def _read_member(self, measure: ir_measures.Measure) -> Measure:
@@ -262,7 +292,8 @@ class _MeanOf(MeasureMean):
             return member
         if member.cutoff is not None:
             raise MultiAspectError(
-                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {measure}; set one cutoff, on "
+                f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {measure}; set "
+                "one cutoff, on "
                 "the mean or on the member"
             )
         return member(cutoff=cutoff)
@@ -276,7 +307,9 @@ class _MeanOf(MeasureMean):
     def cutoff(self) -> int | None:
         """The last rank that counts for a member, or None."""
         cutoffs = [member.cutoff for member, _ in self.members]
-        return None if not cutoffs or None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
+        if not cutoffs or None in cutoffs:
+            return None
+        return max(cutoff for cutoff in cutoffs if cutoff is not None)
 
     def _names(self) -> list[str]:
         texts = [str(measure) for measure, weight in self["measures"].measures if weight]

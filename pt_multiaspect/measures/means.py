@@ -60,12 +60,17 @@ class AspectMean(TermMean, BasedMeasure):
     NONNEGATIVE: str | None = None
     _OF_RANKINGS = ("base", "empty", "gate", "normalized", "cutoff")
     SUPPORTED_PARAMS = {
-        "base": base_param("the measure for each aspect, or a dict with one measure per aspect", per_aspect=True),
-        "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
+        "base": base_param(
+            "the measure for each aspect, or a dict with one measure per aspect", per_aspect=True
+        ),
+        "weights": weights_param(
+            "the importance of each aspect, normalised to sum to 1; equal by default"
+        ),
         "empty": Param(
             choice("empty", "zero", "drop"),
             "zero",
-            "a query without positive labels on an aspect: score 0 ('zero') or leave the aspect out ('drop')",
+            "a query without positive labels on an aspect: score 0 ('zero') or leave the aspect "
+            "out ('drop')",
         ),
         **COMMON,
     }
@@ -96,7 +101,8 @@ class AspectMean(TermMean, BasedMeasure):
         Raises
         ------
         MultiAspectError
-            If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
+            If the weights are not those of the criteria, or a parameter is given that is defined
+            for rankings only.
         """
         self._refuse_of_rankings(self._OF_RANKINGS)
         self._check_names(names)
@@ -117,26 +123,31 @@ class AspectMean(TermMean, BasedMeasure):
         Raises
         ------
         MultiAspectError
-            If the weights are not those of the criteria, or a parameter is given that is defined for rankings only.
+            If the weights are not those of the criteria, or a parameter is given that is defined
+            for rankings only.
         """
         self.check_criteria(list(values))
         weights = dict(zip(values, normalised_weights(self["weights"], list(values)), strict=True))
         counted = [name for name, weight in weights.items() if weight > 0]
         criteria = np.stack([values[name] for name in counted])
-        return self.combine(criteria, np.broadcast_to([[weights[name]] for name in counted], criteria.shape))
+        return self.combine(
+            criteria, np.broadcast_to([[weights[name]] for name in counted], criteria.shape)
+        )
 
     def _check(self) -> None:
         super()._check()
         negative = [base.text for base in self.bases.each() if base.RANGE[0] < 0]
         if self.NONNEGATIVE is not None and negative:
             raise MultiAspectError(
-                f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} mean of negative "
+                f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} "
+                "mean of negative "
                 "values is undefined; choose another base, or use CAM"
             )
         lower = [base.text for base in self.bases.each() if base.LOWER_IS_BETTER]
         if self.NONNEGATIVE is not None and lower:
             raise MultiAspectError(
-                f"the {self.NONNEGATIVE} mean is 0 if one value is 0, but 0 is the best value of {choices(lower)}, "
+                f"the {self.NONNEGATIVE} mean is 0 if one value is 0, but 0 is the best value of "
+                f"{choices(lower)}, "
                 "where lower is better; choose a base where higher is better, or CAM"
             )
 
@@ -169,16 +180,21 @@ class AspectMean(TermMean, BasedMeasure):
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         if self["weights"] is None:
             bases = [self.bases.of(view.name) for view in views]
-            warn_of_units(self.NAME, "bases", [(base.text, base.NAME, base.RANGE) for base in bases])
+            warn_of_units(
+                self.NAME, "bases", [(base.text, base.NAME, base.RANGE) for base in bases]
+            )
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
         """State that the mean never falls, and on which labels it depends."""
         stated = replace(super().statements(), never_falls_with_terms=True)
-        # Weights depend on labels if aspects are dropped, and values if they are divided by what is attainable.
+        # Weights depend on labels if aspects are dropped, and values if they are divided by what is
+        # attainable.
         if self["empty"] == "drop" or self.params.get("normalized"):
             return stated
-        return replace(stated, label_terms=self.terms, never_falls_with_labels=self._bases_never_fall())
+        return replace(
+            stated, label_terms=self.terms, never_falls_with_labels=self._bases_never_fall()
+        )
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the aspect has a positive weight and its base depends on the scale."""
@@ -191,10 +207,14 @@ class AspectMean(TermMean, BasedMeasure):
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         views = self.views(judgments)
         weighted = self._parts(views)
-        parts = [(base, self._apply_gate(view, views).target, share) for view, base, share in weighted]
+        parts = [
+            (base, self._apply_gate(view, views).target, share) for view, base, share in weighted
+        ]
         shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
         if self["empty"] == "drop":
-            shares = np.where(np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares)
+            shares = np.where(
+                np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares
+            )
             total = shares.sum(axis=0)
             shares = np.divide(shares, total, out=shares, where=total > 0)
         return [
@@ -205,7 +225,9 @@ class AspectMean(TermMean, BasedMeasure):
     def _read_aspects(self, view: AspectView) -> tuple[str, ...]:
         """Return the aspects on which the evaluation of one aspect depends."""
         gate = self.params.get("gate")
-        return (view.name,) if gate in (None, view.name) else (view.name, gate)
+        if gate in (None, view.name):
+            return (view.name,)
+        return (view.name, gate)
 
     def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
         """Return the aspect as the mean evaluates it: unchanged, unless another aspect is its precondition."""
@@ -215,44 +237,48 @@ class AspectMean(TermMean, BasedMeasure):
 class _CAM(AspectMean):
     """Convex aggregating measure: the weighted arithmetic mean of a base measure over the aspects.
 
-    CAM = Σ_a p_a μ_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1. Values
-    are in the range of the base, which has no minimum if aspects declare negative gains. The maximum
-    attainable value of a query is often below the maximum of that range, as there may be no ranking that is ideal
-    for all aspects at once (see `normalized`).
+    CAM = Σ_a p_a μ_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1.
+    Values are in the range of the base, which has no minimum if aspects declare negative gains. The
+    maximum attainable value of a query is often below the maximum of that range, as there may be no
+    ranking that is ideal for all aspects at once (see `normalized`).
 
     Parameters
     ----------
     base : ir_measures.Measure, str or dict, default 'nDCG'
         The measure μ evaluated on each aspect; a dict assigns a measure to each aspect.
     weights : dict of str to float, optional
-        The weights p_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are ignored.
+        The weights p_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are
+        ignored.
     empty : {'zero', 'drop'}, default 'zero'
-        The treatment of an aspect without positive labels for a query: ``'zero'`` gives it the value 0, as
-        in the paper; ``'drop'`` leaves it out of that query.
+        The treatment of an aspect without positive labels for a query: ``'zero'`` gives it the
+        value 0, as in the paper; ``'drop'`` leaves it out of that query.
     aspects : Aspects, mapping or str, optional
         The aspects and their scales; by default, every label column.
     gate : str, optional
-        A precondition for the other aspects, such as ``'relevance'``: documents below the threshold of this aspect
-        have the lowest grade on all others, regardless of their labels. By default, there is no gate.
+        A precondition for the other aspects, such as ``'relevance'``: documents below the threshold
+        of this aspect have the lowest grade on all others, regardless of their labels. By default,
+        there is no gate.
     normalized : bool, default False
-        Divide by the maximum CAM over all rankings of the judged documents, so that 1 is attainable.
-        The maximum is exact and requires non-negative bases that are sums over ranks: nDCG, DCG, CG,
-        RBP, P, R, SetR, Rprec.
+        Divide by the maximum CAM over all rankings of the judged documents, so that 1 is
+        attainable.
+        The maximum is exact and requires non-negative bases that are sums over ranks: nDCG, DCG,
+        CG, RBP, P, R, SetR, Rprec.
     cutoff : int, optional
         Cutoff of the base: ``CAM @ k`` is ``CAM(base=base @ k)``.
 
     Notes
     -----
-    In strings, ``cam`` is CAM over nDCG and ``cam_map`` is CAM over AP, as in the official evaluator of
-    the TREC Health Misinformation tracks (Trec_eval_extension). Values agree with that evaluator, with
-    two exceptions. Its ``cam_map`` is 0 for topics whose *last* aspect has no relevant document
-    retrieved, regardless of the values of the other aspects; here, only that aspect is 0. With three aspects
-    (``cam_three_ndcg``, ``cam_map_three``), its weights are .3333 each, so that a perfect run scores .9999.
+    In strings, ``cam`` is CAM over nDCG and ``cam_map`` is CAM over AP, as in the official
+    evaluator of the TREC Health Misinformation tracks (Trec_eval_extension). Values agree with that
+    evaluator, with two exceptions. Its ``cam_map`` is 0 for topics whose *last* aspect has no
+    relevant document retrieved, regardless of the values of the other aspects; here, only that
+    aspect is 0. With three aspects (``cam_three_ndcg``, ``cam_map_three``), its weights are .3333
+    each, so that a perfect run scores .9999.
 
     References
     ----------
-    As in Maistro et al. 2021, Table 3: ``CAM(base='nDCG')``, the default, with equal weights; one of its values is
-    shown below.
+    As in Maistro et al. 2021, Table 3: ``CAM(base='nDCG')``, the default, with equal weights; one
+    of its values is shown below.
 
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 12. Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings.
@@ -304,12 +330,14 @@ class _CAM(AspectMean):
         for base in self.bases.each() if self["normalized"] else ():
             if not is_sum_over_ranks(base):
                 raise MultiAspectError(
-                    "normalized=True requires a base that is a sum over ranks (nDCG, P, R, Rprec, RBP, SetR, "
+                    "normalized=True requires a base that is a sum over ranks (nDCG, P, R, Rprec, "
+                    "RBP, SetR, "
                     f"DCG, CG), got {base.text}"
                 )
             if base.RANGE[0] < 0 or base.LOWER_IS_BETTER:
                 raise MultiAspectError(
-                    f"normalized=True requires a non-negative base for which higher is better, got {base.text}: "
+                    "normalized=True requires a non-negative base for which higher is better, got "
+                    f"{base.text}: "
                     "its maximum attainable value may not be positive"
                 )
 
@@ -335,11 +363,14 @@ class _CAM(AspectMean):
         """
         terms = self.terms(judgments)
         forms, weights = forms_of(terms) or [], [term.weight for term in terms]
-        rank = best_ranking(list(zip(forms, weights, strict=True)), judgments.pool_query, judgments.n_queries)
+        rank = best_ranking(
+            list(zip(forms, weights, strict=True)), judgments.pool_query, judgments.n_queries
+        )
         hits = Hits.of_rows(judgments.n_queries, judgments.pool_query, np.arange(len(rank)), rank)
         # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
         values = [
-            np.minimum(form.values(hits), term.base.RANGE[1]) for form, term in zip(forms, terms, strict=True)
+            np.minimum(form.values(hits), term.base.RANGE[1])
+            for form, term in zip(forms, terms, strict=True)
         ]
         return self.combine(np.stack(values), np.stack(weights))
 
@@ -360,8 +391,8 @@ class _MM(AspectMean):
 
     Notes
     -----
-    The non-zero MM values printed in Table 3 of Maistro et al. (2021) do not agree with Eq. 6 of that
-    paper (most are half of it). This measure follows Eq. 6.
+    The non-zero MM values printed in Table 3 of Maistro et al. (2021) do not agree with Eq. 6 of
+    that paper (most are half of it). This measure follows Eq. 6.
 
     References
     ----------
@@ -385,10 +416,10 @@ class _MM(AspectMean):
     """
 
     PRETTY_NAME = "Multidimensional measure"
-    SHORT_DESC = (
-        "The weighted harmonic mean of a measure, by default nDCG, over the aspects: low if one aspect is low."
+    SHORT_DESC = "The weighted harmonic mean of a measure, by default nDCG, over the aspects: low if one aspect is low."
+    CRITERIA_DESC = (
+        "The weighted harmonic mean of the criteria, which is low if one criterion is low."
     )
-    CRITERIA_DESC = "The weighted harmonic mean of the criteria, which is low if one criterion is low."
     CITATION = "Palotti et al. 2018; Maistro et al. 2021, Eq. 6"
     SOURCES: ClassVar[tuple[str, ...]] = ("palotti2018", "maistro2021")
 
@@ -404,8 +435,9 @@ class _MM(AspectMean):
 class _WHAM(_MM):
     """Weighted harmonic mean aggregating measure: `MM` for exactly two aspects.
 
-    WHAM = 1 / (p_1 / μ_1 + p_2 / μ_2) with p_1 + p_2 = 1, where μ_a is the value of the base measure on
-    aspect a, such as relevance and credibility; 0 if μ_1 or μ_2 is 0 and has a positive weight.
+    WHAM = 1 / (p_1 / μ_1 + p_2 / μ_2) with p_1 + p_2 = 1, where μ_a is the value of the base
+    measure on aspect a, such as relevance and credibility; 0 if μ_1 or μ_2 is 0 and has a positive
+    weight.
 
     Parameters
     ----------
@@ -414,8 +446,8 @@ class _WHAM(_MM):
 
     References
     ----------
-    As in Lioma et al. 2017, Table 3: ``WHAM(base={'relevance': 'nDCG', 'credibility': 'SetF'})``, with equal
-    weights; by default, the base of both aspects is nDCG.
+    As in Lioma et al. 2017, Table 3: ``WHAM(base={'relevance': 'nDCG', 'credibility': 'SetF'})``,
+    with equal weights; by default, the base of both aspects is nDCG.
 
     Lioma, Simonsen, Larsen, ICTIR 2017, Eq. 13.
 
@@ -434,7 +466,9 @@ class _WHAM(_MM):
     """
 
     PRETTY_NAME = "Weighted harmonic mean aggregating measure"
-    SHORT_DESC = "The weighted harmonic mean of a measure, by default nDCG, over exactly two aspects."
+    SHORT_DESC = (
+        "The weighted harmonic mean of a measure, by default nDCG, over exactly two aspects."
+    )
     CRITERIA_DESC = "The weighted harmonic mean of exactly two criteria."
     CITATION = "Lioma et al. 2017, Eq. 13"
     SOURCES = ("lioma2017",)
@@ -442,7 +476,8 @@ class _WHAM(_MM):
     def _check_names(self, names: Sequence[str]) -> None:
         if len(names) != 2:
             raise MultiAspectError(
-                f"WHAM: expected exactly two aspects, got {len(names)}: {choices(names)}; select two, as in "
+                f"WHAM: expected exactly two aspects, got {len(names)}: {choices(names)}; select "
+                "two, as in "
                 f"WHAM(aspects='relevance,credibility'), or use MM"
             )
         super()._check_names(names)
@@ -451,8 +486,8 @@ class _WHAM(_MM):
 class _GAM(AspectMean):
     """Weighted geometric mean of a base measure over the aspects.
 
-    GAM = Π_a μ_a^p_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1; 0 if any
-    μ_a with p_a > 0 is 0. The base must be non-negative.
+    GAM = Π_a μ_a^p_a, where μ_a is the value of the base measure on aspect a and Σ_a p_a = 1; 0 if
+    any μ_a with p_a > 0 is 0. The base must be non-negative.
 
     Parameters
     ----------
@@ -461,8 +496,8 @@ class _GAM(AspectMean):
 
     References
     ----------
-    As in Lioma et al. 2017, §5.3: ``GAM(base={'relevance': 'nDCG', 'credibility': 'SetF'})``; by default, the base
-    of all aspects is nDCG. They print no value.
+    As in Lioma et al. 2017, §5.3: ``GAM(base={'relevance': 'nDCG', 'credibility': 'SetF'})``; by
+    default, the base of all aspects is nDCG. They print no value.
 
     Lioma, Simonsen, Larsen, ICTIR 2017, §5.3, which suggests this mean.
 
@@ -481,9 +516,7 @@ class _GAM(AspectMean):
     """
 
     PRETTY_NAME = "Geometric aggregating measure"
-    SHORT_DESC = (
-        "The weighted geometric mean of a measure, by default nDCG, over the aspects: 0 if one aspect is 0."
-    )
+    SHORT_DESC = "The weighted geometric mean of a measure, by default nDCG, over the aspects: 0 if one aspect is 0."
     CRITERIA_DESC = "The weighted geometric mean of the criteria, which is 0 if one criterion is 0."
     CITATION = "after Lioma et al. 2017, §5.3"
     SOURCES = ("lioma2017",)

@@ -16,10 +16,19 @@ from ..bases import Statements, Term
 from ..bases.base import check_values
 from ..collection import AspectView, Judgments, Rankings
 from ..collection.label_rules import aspect_from_one, start_at_one_note
-from ..errors import MultiAspectError, choices, errors_of, in_shell, parameter, refuse_unknown, warn, warn_once
+from ..errors import (
+    MultiAspectError,
+    choices,
+    errors_of,
+    in_shell,
+    parameter,
+    refuse_unknown,
+    warn,
+    warn_once,
+)
 from ..kernels.breakdown import Breakdown
 from ..orders import TupleOrder
-from ..orders.order import check_gate, weights_of
+from ..orders.tuple_order import check_gate, weights_of
 from .parameters import GATE, Param
 
 if TYPE_CHECKING:
@@ -31,10 +40,11 @@ if TYPE_CHECKING:
 class Measure(ir_measures.Measure):  # type: ignore[misc]
     """Base class of the measures of this package.
 
-    Measures are immutable values. Two measures are equal if they have the same class, parameters and bases. They
-    then also print the same. Measures that print the same differ only if a name in the printed form, such as that
-    of an `Aspects` set, was declared again in between. `ir_measures.parse_measure` reads the printed form. Calling
-    a measure with parameters, or ``measure @ cutoff``, returns a new measure.
+    Measures are immutable values. Two measures are equal if they have the same class, parameters
+    and bases. They then also print the same. Measures that print the same differ only if a name in
+    the printed form, such as that of an `Aspects` set, was declared again in between.
+    `ir_measures.parse_measure` reads the printed form. Calling a measure with parameters, or
+    ``measure @ cutoff``, returns a new measure.
 
     Parameters
     ----------
@@ -65,7 +75,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     __signature__: ClassVar[inspect.Signature] = inspect.Signature(
         [inspect.Parameter("params", inspect.Parameter.VAR_KEYWORD)]
     )
-    #: The function that computes `explain`, set by `pt_multiaspect.explanation`, which depends on measures.
+    #: The function that computes `explain`, set by `pt_multiaspect.explanation`, which depends on
+    #: measures.
     _explain: ClassVar[Callable[..., Explanation]]
     #: The text that `help` shows for a measure.
     _help: ClassVar[str | None] = None
@@ -85,7 +96,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **params: Any) -> None:
         if len(args) > 1 and hasattr(args[0], "fit"):
-            # Called as a scorer: a search would convert the error to NaN and nevertheless select parameters.
+            # Called as a scorer: a search would convert the error to NaN and nevertheless select
+            # parameters.
             message = f"a measure is not a scorer; use scoring=ranking_scorer({self.NAME})"
             warn(message)
             raise MultiAspectError(message)
@@ -100,7 +112,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
                 for name, value in zip(self.SUPPORTED_PARAMS, args, strict=False)
             ]
             raise MultiAspectError(
-                f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), got values "
+                f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), "
+                "got values "
                 "without names"
             )
         refuse_unknown(params, self.SUPPORTED_PARAMS, "parameters", self.NAME)
@@ -144,7 +157,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         undefined = [name for name in parameters if name in self.params]
         if undefined:
             raise MultiAspectError(
-                f"{choices(undefined)} is defined for rankings, but the criteria of an answer are combined as they "
+                f"{choices(undefined)} is defined for rankings, but the criteria of an answer are "
+                "combined as they "
                 "are; omit it"
             )
 
@@ -153,7 +167,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         for param in self.params:
             self._refuse_inner_cutoff(self.params, param, names)
 
-    def _refuse_inner_cutoff(self, params: Mapping[str, Any], param: str, names: Sequence[str]) -> None:
+    def _refuse_inner_cutoff(
+        self, params: Mapping[str, Any], param: str, names: Sequence[str]
+    ) -> None:
         """Raise an error if a parameter is one of `names` and a cutoff, which says where the cutoff goes."""
         value = params[param]
         if not isinstance(value, str) or value in names or "cutoff" not in self.SUPPORTED_PARAMS:
@@ -175,14 +191,21 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def _prefix_error(self, error: MultiAspectError) -> MultiAspectError:
         """Return the error with the measure's name as prefix."""
         text = str(error)
-        return error if text.startswith(self.NAME) else MultiAspectError(f"{self.NAME}: {text}")
+        if text.startswith(self.NAME):
+            return error
+        return MultiAspectError(f"{self.NAME}: {text}")
 
     def validate_params(self) -> None:
         """Raise an error if a required parameter is missing."""
-        missing = [name for name, param in self.SUPPORTED_PARAMS.items() if param.required and self[name] is None]
+        missing = [
+            name
+            for name, param in self.SUPPORTED_PARAMS.items()
+            if param.required and self[name] is None
+        ]
         if missing:
             raise MultiAspectError(
-                f"{self.NAME} requires {choices(missing)}, as in {self.NAME}({'=..., '.join(missing)}=...)"
+                f"{self.NAME} requires {choices(missing)}, as in "
+                f"{self.NAME}({'=..., '.join(missing)}=...)"
             )
 
     def _spell_params(self) -> tuple[dict[str, object], int | None]:
@@ -207,7 +230,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
         The text is not sufficient: a name in it may have referred to other content before.
         """
-        return (type(self), self._text, *(hashable(self.params[name]) for name in sorted(self.params)))
+        return (
+            type(self),
+            self._text,
+            *(hashable(self.params[name]) for name in sorted(self.params)),
+        )
 
     def __hash__(self) -> int:
         return self._hash
@@ -275,7 +302,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Parameters
         ----------
         spec : Aspects, tuple of str or None
-            The scales, or the names of the aspects. A single-aspect measure uses the scale of relevance.
+            The scales, or the names of the aspects. A single-aspect measure uses the scale of
+            relevance.
         option : str, default 'aspects'
             The name of `spec` in messages.
 
@@ -333,8 +361,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Raises
         ------
         MultiAspectError
-            If the judgments do not match the measure, or the measure does not return one finite number per
-            query. The message starts with the name of the measure.
+            If the judgments do not match the measure, or the measure does not return one finite
+            number per query. The message starts with the name of the measure.
         """
         try:
             views = self.views(rankings.judgments)
@@ -375,8 +403,10 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if self.accepts_aspects and self.selection is None and len(views) == 1:
             name = views[0].name
             warn_once(
-                f"{self.NAME} combines several aspects, but the qrels have one numeric label column, {name}, so "
-                "only this aspect is evaluated. Check the columns of the qrels; if one aspect is meant, select it, "
+                f"{self.NAME} combines several aspects, but the qrels have one numeric label "
+                f"column, {name}, so "
+                "only this aspect is evaluated. Check the columns of the qrels; if one aspect is "
+                "meant, select it, "
                 f"as in {self(aspects=[name])}",
                 key=f"one aspect: {name}",
             )
@@ -395,8 +425,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         run : DataFrame, dict, iterable of namedtuples or path
             One run, as in `pt_multiaspect.evaluate`; ``{name: run}`` names it.
         qrels : DataFrame, dict, iterable or Judgments
-            Wide qrels, with one numeric column per aspect. Scales that are not declared are inferred from all
-            topics, as in evaluation.
+            Wide qrels, with one numeric column per aspect. Scales that are not declared are
+            inferred from all topics, as in evaluation.
         qid : str
             The topic.
         depth : int, default 100
@@ -405,13 +435,14 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         Explanation
-            The contribution of each retrieved document. The contributions and the offset sum to the value.
+            The contribution of each retrieved document. The contributions and the offset sum to the
+            value.
 
         Raises
         ------
         MultiAspectError
-            If the topic is not in the qrels, the input is invalid, or the contributions that the measure or its
-            base states do not sum to its value.
+            If the topic is not in the qrels, the input is invalid, or the contributions that the
+            measure or its base states do not sum to its value.
 
         Examples
         --------
@@ -446,7 +477,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """Return the values as sums over ranks, for measures without terms; None if unknown."""
         return None
 
-    # -- properties used by analyses; the defaults mean "unknown" -----------------------------------------------
+    # -- properties used by analyses; the defaults mean "unknown"
+    # -----------------------------------------------
 
     def statements(self) -> Statements:
         """Return what is known about the measure with its parameters, for single analyses.
@@ -499,8 +531,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def slope(self, values: Floats, weights: Floats) -> Floats | None:
         """Return the gradient of `combine` with respect to the values.
 
-        Only for concave functions f that are homogeneous, f(c·x) = c·f(x). Then f(x) ≤ slope(y)·x for any x
-        and y, so that the slope gives a weighted sum that is an upper bound of the measure.
+        Only for concave functions f that are homogeneous, f(c·x) = c·f(x). Then f(x) ≤ slope(y)·x
+        for any x and y, so that the slope gives a weighted sum that is an upper bound of the
+        measure.
 
         Parameters
         ----------
@@ -540,7 +573,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         ndarray of float, shape (n_pool,), or None
-            One non-negative gain per judged (query, document) pair; None if the measure has no such gain.
+            One non-negative gain per judged (query, document) pair; None if the measure has no such
+            gain.
         """
         return None
 
@@ -572,7 +606,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Returns
         -------
         Measure
-            `On` with this aspect for a single-aspect measure; other measures are returned unchanged.
+            `On` with this aspect for a single-aspect measure; other measures are returned
+            unchanged.
         """
         return self
 
@@ -589,7 +624,8 @@ class DirectMeasure(Measure):
         Parameters
         ----------
         rankings : Rankings
-            The run, joined with the judgments; ``rankings.top(self.cutoff)`` returns its first ranks.
+            The run, joined with the judgments; ``rankings.top(self.cutoff)`` returns its first
+            ranks.
         views : tuple of AspectView
             The aspects that the measure evaluates.
 
@@ -613,20 +649,28 @@ def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     inferred = inferred_views(measure, views)
     group: str | None = f"{measure.NAME}: {choices(repr(view.name) for view in inferred)}"
     if in_shell() and measure.is_multi_aspect and measure.accepts_aspects:
-        inferred, group = [view for view in views if view.inferred], None  # said once, for all measures
+        inferred, group = (
+            [view for view in views if view.inferred],
+            None,
+        )  # said once, for all measures
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-    declared = Aspects({view.name: aspect_from_one(view.label_counts) or view.aspect for view in views})
+    declared = Aspects(
+        {view.name: aspect_from_one(view.label_counts) or view.aspect for view in views}
+    )
     advice = "Declare them to get comparable values on other qrels, batches or folds"
     if in_shell():
         advice = (
-            f"Declare them with {parameter('aspects')} FILE ('pt-multiaspect describe --write-aspects "
+            f"Declare them with {parameter('aspects')} FILE ('pt-multiaspect describe "
+            "--write-aspects "
             "FILE' writes them) to get comparable values on other qrels, or in the measure"
         )
     warn_once(
-        f"{measure.NAME} depends on the label scales, which were inferred from these qrels: {scales}. {advice}, "
-        f"as in {measure._spell_declared(declared)}" + start_at_one_note(view.label_counts for view in inferred),
+        f"{measure.NAME} depends on the label scales, which were inferred from these qrels: "
+        f"{scales}. {advice}, "
+        f"as in {measure._spell_declared(declared)}"
+        + start_at_one_note(view.label_counts for view in inferred),
         key=scales,
         group=group,
     )

@@ -25,9 +25,9 @@ from .weights import normalised_weights
 class _NWCS(DirectMeasure):
     """Normalised weighted cumulative score: discounted weighted gains, divided by those of an ideal ranking.
 
-    The score of a ranking is Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), where Z_a(i) is the gain of the document
-    at rank i on aspect a. NWCS is this score divided by that of an ideal ranking (see `ideal`). Values
-    are between 0 and 1, and 0 if the ideal score is 0.
+    The score of a ranking is Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), where Z_a(i) is the gain of the
+    document at rank i on aspect a. NWCS is this score divided by that of an ideal ranking (see
+    `ideal`). Values are between 0 and 1, and 0 if the ideal score is 0.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ class _NWCS(DirectMeasure):
 
     References
     ----------
-    As in Lioma et al. 2017, Table 3: ``NWCS(ideal='separate')``, whose mean over the rankings of A66 is the printed
-    .9413; by default, the ideal is joint.
+    As in Lioma et al. 2017, Table 3: ``NWCS(ideal='separate')``, whose mean over the rankings of
+    A66 is the printed .9413; by default, the ideal is joint.
 
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 10-11.
@@ -78,11 +78,14 @@ class _NWCS(DirectMeasure):
     CITATION = "Lioma et al. 2017, Eq. 10-11"
     SOURCES = ("lioma2017",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
+        "weights": weights_param(
+            "the importance of each aspect, normalised to sum to 1; equal by default"
+        ),
         "ideal": Param(
             choice("ideal", "joint", "separate", "judged"),
             "joint",
-            "the ideal: joint or separate rankings of the retrieved documents, or one of all judged documents",
+            "the ideal: joint or separate rankings of the retrieved documents, or one of all "
+            "judged documents",
         ),
         **COMMON,
     }
@@ -121,13 +124,18 @@ class _NWCS(DirectMeasure):
         parts: dict[tuple[str, ...], Floats] = {(): np.sum(gains, axis=0)}
         if self["ideal"] == "separate":
             parts = {(view.name,): gain for view, gain in zip(views, gains, strict=True)}
-        base, weight = as_base(nDCG if self.cutoff is None else nDCG @ self.cutoff), np.ones(judgments.n_queries)
+        base, weight = (
+            as_base(nDCG if self.cutoff is None else nDCG @ self.cutoff),
+            np.ones(judgments.n_queries),
+        )
         targets = {read: Joint(gain[:-1]).target(views) for read, gain in parts.items()}
         return [Term(base, target, weight, aspects=read) for read, target in targets.items()]
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         ranking, total, ideal = self._parts(rankings, views)
-        return np.minimum(ratio(ranking.total(total[ranking.row] * Log2()(ranking.rank)), ideal), 1.0)
+        return np.minimum(
+            ratio(ranking.total(total[ranking.row] * Log2()(ranking.rank)), ideal), 1.0
+        )
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         ranking, total, ideal = self._parts(rankings, views)
@@ -135,7 +143,9 @@ class _NWCS(DirectMeasure):
         gain, discount = total[dense.row], Log2()(dense.rank)
         return Breakdown(dense, ratio(gain * discount, ideal[dense.query]), gain, discount, ideal)
 
-    def _parts(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, Floats, Floats]:
+    def _parts(
+        self, rankings: Rankings, views: tuple[AspectView, ...]
+    ) -> tuple[Hits, Floats, Floats]:
         """Return the evaluated ranks, the weighted gains (the last one is for unjudged documents) and the ideal."""
         gains = self._gains(views)
         total = np.sum(gains, axis=0)
@@ -147,7 +157,9 @@ class _NWCS(DirectMeasure):
         else:
             ideal = np.zeros(ranking.n_queries)
             for gain in gains if self["ideal"] == "separate" else [total]:
-                ideal += ideal_sums(ranking.query, gain[ranking.row], Log2(), ranking.n_queries, None)
+                ideal += ideal_sums(
+                    ranking.query, gain[ranking.row], Log2(), ranking.n_queries, None
+                )
         return ranking, total, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:

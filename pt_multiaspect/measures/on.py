@@ -22,8 +22,9 @@ from .terms import BasedMeasure, base_depends_on, declared_scales, graded_gain, 
 class _On(BasedMeasure):
     """A single-aspect measure, evaluated on one aspect.
 
-    Values and range are those of the base measure on the labels of the aspect. If the aspect declares negative
-    gains, CG, DCG and nDCG have values below 0; the ideal ranking of nDCG leaves out documents with such gains.
+    Values and range are those of the base measure on the labels of the aspect. If the aspect
+    declares negative gains, CG, DCG and nDCG have values below 0; the ideal ranking of nDCG leaves
+    out documents with such gains.
 
     Parameters
     ----------
@@ -39,9 +40,10 @@ class _On(BasedMeasure):
 
     Notes
     -----
-    With the base ``Judged @ k``, the value is the fraction of the first k ranks with a label on the aspect. As in
-    ir-measures, it is the fraction of the retrieved documents if there are fewer than k, and 0 for a query without
-    retrieved documents. Labels of any grade count; codes declared as ``unjudged`` do not.
+    With the base ``Judged @ k``, the value is the fraction of the first k ranks with a label on the
+    aspect. As in ir-measures, it is the fraction of the retrieved documents if there are fewer than
+    k, and 0 for a query without retrieved documents. Labels of any grade count; codes declared as
+    ``unjudged`` do not.
 
     References
     ----------
@@ -74,7 +76,9 @@ class _On(BasedMeasure):
 
     def statements(self) -> Statements:
         return replace(
-            super().statements(), label_terms=self.terms, never_falls_with_labels=self._bases_never_fall()
+            super().statements(),
+            label_terms=self.terms,
+            never_falls_with_labels=self._bases_never_fall(),
         )
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -91,7 +95,9 @@ class _On(BasedMeasure):
         return self.spec or self.required_aspects
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
-        return super().declare(spec, option) if isinstance(spec, Aspects) else self
+        if isinstance(spec, Aspects):
+            return super().declare(spec, option)
+        return self
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -109,7 +115,9 @@ class _On(BasedMeasure):
     @property
     def range(self) -> tuple[float, float]:
         evaluated = [
-            (self.bases.one, aspect) for name, aspect in declared_scales(self.spec) if name == self["aspect"]
+            (self.bases.one, aspect)
+            for name, aspect in declared_scales(self.spec)
+            if name == self["aspect"]
         ]
         return range_with_gains(super().range, evaluated)
 
@@ -142,7 +150,8 @@ def measure_on_relevance(measure: ir_measures.Measure) -> Measure:
         return cast(Measure, measure)
     if isinstance(measure, type(ir_measures.ERR)):
         raise MultiAspectError(
-            f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the aspect "
+            f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the "
+            "aspect "
             f"as a base; pass On(base={str(measure)!r}) for the latter"
         )
     return On(base=measure)

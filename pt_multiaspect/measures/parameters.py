@@ -1,7 +1,7 @@
 """Parameters of measures: parsing, defaults and printing.
 
-`real`, `count`, `choice` and `boolean` create checks for the parameters of new measures; `CUTOFF`, `ASPECTS`,
-`GATE`, `REL`, `base_param` and `weights_param` are parameters that measures share.
+`real`, `count`, `choice` and `boolean` create checks for the parameters of new measures; `CUTOFF`,
+`ASPECTS`, `GATE`, `REL`, `base_param` and `weights_param` are parameters that measures share.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .. import _validation
 from .._validation import boolean, choice, count, real
 from ..aspects import aspect_name, parse_aspects, spell_aspects
 from ..bases import Bases, parse_base, parse_bases
-from ..orders.order import check_weights
+from ..orders.tuple_order import check_weights
 
 __all__ = [
     "ASPECTS",
@@ -37,8 +37,8 @@ class Param(ParamInfo):  # type: ignore[misc]
     Parameters
     ----------
     parse : callable
-        Converts a value, as given by a user or in a measure string, to its canonical form, or raises
-        MultiAspectError.
+        Converts a value, as given by a user or in a measure string, to its canonical form, or
+        raises MultiAspectError.
     default : object
         The default, in canonical form.
     desc : str
@@ -51,7 +51,8 @@ class Param(ParamInfo):  # type: ignore[misc]
     Attributes
     ----------
     choices : list
-        The options of a parser that accepts finitely many, as that of `params.choice`; otherwise empty.
+        The options of a parser that accepts finitely many, as that of `params.choice`; otherwise
+        empty.
 
     Examples
     --------
@@ -79,7 +80,8 @@ CUTOFF = Param(_validation.cutoff, None, "ranking cutoff, measure@k")
 ASPECTS = Param(
     parse_aspects,
     None,
-    "the aspects and their scales: names, top grades, an Aspects object, its name or its file (.json)",
+    "the aspects and their scales: names, top grades, an Aspects object, its name or its file "
+    "(.json)",
     spell=spell_aspects,
 )
 GATE = Param(
@@ -103,4 +105,6 @@ def weights_param(desc: str) -> Param:
 
 def base_param(desc: str, *, per_aspect: bool = False) -> Param:
     """Return the parameter `base`, nDCG by default."""
-    return Param(parse_bases if per_aspect else parse_base, parse_base("nDCG"), desc, spell=Bases.spelled)
+    return Param(
+        parse_bases if per_aspect else parse_base, parse_base("nDCG"), desc, spell=Bases.spelled
+    )

@@ -24,12 +24,13 @@ from .weights import has_weight, weighted_views
 class _RBU(TermMeasure):
     """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, minus the effort of the user.
 
-    RBU = (1 - p) Σ_i p^(i-1) (Σ_a w_a R_a(i) Π_{j<i} (1 - R_a(j)) - e), where the sum is over the ranks of the
-    documents retrieved, R_a(i) = (2^g - 1) / 2^top is the probability that the document at rank i, of gain g,
-    satisfies the user on aspect a, whose scale has the maximum gain top, and e is the effort of examining one
-    document. A document adds little to an aspect on which earlier documents satisfy the user, and every retrieved
-    document costs effort, whether judged or not. Values are between -e and 1 - p: for p = .99, they are below
-    .01. The empty ranking has the value 0, so values below 0 are worse than retrieving nothing.
+    RBU = (1 - p) Σ_i p^(i-1) (Σ_a w_a R_a(i) Π_{j<i} (1 - R_a(j)) - e), where the sum is over the
+    ranks of the documents retrieved, R_a(i) = (2^g - 1) / 2^top is the probability that the
+    document at rank i, of gain g, satisfies the user on aspect a, whose scale has the maximum gain
+    top, and e is the effort of examining one document. A document adds little to an aspect on which
+    earlier documents satisfy the user, and every retrieved document costs effort, whether judged or
+    not. Values are between -e and 1 - p: for p = .99, they are below .01. The empty ranking has the
+    value 0, so values below 0 are worse than retrieving nothing.
 
     Parameters
     ----------
@@ -38,28 +39,29 @@ class _RBU(TermMeasure):
     effort : float >= 0, default 0.05
         The effort e of examining one document, in units of the gain.
     weights : dict of str to float, optional
-        The weights w_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are ignored.
+        The weights w_a ≥ 0, normalised to sum to 1; equal by default. Aspects with weight 0 are
+        ignored.
     aspects : Aspects, mapping or str, optional
-        The aspects, their scales and gains; by default, every label column. The maximum gain is that of the
-        scale, whether or not a document attains it.
+        The aspects, their scales and gains; by default, every label column. The maximum gain is
+        that of the scale, whether or not a document attains it.
     cutoff : int, optional
         ``RBU @ k`` evaluates only the first k retrieved documents.
 
     Notes
     -----
-    The authors' program (rmit-ir/RBU) takes the maximum gain of an aspect from the labels of each query. Its
-    values are equal if each query has a document of the top grade on every aspect; otherwise, they are hardly
-    comparable between queries.
+    The authors' program (rmit-ir/RBU) takes the maximum gain of an aspect from the labels of each
+    query. Its values are equal if each query has a document of the top grade on every aspect;
+    otherwise, they are hardly comparable between queries.
 
-    With effort 0, `pt_multiaspect.analysis.upper_bound` bounds RBU. With effort, the best ranking may leave
-    documents out, and no bound is known.
+    With effort 0, `pt_multiaspect.analysis.upper_bound` bounds RBU. With effort, the best ranking
+    may leave documents out, and no bound is known.
 
     References
     ----------
     As in Amigó et al. 2018: ``RBU(p=0.99, effort=0.05)``, the default.
 
-    Amigó, Spina, Carrillo-de-Albornoz: An Axiomatic Analysis of Diversity Evaluation Metrics: Introducing the
-    Rank-Biased Utility Metric. SIGIR 2018.
+    Amigó, Spina, Carrillo-de-Albornoz: An Axiomatic Analysis of Diversity Evaluation Metrics:
+    Introducing the Rank-Biased Utility Metric. SIGIR 2018.
 
     Examples
     --------
@@ -82,9 +84,15 @@ class _RBU(TermMeasure):
     SOURCES = ("amigo2018",)
     RANGE = (-np.inf, 1.0)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "p": Param(real("p", low=0, high=1), 0.99, "the probability that the user continues to the next rank"),
+        "p": Param(
+            real("p", low=0, high=1),
+            0.99,
+            "the probability that the user continues to the next rank",
+        ),
         "effort": Param(real("effort", low=0), 0.05, "the effort of examining one document"),
-        "weights": weights_param("the importance of each aspect, normalised to sum to 1; equal by default"),
+        "weights": weights_param(
+            "the importance of each aspect, normalised to sum to 1; equal by default"
+        ),
         **COMMON,
     }
 
@@ -132,7 +140,10 @@ class _RBU(TermMeasure):
         """
         views = self.views(judgments)
         warn_if_inferred(self, views)
-        gains = [share * stop_probability(view.target.gain, view.target.top) for view, share in self._parts(views)]
+        gains = [
+            share * stop_probability(view.target.gain, view.target.top)
+            for view, share in self._parts(views)
+        ]
         return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:

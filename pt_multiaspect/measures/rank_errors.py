@@ -30,7 +30,9 @@ def _parse_mu(mu: Any) -> float | dict[str, float]:
     if isinstance(mu, Mapping):
         if not mu:
             raise MultiAspectError("expected at least one constant in mu, got an empty dict")
-        return dict(sorted((aspect_name(name), _constant("mu")(value)) for name, value in mu.items()))
+        return dict(
+            sorted((aspect_name(name), _constant("mu")(value)) for name, value in mu.items())
+        )
     return _constant("mu")(mu)
 
 
@@ -38,12 +40,17 @@ class _RankErrors(DirectMeasure):
     """1 - rank error / maximum rank error."""
 
     SOURCES = ("lioma2017",)
-    #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its constant.
+    #: The measure, and its sum over ranks, from the hits, the errors of each aspect and its
+    #: constant.
     _VALUES: ClassVar[Any]
     _BREAKDOWN: ClassVar[Any]
 
     SUPPORTED_PARAMS = {
-        "mu": Param(_parse_mu, _DEFAULT, "the constant of the first aspect, or a dict of constants by aspect"),
+        "mu": Param(
+            _parse_mu,
+            _DEFAULT,
+            "the constant of the first aspect, or a dict of constants by aspect",
+        ),
         "nu": Param(_constant("nu"), _DEFAULT, "the constant of the second aspect"),
         **COMMON,
     }
@@ -52,7 +59,9 @@ class _RankErrors(DirectMeasure):
         mu, nu = self["mu"], self["nu"]
         if isinstance(mu, dict):
             if nu != _DEFAULT:
-                raise MultiAspectError(f"{self.NAME}: mu is a dict and sets the constants of all aspects; omit nu")
+                raise MultiAspectError(
+                    f"{self.NAME}: mu is a dict and sets the constants of all aspects; omit nu"
+                )
         elif mu + nu == 0:
             raise MultiAspectError(f"{self.NAME}: mu and nu must not both be 0")
 
@@ -67,7 +76,9 @@ class _RankErrors(DirectMeasure):
         else:
             constants = [mu, self["nu"], *[_DEFAULT] * len(names)][: len(names)]
         if not any(constants):
-            raise MultiAspectError(f"{self.NAME}: at least one constant of {choices(names)} must be positive")
+            raise MultiAspectError(
+                f"{self.NAME}: at least one constant of {choices(names)} must be positive"
+            )
         return constants
 
     def depends_on(self, view: AspectView) -> bool:
@@ -79,15 +90,22 @@ class _RankErrors(DirectMeasure):
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         hits, epsilons, constants = self._errors(rankings, views)
-        columns = {f"{view.name} error": hits.spread(errors) for view, errors in zip(views, epsilons, strict=True)}
+        columns = {
+            f"{view.name} error": hits.spread(errors)
+            for view, errors in zip(views, epsilons, strict=True)
+        }
         stated: Breakdown = self._BREAKDOWN(hits, epsilons, constants)
         return replace(stated, columns=columns)
 
-    def _errors(self, rankings: Rankings, views: tuple[AspectView, ...]) -> tuple[Hits, list[Floats], list[float]]:
+    def _errors(
+        self, rankings: Rankings, views: tuple[AspectView, ...]
+    ) -> tuple[Hits, list[Floats], list[float]]:
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
         epsilons = [
-            rankings.compute_once(("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade))
+            rankings.compute_once(
+                ("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade)
+            )
             for view in views
         ]
         # As floats: NumPy cannot represent integers beyond 64 bits.
@@ -98,16 +116,16 @@ class _RankErrors(DirectMeasure):
 class _NLRE(_RankErrors):
     """Normalised local rank error: penalises adjacent documents in the wrong order, discounted by rank.
 
-    NLRE = 1 - LRE / C with LRE = Σ_i (Π_a (μ_a + ε_a(i)) - Π_a μ_a) / log2(1 + i). The error ε_a(i) is
-    the difference of the ideal positions, on aspect a, of the retrieved documents at ranks i and i + 1
-    if they are in the wrong order, else 0. C is the maximum of LRE over rankings of the same length. Values
-    are between 0 and 1 (no errors).
+    NLRE = 1 - LRE / C with LRE = Σ_i (Π_a (μ_a + ε_a(i)) - Π_a μ_a) / log2(1 + i). The error ε_a(i)
+    is the difference of the ideal positions, on aspect a, of the retrieved documents at ranks i and
+    i + 1 if they are in the wrong order, else 0. C is the maximum of LRE over rankings of the same
+    length. Values are between 0 and 1 (no errors).
 
     Parameters
     ----------
     mu : float >= 0 or dict of str to float, default 0.5
-        The constant of the first aspect, or a dict of constants by aspect (0.5 for omitted aspects).
-        Increasing it increases the cost of errors on the *other* aspects; see Notes.
+        The constant of the first aspect, or a dict of constants by aspect (0.5 for omitted
+        aspects). Increasing it increases the cost of errors on the *other* aspects; see Notes.
     nu : float >= 0, default 0.5
         The constant of the second aspect. The constants of further aspects are 0.5.
     aspects : Aspects, mapping or str, optional
@@ -118,20 +136,20 @@ class _NLRE(_RankErrors):
     Notes
     -----
     Documents with equal grades keep their order in the ideal order, so they are never in error. The
-    product in Eq. 4 expands to ε_r ε_c + ν ε_r + μ ε_c: contrary to the paper's wording, ν weights the
-    errors on relevance, and with ν = 0 an error on relevance alone has no cost. Rankings of one document
-    score 1, empty rankings 0. Values approach 1 as the number of aspects increases: only compare values with the
-    same number of aspects.
+    product in Eq. 4 expands to ε_r ε_c + ν ε_r + μ ε_c: contrary to the paper's wording, ν weights
+    the errors on relevance, and with ν = 0 an error on relevance alone has no cost. Rankings of one
+    document score 1, empty rankings 0. Values approach 1 as the number of aspects increases: only
+    compare values with the same number of aspects.
 
     With two aspects, values agree with ``nlre`` in the official evaluator of the TREC Health
-    Misinformation tracks (Trec_eval_extension); in strings, ``nlre`` is NLRE. With three aspects, that
-    evaluator normalises ``nlre_three`` by Σ m³ + (μ + ν + ξ) m, which is not the maximum error, so its
-    values differ. Here the worst ranking scores 0.
+    Misinformation tracks (Trec_eval_extension); in strings, ``nlre`` is NLRE. With three aspects,
+    that evaluator normalises ``nlre_three`` by Σ m³ + (μ + ν + ξ) m, which is not the maximum
+    error, so its values differ. Here the worst ranking scores 0.
 
     References
     ----------
-    As in Lioma et al. 2017, Table 3: ``NLRE(mu=0.5, nu=0.5)``, the default. The printed .8262 does not come out, as
-    its treatment of ties is unknown.
+    As in Lioma et al. 2017, Table 3: ``NLRE(mu=0.5, nu=0.5)``, the default. The printed .8262 does
+    not come out, as its treatment of ties is unknown.
 
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 1-6.
@@ -153,7 +171,9 @@ class _NLRE(_RankErrors):
     """
 
     PRETTY_NAME = "Normalised local rank error"
-    SHORT_DESC = "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
+    SHORT_DESC = (
+        "Penalises adjacent documents in the wrong order; errors are multiplied at each rank."
+    )
     CITATION = "Lioma et al. 2017, Eq. 4-6"
     _VALUES = staticmethod(rank_errors.nlre)
     _BREAKDOWN = staticmethod(rank_errors.nlre_breakdown)
@@ -162,19 +182,20 @@ class _NLRE(_RankErrors):
 class _NGRE(_RankErrors):
     """Normalised global rank error: penalises adjacent documents in the wrong order, summed per aspect.
 
-    NGRE = 1 - GRE / C with GRE = Π_a (1 + μ_a S_a) - 1, where S_a is the discounted sum of the errors of
-    aspect a (see `NLRE`) and C is the maximum of GRE over rankings of the same length. Values are between 0
-    and 1 (no errors).
+    NGRE = 1 - GRE / C with GRE = Π_a (1 + μ_a S_a) - 1, where S_a is the discounted sum of the
+    errors of aspect a (see `NLRE`) and C is the maximum of GRE over rankings of the same length.
+    Values are between 0 and 1 (no errors).
 
     Parameters
     ----------
     mu, nu, aspects, cutoff : as in NLRE
-        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu that of errors on the second.
+        See `NLRE`. In NGRE, mu is the cost of errors on the first aspect, nu that of errors on the
+        second.
 
     References
     ----------
-    As in Lioma et al. 2017, Table 3: ``NGRE(mu=0.5, nu=0.5)``, the default. The printed .6919 does not come out, as
-    its treatment of ties is unknown.
+    As in Lioma et al. 2017, Table 3: ``NGRE(mu=0.5, nu=0.5)``, the default. The printed .6919 does
+    not come out, as its treatment of ties is unknown.
 
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 7-9.

@@ -23,14 +23,14 @@ _OWN: dict[str, Measure] = {}
 def register(measure: type[M] | M) -> M:
     """Register a user-defined measure, so that measure strings can name it.
 
-    The measure then works like those of this package: in `evaluate`, ``pt.Experiment``, ir-measures and
-    scorers, as an object or by name, and as a base if it is a single-aspect measure.
+    The measure then works like those of this package: in `evaluate`, ``pt.Experiment``, ir-measures
+    and scorers, as an object or by name, and as a base if it is a single-aspect measure.
 
     Parameters
     ----------
     measure : type of Measure, or Measure
-        A class, whose measure with default parameters is registered, or that measure. Its name is that
-        of the class without leading underscores, unless the class defines ``NAME``.
+        A class, whose measure with default parameters is registered, or that measure. Its name is
+        that of the class without leading underscores, unless the class defines ``NAME``.
 
     Returns
     -------
@@ -40,10 +40,10 @@ def register(measure: type[M] | M) -> M:
     Raises
     ------
     MultiAspectError
-        If the class is not complete, if the name is not an identifier or is taken by another measure, or if the
-        printed form is not parsed as the same measure. A class of the same module and qualified name replaces the
-        earlier one, for example if a notebook cell is run again: names then refer to the new class, and measures
-        created before keep the old one.
+        If the class is not complete, if the name is not an identifier or is taken by another
+        measure, or if the printed form is not parsed as the same measure. A class of the same
+        module and qualified name replaces the earlier one, for example if a notebook cell is run
+        again: names then refer to the new class, and measures created before keep the old one.
 
     See Also
     --------
@@ -84,7 +84,9 @@ def register(measure: type[M] | M) -> M:
     if not _is_own(instance):
         _check_other_name(name)
     earlier = known.get(name)
-    path, earlier_path = (f"{kind.__module__}.{kind.__qualname__}" for kind in (type(instance), type(earlier)))
+    path, earlier_path = (
+        f"{kind.__module__}.{kind.__qualname__}" for kind in (type(instance), type(earlier))
+    )
     if earlier is not None and earlier_path != path:
         message = f"the name {name} is taken by {earlier_path}"
         if not _is_own(instance):
@@ -98,7 +100,9 @@ def register(measure: type[M] | M) -> M:
         known[name] = instance
         try:
             if read_measure(str(instance)) != instance:
-                raise MultiAspectError(f"{name} prints as {instance}, which is read as another measure")
+                raise MultiAspectError(
+                    f"{name} prints as {instance}, which is read as another measure"
+                )
         except MultiAspectError:
             if earlier is None:
                 del known[name]
@@ -121,13 +125,19 @@ def _is_own(measure: Measure) -> bool:
 
 def _default(measure: type[M] | M) -> M:
     """Return the measure with default parameters, after checking that its class is complete."""
-    measure_class = measure if isinstance(measure, type) else type(measure)
+    if isinstance(measure, type):
+        measure_class = measure
+    else:
+        measure_class = type(measure)
     if not issubclass(measure_class, Measure):
         raise MultiAspectError(
-            f"register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got {shown(measure)}"
+            "register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got "
+            f"{shown(measure)}"
         )
     missing = [
-        name for name in dir(measure_class) if getattr(getattr(measure_class, name), "__isabstractmethod__", False)
+        name
+        for name in dir(measure_class)
+        if getattr(getattr(measure_class, name), "__isabstractmethod__", False)
     ]
     if missing:
         raise MultiAspectError(f"{measure_class.__name__} must define {choices(missing)}")
@@ -135,7 +145,8 @@ def _default(measure: type[M] | M) -> M:
         default = param.default
         if default is not None and param.parse(default) != default:
             raise MultiAspectError(
-                f"{measure_class.NAME}: the default {default!r} of {name} is read as {param.parse(default)!r}; "
+                f"{measure_class.NAME}: the default {default!r} of {name} is read as "
+                f"{param.parse(default)!r}; "
                 "give the latter as default"
             )
     if isinstance(measure, type):
@@ -143,7 +154,8 @@ def _default(measure: type[M] | M) -> M:
         return made
     if measure.params:
         raise MultiAspectError(
-            f"register: expected a measure with default parameters, got {measure}; its name would denote these "
+            f"register: expected a measure with default parameters, got {measure}; its name would "
+            "denote these "
             "parameters and not the defaults. Register the class"
         )
     return measure
@@ -158,7 +170,8 @@ def _check_other_name(name: str) -> None:
     """Raise an error for a name of trec_eval, which measures of this package have only if they compute the same."""
     if name in RESERVED or _is_trec_name(name):
         raise MultiAspectError(
-            f"in measure strings, {name} is a name of trec_eval; give the class another name, or define NAME"
+            f"in measure strings, {name} is a name of trec_eval; give the class another name, or "
+            "define NAME"
         )
 
 

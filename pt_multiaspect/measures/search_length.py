@@ -18,11 +18,11 @@ class _ESL(SingleAspectMeasure):
     """Expected search length: the number of non-relevant documents seen before `wanted` relevant ones.
 
     Documents with tied scores form a level, whose documents are seen in random order. The expected
-    search length is j + i·s / (r + 1), where j is the number of non-relevant documents in the levels
-    above, and the last level that has to be searched has i non-relevant and r relevant documents, of
-    which s are still wanted. Judged documents that were not retrieved form one last level. Values are
-    at least 0 and have no upper limit; lower is better. Note that `pt.GridSearch` maximises;
-    `ranking_scorer` negates the values.
+    search length is j + i·s / (r + 1), where j is the number of non-relevant documents in the
+    levels above, and the last level that has to be searched has i non-relevant and r relevant
+    documents, of which s are still wanted. Judged documents that were not retrieved form one last
+    level. Values are at least 0 and have no upper limit; lower is better. Note that `pt.GridSearch`
+    maximises; `ranking_scorer` negates the values.
 
     Parameters
     ----------
@@ -61,13 +61,20 @@ class _ESL(SingleAspectMeasure):
     BINARY = True
     LOWER_IS_BETTER = True
     SUPPORTED_PARAMS = {
-        "wanted": Param(count("wanted", low=1, high=2**53), 1, "the number of relevant documents wanted"),
+        "wanted": Param(
+            count("wanted", low=1, high=2**53), 1, "the number of relevant documents wanted"
+        ),
         "rel": REL,
     }
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         return expected_search_length(
-            ranking.ties, ranking, self.relevant(target), target, self.n_relevant(target), self["wanted"]
+            ranking.ties,
+            ranking,
+            self.relevant(target),
+            target,
+            self.n_relevant(target),
+            self["wanted"],
         )
 
 

@@ -20,17 +20,19 @@ from .parameters import COMMON, Param
 from .registry import register
 
 _OVERLAP = Param(
-    real("overlap", low=1, open_low=True), 2, "the base b of the logarithm: below it, gains are not reduced"
+    real("overlap", low=1, open_low=True),
+    2,
+    "the base b of the logarithm: below it, gains are not reduced",
 )
 
 
 class _MDCU(DirectMeasure):
     """Multidimensional cumulated utility: reduced gains on several themes, times usability.
 
-    MDCU@k = Σ_i Π_a u_a(d_i) · Σ_t v_t(i), where u_a is the usability of a document in aspect a, and v_t(i) its
-    gain r_t on theme t, reduced by the gains cumulated on the theme above rank i: v_t(i) = r_t(d_i) / max(1, log_b
-    C_t(i-1)), C_t(i-1) = Σ_{j<i} v_t(j). Themes and usabilities are different aspects of the documents. Values
-    are at least 0 and have no upper limit.
+    MDCU@k = Σ_i Π_a u_a(d_i) · Σ_t v_t(i), where u_a is the usability of a document in aspect a,
+    and v_t(i) its gain r_t on theme t, reduced by the gains cumulated on the theme above rank i:
+    v_t(i) = r_t(d_i) / max(1, log_b C_t(i-1)), C_t(i-1) = Σ_{j<i} v_t(j). Themes and usabilities
+    are different aspects of the documents. Values are at least 0 and have no upper limit.
 
     Parameters
     ----------
@@ -39,25 +41,26 @@ class _MDCU(DirectMeasure):
     usability : str or sequence of str
         The aspects that are usabilities.
     overlap : float > 1, default 2
-        The base b of the logarithm. A theme's gains are reduced as soon as more than b is cumulated; the larger b,
-        the smaller the reduction.
+        The base b of the logarithm. A theme's gains are reduced as soon as more than b is
+        cumulated; the larger b, the smaller the reduction.
     aspects : Aspects, mapping or str, optional
-        The scales. The gains of themes and usabilities are the `gains` of their scales: by default, the
-        labels themselves.
+        The scales. The gains of themes and usabilities are the `gains` of their scales: by default,
+        the labels themselves.
     cutoff : int, optional
         ``MDCU @ k`` evaluates only the first k retrieved documents.
 
     Notes
     -----
-    Usabilities are multiplied. Those in the paper are between 0 and 1; grades such as 0 to 3 multiply all values by
-    the same constant if they are proportional to these. Declare ``gains=[0, …, 1]`` to compare values with the
-    paper. A document without a label on a theme has the gain 0 there; without a label on a usability, its utility
-    is 0. It still reduces later gains by its themes, as the cumulated gain does not contain usability.
+    Usabilities are multiplied. Those in the paper are between 0 and 1; grades such as 0 to 3
+    multiply all values by the same constant if they are proportional to these. Declare ``gains=[0,
+    …, 1]`` to compare values with the paper. A document without a label on a theme has the gain 0
+    there; without a label on a usability, its utility is 0. It still reduces later gains by its
+    themes, as the cumulated gain does not contain usability.
 
     References
     ----------
-    As in Järvelin and Sormunen 2024: ``MDCU(themes=['cause', 'cure'], usability=['readable'], overlap=2)``, with
-    their base of overlap, the default.
+    As in Järvelin and Sormunen 2024: ``MDCU(themes=['cause', 'cure'], usability=['readable'],
+    overlap=2)``, with their base of overlap, the default.
 
     Järvelin, Sormunen: A Blueprint of IR Evaluation Integrating Task and User Characteristics.
     ACM TOIS 42(6), 2024.
@@ -78,16 +81,26 @@ class _MDCU(DirectMeasure):
     """
 
     PRETTY_NAME = "Multidimensional cumulated utility"
-    SHORT_DESC = "Gains on several themes, reduced as themes are covered, times the usability of documents."
+    SHORT_DESC = (
+        "Gains on several themes, reduced as themes are covered, times the usability of documents."
+    )
     CITATION = "Järvelin and Sormunen 2024"
     SOURCES = ("jarvelin2024",)
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         "themes": Param(
-            parse_names("themes"), None, "the aspects that are themes", spell=spell_names, required=True
+            parse_names("themes"),
+            None,
+            "the aspects that are themes",
+            spell=spell_names,
+            required=True,
         ),
         "usability": Param(
-            parse_names("usability"), None, "the aspects that are usabilities", spell=spell_names, required=True
+            parse_names("usability"),
+            None,
+            "the aspects that are usabilities",
+            spell=spell_names,
+            required=True,
         ),
         "overlap": _OVERLAP,
         **COMMON,
@@ -107,7 +120,8 @@ class _MDCU(DirectMeasure):
         both = sorted(set(self["themes"] or ()) & set(self["usability"] or ()))
         if both:
             raise MultiAspectError(
-                f"expected themes and usability to be different aspects, got {choices(both)} as both"
+                f"expected themes and usability to be different aspects, got {choices(both)} as "
+                "both"
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -163,34 +177,35 @@ class _MDCU(DirectMeasure):
 class _nMDCU(_MDCU):
     """Normalised MDCU: `MDCU` divided by the MDCU of an ideal ranking of the judged documents.
 
-    Values are at least 0; they are 0 if no judged document has any utility. They can exceed 1, as the
-    ideal is not the optimum (see Notes).
+    Values are at least 0; they are 0 if no judged document has any utility. They can exceed 1, as
+    the ideal is not the optimum (see Notes).
 
     Parameters
     ----------
     themes, usability, overlap : as in MDCU
         See `MDCU`.
     ideal : str, default 'greedy'
-        ``'greedy'``: at each rank, the document that increases MDCU most. Any other value is the name of a qrels
-        column that contains the rank of each document in a given ideal list; only their order matters, and
-        documents without a rank are not in the list.
+        ``'greedy'``: at each rank, the document that increases MDCU most. Any other value is the
+        name of a qrels column that contains the rank of each document in a given ideal list; only
+        their order matters, and documents without a rank are not in the list.
     aspects, cutoff : as in MDCU
         See `MDCU`. The ideal ranking has the same cutoff.
 
     Notes
     -----
-    No sorted list is optimal in general, since the contribution of a document depends on the documents above it,
-    and the optimum can only be found by trying rankings. On random topics of four to six documents with one to
-    three themes of grades 0 to 3, the greedy ranking is on average 3 to 4 % below the optimum for overlap 2 (24 %
-    at most), .1 to .3 % for overlap 5 (5 % at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a
-    better ranking has a value above 1. The paper's example divides by a list that its authors chose, which is not
-    the optimum either; to use such a list, give the ranks as a column, and declare `aspects` for measures that
+    No sorted list is optimal in general, since the contribution of a document depends on the
+    documents above it, and the optimum can only be found by trying rankings. On random topics of
+    four to six documents with one to three themes of grades 0 to 3, the greedy ranking is on
+    average 3 to 4 % below the optimum for overlap 2 (24 % at most), .1 to .3 % for overlap 5 (5 %
+    at most), and 6 to 9 % for overlap 1.1 (46 % at most). A run with a better ranking has a value
+    above 1. The paper's example divides by a list that its authors chose, which is not the optimum
+    either; to use such a list, give the ranks as a column, and declare `aspects` for measures that
     would read the column as an aspect.
 
     References
     ----------
-    As in Järvelin and Sormunen 2024: ``nMDCU(themes=['cause', 'cure'], usability=['readable'], overlap=2)``, with
-    their base of overlap, the default.
+    As in Järvelin and Sormunen 2024: ``nMDCU(themes=['cause', 'cure'], usability=['readable'],
+    overlap=2)``, with their base of overlap, the default.
 
     Järvelin, Sormunen: A Blueprint of IR Evaluation Integrating Task and User Characteristics.
     ACM TOIS 42(6), 2024.
@@ -214,7 +229,9 @@ class _nMDCU(_MDCU):
     SHORT_DESC = "MDCU divided by that of a greedy or given ideal ranking of the judged documents."
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
         **{name: _MDCU.SUPPORTED_PARAMS[name] for name in ("themes", "usability", "overlap")},
-        "ideal": Param(aspect_name, "greedy", "'greedy', or the qrels column of the ranks in an ideal list"),
+        "ideal": Param(
+            aspect_name, "greedy", "'greedy', or the qrels column of the ranks in an ideal list"
+        ),
         **{name: _MDCU.SUPPORTED_PARAMS[name] for name in ("aspects", "cutoff")},
     }
 
@@ -225,8 +242,10 @@ class _nMDCU(_MDCU):
         endless = np.flatnonzero((values > 0) & (ideal == 0))
         if len(endless):
             raise MultiAspectError(
-                f"the ideal list in the column {self['ideal']} has no document with a utility for query "
-                f"{judgments.qids[endless[0]]}, but the run has; add the query's ideal ranks, or use ideal='greedy'"
+                f"the ideal list in the column {self['ideal']} has no document with a utility for "
+                "query "
+                f"{judgments.qids[endless[0]]}, but the run has; add the query's ideal ranks, or "
+                "use ideal='greedy'"
             )
         return ratio(values, ideal)
 
@@ -243,7 +262,9 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
     try:
         ranks = judgments.labels(column)
     except MultiAspectError as error:
-        raise MultiAspectError(f"ideal: expected 'greedy' or a qrels column of ranks; {error}") from None
+        raise MultiAspectError(
+            f"ideal: expected 'greedy' or a qrels column of ranks; {error}"
+        ) from None
     row = np.flatnonzero(~np.isnan(ranks))
     row = row[np.lexsort((ranks[row], judgments.pool_query[row]))]
     query = judgments.pool_query[row]
@@ -251,8 +272,10 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
     if len(ties):
         first, second = row[ties[0]], row[ties[0] + 1]
         raise MultiAspectError(
-            f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the documents "
-            f"{judgments.docnos[first]} and {judgments.docnos[second]} of query {judgments.qids[query[ties[0]]]}"
+            f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the "
+            "documents "
+            f"{judgments.docnos[first]} and {judgments.docnos[second]} of query "
+            f"{judgments.qids[query[ties[0]]]}"
         )
     return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, positions(query) + 1)
 

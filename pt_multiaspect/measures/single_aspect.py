@@ -53,7 +53,10 @@ class SingleAspectMeasure(Measure, Base):
             By default, that the measure itself is its only term.
         """
         return replace(
-            super().statements(), is_weighted_sum=True, never_falls_with_terms=True, label_terms=self.terms
+            super().statements(),
+            is_weighted_sum=True,
+            never_falls_with_terms=True,
+            label_terms=self.terms,
         )
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
@@ -76,7 +79,9 @@ class SingleAspectMeasure(Measure, Base):
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
         """Return the measure on the scale of relevance, if `spec` has one."""
-        return self.on("relevance", spec) if isinstance(spec, Aspects) and "relevance" in spec else self
+        if isinstance(spec, Aspects) and "relevance" in spec:
+            return self.on("relevance", spec)
+        return self
 
     def depends_on(self, view: AspectView) -> bool:
         """Return whether the values depend on the scale of relevance."""

@@ -17,7 +17,7 @@ from ..bases.cascade import LinearStopping, linear_stop
 from ..bases.standard import DIVERSITY
 from ..collection import AspectView, Judgments, Rankings
 from ..errors import MultiAspectError, choices
-from ..kernels import subtopics
+from ..kernels import intent_aware
 from ..kernels.forms import Log2, Power, Reciprocal
 from ..kernels.hits import Hits, ratio
 from .intents import PROBABILITIES, warn_of_missing_intents
@@ -27,7 +27,8 @@ from .registry import register
 from .terms import BasedMeasure
 from .weights import has_weight, weighted_views
 
-#: The discounts of the measures that sum discounted gains, and whether they divide by a greedy ideal.
+#: The discounts of the measures that sum discounted gains, and whether they divide by a greedy
+#: ideal.
 _DISCOUNTED: dict[type, tuple[Callable[[ir_measures.Measure], Callable[[Ints], Floats]], bool]] = {
     type(ir_measures.alpha_nDCG): (lambda measure: Log2(), True),
     type(ir_measures.alpha_DCG): (lambda measure: Log2(), False),
@@ -47,62 +48,72 @@ def _parse(base: object) -> Bases:
     parsed = parse_base(base, by_subtopic=True)
     if not isinstance(parsed.one, Adapter) or type(parsed.one.measure) not in DIVERSITY:
         known = choices(measure_class.NAME for measure_class in DIVERSITY)
-        raise MultiAspectError(f"base: expected an intent-aware measure of ir-measures ({known}), got {base}")
+        raise MultiAspectError(
+            f"base: expected an intent-aware measure of ir-measures ({known}), got {base}"
+        )
     return parsed
 
 
 class _Subtopics(BasedMeasure):
     """An intent-aware measure of ir-measures, with each aspect as a subtopic.
 
-    A document belongs to the subtopics of the aspects on which its label reaches the threshold. The measures
-    reward rankings that cover the subtopics early and repeat them late. Subtopics without documents are ignored in
-    a query, and queries without subtopics have the value 0. Values are at least 0; those of measures
-    that are normalised by a greedy ideal can exceed 1 (see Notes), the others are at most 1.
+    A document belongs to the subtopics of the aspects on which its label reaches the threshold. The
+    measures reward rankings that cover the subtopics early and repeat them late. Subtopics without
+    documents are ignored in a query, and queries without subtopics have the value 0. Values are at
+    least 0; those of measures that are normalised by a greedy ideal can exceed 1 (see Notes), the
+    others are at most 1.
 
     Parameters
     ----------
     base : ir_measures.Measure or str, default 'alpha_nDCG'
-        ``alpha_nDCG``, ``alpha_DCG``, ``ERR_IA``, ``nERR_IA``, ``NRBP``, ``nNRBP``, ``StRecall``, ``P_IA`` or
-        ``AP_IA``, with their parameters ``alpha`` in [0, 1], ``beta`` in [0, 1) and ``rel``. An explicit
-        ``rel`` replaces the thresholds of all aspects.
+        ``alpha_nDCG``, ``alpha_DCG``, ``ERR_IA``, ``nERR_IA``, ``NRBP``, ``nNRBP``, ``StRecall``,
+        ``P_IA`` or ``AP_IA``, with their parameters ``alpha`` in [0, 1], ``beta`` in [0, 1) and
+        ``rel``. An explicit ``rel`` replaces the thresholds of all aspects.
     graded : bool, default False
-        For ``ERR_IA``: use the gains of the grades rather than the thresholds, as NTCIREVAL does (see Notes).
+        For ``ERR_IA``: use the gains of the grades rather than the thresholds, as NTCIREVAL does
+        (see Notes).
     weights : dict of str to float, optional
-        For ``graded=True``: the probabilities of the intents, normalised to sum to 1; equal by default.
+        For ``graded=True``: the probabilities of the intents, normalised to sum to 1; equal by
+        default.
     aspects : Aspects, mapping or str, optional
         The aspects, their scales and thresholds; by default, every label column.
     cutoff : int, optional
-        Cutoff of the base: ``Subtopics(base=...) @ k`` is ``Subtopics(base=base @ k)``. ``alpha_DCG``,
-        ``ERR_IA`` (unless graded) and ``P_IA`` require one; ``NRBP``, ``nNRBP`` and ``AP_IA`` accept none.
+        Cutoff of the base: ``Subtopics(base=...) @ k`` is ``Subtopics(base=base @ k)``.
+        ``alpha_DCG``, ``ERR_IA`` (unless graded) and ``P_IA`` require one; ``NRBP``, ``nNRBP`` and
+        ``AP_IA`` accept none.
 
     Notes
     -----
-    The gain of a document is Σ_s (1 - α)^n_s, where s are its subtopics and n_s is the number of documents of s
-    above it; α is .5 in ``ERR_IA`` and ``nERR_IA``. The discount is 1 / log2(rank + 1), 1 / rank or β^(rank-1).
-    ``alpha_DCG`` and ``ERR_IA`` divide by the sum for k documents that belong to every subtopic, ``NRBP`` by the
-    same without a cutoff. ``alpha_nDCG``, ``nERR_IA`` and ``nNRBP`` divide by the sum of a greedy ranking of the
-    judged documents, which is not the optimum: no ranking is optimal at every rank in general. As in ndeval,
-    ties of the greedy ranking are broken by docno, descending.
+    The gain of a document is Σ_s (1 - α)^n_s, where s are its subtopics and n_s is the number of
+    documents of s above it; α is .5 in ``ERR_IA`` and ``nERR_IA``. The discount is 1 / log2(rank +
+    1), 1 / rank or β^(rank-1). ``alpha_DCG`` and ``ERR_IA`` divide by the sum for k documents that
+    belong to every subtopic, ``NRBP`` by the same without a cutoff. ``alpha_nDCG``, ``nERR_IA`` and
+    ``nNRBP`` divide by the sum of a greedy ranking of the judged documents, which is not the
+    optimum: no ranking is optimal at every rank in general. As in ndeval, ties of the greedy
+    ranking are broken by docno, descending.
 
-    Graded ERR-IA is Σ_s P(s) ERR_s, where P(s) are `weights` and ERR_s = Σ_k (1 / k) p_k Π_{j<k} (1 - p_j) with
-    p = gain / (1 + maximum gain of the scale). There is no denominator, so that 1 is not attainable; subtopics
-    without relevant documents count as 0.
+    Graded ERR-IA is Σ_s P(s) ERR_s, where P(s) are `weights` and ERR_s = Σ_k (1 / k) p_k Π_{j<k} (1
+    - p_j) with p = gain / (1 + maximum gain of the scale). There is no denominator, so that 1 is
+    not attainable; subtopics without relevant documents count as 0.
 
-    Values agree with ndeval (through ir-measures and pyndeval) on runs without ties. Ties of runs are broken
-    by docno, descending, as everywhere in this package; ndeval breaks them ascending. ndeval leaves ``ERR_IA@1``
-    and ``alpha_DCG@1`` undivided, so that they exceed 1; here they are divided as at other cutoffs. Cutoffs above
-    20, several α in one experiment, and experiments with other measures work here; for the problems of long qrels,
-    see `as_subtopics`, which makes qrels by subtopic of label columns, as `from_subtopics` does the reverse.
+    Values agree with ndeval (through ir-measures and pyndeval) on runs without ties. Ties of runs
+    are broken by docno, descending, as everywhere in this package; ndeval breaks them ascending.
+    ndeval leaves ``ERR_IA@1`` and ``alpha_DCG@1`` undivided, so that they exceed 1; here they are
+    divided as at other cutoffs. Cutoffs above 20, several α in one experiment, and experiments with
+    other measures work here; for the problems of long qrels, see `as_subtopics`, which makes qrels
+    by subtopic of label columns, as `from_subtopics` does the reverse.
 
     References
     ----------
-    As in Clarke et al. 2008: ``Subtopics(base='alpha_nDCG(alpha=0.5)') @ 10``, with the default base.
+    As in Clarke et al. 2008: ``Subtopics(base='alpha_nDCG(alpha=0.5)') @ 10``, with the default
+    base.
 
-    Clarke et al.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008. Chapelle et al.: Expected
-    Reciprocal Rank for Graded Relevance. CIKM 2009. Clarke, Kolla, Vechtomova: An Effectiveness Measure for
-    Ambiguous and Underspecified Queries. ICTIR 2009. Agrawal et al.: Diversifying Search Results. WSDM 2009.
-    Zhai, Cohen, Lafferty: Beyond Independent Relevance. SIGIR 2003. Sakai and Song: Evaluating Diversified Search
-    Results Using Per-intent Graded Relevance. SIGIR 2011 (graded ERR-IA).
+    Clarke et al.: Novelty and Diversity in Information Retrieval Evaluation. SIGIR 2008. Chapelle
+    et al.: Expected Reciprocal Rank for Graded Relevance. CIKM 2009. Clarke, Kolla, Vechtomova: An
+    Effectiveness Measure for Ambiguous and Underspecified Queries. ICTIR 2009. Agrawal et al.:
+    Diversifying Search Results. WSDM 2009. Zhai, Cohen, Lafferty: Beyond Independent Relevance.
+    SIGIR 2003. Sakai and Song: Evaluating Diversified Search Results Using Per-intent Graded
+    Relevance. SIGIR 2011 (graded ERR-IA).
 
     Examples
     --------
@@ -128,8 +139,12 @@ class _Subtopics(BasedMeasure):
     SOURCES = ("clarke2008", "sakai2011")
     RANGE = (0.0, np.inf)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {
-        "base": Param(_parse, _parse("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled),
-        "graded": Param(boolean("graded"), False, "ERR_IA of gains, with probabilities of intents, undivided"),
+        "base": Param(
+            _parse, _parse("alpha_nDCG"), "the intent-aware measure", spell=Bases.spelled
+        ),
+        "graded": Param(
+            boolean("graded"), False, "ERR_IA of gains, with probabilities of intents, undivided"
+        ),
         "weights": PROBABILITIES,
         **COMMON,
     }
@@ -138,9 +153,13 @@ class _Subtopics(BasedMeasure):
         super()._check()
         params = self.bases.one.params
         if self["weights"] is not None and not self["graded"]:
-            raise MultiAspectError("weights are the probabilities of intents of graded ERR_IA: pass graded=True")
+            raise MultiAspectError(
+                "weights are the probabilities of intents of graded ERR_IA: pass graded=True"
+            )
         if self["graded"] and (type(self._base.measure) is not _ERR_IA or "rel" in params):
-            raise MultiAspectError(f"graded=True requires the base ERR_IA, without rel, got {self._base.text}")
+            raise MultiAspectError(
+                f"graded=True requires the base ERR_IA, without rel, got {self._base.text}"
+            )
         if params.get("judged_only"):
             raise MultiAspectError(
                 "base: judged_only=True is not supported; remove unjudged documents from the run"
@@ -161,13 +180,21 @@ class _Subtopics(BasedMeasure):
 
     def validate_params(self) -> None:
         """Raise an error if the base requires a cutoff and has none."""
-        if type(self._base.measure) in _NEED_CUTOFF and not self["graded"] and self._base.cutoff is None:
-            raise MultiAspectError(f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20")
+        if (
+            type(self._base.measure) in _NEED_CUTOFF
+            and not self["graded"]
+            and self._base.cutoff is None
+        ):
+            raise MultiAspectError(
+                f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20"
+            )
 
     def depends_on(self, view: AspectView) -> bool:
         if self["graded"]:
             return has_weight(self["weights"], view)
-        return not view.scale.greater_is_better or (view.scale.is_fractional and self._base.rel is None)
+        return not view.scale.greater_is_better or (
+            view.scale.is_fractional and self._base.rel is None
+        )
 
     def _members(self, judgments: Judgments) -> Bools:
         """Return whether judged documents belong to subtopics, shape (n_subtopics, n_pool)."""
@@ -191,22 +218,25 @@ class _Subtopics(BasedMeasure):
         base, kind, cutoff = self._base, type(self._base.measure), self._base.cutoff
         members, hits = self._members(rankings.judgments), rankings.top(cutoff)
         if kind is type(ir_measures.StRecall):
-            return subtopics.recall(hits, members)
+            return intent_aware.recall(hits, members)
         if kind is type(ir_measures.P_IA):
-            return subtopics.precisions(hits, members, cutoff)
+            return intent_aware.precisions(hits, members, cutoff)
         if kind is type(ir_measures.AP_IA):
-            return subtopics.average_precisions(hits, members)
+            return intent_aware.average_precisions(hits, members)
         make_discount, by_greedy = _DISCOUNTED[kind]
         discount = make_discount(base.measure)
-        alpha = float(base["alpha"]) if "alpha" in base.SUPPORTED_PARAMS else _ALPHA
-        gained = subtopics.alpha_dcg(hits, members, alpha, discount)
+        if "alpha" in base.SUPPORTED_PARAMS:
+            alpha = float(base["alpha"])
+        else:
+            alpha = _ALPHA
+        gained = intent_aware.alpha_dcg(hits, members, alpha, discount)
         if by_greedy:
             ideal = self._ideal(rankings, members, alpha)
-            return ratio(gained, subtopics.alpha_dcg(ideal, members, alpha, discount))
-        n_subtopics = subtopics.n_subtopics(hits, members)
+            return ratio(gained, intent_aware.alpha_dcg(ideal, members, alpha, discount))
+        n_subtopics = intent_aware.n_subtopics(hits, members)
         if kind is type(ir_measures.NRBP):
             return ratio(gained * (1.0 - (1.0 - alpha) * base["beta"]), n_subtopics)
-        return ratio(gained, subtopics.full_gain(n_subtopics, alpha, discount, cutoff))
+        return ratio(gained, intent_aware.full_gain(n_subtopics, alpha, discount, cutoff))
 
     def _ideal(self, rankings: Rankings, members: Bools, alpha: float) -> Hits:
         """Return the greedy ranking of the judged documents, computed once for all runs and discounts."""
@@ -214,14 +244,15 @@ class _Subtopics(BasedMeasure):
 
         def make() -> Hits:
             docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
-            return subtopics.greedy_ideal(rankings.hits, members, alpha, docno_codes, cutoff)
+            return intent_aware.greedy_ideal(rankings.hits, members, alpha, docno_codes, cutoff)
 
         return judgments.compute_once(("greedy", self.spec, self._base.rel, alpha, cutoff), make)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         """Return the number of subtopics of each judged document, or Σ P gain / (1 + maximum gain) if graded.
 
-        This gain at rank 1 is a surrogate, as the contribution of a document depends on the documents above it.
+        This gain at rank 1 is a surrogate, as the contribution of a document depends on the
+        documents above it.
 
         Parameters
         ----------

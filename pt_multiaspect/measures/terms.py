@@ -28,10 +28,14 @@ def base_depends_on(base: Base, view: AspectView) -> bool:
 
 def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
     """Return the names and scales of the aspects that are declared."""
-    return list(spec.items()) if isinstance(spec, Aspects) else []
+    if isinstance(spec, Aspects):
+        return list(spec.items())
+    return []
 
 
-def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]) -> tuple[float, float]:
+def range_with_gains(
+    limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]
+) -> tuple[float, float]:
     """Return a range without minimum if a base subtracts the negative gains that its aspect declares."""
     for base, aspect in parts:
         subtracts = base.stated.accepts_negative_gains and not base.stated.is_ordinal
@@ -40,7 +44,9 @@ def range_with_gains(limits: tuple[float, float], parts: Iterable[tuple[Base, As
     return limits
 
 
-def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[float, float]]]) -> None:
+def warn_of_units(
+    name: str, what: str, parts: Iterable[tuple[str, str, tuple[float, float]]]
+) -> None:
     """Warn if values on different scales are averaged, as the one with larger values dominates.
 
     Values without a maximum are on the same scale only if they are of the same measure.
@@ -58,8 +64,10 @@ def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[fl
     unbounded = [text for text, (_, limits) in distinct.items() if not np.isfinite(limits).all()]
     if unbounded and len({kind for kind, _ in distinct.values()}) > 1:
         warn_once(
-            f"{name} averages {what} on different scales, {choices(distinct)}: the values of {choices(unbounded)} "
-            f"have no maximum and may dominate. Choose {what} with the same range, such as nDCG and P, or weights "
+            f"{name} averages {what} on different scales, {choices(distinct)}: the values of "
+            f"{choices(unbounded)} "
+            f"have no maximum and may dominate. Choose {what} with the same range, such as nDCG "
+            "and P, or weights "
             "that balance them",
             key=f"units: {choices(distinct)}",
         )
@@ -67,7 +75,10 @@ def warn_of_units(name: str, what: str, parts: Iterable[tuple[str, str, tuple[fl
 
 def graded_gain(base: Base, target: Target) -> Floats:
     """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
-    gain = target.gain if base.BINARY else base.gain(target)
+    if base.BINARY:
+        gain = target.gain
+    else:
+        gain = base.gain(target)
     if base.stated.exponentiates_gains and is_sum_over_ranks(base):
         return power_gain(gain, "the gain", "choose another weighting")
     return gain
@@ -79,12 +90,14 @@ def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
     Raises
     ------
     MultiAspectError
-        If a gain is too large for a float; the message names the exponent as `what`, and ends with the `remedy`.
+        If a gain is too large for a float; the message names the exponent as `what`, and ends with
+        the `remedy`.
     """
     largest = exponent.max(initial=0.0)
     if largest >= np.finfo(np.float64).maxexp:
         raise MultiAspectError(
-            f"{what} {largest:g} gives the gain 2^{largest:g} - 1, which is too large for a label: {remedy}"
+            f"{what} {largest:g} gives the gain 2^{largest:g} - 1, which is too large for a label: "
+            f"{remedy}"
         )
     return np.asarray(np.exp2(exponent) - 1.0, dtype=np.float64)
 
@@ -92,8 +105,9 @@ def power_gain(exponent: Floats, what: str, remedy: str) -> Floats:
 def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     """Return the normalised gain of each judged document, and a key that identifies the discount.
 
-    Sorting by the sum of the gains maximises bases with equal keys jointly. If the base is not a discounted sum of
-    gains, the key is None, and the gains are a surrogate: those of R for binary bases, those of nDCG for others.
+    Sorting by the sum of the gains maximises bases with equal keys jointly. If the base is not a
+    discounted sum of gains, the key is None, and the gains are a surrogate: those of R for binary
+    bases, those of nDCG for others.
     """
     form = base.additive(target)
     if isinstance(form, Linear):
@@ -142,11 +156,12 @@ class TermMean(TermMeasure):
     def document_gain(self, judgments: Judgments) -> Floats | None:
         """Return the linear form Σ_a p_a g_a(d) / norm_a(q) for each judged document d of each query q.
 
-        The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive documents
-        for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). A term whose
-        norm is 0 is left out of the query. Sorting by the linear form maximises CAM if all aspects have the same
-        linear base at the same cutoff. For other bases, and for MM, GAM and WHAM, no score per document maximises
-        the measure, and the form is a *surrogate* (see `gain_is_surrogate`).
+        The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive
+        documents for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). A
+        term whose norm is 0 is left out of the query. Sorting by the linear form maximises CAM if
+        all aspects have the same linear base at the same cutoff. For other bases, and for MM, GAM
+        and WHAM, no score per document maximises the measure, and the form is a *surrogate* (see
+        `gain_is_surrogate`).
 
         Parameters
         ----------
@@ -165,7 +180,10 @@ class TermMean(TermMeasure):
         warn_if_inferred(self, self.views(judgments))
         for term in terms:
             term.check_gains(f"a training label from {self}")
-        shares = [term.weight[judgments.pool_query] * gain_share(term.base, term.target)[0] for term in terms]
+        shares = [
+            term.weight[judgments.pool_query] * gain_share(term.base, term.target)[0]
+            for term in terms
+        ]
         return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -186,14 +204,17 @@ class BasedMeasure(TermMeasure):
         if len(directions) > 1:
             raise MultiAspectError(
                 f"{self.NAME}: lower is better for some of the bases "
-                f"{choices(base.text for base in self.bases.each())} and higher for others; choose bases that agree"
+                f"{choices(base.text for base in self.bases.each())} and higher for others; choose "
+                "bases that agree"
             )
 
     @property
     def cutoff(self) -> int | None:
         """The last rank that counts for a base, or None."""
         cutoffs = [base.cutoff for base in self.bases.each()]
-        return None if None in cutoffs else max(cutoff for cutoff in cutoffs if cutoff is not None)
+        if None in cutoffs:
+            return None
+        return max(cutoff for cutoff in cutoffs if cutoff is not None)
 
     @property
     def accepts_cutoff(self) -> bool:
@@ -231,9 +252,16 @@ class BasedMeasure(TermMeasure):
         plain = self.bases.drop_cutoff()
         spelled.pop("base", None)
         default = self.SUPPORTED_PARAMS["base"].default
-        return ({} if plain == default else {"base": plain.spelled()}) | spelled, self.bases.default.cutoff
+        return (
+            {} if plain == default else {"base": plain.spelled()}
+        ) | spelled, self.bases.default.cutoff
 
     def _identity(self) -> tuple[object, ...]:
-        # The bases with their cutoff, as CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure.
-        rest = (hashable(self.params[name]) for name in sorted(self.params) if name not in ("base", "cutoff"))
+        # The bases with their cutoff, as CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same
+        # measure.
+        rest = (
+            hashable(self.params[name])
+            for name in sorted(self.params)
+            if name not in ("base", "cutoff")
+        )
         return (type(self), self._text, self.bases, *rest)

@@ -20,9 +20,9 @@ from ..errors import MultiAspectError, choices, warn_once
 from ..kernels.target import Target
 from ..orders import TupleOrder
 from ..orders.distance import DistanceOrder
-from ..orders.explicit import parse_order, spell_order
-from ..orders.order import AXES, grade_values
+from ..orders.order import parse_order, spell_order
 from ..orders.registered import check_distance
+from ..orders.tuple_order import AXES, grade_values
 from .joint import Joint, JointMeasure, JointSource
 from .measure import Measure, warn_if_inferred
 from .parameters import COMMON, GATE, Param, base_param, weights_param
@@ -43,7 +43,8 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
     if len(faulty):
         raise MultiAspectError(
             f"expected values of {name} that are those of its grades ({scale}), "
-            f"{choices(map(spell, grade_positions.tolist()))}, got {spell(float(faulty[0]))}; convert grades with "
+            f"{choices(map(spell, grade_positions.tolist()))}, got {spell(float(faulty[0]))}; "
+            "convert grades with "
             "from_criteria"
         )
     return index.astype(np.intp)
@@ -55,7 +56,8 @@ def _powers(target: Target, base: Base) -> Target:
         gain = np.exp2(target.gain) - 1.0
     if not np.isfinite(gain).all():
         raise MultiAspectError(
-            f"the gain 2^{target.gain.max():g} - 1 is too large for the base {base.text}; use another "
+            f"the gain 2^{target.gain.max():g} - 1 is too large for the base {base.text}; use "
+            "another "
             "weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
     top, bottom = np.exp2(np.minimum([target.top, target.bottom], 1023.0)) - 1.0
@@ -91,8 +93,10 @@ class _Classes(JointSource):
         top = self.order.n_classes - 1
         if rel > top:
             warn_once(
-                f"rel={spell(rel)} of the base is above {top}, the highest class index: no document is relevant. "
-                "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 are relevant",
+                f"rel={spell(rel)} of the base is above {top}, the highest class index: no "
+                "document is relevant. "
+                "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 "
+                "are relevant",
                 group="rel of TOMA",
             )
 
@@ -100,10 +104,11 @@ class _Classes(JointSource):
 class _TOMA(JointMeasure, BasedMeasure):
     """Total order multi-aspect evaluation: a base measure on classes of label tuples.
 
-    The labels of a document, one per aspect, are embedded as a point. Label tuples at the same distance
-    from the best tuple form a class; classes are numbered from 0 (the largest distance) up, and the
-    base measure is evaluated with the class index as label. Values are in the range of the base; with
-    nDCG they are between 0 and 1, and 1 is always attainable unless all judged documents are in class 0.
+    The labels of a document, one per aspect, are embedded as a point. Label tuples at the same
+    distance from the best tuple form a class; classes are numbered from 0 (the largest distance)
+    up, and the base measure is evaluated with the class index as label. Values are in the range of
+    the base; with nDCG they are between 0 and 1, and 1 is always attainable unless all judged
+    documents are in class 0.
 
     In most search tasks, other aspects only matter for relevant documents. This is not the default:
     use ``TOMA(gate='relevance')`` (see Notes).
@@ -113,27 +118,29 @@ class _TOMA(JointMeasure, BasedMeasure):
     base : ir_measures.Measure or str, default 'nDCG'
         The single-aspect measure. An explicit ``rel`` is compared with class indices.
     distance : {'euclidean', 'manhattan', 'chebyshev'}, float > 0 or str, default 'euclidean'
-        Distance from the best tuple. A number is the exponent of a Minkowski distance; other names are
-        distances registered with `register_distance`.
+        Distance from the best tuple. A number is the exponent of a Minkowski distance; other names
+        are distances registered with `register_distance`.
     order : Order or str, optional
-        An explicit `Order` of label tuples, or its name. It replaces `distance`, `axes`, `weights` and
-        `gate`.
+        An explicit `Order` of label tuples, or its name. It replaces `distance`, `axes`, `weights`
+        and `gate`.
     axes : {'equal', 'gains'}, default 'equal'
-        Lengths of the axes. ``'equal'`` scales the gains of each aspect to [0, 1], so that all aspects
-        are equally important unless `weights` differ. ``'gains'`` uses the original gains, as in the
-        paper's experiments (one unit per grade): aspects with longer scales are more important.
+        Lengths of the axes. ``'equal'`` scales the gains of each aspect to [0, 1], so that all
+        aspects are equally important unless `weights` differ. ``'gains'`` uses the original gains,
+        as in the paper's experiments (one unit per grade): aspects with longer scales are more
+        important.
     weights : dict of str to float, optional
         Factors by which the axes are stretched; 1 by default.
     weighting : {'classes', 'normalized', 'exponential'}, default 'classes'
         The gain that graded bases use: the class index, 1 - distance / maximum distance, or
         2^index - 1. Binary bases always use the class index.
     positives : {'nonzero', 'top-half'}, default 'nonzero'
-        The classes that binary bases count as relevant: all classes above 0, or the upper half of the K
-        classes (index ≥ max(1, ⌊K/2⌋)).
+        The classes that binary bases count as relevant: all classes above 0, or the upper half of
+        the K classes (index ≥ max(1, ⌊K/2⌋)).
     gate : str, optional
-        A precondition for the other aspects, usually ``'relevance'``. Documents with the lowest grade on
-        this aspect are assigned to the lowest class, regardless of their other labels; tuples that combine this
-        grade with a higher grade of another aspect are not classes. By default, there is no gate.
+        A precondition for the other aspects, usually ``'relevance'``. Documents with the lowest
+        grade on this aspect are assigned to the lowest class, regardless of their other labels;
+        tuples that combine this grade with a higher grade of another aspect are not classes. By
+        default, there is no gate.
     aspects : Aspects, mapping or str, optional
         The aspects and their scales; by default, every label column, on inferred scales.
     cutoff : int, optional
@@ -141,31 +148,37 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     Notes
     -----
-    **Gate.** Without a gate, a non-relevant document with high grades on all other aspects ranks above
-    many relevant documents. In most search tasks this is not intended: use ``TOMA(gate='relevance')``.
+    **Gate.** Without a gate, a non-relevant document with high grades on all other aspects ranks
+    above many relevant documents. In most search tasks this is not intended: use
+    ``TOMA(gate='relevance')``.
 
-    **Condensed rankings.** ``base=nDCG(judged_only=True)`` keeps each document that is judged on any aspect, and
-    its other aspects count as lowest, whereas CAM condenses the ranking for each aspect separately.
+    **Condensed rankings.** ``base=nDCG(judged_only=True)`` keeps each document that is judged on
+    any aspect, and its other aspects count as lowest, whereas CAM condenses the ranking for each
+    aspect separately.
 
     **Axes.** Distances depend on the lengths of the axes. With ``axes='gains'`` on relevance 0-2,
-    understandability 0-10 and trust 0-10, a non-relevant document labelled (0, 10, 10) is in class 119
-    of the classes 0 to 123, above (2, 8, 8) in class 116; with equal axes, the latter is far better.
-    On the 36 runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and TOMA over
-    nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal axes (.97): the lengths of
-    the scales account for most of the difference between the two measures. The notebook
+    understandability 0-10 and trust 0-10, a non-relevant document labelled (0, 10, 10) is in class
+    119 of the classes 0 to 123, above (2, 8, 8) in class 116; with equal axes, the latter is far
+    better.
+    On the 36 runs of CLEF eHealth 2018, which has these scales, Kendall's τ between CAM and TOMA
+    over nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal axes (.97): the
+    lengths of the scales account for most of the difference between the two measures. The notebook
     ``notebooks/03_which_measure.ipynb`` compares them over ``nDCG@10``.
 
-    **Scales.** Classes are formed from *all* tuples of the scales, observed or not. Declare the scales
-    if the qrels are evaluated in parts (batches, folds). On one aspect, TOMA over nDCG equals nDCG if and
-    only if the class weights are proportional to the gains: grades 0, 1, 3 have the class indices 0, 1, 2.
+    **Scales.** Classes are formed from *all* tuples of the scales, observed or not. Declare the
+    scales if the qrels are evaluated in parts (batches, folds). On one aspect, TOMA over nDCG
+    equals nDCG if and only if the class weights are proportional to the gains: grades 0, 1, 3 have
+    the class indices 0, 1, 2.
 
-    **Unjudged documents.** Documents that are unjudged or junk (negative labels) on every aspect are
-    treated as such by bases that distinguish them from non-relevant documents, such as Bpref and infAP.
+    **Unjudged documents.** Documents that are unjudged or junk (negative labels) on every aspect
+    are treated as such by bases that distinguish them from non-relevant documents, such as Bpref
+    and infAP.
 
     References
     ----------
-    As in Maistro et al. 2021, Table 3: ``TOMA(axes='gains', positives='top-half', gate='relevance')``. One of its
-    values is shown below. The defaults differ: equal axes, all classes above 0 positive, and no gate.
+    As in Maistro et al. 2021, Table 3: ``TOMA(axes='gains', positives='top-half',
+    gate='relevance')``. One of its values is shown below. The defaults differ: equal axes, all
+    classes above 0 positive, and no gate.
 
     Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.
     CIKM 2021, §3.
@@ -203,7 +216,8 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = (
-        "How near each document's labels come to the best ones on all aspects, discounted by rank, divided by that "
+        "How near each document's labels come to the best ones on all aspects, discounted by rank, "
+        "divided by that "
         "of the best ranking (if the base is nDCG)."
     )
     CRITERIA_DESC = "How near the labels of an answer come to the best ones on all criteria."
@@ -214,7 +228,8 @@ class _TOMA(JointMeasure, BasedMeasure):
         "distance": Param(
             check_distance,
             "euclidean",
-            "the distance of tuples: euclidean, manhattan, chebyshev, a Minkowski exponent, or a registered one",
+            "the distance of tuples: euclidean, manhattan, chebyshev, a Minkowski exponent, or a "
+            "registered one",
         ),
         "order": Param(
             parse_order,
@@ -247,21 +262,30 @@ class _TOMA(JointMeasure, BasedMeasure):
         base = self.bases.one
         if base.stated.reads_labels:
             raise MultiAspectError(
-                f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of label tuples; "
+                f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of "
+                "label tuples; "
                 "declare the gains of the aspects instead"
             )
-        exponential = base.exponential() if self["weighting"] == "exponential" else base
+        if self["weighting"] == "exponential":
+            exponential = base.exponential()
+        else:
+            exponential = base
         self._base, self._needs_powers = exponential or base, exponential is None
         order = self["order"]
         if order is not None:
             embedding = ("distance", "axes", "weights", "gate")
-            redundant = [name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default]
+            redundant = [
+                name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default
+            ]
             if redundant:
-                raise MultiAspectError(f"TOMA: an Order replaces {choices(embedding)}; omit {choices(redundant)}")
+                raise MultiAspectError(
+                    f"TOMA: an Order replaces {choices(embedding)}; omit {choices(redundant)}"
+                )
             named = self["aspects"]
             if named is not None and sorted(named) != sorted(order.names):
                 raise MultiAspectError(
-                    f"TOMA: expected the aspects of the order, {choices(order.names)}, got {choices(named)}"
+                    f"TOMA: expected the aspects of the order, {choices(order.names)}, got "
+                    f"{choices(named)}"
                 )
 
     @property
@@ -273,18 +297,25 @@ class _TOMA(JointMeasure, BasedMeasure):
     @property
     def spec(self) -> AspectSpec:
         """The evaluated aspects: those of the explicit order, if given."""
-        spec: AspectSpec = self["aspects"] if self["order"] is None else self["order"].aspects
+        if self["order"] is None:
+            spec: AspectSpec = self["aspects"]
+        else:
+            spec = self["order"].aspects
         return spec
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
-        return super().declare(spec, option) if self["order"] is None else self
+        if self["order"] is None:
+            return super().declare(spec, option)
+        return self
 
     def statements(self) -> Statements:
         """State that gains depend on the labels of a document only, and whether a better label is never worse."""
         order = self["order"]
         gains_never_fall = order is None or not (order.allow_violations or order.lower_is_better)
         never_falls = gains_never_fall and self._base.stated.never_falls_with_labels
-        return replace(super().statements(), label_terms=self.terms, never_falls_with_labels=never_falls)
+        return replace(
+            super().statements(), label_terms=self.terms, never_falls_with_labels=never_falls
+        )
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder:
         """Return the order of the label tuples.
@@ -302,7 +333,9 @@ class _TOMA(JointMeasure, BasedMeasure):
         explicit: TupleOrder | None = self["order"]
         if explicit is not None:
             return explicit
-        return DistanceOrder(aspects, **{name: self[name] for name in ("distance", "axes", "weights", "gate")})
+        return DistanceOrder(
+            aspects, **{name: self[name] for name in ("distance", "axes", "weights", "gate")}
+        )
 
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
         """Return the closeness of single answers to the best grades, from the values of their criteria.
@@ -310,18 +343,20 @@ class _TOMA(JointMeasure, BasedMeasure):
         Parameters
         ----------
         values : mapping of str to ndarray of float, shape (n_answers,)
-            The values of each criterion: gains of grades, rescaled from 0 for the lowest grade to 1 for the best.
+            The values of each criterion: gains of grades, rescaled from 0 for the lowest grade to 1
+            for the best.
 
         Returns
         -------
         ndarray of float, shape (n_answers,)
-            The closeness 1 - distance / maximum distance, or the relative weight of an explicit order.
+            The closeness 1 - distance / maximum distance, or the relative weight of an explicit
+            order.
 
         Raises
         ------
         MultiAspectError
-            If the scales are not declared, a value is not that of a grade, or a parameter is given that is defined
-            for rankings only.
+            If the scales are not declared, a value is not that of a grade, or a parameter is given
+            that is defined for rankings only.
         """
         self._refuse_of_rankings(("base", "positives", "cutoff"))
         if self["weighting"] == "exponential":
@@ -330,11 +365,15 @@ class _TOMA(JointMeasure, BasedMeasure):
         undeclared = [name for name in values if name not in scales or scales[name].grades is None]
         if undeclared:
             raise MultiAspectError(
-                f"expected declared scales, as in TOMA(aspects={{{undeclared[0]!r}: [1, 2, 3, 4, 5]}}), got no "
+                f"expected declared scales, as in TOMA(aspects={{{undeclared[0]!r}: [1, 2, 3, 4, "
+                f"5]}}), got no "
                 f"grades of {choices(undeclared)}"
             )
         order = self.order(Aspects(scales))
-        grades = [_grades(values[name], name, scale) for name, scale in zip(order.names, order.scales, strict=True)]
+        grades = [
+            _grades(values[name], name, scale)
+            for name, scale in zip(order.names, order.scales, strict=True)
+        ]
         return order.closeness(np.stack(grades, axis=1))
 
     def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
@@ -342,7 +381,9 @@ class _TOMA(JointMeasure, BasedMeasure):
 
         With Chebyshev distance on equal axes there are none, so that it needs no gate.
         """
-        return judgments.compute_once(("without gate", self), lambda: self._find_ungated_aspects(judgments))
+        return judgments.compute_once(
+            ("without gate", self), lambda: self._find_ungated_aspects(judgments)
+        )
 
     def _find_ungated_aspects(self, judgments: Judgments) -> list[str]:
         views = self.views(judgments)
@@ -353,7 +394,9 @@ class _TOMA(JointMeasure, BasedMeasure):
         is_irrelevant = grades[:, names.index(_PRECONDITION)] == 0
         counts = is_irrelevant & order.above_worst(grades)
         has_labels = (grades[counts] > 0).any(axis=0)
-        return [name for name, has_label in zip(names, has_labels.tolist(), strict=True) if has_label]
+        return [
+            name for name, has_label in zip(names, has_labels.tolist(), strict=True) if has_label
+        ]
 
     def base(self) -> Base:
         return self._base
@@ -364,14 +407,21 @@ class _TOMA(JointMeasure, BasedMeasure):
         if not self._needs_powers:
             return [term]
         target = term.target
-        return [replace(term, target=target.compute_once("2^g - 1", lambda: _powers(target, self._base)))]
+        return [
+            replace(
+                term, target=target.compute_once("2^g - 1", lambda: _powers(target, self._base))
+            )
+        ]
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
         order, grades = self._order_and_tuples(views)
         bottom = max(order.worst_weight, 0.0)
         if self["weighting"] == "normalized":  # needs no classes
             weights, top = order.closeness(grades), 1.0
-            bottom = bottom / order.top_weight if bottom else 0.0
+            if bottom:
+                bottom = bottom / order.top_weight
+            else:
+                bottom = 0.0
         else:
             weights, top = order.weights(grades), max(order.top_weight, 0.0)
         judged = np.any([view.known for view in views], axis=0)
@@ -393,7 +443,8 @@ class _TOMA(JointMeasure, BasedMeasure):
         order = self["order"]
         if order is not None and order.lower_is_better:
             raise MultiAspectError(
-                f"lower is better for the order {spell_order(order)}, so its weights are not labels to train on; "
+                f"lower is better for the order {spell_order(order)}, so its weights are not "
+                "labels to train on; "
                 "use another order"
             )
         warn_if_inferred(self, self.views(judgments))
@@ -419,16 +470,22 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
         The judged documents.
     """
     evaluated = chain.from_iterable([measure, *_members(measure)] for measure in measures)
-    by_distance = [measure for measure in evaluated if isinstance(measure, _TOMA) and measure["order"] is None]
+    by_distance = [
+        measure for measure in evaluated if isinstance(measure, _TOMA) and measure["order"] is None
+    ]
     if any(measure["gate"] is not None for measure in by_distance):
         return
     for measure in by_distance:
         others = measure._aspects_without_gate(judgments)
         if others:
             further = ", …" if measure.params.keys() - {"cutoff", "aspects"} else ""
-            cutoff = f"@{measure.params['cutoff']}" if "cutoff" in measure.params else ""
+            if "cutoff" in measure.params:
+                cutoff = f"@{measure.params['cutoff']}"
+            else:
+                cutoff = ""
             warn_once(
-                f"{measure.NAME} has no gate, so that documents that are not relevant gain from their labels of "
+                f"{measure.NAME} has no gate, so that documents that are not relevant gain from "
+                "their labels of "
                 f"{choices(others)}. If these matter for relevant documents only, use "
                 f"TOMA(gate={_PRECONDITION!r}{further}){cutoff}",
                 key="TOMA without a gate",

@@ -18,8 +18,12 @@ from .parameters import ASPECTS, CUTOFF, Param
 from .registry import register
 from .terms import power_gain
 
-_PERSISTENCE = Param(real("p", low=0, high=1), 0.8, "the probability that the user continues to the next rank")
-_SHARPNESS = Param(real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1")
+_PERSISTENCE = Param(
+    real("p", low=0, high=1), 0.8, "the probability that the user continues to the next rank"
+)
+_SHARPNESS = Param(
+    real("s", low=0, open_low=True), 1, "the factor in the gain of a document, 2^(s·P) - 1"
+)
 
 
 class _Understandability(JointMeasure):
@@ -29,7 +33,9 @@ class _Understandability(JointMeasure):
 
     def statements(self) -> Statements:
         base_never_falls = self._base_of_gains.stated.never_falls_with_labels
-        return replace(super().statements(), label_terms=self.terms, never_falls_with_labels=base_never_falls)
+        return replace(
+            super().statements(), label_terms=self.terms, never_falls_with_labels=base_never_falls
+        )
 
     def document_gain(self, judgments: Judgments) -> Floats:
         warn_if_inferred(self, self.views(judgments))
@@ -44,7 +50,9 @@ class _Product(_Understandability):
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
         """Return the product of the probabilities of each judged document, and that of an unjudged document."""
-        product = np.asarray(np.prod([view.probability for view in views], axis=0), dtype=np.float64)
+        product = np.asarray(
+            np.prod([view.probability for view in views], axis=0), dtype=np.float64
+        )
         return product[:-1], float(product[-1])
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
@@ -58,7 +66,9 @@ class _ExponentialProduct(_Product):
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        return power_gain(super().document_gain(judgments), "the exponent s·P of", "choose a smaller s")
+        return power_gain(
+            super().document_gain(judgments), "the exponent s·P of", "choose a smaller s"
+        )
 
     def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
         """Return s·P of each document; 0 if it is not judged on every aspect."""
@@ -79,24 +89,25 @@ class _OfRBP(_Understandability):
 class _uRBP(_OfRBP):
     """Understandability-biased rank-biased precision: a document counts if it is positive on every aspect.
 
-    uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k is at
-    least the threshold of aspect a, else 0. Values are between 0 and 1; for p > 0, 1 is not attainable by a finite
-    ranking.
+    uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k
+    is at least the threshold of aspect a, else 0. Values are between 0 and 1; for p > 0, 1 is not
+    attainable by a finite ranking.
 
     Parameters
     ----------
     p : float in [0, 1), default 0.8
         Persistence: the probability that the user continues to the next rank.
     aspects : Aspects, mapping or str, optional
-        The aspects, their scales and thresholds; by default, every label column. With one aspect, uRBP
-        is RBP.
+        The aspects, their scales and thresholds; by default, every label column. With one aspect,
+        uRBP is RBP.
     cutoff : int, optional
         Rank at which the sum stops, as in ``uRBP @ k``.
 
     References
     ----------
-    As in Zuccon 2016, §6: ``uRBP(aspects={'relevance': 2, 'understandability': Aspect(3, threshold=2)})``, with
-    p = .8, the default. By default, all grades above the lowest are positive, also of understandability.
+    As in Zuccon 2016, §6: ``uRBP(aspects={'relevance': 2, 'understandability': Aspect(3,
+    threshold=2)})``, with p = .8, the default. By default, all grades above the lowest are
+    positive, also of understandability.
 
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
 
@@ -130,8 +141,8 @@ class _uRBP(_OfRBP):
 class _uRBPgr(_OfRBP, _Product):
     """Graded uRBP: the gain of a document is the product of its probabilities over the aspects.
 
-    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), where P_a(k) is the probability that aspect a assigns to the
-    grade of the document at rank k. In the paper, the probabilities of understandability are
+    uRBPgr = (1 - p) Σ_k p^(k-1) Π_a P_a(k), where P_a(k) is the probability that aspect a assigns
+    to the grade of the document at rank k. In the paper, the probabilities of understandability are
     0, .4, .8, 1, and relevance is binary (probabilities 0, 1, 1). Values are between 0 and 1.
 
     Parameters
@@ -139,16 +150,16 @@ class _uRBPgr(_OfRBP, _Product):
     p : float in [0, 1), default 0.8
         Persistence: the probability that the user continues to the next rank.
     aspects : Aspects, mapping or str, optional
-        The aspects, their scales and probabilities; by default, every label column, with probabilities
-        linear in the grade, from 0 to 1.
+        The aspects, their scales and probabilities; by default, every label column, with
+        probabilities linear in the grade, from 0 to 1.
     cutoff : int, optional
         Rank at which the sum stops, as in ``uRBPgr @ k``.
 
     References
     ----------
     As in Zuccon 2016, §6, where all relevant documents count alike: ``uRBPgr(aspects={'relevance':
-    Aspect(2, probabilities=[0, 1, 1]), 'understandability': Aspect(3, probabilities=[0, 0.4, 0.8, 1])})``, with
-    p = .8, the default. By default, probabilities are linear in the grade.
+    Aspect(2, probabilities=[0, 1, 1]), 'understandability': Aspect(3, probabilities=[0, 0.4, 0.8,
+    1])})``, with p = .8, the default. By default, probabilities are linear in the grade.
 
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
 
@@ -178,19 +189,19 @@ class _uRBPgr(_OfRBP, _Product):
 class _unDCG(_ExponentialProduct):
     """Understandability-biased nDCG: nDCG with the gain 2^(s·P) - 1.
 
-    unDCG = DCG / IDCG with DCG = Σ_k (2^(s·P(k)) - 1) / log2(k + 1), where P(k) is the product of the
-    probabilities of the document at rank k over the aspects, and IDCG is the DCG of the ideal ranking
-    of all judged documents. P is 0 for a document that is not judged on every aspect. Values are
-    between 0 and 1.
+    unDCG = DCG / IDCG with DCG = Σ_k (2^(s·P(k)) - 1) / log2(k + 1), where P(k) is the product of
+    the probabilities of the document at rank k over the aspects, and IDCG is the DCG of the ideal
+    ranking of all judged documents. P is 0 for a document that is not judged on every aspect.
+    Values are between 0 and 1.
 
     Parameters
     ----------
     s : float > 0, default 1
-        Factor in the exponent; the paper's formula has s = 1. On one aspect with grades 0..K and linear
-        probabilities, s = K gives nDCG with the gain 2^grade - 1.
+        Factor in the exponent; the paper's formula has s = 1. On one aspect with grades 0..K and
+        linear probabilities, s = K gives nDCG with the gain 2^grade - 1.
     aspects : Aspects, mapping or str, optional
-        The aspects, their scales and probabilities; by default, every label column, with probabilities
-        linear in the grade, from 0 to 1.
+        The aspects, their scales and probabilities; by default, every label column, with
+        probabilities linear in the grade, from 0 to 1.
     cutoff : int, optional
         Rank at which both sums stop, as in ``unDCG @ k``.
 
@@ -200,7 +211,8 @@ class _unDCG(_ExponentialProduct):
 
     References
     ----------
-    As in Zuccon 2016, §4, which names nDCG as an instance of its framework: ``unDCG(s=1)``, the default.
+    As in Zuccon 2016, §4, which names nDCG as an instance of its framework: ``unDCG(s=1)``, the
+    default.
 
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
 
@@ -233,30 +245,32 @@ class _unDCG(_ExponentialProduct):
 class _uERR(_ExponentialProduct):
     """Understandability-biased expected reciprocal rank.
 
-    uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), where P is the product of
-    the probabilities of a document over the aspects and Pmax is the maximum of this product on the
-    scales. P is 0 for a document that is not judged on every aspect. Values are at least 0 and below 1.
+    uERR = Σ_k (1/k) R_k Π_{i<k} (1 - R_i) with R = (2^(s·P) - 1) / 2^(s·Pmax), where P is the
+    product of the probabilities of a document over the aspects and Pmax is the maximum of this
+    product on the scales. P is 0 for a document that is not judged on every aspect. Values are at
+    least 0 and below 1.
 
     Parameters
     ----------
     s : float > 0, default 1
-        Factor in the exponent; the paper's formula has s = 1. On one aspect with grades 0..K and linear
-        probabilities, s = K gives ERR.
+        Factor in the exponent; the paper's formula has s = 1. On one aspect with grades 0..K and
+        linear probabilities, s = K gives ERR.
     aspects : Aspects, mapping or str, optional
-        The aspects, their scales and probabilities; by default, every label column, with probabilities
-        linear in the grade, from 0 to 1.
+        The aspects, their scales and probabilities; by default, every label column, with
+        probabilities linear in the grade, from 0 to 1.
     cutoff : int, optional
         Rank at which the sum stops, as in ``uERR @ k``.
 
     Notes
     -----
-    ``uERR`` is this package's name for the ERR instance of Zuccon's gain framework. The formula printed
-    in the paper has only the discount 1/k, so that values could exceed 1; this measure restores the
-    cascade of ERR.
+    ``uERR`` is this package's name for the ERR instance of Zuccon's gain framework. The formula
+    printed in the paper has only the discount 1/k, so that values could exceed 1; this measure
+    restores the cascade of ERR.
 
     References
     ----------
-    As in Zuccon 2016, §4, which names ERR as an instance of its framework: ``uERR(s=1)``, the default.
+    As in Zuccon 2016, §4, which names ERR as an instance of its framework: ``uERR(s=1)``, the
+    default.
 
     Zuccon: Understandability Biased Evaluation for Information Retrieval. ECIR 2016, §4.
     Chapelle et al.: Expected Reciprocal Rank for Graded Relevance. CIKM 2009.

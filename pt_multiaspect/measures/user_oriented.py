@@ -44,7 +44,8 @@ class _WithKnown(_Korfhage):
             labels = ranking.labels(KNOWN)
         except MultiAspectError as error:
             raise MultiAspectError(
-                f"{self.NAME} requires a qrels column {KNOWN} (1 for documents known to the user, else 0); {error}"
+                f"{self.NAME} requires a qrels column {KNOWN} (1 for documents known to the user, "
+                f"else 0); {error}"
             ) from None
         return np.asarray(np.nan_to_num(labels) > 0, dtype=np.bool_)
 
@@ -56,8 +57,8 @@ class _WithKnown(_Korfhage):
 class _CoverageRatio(_WithKnown):
     """Coverage ratio: the fraction of the relevant documents known to the user that is retrieved.
 
-    The qrels column ``known`` (0 or 1) marks the documents known to the user. Values are between 0 and
-    1, and 0 if the user knows no relevant document.
+    The qrels column ``known`` (0 or 1) marks the documents known to the user. Values are between 0
+    and 1, and 0 if the user knows no relevant document.
 
     Parameters
     ----------
@@ -96,8 +97,8 @@ class _CoverageRatio(_WithKnown):
 class _NoveltyRatio(_WithKnown):
     """Novelty ratio: the fraction of the relevant documents retrieved that is unknown to the user.
 
-    The qrels column ``known`` (0 or 1) marks the documents known to the user. Values are between 0 and
-    1, and 0 if no relevant document is retrieved.
+    The qrels column ``known`` (0 or 1) marks the documents known to the user. Values are between 0
+    and 1, and 0 if no relevant document is retrieved.
 
     Parameters
     ----------
@@ -190,8 +191,8 @@ class _RelativeRecall(_Korfhage, LinearMeasure):
 class _RecallEffort(_Korfhage):
     """Recall effort: relevant documents expected / documents examined until that many are found.
 
-    Values are between 0 and 1 (higher is better), and 0 if the ranking has fewer relevant documents than
-    expected.
+    Values are between 0 and 1 (higher is better), and 0 if the ranking has fewer relevant documents
+    than expected.
 
     Parameters
     ----------
@@ -267,7 +268,9 @@ class _Satisfaction(_Korfhage):
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return ratio(relevance.n_retrieved(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64))
+        return ratio(
+            relevance.n_retrieved(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64)
+        )
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         dense, gain = ranking.dense(), ranking.spread(self.relevant(target)[ranking.row])
@@ -277,8 +280,8 @@ class _Satisfaction(_Korfhage):
 class _Frustration(_Satisfaction):
     """Frustration: the fraction of the retrieved documents that is not relevant.
 
-    Frustration = 1 - Satisfaction. Values are between 0 and 1, and 1 if nothing is retrieved; lower is
-    better.
+    Frustration = 1 - Satisfaction. Values are between 0 and 1, and 1 if nothing is retrieved; lower
+    is better.
 
     Parameters
     ----------
@@ -315,7 +318,9 @@ class _Frustration(_Satisfaction):
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         satisfied = super().breakdown(ranking, target)
-        return replace(satisfied, contribution=0.0 - satisfied.contribution, offset=np.ones(ranking.n_queries))
+        return replace(
+            satisfied, contribution=0.0 - satisfied.contribution, offset=np.ones(ranking.n_queries)
+        )
 
 
 CoverageRatio = register(_CoverageRatio)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..collection import AspectView
-from ..orders.order import weights_of
+from ..orders.tuple_order import weights_of
 
 
 def normalised_weights(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:

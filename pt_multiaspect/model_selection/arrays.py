@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 
 from .._typing import Floats, Ints
 from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
-from ..collection.columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, added_columns, warn_of_added_columns
-from ..collection.frames import plain_column, to_pandas
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    QUERY_COLUMNS,
+    added_columns,
+    warn_of_added_columns,
+)
+from ..collection.other_libraries import plain_column, to_pandas
 from ..errors import MultiAspectError, choices, number_of, parameter
 from ..integration.provider import supports
 
@@ -20,29 +25,40 @@ from ..integration.provider import supports
 def fill_masked(values: object) -> NDArray[Any]:
     """Return values as an array in which masked elements are NaN."""
     values = plain_column(values)
-    if isinstance(values, list | tuple) and any(isinstance(value, np.ma.MaskedArray) for value in values):
+    if isinstance(values, list | tuple) and any(
+        isinstance(value, np.ma.MaskedArray) for value in values
+    ):
         values = np.ma.array(values)
     if not np.ma.is_masked(values):
         try:
             return np.asarray(values)
         except ValueError:  # lists of different lengths
-            raise MultiAspectError("expected rows of equal length, got rows of different lengths") from None
+            raise MultiAspectError(
+                "expected rows of equal length, got rows of different lengths"
+            ) from None
     masked: Any = np.ma.asarray(values)
-    dtype = np.result_type(masked.dtype, np.float64) if masked.dtype.kind in "biufc" else np.dtype(object)
+    if masked.dtype.kind in "biufc":
+        dtype = np.result_type(masked.dtype, np.float64)
+    else:
+        dtype = np.dtype(object)
     return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
 
 
 def flatten_column(values: object) -> NDArray[Any]:
     """Return values as an array, which has one dimension if they are a single column."""
     array = fill_masked(values)
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    if array.ndim == 2 and array.shape[1] == 1:
+        return array[:, 0]
+    return array
 
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
     """Return `values` as a one-dimensional array of `n_rows` elements."""
     array = flatten_column(values)
     if array.ndim != 1 or len(array) != n_rows:
-        raise MultiAspectError(f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}")
+        raise MultiAspectError(
+            f"{what}: expected one value for each of {n_rows} rows, got shape {array.shape}"
+        )
     return array
 
 
@@ -50,7 +66,9 @@ def as_numbers(values: object, what: str) -> Floats:
     """Return values as floats, or raise an error that starts with `what`."""
     array = fill_masked(values)
     if np.iscomplexobj(array):
-        raise MultiAspectError(f"{what}: expected real numbers, got {array.dtype}; pass their real part or modulus")
+        raise MultiAspectError(
+            f"{what}: expected real numbers, got {array.dtype}; pass their real part or modulus"
+        )
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -62,7 +80,9 @@ def check_scores(scores: object, n_rows: int) -> Floats:
     values = as_numbers(check_length(scores, n_rows, "predictions"), "predictions")
     n_nan = int(np.isnan(values).sum())
     if n_nan:
-        raise MultiAspectError(f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by")
+        raise MultiAspectError(
+            f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by"
+        )
     return values
 
 
@@ -74,7 +94,8 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
     n_varying = np.count_nonzero(query_weights[query] != numbers)
     if n_varying:
         raise MultiAspectError(
-            "expected sample_weight to be constant within queries, as there is one weight per query; it varies in "
+            "expected sample_weight to be constant within queries, as there is one weight per "
+            "query; it varies in "
             f"{n_varying} rows"
         )
     return query_weights
@@ -108,15 +129,23 @@ def label_frame(
 def _select_labels(frame: pd.DataFrame, declared: AspectSpec, measure: Any) -> pd.DataFrame:
     """Return the columns of the declared aspects, or of all; a column of documents becomes the index."""
     documents = next((frame[name] for name in DOCUMENT_COLUMNS if name in frame.columns), None)
-    frame = frame.drop(columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns])
+    frame = frame.drop(
+        columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns]
+    )
     frame.columns = pd.Index([aspect_name(column) for column in frame.columns])
     missing = [name for name in declared or () if name not in frame.columns]
     if missing:
         raise MultiAspectError(
-            f"y has no column for the aspect {choices(missing)}; its columns are {choices(frame.columns)}"
+            f"y has no column for the aspect {choices(missing)}; its columns are "
+            f"{choices(frame.columns)}"
         )
-    labels = _drop_added_columns(frame, measure) if declared is None else frame[list(declared)]
-    return labels if documents is None else labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+    if declared is None:
+        labels = _drop_added_columns(frame, measure)
+    else:
+        labels = frame[list(declared)]
+    if documents is None:
+        return labels
+    return labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
 
 
 def _drop_added_columns(frame: pd.DataFrame, measure: Any) -> pd.DataFrame:
@@ -136,16 +165,24 @@ def _drop_added_columns(frame: pd.DataFrame, measure: Any) -> pd.DataFrame:
 def _label_array(y: object) -> NDArray[Any]:
     """Return labels that are no frame as an array of two dimensions."""
     if isinstance(y, Mapping):
-        raise MultiAspectError("y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)")
+        raise MultiAspectError(
+            "y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)"
+        )
     if hasattr(y, "toarray"):
-        raise MultiAspectError("y: expected an array or a frame of labels, got a sparse one; pass y.toarray()")
+        raise MultiAspectError(
+            "y: expected an array or a frame of labels, got a sparse one; pass y.toarray()"
+        )
     array = fill_masked(y)
     if np.iscomplexobj(array):
-        raise MultiAspectError(f"Complex data not supported: expected real labels in y, got {array.dtype}")
+        raise MultiAspectError(
+            f"Complex data not supported: expected real labels in y, got {array.dtype}"
+        )
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
-        raise MultiAspectError(f"y: expected one column of labels per aspect, got {array.ndim} dimensions")
+        raise MultiAspectError(
+            f"y: expected one column of labels per aspect, got {array.ndim} dimensions"
+        )
     return array
 
 
@@ -163,18 +200,23 @@ def _column_names(
         elif n_columns == 1:
             name = getattr(y, "name", None)  # of a series of pandas or Polars
             if not isinstance(name, str) or not name:
-                name = measure["aspect"] if "aspect" in getattr(measure, "SUPPORTED_PARAMS", ()) else "relevance"
+                if "aspect" in getattr(measure, "SUPPORTED_PARAMS", ()):
+                    name = measure["aspect"]
+                else:
+                    name = "relevance"
             declared = (name,)
         else:
             raise MultiAspectError(
-                f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} names, or pass y as "
-                "a DataFrame (RFE, RFECV and BaggingRegressor make arrays of data frames: there, pass aspects)"
+                f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} "
+                "names, or pass y as "
+                "a DataFrame (RFE, RFECV and BaggingRegressor make arrays of data frames: there, "
+                "pass aspects)"
             )
     names = [aspect_name(name) for name in declared]
     if len(names) != n_columns:
         remedy = ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
         raise MultiAspectError(
-            f"y has {number_of(n_columns, 'column')}, but there are {len(names)} aspects: {choices(names)}"
-            + (remedy if n_columns == 1 else "")
+            f"y has {number_of(n_columns, 'column')}, but there are {len(names)} aspects: "
+            f"{choices(names)}" + (remedy if n_columns == 1 else "")
         )
     return names

@@ -39,12 +39,15 @@ class EvaluationRows:
     offset: NDArray[Any] | None
 
 
-# -- estimators --------------------------------------------------------------------------------------
+# -- estimators
+# --------------------------------------------------------------------------------------
 
 
 def last_step(estimator: Any) -> Any:
     """Return the last step of a pipeline, or the estimator itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if isinstance(estimator, Pipeline):
+        return estimator.steps[-1][1]
+    return estimator
 
 
 def warn_of_classes(model: Any, remedy: str = "") -> None:
@@ -53,7 +56,8 @@ def warn_of_classes(model: Any, remedy: str = "") -> None:
     if classes is not None and len(classes):
         name = type(last_step(model)).__name__
         warn_once(
-            f"{name} is a classifier, whose few distinct predictions rank with many ties: take a ranker or a "
+            f"{name} is a classifier, whose few distinct predictions rank with many ties: take a "
+            "ranker or a "
             f"regressor{remedy}",
             key=f"{name} predicts classes",
         )
@@ -80,10 +84,13 @@ def library_parameter(estimator: Any, name: str) -> Any:
 
         names = _ConfigAliases.get_sorted(name)
     values = [params[alias] for alias in names if params.get(alias) is not None]
-    return values[0] if values else None
+    if values:
+        return values[0]
+    return None
 
 
-# -- labels ------------------------------------------------------------------------------------------
+# -- labels
+# ------------------------------------------------------------------------------------------
 
 
 def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
@@ -94,7 +101,8 @@ def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
     if library == "xgboost":
         if library_parameter(estimator, "ndcg_exp_gain"):
             raise MultiAspectError(
-                "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a target with "
+                "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a "
+                "target with "
                 "these gains, as in TOMA(weighting='exponential')"
             )
         estimator.set_params(ndcg_exp_gain=False)
@@ -102,14 +110,17 @@ def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
         return list(gains)
     if library_parameter(estimator, "label_gain") is not None:
         raise MultiAspectError(
-            "label_gain: AspectRanker sets the gains that the target sums; leave it unset, or choose a target with "
+            "label_gain: AspectRanker sets the gains that the target sums; leave it unset, or "
+            "choose a target with "
             "other gains, as in TOMA(weighting='exponential')"
         )
     objective = _lightgbm_objective(estimator)
     if objective not in ("lambdarank", "rank_xendcg"):
         return list(gains)
     # The objective rank_xendcg supports only the gains 2^level - 1, so it gets levels of the gains.
-    codes, level_gains = gain_levels(np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS)
+    codes, level_gains = gain_levels(
+        np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS
+    )
     if objective == "lambdarank":
         estimator.set_params(label_gain=level_gains)
     return np.split(codes.astype(np.int64), np.cumsum([len(part) for part in gains])[:-1])
@@ -127,7 +138,9 @@ def _lightgbm_objective(estimator: Any) -> str | None:
     # Names of objectives have aliases, which only LightGBM's parser knows.
     rows = lightgbm.Dataset(np.zeros((2, 1)), label=[0, 1], group=[2])
     try:
-        booster = lightgbm.Booster({"objective": objective, "num_threads": 1, "verbosity": -1}, rows)
+        booster = lightgbm.Booster(
+            {"objective": objective, "num_threads": 1, "verbosity": -1}, rows
+        )
     except lightgbm.basic.LightGBMError:
         return None  # raised again by fit, with all parameters
     return str(booster.dump_model()["objective"]).partition(" ")[0]
@@ -144,24 +157,29 @@ def _given_objective(estimator: Any) -> Any:
     return objective
 
 
-# -- fitting -----------------------------------------------------------------------------------------
+# -- fitting
+# -----------------------------------------------------------------------------------------
 
 
 def check_evaluation(estimator: Any) -> None:
     """Raise an error if an estimator accepts no evaluation set, or would lose the best iteration when it stops."""
     name, library = type(estimator).__name__, boosting_library(estimator)
     if library is None:
-        raise MultiAspectError(f"{name} accepts no evaluation set; leave out eval_set and eval_fraction")
+        raise MultiAspectError(
+            f"{name} accepts no evaluation set; leave out eval_set and eval_fraction"
+        )
     if _is_single_iteration(estimator):
         raise MultiAspectError(
-            f"{name} trains a single iteration, so that it cannot stop early; leave out eval_set and eval_fraction"
+            f"{name} trains a single iteration, so that it cannot stop early; leave out eval_set "
+            "and eval_fraction"
         )
     rounds = "early_stopping_round" if library == "lightgbm" else "early_stopping_rounds"
     parameter = "boosting" if library == "lightgbm" else "booster"
     booster = library_parameter(estimator, parameter)
     if booster in ("dart", "gblinear") and library_parameter(estimator, rounds):
         raise MultiAspectError(
-            f"{name}: later iterations of {booster!r} change earlier ones, so that the best iteration is lost when "
+            f"{name}: later iterations of {booster!r} change earlier ones, so that the best "
+            "iteration is lost when "
             f"training stops; leave out {rounds}, or choose another {parameter}"
         )
 
@@ -188,7 +206,8 @@ def fit_estimator(estimator: Any, X: Any, label: NDArray[Any], passed: dict[str,
         if boosting_library(estimator) is None or "early stopping" not in str(error).lower():
             raise
         raise MultiAspectError(
-            f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; pass "
+            f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; "
+            "pass "
             "eval_fraction=0.2 to hold out queries, or eval_set"
         ) from None
 
@@ -229,7 +248,9 @@ def fit_with_evaluation(
     return _fit_catboost(estimator, X, label, passed, sets, metric)
 
 
-def _fit_lightgbm(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric) -> int:
+def _fit_lightgbm(
+    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric
+) -> int:
     parameters = inspect.signature(estimator.fit).parameters
     options = dict(passed)
     if "eval_X" in parameters:
@@ -246,12 +267,18 @@ def _fit_lightgbm(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, me
     return int(estimator.best_iteration_) or int(estimator.booster_.current_iteration())
 
 
-def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric) -> int:
+def _fit_xgboost(
+    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric
+) -> int:
     import xgboost
 
     matrices = []
     for rows in sets:
-        options = {"missing": estimator.missing, "enable_categorical": True, "base_margin": rows.offset}
+        options = {
+            "missing": estimator.missing,
+            "enable_categorical": True,
+            "base_margin": rows.offset,
+        }
         matrices.append(xgboost.DMatrix(rows.X, **options))
     callbacks, stopping = [_continuation_callback()], []
     for callback in estimator.callbacks or ():
@@ -273,12 +300,15 @@ def _fit_xgboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, met
     return int(booster.num_boosted_rounds() if best is None else int(best) + 1)
 
 
-def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric) -> int:
+def _fit_catboost(
+    estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric
+) -> int:
     from catboost import Pool  # type: ignore[import-untyped]
 
     params = estimator.get_params()
     columns = {
-        name: passed.get(name, params.get(name)) for name in ("cat_features", "text_features", "embedding_features")
+        name: passed.get(name, params.get(name))
+        for name in ("cat_features", "text_features", "embedding_features")
     }
     is_ranker = query_parameter(estimator) is not None
     pools = []
@@ -290,11 +320,13 @@ def _fit_catboost(estimator: Any, X: Any, label: Any, passed: Any, sets: Any, me
     return int(estimator.tree_count_)
 
 
-def _evaluation_callback(metric: LibraryMetric, matrices: Sequence[Any], stopping: Sequence[Any]) -> Any:
+def _evaluation_callback(
+    metric: LibraryMetric, matrices: Sequence[Any], stopping: Sequence[Any]
+) -> Any:
     """Create a callback of XGBoost that adds values of the metric to the log, and lets others stop by them.
 
-    XGBoost's estimators themselves evaluate a metric query by query, and XGBoost before 3.0 calls callbacks in any
-    order.
+    XGBoost's estimators themselves evaluate a metric query by query, and XGBoost before 3.0 calls
+    callbacks in any order.
 
     Parameters
     ----------

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from .._typing import Objects
 from ..collection.columns import RUN_QUERY_COLUMNS
-from ..collection.frames import is_saved_index, to_pandas
+from ..collection.other_libraries import is_saved_index, to_pandas
 from ..errors import MultiAspectError, choices, shown, warn
 from .arrays import fill_masked
 
-#: Minimum number of queries with several rows; with fewer, a feature may distinguish them by chance.
+#: Minimum number of queries with several rows; with fewer, a feature may distinguish them by
+#: chance.
 _FEWEST_QUERIES = 10
 
 
@@ -22,8 +23,13 @@ def read_features(X: Any) -> Any:
     """Return the features as a pandas frame without the columns qid and of a saved index, or as an array."""
     frame = to_pandas(X)
     if frame is not None:
-        return frame[[column for column in frame.columns if column != "qid" and not is_saved_index(column)]]
-    rows = X if hasattr(X, "shape") else fill_masked(X)
+        return frame[
+            [column for column in frame.columns if column != "qid" and not is_saved_index(column)]
+        ]
+    if hasattr(X, "shape"):
+        rows = X
+    else:
+        rows = fill_masked(X)
     if not rows.shape:
         raise MultiAspectError(f"X: expected one row of features per document, got {shown(X)}")
     return rows
@@ -40,7 +46,8 @@ def check_feature_names(X: Any, known: Objects | None, what: str, remedy: str) -
     """Raise an error if a frame has other features than those known, or another order, which LightGBM accepts."""
     if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
         raise MultiAspectError(
-            f"{what}: expected the features of fit in the same order, {choices(known)}, got {choices(X.columns)}; "
+            f"{what}: expected the features of fit in the same order, {choices(known)}, got "
+            f"{choices(X.columns)}; "
             f"select them as in X[{remedy}]"
         )
 
@@ -48,12 +55,16 @@ def check_feature_names(X: Any, known: Objects | None, what: str, remedy: str) -
 def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> None:
     """Warn about features that are the labels of an aspect, or the queries.
 
-    Columns of frames have names, so that features of queries are intended: there, only the query ids count.
+    Columns of frames have names, so that features of queries are intended: there, only the query
+    ids count.
     """
     if getattr(X, "ndim", 0) != 2 or hasattr(X, "toarray"):
         return
     is_named = hasattr(X, "columns")
-    features = X if is_named else pd.DataFrame(np.asarray(X))
+    if is_named:
+        features = X
+    else:
+        features = pd.DataFrame(np.asarray(X))
     varied = {name: labels[name].to_numpy() for name in labels if labels[name].nunique() > 1}
     codes, distinct = pd.factorize(queries)
     _, first = np.unique(codes, return_index=True)
@@ -66,7 +77,8 @@ def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> Non
         for aspect, label in varied.items():
             if np.array_equal(values, label):
                 warn(
-                    f"the column {name} of X equals the labels of {aspect}, so the model sees what it should "
+                    f"the column {name} of X equals the labels of {aspect}, so the model sees what "
+                    "it should "
                     "predict: drop it from X"
                 )
         if not may_tell_queries or not _has_value_per_query(values, codes, first):

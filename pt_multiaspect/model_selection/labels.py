@@ -17,14 +17,14 @@ from ..aspects import Aspects, AspectSpec, aspect_name, parse_aspects
 from ..bases.strings import measure_with_cutoff, similar_names
 from ..collection import Judgments
 from ..collection.columns import DOCUMENT_COLUMNS, beir_columns
-from ..collection.frames import plain_column, to_pandas
+from ..collection.other_libraries import plain_column, to_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..integration import parsing
 from ..measures import TOMA, Measure, On, registered_measures
 from ..measures.measure import warn_if_inferred
 from ..measures.parameters import ASPECTS
 from ..orders.distance import DistanceOrder
-from ..orders.explicit import Order
+from ..orders.order import Order
 from .arrays import label_frame
 from .queries import find_queries, require_queries
 from .rows import LabelledRows, check_known, with_scales
@@ -33,7 +33,8 @@ Target = Measure | Order | DistanceOrder | str
 
 SCALED_SUM = "scaled sum"
 
-#: The number of entries of LightGBM's default ``label_gain``, and the number of levels of its labels here.
+#: The number of entries of LightGBM's default ``label_gain``, and the number of levels of its
+#: labels here.
 MOST_LEVELS = 31
 
 
@@ -63,60 +64,64 @@ def aggregate_labels(
 ) -> Labels:
     """Aggregate the labels of all aspects into one label per document, for training any ranker.
 
-    `AspectRanker` does not require it. Use this function for ``pt.ltr``, the boosters' own interfaces and neural
-    rankers.
+    `AspectRanker` does not require it. Use this function for ``pt.ltr``, the boosters' own
+    interfaces and neural rankers.
 
     Parameters
     ----------
     y : qrels or rows of labels
-        Wide qrels with one numeric column per aspect (a frame with document ids, a dict, namedtuples or
-        Judgments), or rows of labels, as for `AspectRanker`.
+        Wide qrels with one numeric column per aspect (a frame with document ids, a dict,
+        namedtuples or Judgments), or rows of labels, as for `AspectRanker`.
     target : measure, Order, DistanceOrder or str
-        The definition of the label: the gain that the measure sums. For TOMA, the weight of the document's class
-        (the class index by default, see `weighting`). For On or the name of an aspect, the gains of that aspect.
-        For an Order, its weights. For uRBP, uRBPgr, unDCG, uERR and NWCS, the gain that they sum. For CAM, its
-        linear form Σ_a p_a g_a(d) / norm_a(q), where the norm is the ideal DCG@k for nDCG@k, the number of relevant
-        documents for R, and 1 for DCG, P and RBP. For CAM with other or mixed bases, MM, GAM, WHAM and uERR, no
-        label makes sorting optimal, and the same form is a surrogate. ``'scaled sum'`` is Σ_a gain / top gain.
+        The definition of the label: the gain that the measure sums. For TOMA, the weight of the
+        document's class (the class index by default, see `weighting`). For On or the name of an
+        aspect, the gains of that aspect. For an Order, its weights. For uRBP, uRBPgr, unDCG, uERR
+        and NWCS, the gain that they sum. For CAM, its linear form Σ_a p_a g_a(d) / norm_a(q), where
+        the norm is the ideal DCG@k for nDCG@k, the number of relevant documents for R, and 1 for
+        DCG, P and RBP. For CAM with other or mixed bases, MM, GAM, WHAM and uERR, no label makes
+        sorting optimal, and the same form is a surrogate. ``'scaled sum'`` is Σ_a gain / top gain.
     form : {'lightgbm', 'xgboost', 'catboost', 'unit'}, optional
-        The learner. LightGBM requires integers: the index of each of at most 31 levels, whose gains are in
-        ``label_gain``; more distinct labels are merged by intervals of equal width. XGBoost and CatBoost use the
-        labels themselves. ``'unit'`` divides them by their maximum, for cross-encoders and distillation. By
-        default, the labels themselves.
+        The learner. LightGBM requires integers: the index of each of at most 31 levels, whose gains
+        are in ``label_gain``; more distinct labels are merged by intervals of equal width. XGBoost
+        and CatBoost use the labels themselves. ``'unit'`` divides them by their maximum, for
+        cross-encoders and distillation. By default, the labels themselves.
     qid : array-like of shape (n_rows,), optional
         The query of each row, for rows of labels without an index level or column qid.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names of the columns if y is an array, required if there are several, or the columns to select from a data
-        frame or qrels. Declared scales are also those of a target without scales.
+        Names of the columns if y is an array, required if there are several, or the columns to
+        select from a data frame or qrels. Declared scales are also those of a target without
+        scales.
     missing : {'error', 'lowest'}, default 'error'
-        Whether a missing label (NaN) of an aspect raises an error or counts as the lowest grade, as in evaluation.
+        Whether a missing label (NaN) of an aspect raises an error or counts as the lowest grade, as
+        in evaluation.
 
     Returns
     -------
     Labels
-        The ``values`` and the ``params``. Values are in the order of the rows of `y`. Negative weights of an Order
-        are replaced with 0.
+        The ``values`` and the ``params``. Values are in the order of the rows of `y`. Negative
+        weights of an Order are replaced with 0.
 
     Raises
     ------
     MultiAspectError
-        If `target` does not define a label, `y` lacks one of its aspects or has missing labels, is an array of
-        several columns without names, a pair is judged twice with different labels, or queries are required and not
-        given.
+        If `target` does not define a label, `y` lacks one of its aspects or has missing labels, is
+        an array of several columns without names, a pair is judged twice with different labels, or
+        queries are required and not given.
 
     Notes
     -----
-    The levels of LightGBM and the unit depend on all given labels: aggregate those of training and validation
-    topics in a single call.
+    The levels of LightGBM and the unit depend on all given labels: aggregate those of training and
+    validation topics in a single call.
 
-    *Pointwise learners*, such as a cross-encoder with a binary cross-entropy loss, compare labels across queries.
-    Those of TOMA, an Order, an aspect, ``'scaled sum'``, uRBP, uRBPgr, unDCG, uERR, and CAM over DCG, P or RBP
-    depend on the labels of the document only. CAM over nDCG or R, and MM, GAM and WHAM over these, divide by a
-    norm of the query, so the best tuple of labels is worth less where there are many good documents. With
-    ``CAM@10``, it has .38 to .57 of the unit on CLEF eHealth 2015 and .93 to 1 on CLEF eHealth 2018; with
-    ``CAM(base='R@10')``, .02 to .21 and .32 to 1. Of pairs of documents of any queries in which one is better on
-    an aspect and no worse on the others, the latter orders a quarter wrongly, and ``CAM@10`` at most .4 %. Use
-    such targets with pairwise and listwise losses only.
+    *Pointwise learners*, such as a cross-encoder with a binary cross-entropy loss, compare labels
+    across queries. Those of TOMA, an Order, an aspect, ``'scaled sum'``, uRBP, uRBPgr, unDCG, uERR,
+    and CAM over DCG, P or RBP depend on the labels of the document only. CAM over nDCG or R, and
+    MM, GAM and WHAM over these, divide by a norm of the query, so the best tuple of labels is worth
+    less where there are many good documents. With ``CAM@10``, it has .38 to .57 of the unit on CLEF
+    eHealth 2015 and .93 to 1 on CLEF eHealth 2018; with ``CAM(base='R@10')``, .02 to .21 and .32 to
+    1. Of pairs of documents of any queries in which one is better on an aspect and no worse on the
+    others, the latter orders a quarter wrongly, and ``CAM@10`` at most .4 %. Use such targets with
+    pairwise and listwise losses only.
 
     References
     ----------
@@ -137,7 +142,10 @@ def aggregate_labels(
     """
     declared = parse_aspects(aspects)
     measure = with_scales(read_target(target, aspects=declared), declared)
-    known_form = None if form is None else choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
+    if form is None:
+        known_form = None
+    else:
+        known_form = choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
     is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
     id_columns = (*DOCUMENT_COLUMNS, *(beir_columns(getattr(frame, "columns", ())) or ()))
@@ -154,15 +162,21 @@ def aggregate_labels(
         rows = label_frame(y, declared, measure)
         queries: NDArray[Any] | None
         if measure.stated.gain_per_query:
-            queries = require_queries(f"the label of {measure}, normalised per query,", y, None, qid)
+            queries = require_queries(
+                f"the label of {measure}, normalised per query,", y, None, qid
+            )
         else:
             queries = find_queries(y, None, qid)
             if queries is None:  # documents of unknown queries may have equal names
                 queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
         judgments = LabelledRows(rows, plain_column(queries)).judgments
-    check_aspect_target(target, judgments.label_names, is_named=what == "qrels" or has_names(y, aspects))
+    check_aspect_target(
+        target, judgments.label_names, is_named=what == "qrels" or has_names(y, aspects)
+    )
     check_known(missing, measure, judgments, what)
-    labels, params = _learner_labels(judgments.row_values(target_gains(judgments, measure)), known_form)
+    labels, params = _learner_labels(
+        judgments.row_values(target_gains(judgments, measure)), known_form
+    )
     if what == "y":
         return Labels(labels, params)
     columns = {
@@ -188,15 +202,18 @@ def _learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[
     if form == "unit":
         return gain / (gain.max(initial=0.0) or 1.0), {}
     whole = bool((gain == np.floor(gain)).all()) and gain.max(initial=0.0) < 2**53
-    params = {"objective": "rank:ndcg", "ndcg_exp_gain": False} if form == "xgboost" else {}
+    if form == "xgboost":
+        params = {"objective": "rank:ndcg", "ndcg_exp_gain": False}
+    else:
+        params = {}
     return (gain.astype(np.int64) if whole else gain), params
 
 
 def gain_levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float]]:
     """Return the level of each gain, from 0 for the gain 0, and the gain of each level.
 
-    Levels are the distinct gains or, if there are more than `most` of them, intervals of equal width, whose gain is
-    the mean of their documents.
+    Levels are the distinct gains or, if there are more than `most` of them, intervals of equal
+    width, whose gain is the mean of their documents.
     """
     distinct = np.unique(np.append(gain, 0.0))
     if most is None or len(distinct) <= most:
@@ -207,7 +224,8 @@ def gain_levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float
     return codes, (np.bincount(codes, weights=gain) / np.maximum(np.bincount(codes), 1)).tolist()
 
 
-# -- targets -----------------------------------------------------------------------------------------
+# -- targets
+# -----------------------------------------------------------------------------------------
 
 
 class _ScaledSum(Measure):
@@ -229,10 +247,13 @@ class _ScaledSum(Measure):
         return f"measure=CAM(aspects={aspects.spelled()!r})"
 
 
-def read_target(target: object, measure: Measure | None = None, aspects: AspectSpec = None) -> Measure:
+def read_target(
+    target: object, measure: Measure | None = None, aspects: AspectSpec = None
+) -> Measure:
     """Return the measure that defines a training target given as a measure, its name, an order or an aspect.
 
-    The scaled sum has the aspects of `measure`. An aspect is one of `aspects`, if these declare scales.
+    The scaled sum has the aspects of `measure`. An aspect is one of `aspects`, if these declare
+    scales.
     """
     if isinstance(target, RejectedTarget):
         return target.bind()
@@ -248,8 +269,13 @@ def read_target(target: object, measure: Measure | None = None, aspects: AspectS
             check_aspect_target(target, list(aspects), is_named=True)
         return On(aspect=target)
     if isinstance(target, str) and (hint := did_you_mean([target], [SCALED_SUM])):
-        raise MultiAspectError(f"target: expected a measure, an aspect or {SCALED_SUM!r}, got {target!r}{hint}")
-    parsed = parsing.parse(target) if isinstance(target, str) else [target]
+        raise MultiAspectError(
+            f"target: expected a measure, an aspect or {SCALED_SUM!r}, got {target!r}{hint}"
+        )
+    if isinstance(target, str):
+        parsed = parsing.parse(target)
+    else:
+        parsed = [target]
     if len(parsed) == 1 and _has_gain(parsed[0]):
         return cast(Measure, parsed[0])
     raise _no_gain_error(target)
@@ -257,7 +283,9 @@ def read_target(target: object, measure: Measure | None = None, aspects: AspectS
 
 def _has_gain(measure: object) -> bool:
     """Return whether a measure may have a gain per document, as far as its class tells."""
-    return getattr(type(measure), "document_gain", Measure.document_gain) is not Measure.document_gain
+    return (
+        getattr(type(measure), "document_gain", Measure.document_gain) is not Measure.document_gain
+    )
 
 
 def _is_aspect(target: object) -> TypeGuard[str]:
@@ -272,25 +300,33 @@ def _is_aspect(target: object) -> TypeGuard[str]:
 
 def has_names(y: object, aspects: object) -> bool:
     """Return whether the columns of labels have names of their own."""
-    return aspects is not None or to_pandas(y) is not None or isinstance(getattr(y, "name", None), str)
+    return (
+        aspects is not None or to_pandas(y) is not None or isinstance(getattr(y, "name", None), str)
+    )
 
 
 def check_aspect_target(target: object, names: Sequence[str], is_named: bool) -> None:
     """Raise an error for a target that is neither the name of a measure nor that of a column of labels.
 
-    A single column without a name takes that of the target, unless it is nearly the name of a measure.
+    A single column without a name takes that of the target, unless it is nearly the name of a
+    measure.
     """
     if not _is_aspect(target):
         return
     if aspect_name(target) not in names:
         raise MultiAspectError(
-            f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and there is no column "
-            f"for the aspect {target}; of measures, {similar_names(target)}{did_you_mean([target], [SCALED_SUM])}"
+            f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and "
+            "there is no column "
+            f"for the aspect {target}; of measures, "
+            f"{similar_names(target)}{did_you_mean([target], [SCALED_SUM])}"
         )
     measures = [name.lower() for name in ir_measures.measures.registry]
-    if not is_named and (measure_with_cutoff(target) or get_close_matches(target.lower(), measures, 1, 0.8)):
+    if not is_named and (
+        measure_with_cutoff(target) or get_close_matches(target.lower(), measures, 1, 0.8)
+    ):
         raise MultiAspectError(
-            f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If it is the "
+            f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If "
+            "it is the "
             f"aspect of y, pass aspects=[{target!r}]"
         )
 
@@ -298,8 +334,10 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
 def _no_gain_error(target: object) -> MultiAspectError:
     own = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
     return MultiAspectError(
-        f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name of an aspect or "
-        f"an Order to aggregate labels, got {shown(target)}. Train on one of these; ranking_scorer selects models "
+        f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name "
+        "of an aspect or "
+        f"an Order to aggregate labels, got {shown(target)}. Train on one of these; ranking_scorer "
+        "selects models "
         "by any measure"
     )
 
@@ -315,8 +353,8 @@ def target_gains(judgments: Judgments, measure: Measure) -> Floats:
 class RejectedTarget:
     """A target with parameters that it does not accept, kept until `fit` raises the error.
 
-    As scikit-learn's own estimators do, `set_params` stores values and `fit` validates them, so that in a search
-    an invalid candidate fails alone.
+    As scikit-learn's own estimators do, `set_params` stores values and `fit` validates them, so
+    that in a search an invalid candidate fails alone.
     """
 
     def __init__(self, target: object, params: Mapping[str, Any]) -> None:
@@ -353,7 +391,9 @@ def with_params(target: object, params: Mapping[str, Any]) -> object:
         target = target.target
     known = nested_params(target)
     if not known:
-        raise MultiAspectError(f"target {target!r} is not a measure and has no parameters {choices(params)}")
+        raise MultiAspectError(
+            f"target {target!r} is not a measure and has no parameters {choices(params)}"
+        )
     measure = read_target(target)
     refuse_unknown(params, known, f"parameters of {measure.NAME}", "target")
     try:

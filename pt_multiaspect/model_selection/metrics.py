@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._typing import Ints
 from .._validation import choice
 from ..collection.columns import NOT_ASPECTS, is_numeric
-from ..collection.frames import to_pandas
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, choices, number_of
 from ..integration.parsing import MeasureLike
 from .arrays import label_frame
@@ -68,7 +68,8 @@ class LibraryMetric:
         self._n_calls = 0
 
     def __deepcopy__(self, memo: object) -> LibraryMetric:
-        # CatBoost copies its parameters before it trains, and scikit-learn's clone requires the same objects.
+        # CatBoost copies its parameters before it trains, and scikit-learn's clone requires the
+        # same objects.
         self._positions, self._previous = {}, None
         return self
 
@@ -90,8 +91,8 @@ class LibraryMetric:
         Returns
         -------
         callable
-            The callback. That of XGBoost has ``maximize`` set: by default, XGBoost minimises metrics whose names
-            it does not know.
+            The callback. That of XGBoost has ``maximize`` set: by default, XGBoost minimises
+            metrics whose names it does not know.
 
         Raises
         ------
@@ -109,29 +110,41 @@ class LibraryMetric:
                 rounds=rounds, metric_name=self.name, maximize=self.maximize, **options
             )
         raise MultiAspectError(
-            f"early_stopping: CatBoost has no callback for it; pass early_stopping_rounds={rounds} to fit"
+            f"early_stopping: CatBoost has no callback for it; pass early_stopping_rounds={rounds} "
+            "to fit"
         )
 
     def evaluate_set(self, scores: Any, index: int) -> float:
         """Return the value for predictions of all rows of a set."""
         return self._record(scores, self._sets[index], (index, b"", 0))
 
-    # -- LightGBM and XGBoost ------------------------------------------------------------------------
+    # -- LightGBM and XGBoost
+    # ------------------------------------------------------------------------
 
     def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Any:
         """Return name, value and direction for LightGBM, or name and value for XGBoost.
 
-        LightGBM's estimators pass (labels, predictions, weights, group sizes); ``lgb.train``, ``lgb.cv`` and
-        ``xgb.train`` pass (predictions, data).
+        LightGBM's estimators pass (labels, predictions, weights, group sizes); ``lgb.train``,
+        ``lgb.cv`` and ``xgb.train`` pass (predictions, data).
         """
         if not hasattr(second, "get_label"):
             return self._evaluate_estimator(first, second, group)
         labels = second.get_label()
         if hasattr(second, "num_row"):  # XGBoost
-            return self.name, self._evaluate_rows(first, labels, np.diff(second.get_uint_info("group_ptr")))
+            return self.name, self._evaluate_rows(
+                first, labels, np.diff(second.get_uint_info("group_ptr"))
+            )
         subset = getattr(second, "used_indices", None)
-        part = subset if subset is not None and second.reference.num_data() == len(self._sets[0]) else None
-        return self.name, self._evaluate_rows(first, labels, second.get_group(), part=part), self.maximize
+        part = (
+            subset
+            if subset is not None and second.reference.num_data() == len(self._sets[0])
+            else None
+        )
+        return (
+            self.name,
+            self._evaluate_rows(first, labels, second.get_group(), part=part),
+            self.maximize,
+        )
 
     def _evaluate_estimator(self, labels: Any, scores: Any, sizes: Any) -> Any:
         """Return name, value and direction for an estimator of LightGBM, which has the sets in turn.
@@ -140,7 +153,8 @@ class LibraryMetric:
         """
         if self._library == "xgboost":
             raise MultiAspectError(
-                f"metric {self.name}: XGBoost's estimators evaluate a metric query by query, and minimise it; "
+                f"metric {self.name}: XGBoost's estimators evaluate a metric query by query, and "
+                "minimise it; "
                 "pass the measure to AspectRanker, or the metric to xgb.train(custom_metric=…)"
             )
         index = self._n_calls % len(self._sets)
@@ -150,13 +164,15 @@ class LibraryMetric:
             return []
         return self.name, value, self.maximize
 
-    # -- CatBoost ------------------------------------------------------------------------------------
+    # -- CatBoost
+    # ------------------------------------------------------------------------------------
 
     def _position(self, target: Any) -> int:
         """Return the set of a call: 0 for the training set, which is evaluated first, then the evaluation sets.
 
-        Sets differ in their labels, or in the place of CatBoost's array of them. The order of calls alone does not
-        tell them apart: with ``metric_period``, the last set is evaluated more often than others.
+        Sets differ in their labels, or in the place of CatBoost's array of them. The order of calls
+        alone does not tell them apart: with ``metric_period``, the last set is evaluated more often
+        than others.
         """
         labels = np.asarray(target, dtype=np.float32).tobytes()
         is_view = isinstance(target, np.ndarray) and not target.flags.owndata
@@ -190,10 +206,18 @@ class LibraryMetric:
             )
         return 0.0, 1.0
 
-    # -- values of rows ------------------------------------------------------------------------------
+    # -- values of rows
+    # ------------------------------------------------------------------------------
 
     def _evaluate_rows(
-        self, scores: Any, labels: Any, sizes: Any, *, index: int = 0, part: Any = None, position: int = 0
+        self,
+        scores: Any,
+        labels: Any,
+        sizes: Any,
+        *,
+        index: int = 0,
+        part: Any = None,
+        position: int = 0,
     ) -> float:
         """Return the value for predictions of a set or a part of it, after checking that these are its rows.
 
@@ -211,18 +235,25 @@ class LibraryMetric:
             The number of CatBoost's evaluation set.
         """
         labels = np.asarray(labels)
-        kept = np.arange(len(self._sets[index])) if part is None else np.asarray(part, dtype=np.intp)
+        if part is None:
+            kept = np.arange(len(self._sets[index]))
+        else:
+            kept = np.asarray(part, dtype=np.intp)
         self._check_number(len(scores), len(kept))
         key = index, kept.tobytes()
         if key not in self._known:
-            rows = self._sets[index] if part is None else self._take(kept)
+            if part is None:
+                rows = self._sets[index]
+            else:
+                rows = self._take(kept)
             self._check_groups(rows, sizes)
             self._check_labels(rows, self._columns[index].iloc[kept], labels)
             self._known[key] = rows, np.array(labels)
         rows, expected = self._known[key]
         if not np.array_equal(expected, labels):
             raise MultiAspectError(
-                f"metric {self.name}: expected the predictions for one validation set, got those for two sets with "
+                f"metric {self.name}: expected the predictions for one validation set, got those "
+                "for two sets with "
                 "different labels; pass the validation set only, not the training set"
             )
         return self._record(scores, rows, (*key, position))
@@ -241,12 +272,14 @@ class LibraryMetric:
         if n_scores == n_rows:
             return
         message = (
-            f"metric {self.name}: expected predictions for its validation set of {n_rows} rows, got {n_scores}; "
+            f"metric {self.name}: expected predictions for its validation set of {n_rows} rows, "
+            f"got {n_scores}; "
             "evaluate on that set only, not on the training set"
         )
         if self._library == "xgboost":
             message += (
-                ", and not in xgb.cv, which does not tell which rows are in a fold: pass an AspectRanker to "
+                ", and not in xgb.cv, which does not tell which rows are in a fold: pass an "
+                "AspectRanker to "
                 "scikit-learn's cross_validate"
             )
         raise MultiAspectError(message)
@@ -258,8 +291,10 @@ class LibraryMetric:
         divided = set(queries[kept]) & set(np.delete(queries, kept))
         if divided:
             raise MultiAspectError(
-                f"metric {self.name}: expected folds of whole queries, got {number_of(len(divided), 'query')}, "
-                f"such as {min(divided)}, divided between folds; pass the queries as group= of lgb.Dataset, or "
+                f"metric {self.name}: expected folds of whole queries, got "
+                f"{number_of(len(divided), 'query')}, "
+                f"such as {min(divided)}, divided between folds; pass the queries as group= of "
+                "lgb.Dataset, or "
                 "folds= of whole queries"
             )
         return rows.take(kept)
@@ -273,29 +308,45 @@ class LibraryMetric:
         expected = np.diff(np.append(begins, len(queries)))
         for group, (known, size) in enumerate(zip_longest(expected.tolist(), sizes)):
             if known != size:
-                in_y = "no rows" if known is None else f"{known} rows of query {queries[begins[group]]}"
+                if known is None:
+                    in_y = "no rows"
+                else:
+                    in_y = f"{known} rows of query {queries[begins[group]]}"
                 in_set = "none" if size is None else size
                 raise MultiAspectError(
-                    f"metric {self.name}: expected the groups of one validation set, which are the queries of y: "
-                    f"group {group} (counted from 0) has {in_y} in y, but {in_set} in the set. Pass y and qid in "
+                    f"metric {self.name}: expected the groups of one validation set, which are the "
+                    "queries of y: "
+                    f"group {group} (counted from 0) has {in_y} in y, but {in_set} in the set. "
+                    "Pass y and qid in "
                     "the order of the rows of the set, sorted by query, and the validation set only"
                 )
 
-    def _check_labels(self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]) -> None:
+    def _check_labels(
+        self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]
+    ) -> None:
         """Raise an error if rows of a query with equal labels in y have different labels in the library."""
         queries = rows.queries
         keys = [queries, *(columns[name].to_numpy() for name in columns)]
-        kind = pd.DataFrame(dict(enumerate(keys))).groupby(list(range(len(keys))), dropna=False).ngroup().to_numpy()
+        kind = (
+            pd.DataFrame(dict(enumerate(keys)))
+            .groupby(list(range(len(keys))), dropna=False)
+            .ngroup()
+            .to_numpy()
+        )
         _, first = np.unique(kind, return_index=True)
         wrong = np.flatnonzero(labels != labels[first][kind])
         if not len(wrong):
             return
         row, other = int(wrong[0]), int(first[kind[wrong[0]]])
         raise MultiAspectError(
-            f"metric {self.name}: expected the labels of one validation set, made from y: rows {other} and {row} "
-            f"(counted from 0) of query {queries[row]} have equal labels in y, but {labels[other]:g} and "
-            f"{labels[row]:g} in the set. Pass y and qid in the order of the rows of the set, and the validation "
-            "set only. If its labels are made from more than y, add that as a column to y, and select with aspects="
+            f"metric {self.name}: expected the labels of one validation set, made from y: rows "
+            f"{other} and {row} "
+            f"(counted from 0) of query {queries[row]} have equal labels in y, but "
+            f"{labels[other]:g} and "
+            f"{labels[row]:g} in the set. Pass y and qid in the order of the rows of the set, and "
+            "the validation "
+            "set only. If its labels are made from more than y, add that as a column to y, and "
+            "select with aspects="
         )
 
 
@@ -311,50 +362,55 @@ def metric_for(
 ) -> Any:
     """Create an evaluation metric for a boosting library's own interface from a measure.
 
-    `AspectRanker` does not require it: pass it `measure` and an evaluation set. Use this function with
-    ``lgb.train``, ``xgb.train``, ``pt.ltr`` or a plain ranker.
+    `AspectRanker` does not require it: pass it `measure` and an evaluation set. Use this function
+    with ``lgb.train``, ``xgb.train``, ``pt.ltr`` or a plain ranker.
 
     Parameters
     ----------
     library : {'lightgbm', 'xgboost', 'catboost'}
         The library. LightGBM: ``LGBMRanker.fit(eval_metric=...)``, ``lgb.train(feval=...)`` or
-        ``lgb.cv(feval=...)``, with the parameter ``metric="None"``. XGBoost: ``xgb.train(custom_metric=metric,
-        callbacks=[metric.early_stopping(rounds)])`` with the parameter ``disable_default_eval_metric=True``;
-        without that callback or ``maximize=metric.maximize``, XGBoost would stop at the minimum. It cannot be used
-        in XGBoost's estimators, which evaluate query by query, nor in ``xgb.cv``, whose folds do not tell their
-        rows.
+        ``lgb.cv(feval=...)``, with the parameter ``metric="None"``. XGBoost:
+        ``xgb.train(custom_metric=metric, callbacks=[metric.early_stopping(rounds)])`` with the
+        parameter ``disable_default_eval_metric=True``; without that callback or
+        ``maximize=metric.maximize``, XGBoost would stop at the minimum. It cannot be used in
+        XGBoost's estimators, which evaluate query by query, nor in ``xgb.cv``, whose folds do not
+        tell their rows.
         CatBoost: ``CatBoostRanker(eval_metric=...)``; the value on the training set is 0.
     measure : ir_measures.Measure or str
         The measure, as in `ranking_scorer`.
     y : DataFrame or array-like of shape (n_rows, n_aspects)
-        The labels of the validation rows, in the order in which they are passed to the library; for ``lgb.cv``, of
-        all rows. If the library's labels are made from further columns, they must be in `y`, too.
+        The labels of the validation rows, in the order in which they are passed to the library; for
+        ``lgb.cv``, of all rows. If the library's labels are made from further columns, they must be
+        in `y`, too.
     qid : array-like of shape (n_rows,), optional
         The query of each validation row. By default, the index level or column ``qid`` of `y`.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names (and declared scales) of the columns of an array, or the columns to select from a frame.
+        Names (and declared scales) of the columns of an array, or the columns to select from a
+        frame.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
-        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
-        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
-        y needs an index level or a column docno.
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal
+        rankings and numbers of relevant documents are then those of the qrels; by default, they are
+        those of the rows of each query. y needs an index level or a column docno.
 
     Returns
     -------
     callable
-        The metric of this validation set. Its attributes are ``name``, as in the library's logs, ``maximize``, and
-        ``history``, a list with the list of values (in ``lgb.cv``, one list per fold; with CatBoost, one per
-        evaluation set with these labels, of which the last one stops the training). The method
-        ``early_stopping(rounds)`` creates the library's callback. Ties are treated as in `ranking_scorer`.
+        The metric of this validation set. Its attributes are ``name``, as in the library's logs,
+        ``maximize``, and ``history``, a list with the list of values (in ``lgb.cv``, one list per
+        fold; with CatBoost, one per evaluation set with these labels, of which the last one stops
+        the training). The method ``early_stopping(rounds)`` creates the library's callback. Ties
+        are treated as in `ranking_scorer`.
 
     Raises
     ------
     MultiAspectError
-        If queries or labels are missing, a document has several rows for a query (if `y` has a docno), or labels
-        differ from those of `qrels`. When called: for predictions with another number of rows, or of two sets; if
-        the library's groups are not the queries of `y` in their order; if rows of a query with equal labels in `y`
-        have different labels in the library; if CatBoost has no evaluation set of these rows.
+        If queries or labels are missing, a document has several rows for a query (if `y` has a
+        docno), or labels differ from those of `qrels`. When called: for predictions with another
+        number of rows, or of two sets; if the library's groups are not the queries of `y` in their
+        order; if rows of a query with equal labels in `y` have different labels in the library; if
+        CatBoost has no evaluation set of these rows.
 
     Warns
     -----
@@ -375,7 +431,10 @@ def metric_for(
     queries = require_queries("metric_for", y, None, qid)
     rows = evaluated.rows(y, queries, find_documents(y=y, qid=qid))
     warn_of_single_rows(rows.judgments, "metric_for")
-    columns = rows.frame if to_pandas(y) is None else label_frame(y).reset_index(drop=True)
+    if to_pandas(y) is None:
+        columns = rows.frame
+    else:
+        columns = label_frame(y).reset_index(drop=True)
     others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
     names = [name for name in columns if name not in others and is_numeric(columns[name])]
     return LibraryMetric(library, evaluated, [rows], [columns[names]])

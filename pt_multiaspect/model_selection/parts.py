@@ -36,18 +36,24 @@ class Part:
     @property
     def codes(self) -> Ints:
         """The queries, numbered by first occurrence, or the numbers of the rows."""
-        return np.arange(len(self.labels)) if self.query is None else pd.factorize(self.query)[0]
+        if self.query is None:
+            return np.arange(len(self.labels))
+        return pd.factorize(self.query)[0]
 
     @property
     def names(self) -> Objects:
         """The query of each row, or the number of the row."""
-        return self.codes.astype(str).astype(object) if self.query is None else self.qids[self.query]
+        if self.query is None:
+            return self.codes.astype(str).astype(object)
+        return self.qids[self.query]
 
     @property
     def offset(self) -> NDArray[Any] | None:
         """The predictions that training starts from, if any."""
         offsets = [np.asarray(self.values[name]) for name in OFFSETS if name in self.values]
-        return offsets[0] if offsets else None
+        if offsets:
+            return offsets[0]
+        return None
 
     def take(self, rows: Ints) -> Part:
         """Return some rows in the given order."""
@@ -62,7 +68,9 @@ class Part:
     def by_query(self) -> Part:
         """Return the rows with those of each query together."""
         codes = self.codes
-        return self if (np.diff(codes) >= 0).all() else self.take(np.argsort(codes, kind="stable"))
+        if (np.diff(codes) >= 0).all():
+            return self
+        return self.take(np.argsort(codes, kind="stable"))
 
 
 def values_of_rows(fit_params: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
@@ -84,19 +92,24 @@ def _is_array(value: Any) -> bool:
     if isinstance(value, str | Mapping):
         return False
     shape = getattr(value, "shape", None)
-    return hasattr(value, "__len__") if shape is None else len(shape) > 0
+    if shape is None:
+        return hasattr(value, "__len__")
+    return len(shape) > 0
 
 
 def read_evaluation_sets(given: Any) -> list[tuple[Any, Any, Any]]:
     """Return X, y and qid (or None) of each evaluation set."""
     if given is None:
         return []
-    is_single = isinstance(given, tuple) and not all(isinstance(part, tuple | list) for part in given)
+    is_single = isinstance(given, tuple) and not all(
+        isinstance(part, tuple | list) for part in given
+    )
     sets = []
     for part in [given] if is_single or not isinstance(given, Iterable) else given:
         if not isinstance(part, tuple | list) or len(part) not in (2, 3):
             raise MultiAspectError(
-                "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per aspect in y, "
+                "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per "
+                "aspect in y, "
                 f"got {type(part).__name__}"
             )
         X, y, qid = (*part, None)[:3]
@@ -114,8 +127,10 @@ def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
     shared = sorted(train_queries & last_queries)
     if shared:
         warn(
-            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in the evaluation "
-            "set by which training stops: early stopping will be too late. Split by query, or pass eval_fraction"
+            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in "
+            "the evaluation "
+            "set by which training stops: early stopping will be too late. Split by query, or pass "
+            "eval_fraction"
         )
 
 
@@ -137,7 +152,10 @@ def fit_values(estimator: Any, part: Part) -> dict[str, Any]:
     parameter = query_parameter(estimator)
     if parameter is None:
         return values
-    values[parameter] = np.bincount(part.codes) if parameter == "group" else part.codes
+    if parameter == "group":
+        values[parameter] = np.bincount(part.codes)
+    else:
+        values[parameter] = part.codes
     if "sample_weight" in values and boosting_library(estimator) == "xgboost":
         n_queries = len(np.unique(part.codes))
         values["sample_weight"] = weight_per_query(values["sample_weight"], part.codes, n_queries)
@@ -160,7 +178,8 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
     for index, part in enumerate(parts[1:]):
         if sorted(part.labels.columns) != sorted(columns):
             raise MultiAspectError(
-                f"eval_set[{index}]: expected y with the columns of the training set ({choices(columns)}), "
+                f"eval_set[{index}]: expected y with the columns of the training set "
+                f"({choices(columns)}), "
                 f"got {choices(part.labels.columns)}"
             )
     frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
@@ -181,8 +200,10 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
         has_signs = {-1, 0, 1} <= set(view.label[view.known].tolist())
         if view.name == "relevance" and view.inferred and has_signs:
             warn(
-                f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 means "
-                "not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt as a grade"
+                f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 "
+                "means "
+                "not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt "
+                "as a grade"
             )
     if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
         target._check_views(views)

@@ -10,8 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._typing import Ints, Objects
-from ..collection.columns import DOCUMENT_COLUMNS, DOCUMENT_SPELLINGS, QUERY_COLUMNS, RUN_QUERY_COLUMNS, spelling
-from ..collection.frames import as_pandas
+from ..collection.columns import (
+    DOCUMENT_COLUMNS,
+    DOCUMENT_SPELLINGS,
+    QUERY_COLUMNS,
+    RUN_QUERY_COLUMNS,
+    spelling,
+)
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, shown
 from ..strings.identifiers import check_present, identifiers
 from .arrays import flatten_column
@@ -42,7 +48,13 @@ def rows_per_query(queries: NDArray[Any]) -> dict[str, int]:
 
 
 def require_queries(
-    owner: str, y: object, X: object, qid: object, reference: str = "y", how: str = "qid", **others: object
+    owner: str,
+    y: object,
+    X: object,
+    qid: object,
+    reference: str = "y",
+    how: str = "qid",
+    **others: object,
 ) -> NDArray[Any]:
     """Return the query of each row, or raise an error that starts with `owner`; see `find_queries`."""
     queries = find_queries(y, X, qid, reference, **others)
@@ -51,7 +63,9 @@ def require_queries(
     return queries
 
 
-def find_queries(y: object, X: object, qid: object, reference: str = "y", **others: object) -> NDArray[Any] | None:
+def find_queries(
+    y: object, X: object, qid: object, reference: str = "y", **others: object
+) -> NDArray[Any] | None:
     """Return the query of each row from `qid`, or from the index or a column qid (query_id) of y, or qid of X.
 
     Parameters
@@ -66,7 +80,8 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
     Raises
     ------
     MultiAspectError
-        If pandas objects have the same rows in another order, or a row has several queries or documents.
+        If pandas objects have the same rows in another order, or a row has several queries or
+        documents.
     """
     sources = {reference: y, "X": X, "qid": qid, **others}
     frames = {name: as_pandas(rows) for name, rows in sources.items()}
@@ -82,20 +97,27 @@ def find_queries(y: object, X: object, qid: object, reference: str = "y", **othe
         check_same_documents(first, frames[first], name, frames[name])
     known = [named for named in (queries[reference], queries["X"]) if named is not None]
     if qid is None:
-        return known[0] if known else None
+        if known:
+            return known[0]
+        return None
     passed = flatten_column(qid)
     if passed.ndim == 0:
-        raise MultiAspectError(f"qid: expected the query of each row, such as a column, got {shown(qid)}")
+        raise MultiAspectError(
+            f"qid: expected the query of each row, such as a column, got {shown(qid)}"
+        )
     for named in known:
         check_same_names("qid", "the index", named, "qid", passed)
     return passed
 
 
-def check_same_index(first: str, source: object, name: str, rows: object, elements: str = "rows") -> None:
+def check_same_index(
+    first: str, source: object, name: str, rows: object, elements: str = "rows"
+) -> None:
     """Raise an error if pandas objects have the same index in another order, as they are matched by position."""
     if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
         raise MultiAspectError(
-            f"the index of {name} has the elements of the index of {first} in a different order, but {elements} "
+            f"the index of {name} has the elements of the index of {first} in a different order, "
+            f"but {elements} "
             f"are matched by position; sort the {elements} of both in the same way, or pass "
             f"{name}.to_numpy() if they already are"
         )
@@ -105,9 +127,18 @@ def _is_rearranged(index: object, other: object) -> bool:
     """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
-    if isinstance(other, pd.MultiIndex) and None not in index.names and set(index.names) == set(other.names):
+    if (
+        isinstance(other, pd.MultiIndex)
+        and None not in index.names
+        and set(index.names) == set(other.names)
+    ):
         other = other.reorder_levels(list(index.names))
-    if len(index) != len(other) or index.nlevels != other.nlevels or not len(index) or index.equals(other):
+    if (
+        len(index) != len(other)
+        or index.nlevels != other.nlevels
+        or not len(index)
+        or index.equals(other)
+    ):
         return False
     codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0
     first, second = codes[: len(index)], codes[len(index) :]
@@ -156,8 +187,8 @@ def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
 def check_same_documents(reference: str, first: object, name: str, second: object) -> None:
     """Raise an error if two objects name the documents of their rows, and rows have different documents.
 
-    Index levels and columns of texts with other names name documents if they are a rearrangement of these, or of
-    each other and without repetitions.
+    Index levels and columns of texts with other names name documents if they are a rearrangement of
+    these, or of each other and without repetitions.
     """
     pairs = list(product(_document_names(as_pandas(first)), _document_names(as_pandas(second))))
     for (label, documents), (other_label, others) in pairs:
@@ -170,7 +201,9 @@ def check_same_documents(reference: str, first: object, name: str, second: objec
         known = next(filter(_is_document_label, (label, other_label)), None)
         texts, other_texts = pd.Index(_as_texts(documents)), pd.Index(_as_texts(others))
         if (known is not None or texts.is_unique) and _is_rearranged(texts, other_texts):
-            check_same_names(str(known or "document"), reference, texts.to_numpy(), name, other_texts.to_numpy())
+            check_same_names(
+                str(known or "document"), reference, texts.to_numpy(), name, other_texts.to_numpy()
+            )
 
 
 def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
@@ -180,7 +213,9 @@ def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
     if isinstance(index, pd.Index):
         if len(index) and isinstance(index[0], tuple) and not isinstance(index, pd.MultiIndex):
             index = pd.MultiIndex.from_tuples(index)
-        columns += [(label, index.get_level_values(level)) for level, label in enumerate(index.names)]
+        columns += [
+            (label, index.get_level_values(level)) for level, label in enumerate(index.names)
+        ]
     if isinstance(rows, pd.DataFrame):
         columns += rows.items()
     return [
@@ -199,14 +234,21 @@ def are_texts(values: Any) -> bool:
     """Return whether an index level or a column contains texts only."""
     if pd.api.types.is_numeric_dtype(values.dtype):
         return False
-    distinct = values.dtype.categories if isinstance(values.dtype, pd.CategoricalDtype) else values
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        distinct = values.dtype.categories
+    else:
+        distinct = values
     return pd.api.types.infer_dtype(distinct, skipna=True) == "string"
 
 
 def _as_texts(names: NDArray[Any]) -> Objects:
     """Return names of queries or documents as strings, with whole numbers as such; missing ones are empty."""
     codes, distinct = pd.factorize(names)
-    if distinct.dtype.kind == "f" and np.isfinite(distinct).all() and (distinct == np.floor(distinct)).all():
+    if (
+        distinct.dtype.kind == "f"
+        and np.isfinite(distinct).all()
+        and (distinct == np.floor(distinct)).all()
+    ):
         distinct = distinct.astype(np.int64)
     texts = [str(name) for name in distinct.tolist()]
     return np.array([*texts, ""], dtype=object)[codes]  # the code of missing names is -1
@@ -233,7 +275,8 @@ def check_same_names(
         return
     row = differing[0]
     raise MultiAspectError(
-        f"expected {reference} and {name} to have the same {what} in each row, got {texts[row]} and "
+        f"expected {reference} and {name} to have the same {what} in each row, got {texts[row]} "
+        "and "
         f"{other_texts[row]} in row {row} (counted from 0); rows are matched by position: sort the "
         "rows of both in the same way"
     )

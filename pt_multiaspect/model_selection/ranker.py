@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import proportion
 from ..aspects import Aspects, parse_aspects
 from ..collection.columns import DOCUMENT_COLUMNS
-from ..collection.frames import to_pandas
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, choices, warn, warn_once
 from ..measures import TOMA, Measure
 from .arrays import check_length, fill_masked, label_frame
@@ -36,7 +36,14 @@ from .boosters import (
     warn_of_classes,
 )
 from .features import check_feature_names, feature_names, read_features, warn_of_features
-from .labels import check_aspect_target, has_names, nested_params, read_target, target_gains, with_params
+from .labels import (
+    check_aspect_target,
+    has_names,
+    nested_params,
+    read_target,
+    target_gains,
+    with_params,
+)
 from .metrics import LibraryMetric
 from .parts import (
     Part,
@@ -56,7 +63,9 @@ from .scorer import RankingScorer
 _INSTEAD = {
     "eval_metric": "measure= of AspectRanker",
     **dict.fromkeys(("group", "group_id"), "qid"),
-    **dict.fromkeys(("eval_X", "eval_y", "eval_group", "eval_qid", "X_val", "y_val"), "eval_set=[(X, y, qid)]"),
+    **dict.fromkeys(
+        ("eval_X", "eval_y", "eval_group", "eval_qid", "X_val", "y_val"), "eval_set=[(X, y, qid)]"
+    ),
     **dict.fromkeys(("eval_init_score", "base_margin_eval_set"), "eval_fraction"),
     **dict.fromkeys(("pairs", "pairs_weight"), "labels, of which CatBoost makes pairs,"),
 }
@@ -65,32 +74,36 @@ _INSTEAD = {
 class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Train an estimator on a single target aggregated from the labels of several aspects.
 
-    The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator receives the
-    labels in the form in which it uses them as the gains of the target, and the queries in the form it expects.
-    With an evaluation set, boosters evaluate `measure`, and stop by it if their parameters say so.
+    The columns of y are aggregated into one label, as defined by `target`. The wrapped estimator
+    receives the labels in the form in which it uses them as the gains of the target, and the
+    queries in the form it expects. With an evaluation set, boosters evaluate `measure`, and stop by
+    it if their parameters say so.
 
     Parameters
     ----------
     estimator : estimator
-        A ranker or regressor of LightGBM, XGBoost, CatBoost or scikit-learn, or a `Pipeline` that ends with one. It
-        is cloned.
+        A ranker or regressor of LightGBM, XGBoost, CatBoost or scikit-learn, or a `Pipeline` that
+        ends with one. It is cloned.
     target : measure, Order, DistanceOrder or str, default TOMA
-        The training label, as in `aggregate_labels`: the weights of TOMA's classes, the values of one aspect (On or
-        the name of the aspect), the weights of an Order, the gains that uRBP, uRBPgr, unDCG, uERR and NWCS sum, the
-        linear form of CAM, which is a surrogate for mixed bases, MM, GAM and WHAM, or ``'scaled sum'``. The
-        parameters of a measure can be searched as ``target__distance``, ``target__weights``, … and those of the
-        estimator as ``estimator__…``.
+        The training label, as in `aggregate_labels`: the weights of TOMA's classes, the values of
+        one aspect (On or the name of the aspect), the weights of an Order, the gains that uRBP,
+        uRBPgr, unDCG, uERR and NWCS sum, the linear form of CAM, which is a surrogate for mixed
+        bases, MM, GAM and WHAM, or ``'scaled sum'``. The parameters of a measure can be searched as
+        ``target__distance``, ``target__weights``, … and those of the estimator as ``estimator__…``.
     measure : measure or str, optional
-        The measure, of this package or of ir-measures, for `score` and early stopping. By default, the target;
-        required for `score` if the target is searched over, or is the scaled sum. `score` does not evaluate
-        candidates of a search over measures, nor can it notice that a search compares rankers with different
-        measures, as those of a pipeline step: pass ``scoring=ranking_scorer(measure)`` to such a search.
+        The measure, of this package or of ir-measures, for `score` and early stopping. By default,
+        the target; required for `score` if the target is searched over, or is the scaled sum.
+        `score` does not evaluate candidates of a search over measures, nor can it notice that a
+        search compares rankers with different measures, as those of a pipeline step: pass
+        ``scoring=ranking_scorer(measure)`` to such a search.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names of the columns of y, as in ``list(Y.columns)``: required if y is an array of several columns, also if
-        scikit-learn makes an array of a data frame, as `RFE` and `BaggingRegressor` do. Of a data frame, these
-        columns are selected. Declared scales are also those of a target and a measure without scales.
+        Names of the columns of y, as in ``list(Y.columns)``: required if y is an array of several
+        columns, also if scikit-learn makes an array of a data frame, as `RFE` and
+        `BaggingRegressor` do. Of a data frame, these columns are selected. Declared scales are also
+        those of a target and a measure without scales.
     missing : {'error', 'lowest'}, default 'error'
-        Whether a missing label (NaN) in `fit` or `score` raises an error or counts as the lowest grade.
+        Whether a missing label (NaN) in `fit` or `score` raises an error or counts as the lowest
+        grade.
 
     Attributes
     ----------
@@ -99,7 +112,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     measure_ : Measure or None
         The measure, with the scales that its name referred to during the fit.
     evals_result_ : dict of str to dict
-        The values of the measure on each evaluation set in each iteration, as ``{'valid_0': {measure: [...]}}``.
+        The values of the measure on each evaluation set in each iteration, as ``{'valid_0':
+        {measure: [...]}}``.
     best_iteration_ : int
         Number of iterations that `predict` uses, if there was an evaluation set.
     feature_importances_ : ndarray of float
@@ -112,24 +126,28 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Raises
     ------
     MultiAspectError
-        If the estimator requires queries and none are given, or the shapes of X, y and qid do not match.
+        If the estimator requires queries and none are given, or the shapes of X, y and qid do not
+        match.
 
     Notes
     -----
-    *Labels.* The gains that the target itself sums are learned: LightGBM receives the index of each distinct gain,
-    with ``label_gain`` set (for its objective ``rank_xendcg``, which supports only the gains 2^label - 1, at most
-    31 levels of equal width), XGBoost the gains with ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
+    *Labels.* The gains that the target itself sums are learned: LightGBM receives the index of each
+    distinct gain, with ``label_gain`` set (for its objective ``rank_xendcg``, which supports only
+    the gains 2^label - 1, at most 31 levels of equal width), XGBoost the gains with
+    ``ndcg_exp_gain=False``, CatBoost and regressors the gains.
 
-    *Early stopping* is that of the library, by its own parameters: LightGBM's ``early_stopping_round`` and
-    ``early_stopping_min_delta``, XGBoost's ``early_stopping_rounds`` or callback ``EarlyStopping``, CatBoost's
-    ``early_stopping_rounds`` and ``od_type``. By default, LightGBM and XGBoost train all iterations, and CatBoost
-    trains all and keeps those up to the best.
+    *Early stopping* is that of the library, by its own parameters: LightGBM's
+    ``early_stopping_round`` and ``early_stopping_min_delta``, XGBoost's ``early_stopping_rounds``
+    or callback ``EarlyStopping``, CatBoost's ``early_stopping_rounds`` and ``od_type``. By default,
+    LightGBM and XGBoost train all iterations, and CatBoost trains all and keeps those up to the
+    best.
 
-    *Ideal rankings* of `score` and early stopping are those of the rows of each query. To count relevant documents
-    without a row, too, pass ``scoring=ranking_scorer(measure, qrels=qrels)`` to searches.
+    *Ideal rankings* of `score` and early stopping are those of the rows of each query. To count
+    relevant documents without a row, too, pass ``scoring=ranking_scorer(measure, qrels=qrels)`` to
+    searches.
 
-    *Queries* are taken from ``qid`` (requested by default for metadata routing) or the index level or column
-    ``qid`` of X or y, which is not used as a feature.
+    *Queries* are taken from ``qid`` (requested by default for metadata routing) or the index level
+    or column ``qid`` of X or y, which is not used as a feature.
 
     Examples
     --------
@@ -146,13 +164,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     TOMA(aspects={'relevance': 2, 'credibility': 2})
     """
 
-    # Requested even if routing was disabled when the object was created; unused if nothing is passed.
+    # Requested even if routing was disabled when the object was created; unused if nothing is
+    # passed.
     __metadata_request__fit = dict.fromkeys(
         ("qid", "sample_weight", "eval_set", "eval_fraction", *LIBRARY_OPTIONS, *OFFSETS), True
     )
-    # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as without metadata
-    # routing. There, it has another name, so that sample_weight passed to score itself is an error.
-    __metadata_request__score = {"qid": True, "sample_weight": False, "weight_of_fit": "sample_weight"}
+    # Searches and pipelines also pass the sample_weight of fit to score, which ignores it, as
+    # without metadata routing. There, it has another name, so that sample_weight passed to score
+    # itself is an error.
+    __metadata_request__score = {
+        "qid": True,
+        "sample_weight": False,
+        "weight_of_fit": "sample_weight",
+    }
 
     def __init__(
         self,
@@ -175,7 +199,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
         return tags
 
-    # -- parameters: a measure is not an estimator, but its parameters can be searched ---------------
+    # -- parameters: a measure is not an estimator, but its parameters can be searched
+    # ---------------
 
     def __sklearn_clone__(self) -> AspectRanker:
         cloned: AspectRanker = super().__sklearn_clone__()
@@ -186,7 +211,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
-            params |= {f"target__{name}": value for name, value in nested_params(self.target).items()}
+            params |= {
+                f"target__{name}": value for name, value in nested_params(self.target).items()
+            }
         return params
 
     def set_params(self, **params: Any) -> AspectRanker:
@@ -195,9 +222,14 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Values are validated by `fit`, so an invalid value fails only its candidate in a search.
         """
         prefix = "target__"
-        inner = {name.removeprefix(prefix): params.pop(name) for name in list(params) if name.startswith(prefix)}
-        # Searches set parameters of unfitted clones: each candidate would be scored by its own measure or, without
-        # measure=, its own target. To set the measure of the ranker itself is to choose that of `score`.
+        inner = {
+            name.removeprefix(prefix): params.pop(name)
+            for name in list(params)
+            if name.startswith(prefix)
+        }
+        # Searches set parameters of unfitted clones: each candidate would be scored by its own
+        # measure or, without measure=, its own target. To set the measure of the ranker itself is
+        # to choose that of `score`.
         if "measure" in params and hasattr(self, "_is_clone") and not hasattr(self, "estimator_"):
             self._searched = "measure"
         elif inner or "target" in params:
@@ -238,25 +270,27 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Features, one row per (query, document) pair. Polars and PyArrow frames are converted to
             pandas.
         y : array-like or data frame of shape (n_rows, n_aspects)
-            One column of labels per aspect. Several columns of an array are named by `aspects`, a single one by the
-            aspect of the target. If y or X has a docno (index level or column), rows of a pair may be repeated, as
-            by oversampling, but must have equal labels.
+            One column of labels per aspect. Several columns of an array are named by `aspects`, a
+            single one by the aspect of the target. If y or X has a docno (index level or column),
+            rows of a pair may be repeated, as by oversampling, but must have equal labels.
         qid : array-like of shape (n_rows,), optional
             The query of each row, in any order.
         sample_weight : array-like of shape (n_rows,), optional
-            Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not vary
-            within a query.
+            Passed to the estimator. XGBoost's rankers use one weight per query, so weights must not
+            vary within a query.
         eval_set : list of (X, y) or (X, y, qid), optional
-            Evaluation sets, with labels as in `y`: the columns of arrays are those of `y`. The library stops by
-            the measure on the last one, as the estimator's parameters say (see Notes).
+            Evaluation sets, with labels as in `y`: the columns of arrays are those of `y`. The
+            library stops by the measure on the last one, as the estimator's parameters say (see
+            Notes).
         eval_fraction : float, optional
-            Fraction of the queries that are held out as an evaluation set, at random, seeded by the estimator's
-            ``random_state`` (else 0).
+            Fraction of the queries that are held out as an evaluation set, at random, seeded by the
+            estimator's ``random_state`` (else 0).
         **fit_params
-            Passed to the estimator. Arrays with one value per row, such as ``init_score``, ``base_margin`` and
-            ``baseline``, stay with their rows. With metadata routing, these and ``callbacks``, ``cat_features``,
-            ``categorical_feature``, ``embedding_features``, ``text_features``, ``init_model`` and ``xgb_model``
-            reach it through searches and pipelines.
+            Passed to the estimator. Arrays with one value per row, such as ``init_score``,
+            ``base_margin`` and ``baseline``, stay with their rows. With metadata routing, these and
+            ``callbacks``, ``cat_features``, ``categorical_feature``, ``embedding_features``,
+            ``text_features``, ``init_model`` and ``xgb_model`` reach it through searches and
+            pipelines.
 
         Returns
         -------
@@ -265,17 +299,19 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         MultiAspectError
-            If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, the estimator or the
-            target requires queries and none are given, the estimator does not accept evaluation sets or cannot
-            keep its best iteration, `y` is an array of several columns without names, or a document has different
-            labels for a query or, in an evaluation set, several rows.
+            If the shapes of X, y, qid or the evaluation sets do not match, labels are missing, the
+            estimator or the target requires queries and none are given, the estimator does not
+            accept evaluation sets or cannot keep its best iteration, `y` is an array of several
+            columns without names, or a document has different labels for a query or, in an
+            evaluation set, several rows.
 
         Warns
         -----
         MultiAspectWarning
-            If a feature equals the labels of an aspect or looks like the query, a query is in the training set and
-            in the last evaluation set, every query has one row, undeclared labels contain -1 besides 0 and 1, or
-            the predictions for the last evaluation set are constant within queries.
+            If a feature equals the labels of an aspect or looks like the query, a query is in the
+            training set and in the last evaluation set, every query has one row, undeclared labels
+            contain -1 besides 0 and 1, or the predictions for the last evaluation set are constant
+            within queries.
         """
         _refuse_replaced(fit_params)
         evaluated = self._evaluated_measure()
@@ -285,18 +321,26 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         named = _naming_measure(target, measure)
         # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
         is_catboost = boosting_library(self.estimator) == "catboost"
-        self.estimator_ = self.estimator.copy() if is_catboost else clone(self.estimator)
+        if is_catboost:
+            self.estimator_ = self.estimator.copy()
+        else:
+            self.estimator_ = clone(self.estimator)
         last = last_step(self.estimator_)
-        train = self._read_training_set(X, y, qid, {"sample_weight": sample_weight, **fit_params}, target, named)
+        train = self._read_training_set(
+            X, y, qid, {"sample_weight": sample_weight, **fit_params}, target, named
+        )
         sets = self._read_evaluation_sets(eval_set, target, named, train)
         if eval_fraction is not None:
-            train, held = split_queries(train, proportion("eval_fraction")(eval_fraction), _random_seed(last))
+            train, held = split_queries(
+                train, proportion("eval_fraction")(eval_fraction), _random_seed(last)
+            )
             sets.append(held)
         if sets:
             check_evaluation(last)
         if sets and evaluated is None:
             raise MultiAspectError(
-                f"measure: early stopping needs a measure, which the target {self.target!r} is not; pass measure="
+                f"measure: early stopping needs a measure, which the target {self.target!r} is "
+                "not; pass measure="
             )
         warn_of_shared_queries(train, sets)
         if query_parameter(last) is not None:
@@ -319,9 +363,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if sets and evaluated is not None:
             data = [
                 EvaluationRows(held_features, held_label, part.codes, part.offset)
-                for held_features, held_label, part in zip(features[1:], labels[1:], sets, strict=True)
+                for held_features, held_label, part in zip(
+                    features[1:], labels[1:], sets, strict=True
+                )
             ]
-            self._fit_with_evaluation(features[0], labels[0], passed, data, labelled_rows(sets, joined), evaluated)
+            self._fit_with_evaluation(
+                features[0], labels[0], passed, data, labelled_rows(sets, joined), evaluated
+            )
         else:
             fit_estimator(last, features[0], labels[0], passed)
         self._record_fit(train.X, measure)
@@ -338,11 +386,15 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             weights = check_length(sample_weight, len(train.labels), "sample_weight")
             train = replace(train, values={**train.values, "sample_weight": weights})
         # With these, `ranking_scorer` detects that it scores queries of the training set.
-        self._trained_queries = {} if train.query is None else rows_per_query(train.names)
+        if train.query is None:
+            self._trained_queries = {}
+        else:
+            self._trained_queries = rows_per_query(train.names)
         self._columns = tuple(train.labels.columns)
         if len(self._trained_queries) == len(train.labels) > 1:
             warn_once(
-                "fit: every query has one row, so there is nothing to rank. Pass as qid the query of each row, not "
+                "fit: every query has one row, so there is nothing to rank. Pass as qid the query "
+                "of each row, not "
                 "the number of the row",
                 key="fit with single rows",
             )
@@ -363,14 +415,18 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         metric = LibraryMetric(library, evaluated, labelled, [rows.frame for rows in labelled])
         self.best_iteration_ = fit_with_evaluation(last, X, label, passed, sets, metric)
         self.evals_result_ = {
-            f"valid_{index}": {str(evaluated.measure): values} for index, values in enumerate(metric.history)
+            f"valid_{index}": {str(evaluated.measure): values}
+            for index, values in enumerate(metric.history)
         }
         metric.release()
         warn_if_constant(labelled[-1].rankings(last.predict(sets[-1].X)), metric.name)
 
     def _record_fit(self, X: Any, measure: Measure | None) -> None:
         """Set the attributes that tell what the ranker was fitted with."""
-        self.n_features_in_ = X.shape[1] if X.ndim == 2 else 1
+        if X.ndim == 2:
+            self.n_features_in_ = X.shape[1]
+        else:
+            self.n_features_in_ = 1
         names = feature_names(X)
         if names is not None:
             self.feature_names_in_ = names
@@ -407,9 +463,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             cause = f"the label of {target} is normalised per query"
         else:
             return Part(features, frame, None, np.empty(0, dtype=object), values)
-        raise MultiAspectError(f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}")
+        raise MultiAspectError(
+            f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}"
+        )
 
-    def _read_evaluation_sets(self, given: Any, target: Measure, named: Any, train: Part) -> list[Part]:
+    def _read_evaluation_sets(
+        self, given: Any, target: Measure, named: Any, train: Part
+    ) -> list[Part]:
         """Read the evaluation sets, which have the features of the training set if these have names."""
         names = feature_names(train.X)
         sets = []
@@ -420,7 +480,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         offsets = [name for name in OFFSETS if name in train.values]
         if sets and offsets:
             raise MultiAspectError(
-                f"eval_set: expected no evaluation set beside {choices(offsets)}, as it has none; pass "
+                f"eval_set: expected no evaluation set beside {choices(offsets)}, as it has none; "
+                "pass "
                 "eval_fraction, which holds out rows with theirs"
             )
         return sets
@@ -443,7 +504,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
         X = read_features(X)
-        check_feature_names(X, getattr(self, "feature_names_in_", None), "X", "ranker.feature_names_in_")
+        check_feature_names(
+            X, getattr(self, "feature_names_in_", None), "X", "ranker.feature_names_in_"
+        )
         return X
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -463,7 +526,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> NDArray[Any]:
         """The importances of the estimator, or the absolute values of its coefficients."""
         last = last_step(self.estimator_)
-        if boosting_library(last) == "catboost":  # the default ones of rankers require the training set
+        if (
+            boosting_library(last) == "catboost"
+        ):  # the default ones of rankers require the training set
             return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_)
@@ -472,22 +537,26 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, qid: Any = None, *, weight_of_fit: Any = None) -> float:
         """Evaluate the ranking by predictions with `measure`, or by default with the target.
 
-        Scales that are not declared are those that `fit` inferred; labels beyond them extend them, with a warning.
+        Scales that are not declared are those that `fit` inferred; labels beyond them extend them,
+        with a warning.
 
         Parameters
         ----------
         X, y, qid : as in fit
             See `fit`.
         weight_of_fit : array-like, optional
-            Ignored: the ``sample_weight`` of a search with metadata routing. Pass weights of queries to
-            `ranking_score`.
+            Ignored: the ``sample_weight`` of a search with metadata routing. Pass weights of
+            queries to `ranking_score`.
 
         Returns
         -------
         float
             The score, where higher is better: the values of lower-is-better measures are negated.
         """
-        measure = self.measure_ if self._is_resolved() else getattr(self._evaluated_measure(), "measure", None)
+        if self._is_resolved():
+            measure = self.measure_
+        else:
+            measure = getattr(self._evaluated_measure(), "measure", None)
         searched = getattr(self, "_searched", None)
         if searched == "target" and self.measure is not None:
             searched = None
@@ -497,7 +566,10 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 message = f"score does not evaluate by the measure {self.measure!r}, as it"
             reason = f"was set by set_params: in a search, each candidate would be scored by its own {searched}"
             message += f" {reason if searched else 'is not a measure'}"
-            warn(f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to the search")
+            warn(
+                f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to "
+                "the search"
+            )
             raise MultiAspectError(message)
         queries = find_queries(y, X, qid)
         if to_pandas(y) is None:
@@ -517,7 +589,9 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "_resolved"):
             return False
         pairs = zip(self._resolved, (self.measure, self.target), strict=True)
-        return all(fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs)
+        return all(
+            fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs
+        )
 
 
 def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
@@ -525,7 +599,8 @@ def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
     replaced = [name for name in fit_params if name in _INSTEAD]
     if replaced:
         raise MultiAspectError(
-            f"expected {_INSTEAD[replaced[0]]} instead of {choices(replaced)}. (pt.ltr passes the labels "
+            f"expected {_INSTEAD[replaced[0]]} instead of {choices(replaced)}. (pt.ltr passes the "
+            "labels "
             "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
         )
 

@@ -39,7 +39,9 @@ class RowJudgments(Judgments):
         The document of each row; by default, documents are named by row number.
     """
 
-    def __init__(self, frame: pd.DataFrame, query: Ints, qids: Objects, documents: Objects | None = None) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, query: Ints, qids: Objects, documents: Objects | None = None
+    ) -> None:
         first = np.argsort(query, kind="stable")
         self._set_arrays(frame, qids, query, first, inverse_permutation(first), documents)
         #: Whether documents have names, which may be repeated.
@@ -70,7 +72,8 @@ class RowJudgments(Judgments):
         if len(repeated):
             raise MultiAspectError(
                 f"expected one row per query and document to evaluate rankings, got several for "
-                f"{self._pair_text(int(repeated[0]))} {tally(len(repeated), 'row')}; drop duplicates. Only "
+                f"{self._pair_text(int(repeated[0]))} {tally(len(repeated), 'row')}; drop "
+                "duplicates. Only "
                 "the rows that fit learns from may be repeated: split before oversampling"
             )
 
@@ -114,20 +117,25 @@ class Pool:
     """The judged documents of the queries of some rows, of which the rows are a part."""
 
     judgments: Judgments
-    #: The position of each row among the judged documents, -1 if it is not one of them. Rows are sorted by query.
+    #: The position of each row among the judged documents, -1 if it is not one of them. Rows are
+    #: sorted by query.
     position: Ints
 
     @classmethod
     def from_qrels(cls, qrels: Judgments, rows: RowJudgments) -> Pool:
         """Return the judged documents of the queries of the rows, on the scales of all qrels."""
         if not rows.has_documents:
-            raise MultiAspectError("qrels= needs the docno of every row: add an index level or a column docno to y")
+            raise MultiAspectError(
+                "qrels= needs the docno of every row: add an index level or a column docno to y"
+            )
         position = qrels.query_positions(rows.qids)
         unknown = rows.qids[position < 0]
         if len(unknown):
             raise MultiAspectError(
-                f"the qrels have no judgments for {len(unknown)} of {number_of(rows.n_queries, 'query')} of the "
-                f"rows, such as {unknown[0]}; check that the query ids are spelt alike, or drop these rows"
+                f"the qrels have no judgments for {len(unknown)} of "
+                f"{number_of(rows.n_queries, 'query')} of the "
+                f"rows, such as {unknown[0]}; check that the query ids are spelt alike, or drop "
+                "these rows"
             )
         kept = np.zeros(qrels.n_queries, dtype=np.bool_)
         kept[position] = True
@@ -136,7 +144,9 @@ class Pool:
         rows.infer_scales_from(qrels)
         if not qrels._positional:
             judgments.label_names = rows.label_names
-        return cls(judgments, judgments.pairs.lookup(rows.pool_query, Texts.from_strings(rows.docnos))[0])
+        return cls(
+            judgments, judgments.pairs.lookup(rows.pool_query, Texts.from_strings(rows.docnos))[0]
+        )
 
     def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
         """Raise an error if rows have other labels than the qrels.
@@ -152,7 +162,8 @@ class Pool:
             if len(differing):
                 row = int(differing[0])
                 raise MultiAspectError(
-                    f"expected y to have the labels of the qrels, got the {view.name} label {spell(labels[row])} "
+                    f"expected y to have the labels of the qrels, got the {view.name} label "
+                    f"{spell(labels[row])} "
                     f"for {rows._pair_text(row)}, which the qrels "
                     + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
                     + f" {tally(len(differing), 'row')}; take the labels of the rows from the qrels"

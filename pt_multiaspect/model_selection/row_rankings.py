@@ -22,7 +22,8 @@ from .row_judgments import Pool, RowJudgments
 class RowRankings(Rankings):
     """The rankings of all rows by their predictions, compared as 64-bit floats.
 
-    Tied rows are in the order of the rows: measures evaluate `expectation`, or the result of `break_ties`.
+    Tied rows are in the order of the rows: measures evaluate `expectation`, or the result of
+    `break_ties`.
 
     Parameters
     ----------
@@ -55,13 +56,20 @@ class RowRankings(Rankings):
         #: The rankings with all rows as hits.
         self._all_hits = Hits(rows.n_queries, query, query, rows.rank, ranked_rows, rows.n_ret)
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        self._judged_rows: Ints = ranked_rows if pool is None else pool.position[ranked_rows]
+        if pool is None:
+            self._judged_rows: Ints = ranked_rows
+        else:
+            self._judged_rows = pool.position[ranked_rows]
         judgments: Judgments = rows
         hits = self._all_hits
         if pool is not None:
             judgments, known = pool.judgments, self._judged_rows >= 0
-            hits = replace(hits.select(known), pool_query=judgments.pool_query, row=self._judged_rows[known])
-        self._set_arrays(judgments, query, scores, inverse_permutation(ranked_rows), hits, rows.n_queries)
+            hits = replace(
+                hits.select(known), pool_query=judgments.pool_query, row=self._judged_rows[known]
+            )
+        self._set_arrays(
+            judgments, query, scores, inverse_permutation(ranked_rows), hits, rows.n_queries
+        )
 
     def break_ties(self, measure: Measure) -> RowRankings:
         """Return the rankings for a measure with tied rows by docno, descending, or else in a random order.
@@ -72,7 +80,9 @@ class RowRankings(Rankings):
         tied_rows = self._ranked_rows[is_tied]
         group = self._tie_groups[is_tied]
         if self.rows.has_documents:
-            order = np.argsort(group * len(self.rows) + self.rows.docno_positions[tied_rows], kind="stable")
+            order = np.argsort(
+                group * len(self.rows) + self.rows.docno_positions[tied_rows], kind="stable"
+            )
         else:
             order = _shuffled_order(self.rows.label_keys(measure)[tied_rows], group)
         ranked_rows = self._ranked_rows.copy()
@@ -107,13 +117,21 @@ class RowRankings(Rankings):
     @cached_property
     def source(self) -> Run:
         """The rows as a run."""
-        return Run(self.rows.qids, self.rows.pool_query, self._docnos, np.asarray(self._scores, dtype=np.float64))
+        return Run(
+            self.rows.qids,
+            self.rows.pool_query,
+            self._docnos,
+            np.asarray(self._scores, dtype=np.float64),
+        )
 
     @property
     def is_constant(self) -> bool:
         """Whether the predictions are equal in every query, and some query has two or more rows."""
         several = self.rows.n_ret.max(initial=0) > 1
-        return bool(several and self.tied.sum() == len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret))
+        return bool(
+            several
+            and self.tied.sum() == len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret)
+        )
 
     @cached_property
     def expectation(self) -> RowRankings:
@@ -126,7 +144,9 @@ class RowRankings(Rankings):
         """Return the result of `make`, or the expected value of a linear base."""
         if self._is_expectation and isinstance(key, tuple) and key[0] == "base":
             _, base, target = key
-            return super().compute_once(key, lambda: self._expected_value(base, base.additive(target)))
+            return super().compute_once(
+                key, lambda: self._expected_value(base, base.additive(target))
+            )
         return super().compute_once(key, make)
 
     def _expected_value(self, base: Any, form: Linear) -> Floats:
@@ -136,7 +156,9 @@ class RowRankings(Rankings):
         mean = np.bincount(group, weights=gain) / np.bincount(group)
         shared = np.empty(len(gain))
         shared[self._ranked_rows] = mean[group]
-        values: Floats = np.minimum(replace(form, gain=shared, unjudged=0.0).values(self._all_hits), base.RANGE[1])
+        values: Floats = np.minimum(
+            replace(form, gain=shared, unjudged=0.0).values(self._all_hits), base.RANGE[1]
+        )
         return values
 
 

@@ -41,7 +41,8 @@ class LabelledRows:
     measure : measure, optional
         The measure whose aspect is the name of the column of a single-column array.
     qrels : Judgments, optional
-        Judgments of these and further documents, which define ideal rankings and numbers of relevant documents.
+        Judgments of these and further documents, which define ideal rankings and numbers of
+        relevant documents.
     documents : ndarray of str, optional
         The document of each row; by default, the index level or column docno of y.
     """
@@ -65,7 +66,10 @@ class LabelledRows:
             documents = find_documents(y=frame)
         self.judgments = RowJudgments(self.frame, query, qids, documents)
         self._qrels = qrels
-        self.pool = None if qrels is None else Pool.from_qrels(qrels, self.judgments)
+        if qrels is None:
+            self.pool = None
+        else:
+            self.pool = Pool.from_qrels(qrels, self.judgments)
         self.names = list(frame.columns)
 
     def __len__(self) -> int:
@@ -79,14 +83,21 @@ class LabelledRows:
     def take(self, kept: Ints) -> LabelledRows:
         """Return some rows, on the scales of all rows."""
         rows = self.judgments
-        documents = rows.row_values(rows.docnos)[kept] if rows.has_documents else None
-        part = LabelledRows(self.frame.iloc[kept], self.queries[kept], qrels=self._qrels, documents=documents)
+        if rows.has_documents:
+            documents = rows.row_values(rows.docnos)[kept]
+        else:
+            documents = None
+        part = LabelledRows(
+            self.frame.iloc[kept], self.queries[kept], qrels=self._qrels, documents=documents
+        )
         part.judgments.infer_scales_from(self.judgments)
         return part
 
     def share_scales(self, fitted: pd.DataFrame) -> None:
         """Infer undeclared scales from the labels of a fit, too."""
-        self.judgments.infer_scales_from(_label_judgments(pd.concat([fitted, self.frame], ignore_index=True)))
+        self.judgments.infer_scales_from(
+            _label_judgments(pd.concat([fitted, self.frame], ignore_index=True))
+        )
 
     def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
         """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
@@ -98,8 +109,10 @@ class LabelledRows:
             name, scale, before = view.name, view.scale, scales[view.name]
             if scale.grades.tolist() != before.grades.tolist():
                 warn_once(
-                    f"{measure.NAME}: the grades of {name} are {scale}, as inferred from these labels and those of "
-                    f"fit, which alone gave {before}; the value cannot be compared with those on that scale, such "
+                    f"{measure.NAME}: the grades of {name} are {scale}, as inferred from these "
+                    "labels and those of "
+                    f"fit, which alone gave {before}; the value cannot be compared with those on "
+                    "that scale, such "
                     "as evals_result_. Declare the scales, as in aspects={…}",
                     key=f"grades of {name} beyond {before}: {scale}",
                 )
@@ -115,7 +128,9 @@ class LabelledRows:
         if not rankings.tied.any():
             return measure.evaluate(rankings)
         judgments = rankings.judgments
-        if judgments.compute_once(("linear", measure), lambda: _has_linear_terms(measure, judgments)):
+        if judgments.compute_once(
+            ("linear", measure), lambda: _has_linear_terms(measure, judgments)
+        ):
             return measure.evaluate(rankings.expectation)
         return measure.evaluate(rankings.break_ties(measure))
 
@@ -133,8 +148,13 @@ def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
 
 def _has_linear_terms(measure: Measure, judgments: Judgments) -> bool:
     """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
-    terms = measure.terms(judgments) if measure.stated.is_weighted_sum else []
-    return bool(terms) and all(isinstance(term.base.additive(term.target), Linear) for term in terms)
+    if measure.stated.is_weighted_sum:
+        terms = measure.terms(judgments)
+    else:
+        terms = []
+    return bool(terms) and all(
+        isinstance(term.base.additive(term.target), Linear) for term in terms
+    )
 
 
 def warn_if_constant(rankings: RowRankings, what: str) -> None:
@@ -142,7 +162,8 @@ def warn_if_constant(rankings: RowRankings, what: str) -> None:
     warn_of_single_rows(rankings.rows, what)
     if rankings.is_constant:
         warn(
-            f"{what}: the predictions are equal within every query, so they rank nothing; the value is that of a "
+            f"{what}: the predictions are equal within every query, so they rank nothing; the "
+            "value is that of a "
             "random order. Check the features, the regularisation and the number of iterations"
         )
 
@@ -151,12 +172,15 @@ def warn_of_single_rows(rows: RowJudgments, what: str) -> None:
     """Warn about several queries of one row each."""
     if rows.n_queries > 1 and rows.n_ret.max() == 1:
         warn(
-            f"{what}: every query has one row, so there is nothing to rank; the value is the same for all "
+            f"{what}: every query has one row, so there is nothing to rank; the value is the same "
+            "for all "
             "predictions. Pass as qid the query of each row, not the number of the row"
         )
 
 
-def check_known(missing: str, measure: Measure, judgments: Judgments, where: str = "y", remedy: str = "") -> None:
+def check_known(
+    missing: str, measure: Measure, judgments: Judgments, where: str = "y", remedy: str = ""
+) -> None:
     """Raise an error for missing labels of the aspects of a measure, unless `missing` is ``'lowest'``.
 
     Parameters
@@ -178,7 +202,8 @@ def check_known(missing: str, measure: Measure, judgments: Judgments, where: str
         n_missing = int((~view.known).sum())
         if n_missing:
             raise MultiAspectError(
-                f"{where} has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); drop these rows, "
+                f"{where} has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); "
+                "drop these rows, "
                 f"or pass missing='lowest'{remedy} to treat them as the lowest grade"
             )
 
@@ -187,11 +212,18 @@ class EvaluatedMeasure:
     """A measure with the scales, the qrels and the handling of missing labels for the rows that it evaluates."""
 
     def __init__(
-        self, measure: MeasureLike, aspects: object = None, missing: str = "error", qrels: object = None
+        self,
+        measure: MeasureLike,
+        aspects: object = None,
+        missing: str = "error",
+        qrels: object = None,
     ) -> None:
         self.aspects: AspectSpec = parse_aspects(aspects)
         self.missing = missing
-        self.qrels = None if qrels is None else Judgments.of(qrels)
+        if qrels is None:
+            self.qrels = None
+        else:
+            self.qrels = Judgments.of(qrels)
         self._scales = self.aspects if isinstance(self.aspects, Aspects) else None
         self.measure = with_scales(parsing.parse_one(measure), self.aspects)
         self._measure_on("relevance").validate_params()
@@ -199,9 +231,10 @@ class EvaluatedMeasure:
     def _measure_on(self, aspect: str, scales: Aspects | None = None) -> Measure:
         """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
         on = getattr(self.measure, "on", None)  # a method of this package's measures
-        measure: Measure = (
-            On(aspect=aspect, base=self.measure, aspects=scales) if on is None else on(aspect, scales)
-        )
+        if on is None:
+            measure: Measure = On(aspect=aspect, base=self.measure, aspects=scales)
+        else:
+            measure = on(aspect, scales)
         return measure
 
     def rows(self, y: Any, qid: Any, documents: Objects | None = None) -> LabelledRows:
@@ -210,11 +243,15 @@ class EvaluatedMeasure:
 
     def bind(self, rows: LabelledRows) -> Measure:
         """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
-        aspect = rows.names[0] if len(rows.names) == 1 else "relevance"
+        if len(rows.names) == 1:
+            aspect = rows.names[0]
+        else:
+            aspect = "relevance"
         measure = self._measure_on(aspect, self._scales)
         if measure is not self.measure and aspect not in rows.names:
             raise MultiAspectError(
-                f"{self.measure} scores the aspect relevance, but y has the columns {choices(rows.names)}; "
+                f"{self.measure} scores the aspect relevance, but y has the columns "
+                f"{choices(rows.names)}; "
                 f"choose one, as in On(aspect={rows.names[0]!r}, base={str(self.measure)!r})"
             )
         check_known(self.missing, measure, rows.judgments)
@@ -226,4 +263,6 @@ class EvaluatedMeasure:
 
 def with_scales(measure: Any, aspects: AspectSpec) -> Any:
     """Return a measure with the declared scales of its aspects, unless it has scales itself."""
-    return measure.declare(aspects) if isinstance(aspects, Aspects) and supports(measure) else measure
+    if isinstance(aspects, Aspects) and supports(measure):
+        return measure.declare(aspects)
+    return measure

@@ -17,13 +17,20 @@ from sklearn.utils.validation import _num_samples
 from .._typing import Objects
 from .._validation import choice
 from ..collection import Judgments
-from ..collection.frames import to_pandas
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, agree, number_of, warn_once
 from ..integration.aggregators import aggregate_is_mean
 from ..integration.parsing import MeasureLike
 from .arrays import as_numbers, check_length, fill_masked, weight_per_query
 from .boosters import last_step, warn_of_classes
-from .queries import ADD_QID, check_same_documents, find_documents, find_queries, require_queries, rows_per_query
+from .queries import (
+    ADD_QID,
+    check_same_documents,
+    find_documents,
+    find_queries,
+    require_queries,
+    rows_per_query,
+)
 from .rows import EvaluatedMeasure, warn_if_constant
 
 
@@ -37,31 +44,33 @@ def ranking_scorer(
 ) -> RankingScorer:
     """Create a scikit-learn scorer for grouped ranking data from a measure.
 
-    The rows of each query are ranked by the predictions of the estimator and evaluated with the labels in
-    `y`, one column per aspect. Higher scores are better: the values of lower-is-better measures, such as ESL,
-    are negated.
+    The rows of each query are ranked by the predictions of the estimator and evaluated with the
+    labels in `y`, one column per aspect. Higher scores are better: the values of lower-is-better
+    measures, such as ESL, are negated.
 
     Parameters
     ----------
     measure : ir_measures.Measure or str
-        A multi-aspect measure, or a single-aspect measure, which scores the column ``relevance`` (or
-        ``label``) of y, as in `evaluate`, or the only column of y. Use
-        ``On(aspect="credibility", base=nDCG) @ 10`` for any other column. A dict ``{name: measure}`` gives a
-        scorer of several measures, which predicts once and returns a dict, as `GridSearchCV` (with the name of
-        a measure as `refit`) and `cross_validate` accept.
+        A multi-aspect measure, or a single-aspect measure, which scores the column ``relevance``
+        (or ``label``) of y, as in `evaluate`, or the only column of y. Use
+        ``On(aspect="credibility", base=nDCG) @ 10`` for any other column. A dict ``{name:
+        measure}`` gives a scorer of several measures, which predicts once and returns a dict, as
+        `GridSearchCV` (with the name of a measure as `refit`) and `cross_validate` accept.
     aspects : Aspects, mapping, str or sequence of str, optional
-        Names of the columns if y is an array, or the columns to select if y is a data frame (pandas,
-        Polars or PyArrow). Declared scales are also used for a measure without declared scales, so all
-        folds use the same scales.
+        Names of the columns if y is an array, or the columns to select if y is a data frame
+        (pandas, Polars or PyArrow). Declared scales are also used for a measure without declared
+        scales, so all folds use the same scales.
     response_method : {'predict', 'decision_function', 'predict_proba'}
-        The method of the estimator that returns the scores. For ``predict_proba`` with two classes, the
-        scores are the probabilities of the second class. If it has a parameter ``qid``, it receives the queries.
+        The method of the estimator that returns the scores. For ``predict_proba`` with two classes,
+        the scores are the probabilities of the second class. If it has a parameter ``qid``, it
+        receives the queries.
     missing : {'error', 'lowest'}, default 'error'
         Whether a missing label (NaN) raises an error or counts as the lowest grade.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
-        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
-        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
-        They may contain other queries, such as those of other folds. y or X needs an index level or a column docno.
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal
+        rankings and numbers of relevant documents are then those of the qrels; by default, they are
+        those of the rows of each query. They may contain other queries, such as those of other
+        folds. y or X needs an index level or a column docno.
 
     Returns
     -------
@@ -73,40 +82,44 @@ def ranking_scorer(
     ------
     MultiAspectError
         On creation: if the measure or response method is unknown. When called: if qid is missing,
-        columns, queries or predictions have the wrong number or shape, labels or predictions are NaN, a document
-        has several rows for a query (if y or X has a docno), or labels differ from those of `qrels`.
+        columns, queries or predictions have the wrong number or shape, labels or predictions are
+        NaN, a document has several rows for a query (if y or X has a docno), or labels differ from
+        those of `qrels`.
 
     Warns
     -----
     MultiAspectWarning
-        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide queries (the
-        training set as a whole may be scored), the predictions are equal within every query, or every query has
-        one row.
+        If an `AspectRanker` was fitted on one of the scored queries, as with folds that divide
+        queries (the training set as a whole may be scored), the predictions are equal within every
+        query, or every query has one row.
 
     Notes
     -----
-    *Query ids.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``), pass ``qid``
-    to ``fit`` or as ``params``; the scorer requests it by default. Without routing, query ids are taken
-    from the index level or column ``qid`` of y or X. A missing qid raises an error; rows are never treated as a
-    single query.
+    *Query ids.* With metadata routing (``sklearn.set_config(enable_metadata_routing=True)``), pass
+    ``qid`` to ``fit`` or as ``params``; the scorer requests it by default. Without routing, query
+    ids are taken from the index level or column ``qid`` of y or X. A missing qid raises an error;
+    rows are never treated as a single query.
 
-    By default, searches in scikit-learn convert this error to NaN and continue, so they would select
-    arbitrary parameters: pass ``error_score='raise'`` to searches and to `cross_validate`. Only
-    `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it, treat it as a
-    feature: move the query ids to the index, or pass them as ``qid``.
+    By default, searches in scikit-learn convert this error to NaN and continue, so they would
+    select arbitrary parameters: pass ``error_score='raise'`` to searches and to `cross_validate`.
+    Only `AspectRanker` drops a column ``qid`` of X. Other estimators, and pipeline steps before it,
+    treat it as a feature: move the query ids to the index, or pass them as ``qid``.
 
-    *Ideal rankings* and numbers of relevant documents are those of the rows of each query, so relevant documents
-    without a row do not count: values are higher than those of `evaluate` if the rows are a part of the judged
-    documents, such as those that a first stage retrieved. Pass `qrels` for the values of `evaluate`.
+    *Ideal rankings* and numbers of relevant documents are those of the rows of each query, so
+    relevant documents without a row do not count: values are higher than those of `evaluate` if the
+    rows are a part of the judged documents, such as those that a first stage retrieved. Pass
+    `qrels` for the values of `evaluate`.
 
-    *Successive halving* takes rows as its resource by default: it would fit and score parts of queries, which
-    cannot be noticed. Pass ``resource='estimator__n_estimators'`` to `HalvingGridSearchCV`.
+    *Successive halving* takes rows as its resource by default: it would fit and score parts of
+    queries, which cannot be noticed. Pass ``resource='estimator__n_estimators'`` to
+    `HalvingGridSearchCV`.
 
-    *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P, …) have their
-    expected value over all orders of tied rows, like scikit-learn's `ndcg_score`. For other measures, tied rows are
-    sorted by docno, descending, as in `evaluate`, if y or X has an index level or a column docno. Otherwise, they
-    are in a random order that follows from their query and labels, so that neither the order of the rows nor other
-    queries matter. Predictions are compared as 64-bit floats.
+    *Ties.* Measures that are linear in linear bases (CAM, TOMA, On and uRBP over nDCG, DCG, RBP, P,
+    …) have their expected value over all orders of tied rows, like scikit-learn's `ndcg_score`. For
+    other measures, tied rows are sorted by docno, descending, as in `evaluate`, if y or X has an
+    index level or a column docno. Otherwise, they are in a random order that follows from their
+    query and labels, so that neither the order of the rows nor other queries matter. Predictions
+    are compared as 64-bit floats.
 
     Examples
     --------
@@ -135,12 +148,19 @@ class RankingScorer:
     ) -> None:
         choice("response_method", "predict", "decision_function", "predict_proba")(response_method)
         self._several = isinstance(measure, Mapping)
-        measures = measure if isinstance(measure, Mapping) else {"": measure}
+        if isinstance(measure, Mapping):
+            measures = measure
+        else:
+            measures = {"": measure}
         if not measures:
             raise MultiAspectError("expected at least one measure, got an empty dict")
-        judgments = None if qrels is None else Judgments.of(qrels)
+        if qrels is None:
+            judgments = None
+        else:
+            judgments = Judgments.of(qrels)
         self._measures = {
-            str(name): EvaluatedMeasure(single, aspects, missing, judgments) for name, single in measures.items()
+            str(name): EvaluatedMeasure(single, aspects, missing, judgments)
+            for name, single in measures.items()
         }
         self._response_method = response_method
         #: Labels of a fit, from which undeclared scales are inferred, too.
@@ -156,18 +176,23 @@ class RankingScorer:
             )
             # A search converts the error to NaN and nevertheless selects parameters.
             warn_once(
-                f"{message}. Without metadata routing the qid passed to fit does not reach the scorer. "
+                f"{message}. Without metadata routing the qid passed to fit does not reach the "
+                "scorer. "
                 "Pass error_score='raise' to make this an error",
                 key="a scorer without qid",
             )
             raise MultiAspectError(message)
         features = to_pandas(X)
-        if features is not None and not hasattr(X, "columns"):  # of a library that scikit-learn does not read
+        if features is not None and not hasattr(
+            X, "columns"
+        ):  # of a library that scikit-learn does not read
             X = features
         if features is not None and "qid" in features.columns and not _drops_qid(estimator):
             warn_once(
-                f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid with metadata "
-                "routing, or move it to the index of X or y. AspectRanker drops the column, but not "
+                f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid "
+                "with metadata "
+                "routing, or move it to the index of X or y. AspectRanker drops the column, but "
+                "not "
                 "after other steps of a pipeline",
                 key="qid among the features",
             )
@@ -175,10 +200,15 @@ class RankingScorer:
             _warn_of_trained_queries(estimator, queries)
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
-            raise MultiAspectError(f"{type(estimator).__name__} has no method {self._response_method}")
+            raise MultiAspectError(
+                f"{type(estimator).__name__} has no method {self._response_method}"
+            )
         if self._response_method == "predict":
             warn_of_classes(estimator, ", or score two classes by response_method='predict_proba'")
-        response = respond(X, qid=queries) if _has_qid_parameter(respond) else respond(X)
+        if _has_qid_parameter(respond):
+            response = respond(X, qid=queries)
+        else:
+            response = respond(X)
         check_same_documents("y", y, "predictions", response)
         check_same_documents("X", X, "predictions", response)
         scores = fill_masked(response)
@@ -206,9 +236,14 @@ class RankingScorer:
             if self.fitted is not None:
                 rows.warn_of_further_grades(measure, self.fitted)
             value = rows.evaluate(measure, rankings, evaluated.measure)
-            values[name] = -value if measure.lower_is_better else value
+            if measure.lower_is_better:
+                values[name] = -value
+            else:
+                values[name] = value
         warn_if_constant(rankings, repr(self))
-        return values if self._several else values[""]
+        if self._several:
+            return values
+        return values[""]
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the metadata request: ``score`` takes `qid`."""
@@ -218,7 +253,10 @@ class RankingScorer:
 
     def __repr__(self) -> str:
         measures = {name: str(evaluated.measure) for name, evaluated in self._measures.items()}
-        more = "" if self._response_method == "predict" else f", response_method={self._response_method!r}"
+        if self._response_method == "predict":
+            more = ""
+        else:
+            more = f", response_method={self._response_method!r}"
         return f"ranking_scorer({measures if self._several else measures['']}{more})"
 
 
@@ -244,8 +282,10 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
         name = type(estimator).__name__
         were = agree(len(known), len(scored), "was", "were")
         warn_once(
-            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {were} among those "
-            f"that {name} was fitted on: the values do not hold for other queries. Split by query, as with "
+            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {were} "
+            "among those "
+            f"that {name} was fitted on: the values do not hold for other queries. Split by query, "
+            "as with "
             "cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
             # The folds and candidates of a search have the same queries in all.
             key=f"{name} fitted on scored queries {hash(frozenset(trained).union(scored))}",
@@ -258,7 +298,9 @@ def _drops_qid(estimator: Any) -> bool:
     if isinstance(estimator, Pipeline):
         steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
         if steps and isinstance(steps[0], ColumnTransformer):
-            return not any(name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out())
+            return not any(
+                name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out()
+            )
         return bool(steps) and _drops_qid(steps[0])
     # AspectRanker, which this module must not import.
     return hasattr(estimator, "_trained_queries")
@@ -281,15 +323,16 @@ def ranking_score(
     Parameters
     ----------
     y_true : DataFrame or array-like of shape (n_rows,) or (n_rows, n_aspects)
-        One row per (query, document) pair, in any order, with one column of labels per aspect. Data frames may
-        be of pandas, Polars or PyArrow.
+        One row per (query, document) pair, in any order, with one column of labels per aspect. Data
+        frames may be of pandas, Polars or PyArrow.
     y_score : array-like of shape (n_rows,)
         The predictions. Higher scores rank first. Ties are treated as in `ranking_scorer`.
     measure : ir_measures.Measure or str
-        A multi-aspect measure, or a single-aspect measure, which is computed on the column ``relevance`` (or
-        ``label``) of y_true, or on its only column.
+        A multi-aspect measure, or a single-aspect measure, which is computed on the column
+        ``relevance`` (or ``label``) of y_true, or on its only column.
     qid : array-like of shape (n_rows,), optional
-        The query of each row, as strings or numbers. By default, the index level or column ``qid`` of y_true.
+        The query of each row, as strings or numbers. By default, the index level or column ``qid``
+        of y_true.
     aspects : Aspects, mapping, str or sequence of str, optional
         Names (and scales) of the columns of an array, or the columns to select from a frame.
     sample_weight : array-like of shape (n_rows,), optional
@@ -299,30 +342,33 @@ def ranking_score(
     per_query : bool, default False
         Whether to return the value of each query instead of the aggregate.
     qrels : DataFrame, dict, iterable of namedtuples or Judgments, optional
-        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal rankings and numbers
-        of relevant documents are then those of the qrels; by default, they are those of the rows of each query.
-        y_true needs an index level or a column docno.
+        All judgments of the queries, as in `evaluate`, also of documents without a row. Ideal
+        rankings and numbers of relevant documents are then those of the qrels; by default, they are
+        those of the rows of each query. y_true needs an index level or a column docno.
 
     Returns
     -------
     float or Series of float
-        The value of the measure, aggregated over queries as the measure defines (the mean for most), or the
-        values of the queries, with the query ids as strings in the index, sorted. For lower-is-better measures
-        such as ESL, lower values are better, whereas `ranking_scorer` negates them.
+        The value of the measure, aggregated over queries as the measure defines (the mean for
+        most), or the values of the queries, with the query ids as strings in the index, sorted. For
+        lower-is-better measures such as ESL, lower values are better, whereas `ranking_scorer`
+        negates them.
 
     Raises
     ------
     MultiAspectError
-        If no query ids are given, lengths differ, labels are missing or masked, predictions are NaN, masked or
-        complex, weights vary within a query or the measure is not a mean over queries (such as NumRel), the indexes
-        of pandas objects have the same elements in a different order, their rows have different queries or
-        documents in index levels or columns, a document has several rows for a query (if y_true has a docno), or
-        labels differ from those of `qrels`.
+        If no query ids are given, lengths differ, labels are missing or masked, predictions are
+        NaN, masked or complex, weights vary within a query or the measure is not a mean over
+        queries (such as NumRel), the indexes of pandas objects have the same elements in a
+        different order, their rows have different queries or documents in index levels or columns,
+        a document has several rows for a query (if y_true has a docno), or labels differ from those
+        of `qrels`.
 
     Warns
     -----
     MultiAspectWarning
-        If the predictions are equal within every query, every query has one row, or queries of `qrels` have no row.
+        If the predictions are equal within every query, every query has one row, or queries of
+        `qrels` have no row.
 
     References
     ----------
@@ -345,7 +391,8 @@ def ranking_score(
     scores_shape: tuple[int, ...] = getattr(y_score, "shape", ())
     if len(labels_shape) == 1 and len(scores_shape) == 2 and scores_shape[1] > 1:
         raise MultiAspectError(
-            f"y_score: expected one prediction per row, got {scores_shape[1]} columns. Are y_true and y_score "
+            f"y_score: expected one prediction per row, got {scores_shape[1]} columns. Are y_true "
+            "and y_score "
             "swapped?"
         )
     queries = require_queries(
@@ -362,22 +409,35 @@ def ranking_score(
         have = agree(n_left_out, n_judged, "has no row and is", "have no row and are")
         warn_once(
             f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels "
-            f"{have} left out of the mean, while evaluate counts judged topics without a ranking as 0. "
+            f"{have} left out of the mean, while evaluate counts judged topics without a ranking "
+            "as 0. "
             "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
             key=f"{n_judged} {rows.judgments.n_queries}",
             group="queries of the qrels without rows",
         )
     if per_query:
         if sample_weight is not None:
-            raise MultiAspectError("sample_weight has no effect on the values of single queries; omit it")
-        return pd.Series(rows.values(on_rows, rankings), index=rows.judgments.qids, name=str(evaluated.measure))
+            raise MultiAspectError(
+                "sample_weight has no effect on the values of single queries; omit it"
+            )
+        return pd.Series(
+            rows.values(on_rows, rankings), index=rows.judgments.qids, name=str(evaluated.measure)
+        )
     if sample_weight is None:
         return rows.evaluate(on_rows, rankings, evaluated.measure)
     if not aggregate_is_mean(evaluated.measure):
-        raise MultiAspectError(f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights")
+        raise MultiAspectError(
+            f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights"
+        )
     judgments = rows.judgments
-    row_weights = as_numbers(check_length(sample_weight, len(rows), "sample_weight"), "sample_weight")
+    row_weights = as_numbers(
+        check_length(sample_weight, len(rows), "sample_weight"), "sample_weight"
+    )
     if not np.isfinite(row_weights).all() or (row_weights < 0).any() or not row_weights.any():
-        raise MultiAspectError("sample_weight: expected finite, non-negative weights that are not all 0")
-    weights = weight_per_query(judgments.pair_values(row_weights), judgments.pool_query, judgments.n_queries)
+        raise MultiAspectError(
+            "sample_weight: expected finite, non-negative weights that are not all 0"
+        )
+    weights = weight_per_query(
+        judgments.pair_values(row_weights), judgments.pool_query, judgments.n_queries
+    )
     return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._typing import Ints, Objects
 from .._validation import boolean, count, proportion, real
-from ..collection.frames import as_pandas
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
 from ..evaluation.long_frames import find_measure
 from ..evaluation.topic_clusters import ClusterSpec, clusters_of_topics, read_clusters
@@ -22,7 +22,14 @@ from ..kernels.mean_errors import Clusters, t_levels, t_quantile, variance
 from ..kernels.pareto import is_on_front
 from ..kernels.rounding import remove_rounding_errors
 from .arrays import as_numbers, check_length
-from .queries import are_texts, check_same_index, check_same_names, find_column, query_codes, require_queries
+from .queries import (
+    are_texts,
+    check_same_index,
+    check_same_names,
+    find_column,
+    query_codes,
+    require_queries,
+)
 
 _MEAN = "mean_test_"
 
@@ -30,8 +37,9 @@ _MEAN = "mean_test_"
 class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     """Repeated cross-validation with folds of whole queries and random orders of the training rows.
 
-    Gradient boosting depends on the order of rows: on CLEF eHealth 2015, two orders of the same training rows gave
-    values of TOMA that differ by up to 0.008. Average over several orders before interpreting such a difference.
+    Gradient boosting depends on the order of rows: on CLEF eHealth 2015, two orders of the same
+    training rows gave values of TOMA that differ by up to 0.008. Average over several orders before
+    interpreting such a difference.
 
     Parameters
     ----------
@@ -40,26 +48,26 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
     n_repeats : int, default 6
         Number of times that queries are assigned to folds at random.
     shuffle_rows : bool, default True
-        Whether the order of queries, and of the rows of each query, is random in the training indices. Rows of a
-        query stay contiguous. Test indices keep the order of the data.
+        Whether the order of queries, and of the rows of each query, is random in the training
+        indices. Rows of a query stay contiguous. Test indices keep the order of the data.
     random_state : int, default 0
-        Seed of the random numbers. The same seed gives the same splits at each call, so scores of different
-        searches are paired.
+        Seed of the random numbers. The same seed gives the same splits at each call, so scores of
+        different searches are paired.
     cluster : str, path, mapping or Series, optional
-        Queries that were drawn together, such as the turns of a conversation, as for `aggregate`; a column is one
-        of y or X. No fold divides a cluster.
+        Queries that were drawn together, such as the turns of a conversation, as for `aggregate`; a
+        column is one of y or X. No fold divides a cluster.
 
     Raises
     ------
     MultiAspectError
-        From `split`: if no query ids are given, there are fewer queries, or clusters, than folds, or a query has no
-        cluster or several.
+        From `split`: if no query ids are given, there are fewer queries, or clusters, than folds,
+        or a query has no cluster or several.
 
     Notes
     -----
-    As for `GroupKFold`, pass the query ids as ``groups``, which metadata routing requests by default:
-    ``search.fit(X, Y, qid=qid, groups=qid)``. Otherwise they are taken from the index level or column ``qid`` of
-    y or X.
+    As for `GroupKFold`, pass the query ids as ``groups``, which metadata routing requests by
+    default: ``search.fit(X, Y, qid=qid, groups=qid)``. Otherwise they are taken from the index
+    level or column ``qid`` of y or X.
 
     Examples
     --------
@@ -109,7 +117,8 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         X : array-like of shape (n_rows, n_features)
             Features.
         y : array-like or data frame, optional
-            Labels, whose index level or column ``qid`` contains the query ids if `groups` is not given.
+            Labels, whose index level or column ``qid`` contains the query ids if `groups` is not
+            given.
         groups : array-like of shape (n_rows,), optional
             The query of each row.
 
@@ -125,7 +134,8 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         if len(clusters) < self.n_splits:
             noun = "queries" if clusters.are_single_topics else "clusters of queries"
             raise MultiAspectError(
-                f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use fewer folds"
+                f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use "
+                "fewer folds"
             )
         cluster_of_row = clusters.cluster[codes]
         rng = np.random.default_rng(self.random_state)
@@ -151,44 +161,48 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
         return clusters_of_topics(read_clusters(self.cluster, rows.drop_duplicates()), distinct)
 
 
-def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float = 0.95) -> pd.Series[float]:
+def paired_interval(
+    scores: object, baseline: object, *, n_folds: int, ci: float = 0.95
+) -> pd.Series[float]:
     """Estimate the difference of two learners from their scores on the same splits of repeated cross-validation.
 
-    The scores of different splits are not independent, as training sets overlap. The corrected resampled t-test of
-    Nadeau and Bengio takes this into account; the usual paired t-test gives intervals that are far too narrow.
+    The scores of different splits are not independent, as training sets overlap. The corrected
+    resampled t-test of Nadeau and Bengio takes this into account; the usual paired t-test gives
+    intervals that are far too narrow.
 
     Parameters
     ----------
     scores, baseline : array-like of float, shape (n_splits,)
         Scores on the same splits in the same order, such as ``cross_validate(...)["test_cam"]``.
     n_folds : int
-        Number of folds of each repeat. The ratio of test to training queries, or clusters of queries if folds
-        divide none, is 1 / (n_folds − 1).
+        Number of folds of each repeat. The ratio of test to training queries, or clusters of
+        queries if folds divide none, is 1 / (n_folds − 1).
     ci : float, default 0.95
         Confidence level, above 0 and below 1.
 
     Returns
     -------
     Series of float
-        ``difference``, the mean of scores − baseline, ``low`` and ``high``, the limits of its confidence
-        interval, and ``p_value`` of the two-sided test that the difference is 0.
+        ``difference``, the mean of scores − baseline, ``low`` and ``high``, the limits of its
+        confidence interval, and ``p_value`` of the two-sided test that the difference is 0.
 
     Raises
     ------
     MultiAspectError
-        If the numbers of scores differ, or are not a multiple of n_folds, a score is not finite, or the indexes of
-        Series have the same elements in a different order, or name different splits.
+        If the numbers of scores differ, or are not a multiple of n_folds, a score is not finite, or
+        the indexes of Series have the same elements in a different order, or name different splits.
 
     Notes
     -----
-    The interval accounts for the choice of the training queries. The variance of the mean of n differences d is
-    estimated as (1/n + 1/(n_folds − 1)) · var(d), with n − 1 degrees of freedom, so the interval does not become
-    arbitrarily narrow with more repeats.
+    The interval accounts for the choice of the training queries. The variance of the mean of n
+    differences d is estimated as (1/n + 1/(n_folds − 1)) · var(d), with n − 1 degrees of freedom,
+    so the interval does not become arbitrarily narrow with more repeats.
 
     References
     ----------
-    Nadeau, Bengio: Inference for the Generalization Error. Machine Learning 52, 2003. Bouckaert, Frank: Evaluating
-    the Replicability of Significance Tests for Comparing Learning Algorithms. PAKDD 2004.
+    Nadeau, Bengio: Inference for the Generalization Error. Machine Learning 52, 2003. Bouckaert,
+    Frank: Evaluating the Replicability of Significance Tests for Comparing Learning Algorithms.
+    PAKDD 2004.
 
     Examples
     --------
@@ -201,17 +215,27 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     dtype: float64
     """
     _check_same_splits(scores, baseline)
-    values = [as_numbers(numbers, name) for name, numbers in (("scores", scores), ("baseline", baseline))]
+    values = [
+        as_numbers(numbers, name) for name, numbers in (("scores", scores), ("baseline", baseline))
+    ]
     folds = count("n_folds", low=2)(n_folds)
     level = proportion("ci")(ci)
     lengths = [array.shape for array in values]
-    if lengths[0] != lengths[1] or values[0].ndim != 1 or not len(values[0]) or len(values[0]) % folds:
+    if (
+        lengths[0] != lengths[1]
+        or values[0].ndim != 1
+        or not len(values[0])
+        or len(values[0]) % folds
+    ):
         raise MultiAspectError(
-            f"expected the scores of both on the same splits, a multiple of n_folds={folds}, got the shapes "
+            f"expected the scores of both on the same splits, a multiple of n_folds={folds}, got "
+            "the shapes "
             f"{lengths[0]} and {lengths[1]}"
         )
     if not np.isfinite(values).all():
-        raise MultiAspectError("expected finite scores, got NaN or infinity; a failed split cannot be compared")
+        raise MultiAspectError(
+            "expected finite scores, got NaN or infinity; a failed split cannot be compared"
+        )
     differences = values[0] - values[1]
     number, largest = len(differences), np.abs(values).max()
     mean = remove_rounding_errors(differences.mean(), largest)
@@ -219,7 +243,9 @@ def paired_interval(scores: object, baseline: object, *, n_folds: int, ci: float
     error = np.sqrt((1 / number + 1 / (folds - 1)) * variance(differences, largest=largest))
     half = float(t_quantile(freedom, level) * error)
     p_value = float(t_levels(mean, error, freedom))
-    return pd.Series({"difference": float(mean), "low": mean - half, "high": mean + half, "p_value": p_value})
+    return pd.Series(
+        {"difference": float(mean), "low": mean - half, "high": mean + half, "p_value": p_value}
+    )
 
 
 def _check_same_splits(scores: object, baseline: object) -> None:
@@ -241,30 +267,45 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
     results = as_pandas(getattr(results, "cv_results_", results))
     if not isinstance(results, Mapping | pd.DataFrame):
         raise MultiAspectError(
-            f"expected a fitted search, its cv_results_, or a data frame, got {type(results).__name__}"
+            "expected a fitted search, its cv_results_, or a data frame, got "
+            f"{type(results).__name__}"
         )
-    searched = {str(name).removeprefix(_MEAN): name for name in results if str(name).startswith(_MEAN)}
+    searched = {
+        str(name).removeprefix(_MEAN): name for name in results if str(name).startswith(_MEAN)
+    }
     known = searched or {str(name): name for name in results}
     if metrics is None and not searched:
-        raise MultiAspectError(f"expected metrics, the columns of the scores; columns: {choices(known)}")
+        raise MultiAspectError(
+            f"expected metrics, the columns of the scores; columns: {choices(known)}"
+        )
     several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-    names = list(known) if metrics is None else list(map(str, metrics if several else [metrics]))
+    if metrics is None:
+        names = list(known)
+    else:
+        names = list(map(str, metrics if several else [metrics]))
     if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
-            f"metrics: expected at least two different ones of {choices(known)}, got {choices(names)}; a search "
-            f"has several if its scoring is a dict of scorers{did_you_mean(set(names) - set(known), known)}"
+            f"metrics: expected at least two different ones of {choices(known)}, got "
+            f"{choices(names)}; a search "
+            "has several if its scoring is a dict of "
+            f"scorers{did_you_mean(set(names) - set(known), known)}"
         )
     scores = pd.DataFrame({name: as_numbers(results[known[name]], name) for name in names})
     if np.isinf(scores).any(axis=None) or scores.empty:
-        raise MultiAspectError("expected finite scores of at least one candidate (or NaN where one failed)")
+        raise MultiAspectError(
+            "expected finite scores of at least one candidate (or NaN where one failed)"
+        )
     if searched:
-        searched_params = {name: list(results[name]) for name in results if str(name).startswith("param_")}
+        searched_params = {
+            name: list(results[name]) for name in results if str(name).startswith("param_")
+        }
         return pd.DataFrame(searched_params, index=scores.index), scores
     for name in names:
         # Values that are never positive are already negated, as by ranking_scorer.
         if (scores[name] > 0).any() and lower_is_better(find_measure(name)):
             raise MultiAspectError(
-                f"expected metrics for which higher is better, but {name} is lower-is-better: negate it, as in "
+                f"expected metrics for which higher is better, but {name} is lower-is-better: "
+                "negate it, as in "
                 f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"
             )
     params = pd.DataFrame(results).drop(columns=[known[name] for name in names])
@@ -280,42 +321,45 @@ def pareto_front(
 ) -> pd.DataFrame | int:
     """Return all settings of a search, with those on the Pareto front marked, or the position of a chosen one.
 
-    A setting is dominated if another scores at least as high on all metrics and higher on one. Scores that differ
-    by rounding errors are equal.
+    A setting is dominated if another scores at least as high on all metrics and higher on one.
+    Scores that differ by rounding errors are equal.
 
     Parameters
     ----------
     results : fitted search, dict or DataFrame
-        A fitted `GridSearchCV` (or another search) with a dict of scorers, its ``cv_results_``, or a table with
-        one row per setting. Higher scores must be better, as those of `ranking_scorer` are.
+        A fitted `GridSearchCV` (or another search) with a dict of scorers, its ``cv_results_``, or
+        a table with one row per setting. Higher scores must be better, as those of `ranking_scorer`
+        are.
     metrics : sequence of str, optional
-        Names of the scorers, or columns of the table. By default, all scorers of the search; required for a
-        table.
+        Names of the scorers, or columns of the table. By default, all scorers of the search;
+        required for a table.
     choose : 'knee' or dict of str to float, optional
-        Choose a setting: by the maximum weighted mean of the metrics, given the weights, or the knee of the front,
-        which has the highest mean of the metrics after these are scaled to [0, 1] over the front. With `at_least`,
-        the front is that of the settings that reach the limits.
+        Choose a setting: by the maximum weighted mean of the metrics, given the weights, or the
+        knee of the front, which has the highest mean of the metrics after these are scaled to [0,
+        1] over the front. With `at_least`, the front is that of the settings that reach the limits.
     at_least : dict of str to float, optional
-        Choose among the settings with at least these scores on the given metrics, such as a baseline's credibility.
+        Choose among the settings with at least these scores on the given metrics, such as a
+        baseline's credibility.
 
     Returns
     -------
     DataFrame or int
-        Without `choose`, one row per setting, in the order of ``cv_results_``, with its parameters, the mean score
-        of each metric and the bool ``on_front``. Settings that failed (NaN) are never on the front. With `choose`,
-        the position of the chosen setting, the first of equally good ones.
+        Without `choose`, one row per setting, in the order of ``cv_results_``, with its parameters,
+        the mean score of each metric and the bool ``on_front``. Settings that failed (NaN) are
+        never on the front. With `choose`, the position of the chosen setting, the first of equally
+        good ones.
 
     Raises
     ------
     MultiAspectError
-        If there are fewer than two metrics, a metric is unknown, a score is infinite, weights or limits are not
-        numbers, or no setting meets the limits.
+        If there are fewer than two metrics, a metric is unknown, a score is infinite, weights or
+        limits are not numbers, or no setting meets the limits.
 
     Notes
     -----
     In a search, pass ``scoring=ranking_scorer({"relevance": ..., "credibility": ...})`` and
-    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting were used to
-    select it, so they are optimistic: evaluate it on other queries.
+    ``refit=functools.partial(ma.pareto_front, choose="knee")``. The scores of the chosen setting
+    were used to select it, so they are optimistic: evaluate it on other queries.
 
     Examples
     --------
@@ -336,18 +380,26 @@ def pareto_front(
     params, scores = _read_results(results, metrics)
     if choose is not None:
         scores = scores.reset_index(drop=True)
-        limits = {} if at_least is None else _metric_numbers("at_least", at_least, scores, low=-np.inf)
+        if at_least is None:
+            limits = {}
+        else:
+            limits = _metric_numbers("at_least", at_least, scores, low=-np.inf)
         return _choose_setting(scores, choose, limits)
     if at_least is not None:
         raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
     return pd.concat([params, scores.assign(on_front=is_on_front(scores.to_numpy()))], axis=1)
 
 
-def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]) -> int:
+def _choose_setting(
+    scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]
+) -> int:
     """Return the position of the chosen setting."""
     if isinstance(choose, str) and choose != "knee":
         raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {shown(choose)}")
-    weights = None if isinstance(choose, str) else _metric_numbers("choose", choose, scores, low=0)
+    if isinstance(choose, str):
+        weights = None
+    else:
+        weights = _metric_numbers("choose", choose, scores, low=0)
     if weights is not None and not any(weights.values()):
         raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
     allowed = scores.dropna()
@@ -357,7 +409,8 @@ def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], lim
         maximum = allowed[name].max()
         if maximum < limit:
             raise MultiAspectError(
-                f"at_least: no setting scores at least {limit:g} on {name}; the maximum of those that meet the "
+                f"at_least: no setting scores at least {limit:g} on {name}; the maximum of those "
+                "that meet the "
                 f"other limits is {maximum:g}"
             )
         allowed = allowed[allowed[name] >= limit]
@@ -368,13 +421,19 @@ def _choose_setting(scores: pd.DataFrame, choose: str | Mapping[str, float], lim
         scaled = (values - low) / np.where(high > low, high - low, 1.0)
         worth = np.where(front, scaled.mean(axis=1), -np.inf)
     else:
-        worth = np.sum([weight * allowed[name].to_numpy() for name, weight in weights.items()], axis=0)
+        worth = np.sum(
+            [weight * allowed[name].to_numpy() for name, weight in weights.items()], axis=0
+        )
     return int(allowed.index[int(np.argmax(worth))])
 
 
-def _metric_numbers(parameter: str, given: object, scores: pd.DataFrame, *, low: float) -> dict[str, float]:
+def _metric_numbers(
+    parameter: str, given: object, scores: pd.DataFrame, *, low: float
+) -> dict[str, float]:
     """Return numbers for some of the metrics."""
     if not isinstance(given, Mapping):
-        raise MultiAspectError(f"{parameter}: expected a dict of metrics to numbers, got {shown(given)}")
+        raise MultiAspectError(
+            f"{parameter}: expected a dict of metrics to numbers, got {shown(given)}"
+        )
     refuse_unknown(given, scores, "metrics", parameter)
     return {name: real(f"{parameter} of {name}", low=low)(value) for name, value in given.items()}

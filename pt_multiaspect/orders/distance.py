@@ -16,8 +16,17 @@ from .._typing import Bools, Floats, Ints
 from ..aspects import Aspects
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
-from .order import TOLERANCE, Grades, TupleOrder, check_axes, check_gate, check_weights, gaps_to_best, weights_of
 from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
+from .tuple_order import (
+    TOLERANCE,
+    Grades,
+    TupleOrder,
+    check_axes,
+    check_gate,
+    check_weights,
+    gaps_to_best,
+    weights_of,
+)
 
 #: Maximum number of classes; see `DistanceOrder.n_classes`.
 MAX_CLASSES = 10**6
@@ -30,8 +39,8 @@ class DistanceOrder(TupleOrder):
     tuple of all top grades form a class. Classes are computed over *all* tuples of the scales and
     numbered from 0 (the farthest class). Equality of distances is decided exactly.
 
-    The weight of a tuple is the number of its class. Its closeness is 1 - distance / maximum distance,
-    in [0, 1].
+    The weight of a tuple is the number of its class. Its closeness is 1 - distance / maximum
+    distance, in [0, 1].
 
     Parameters
     ----------
@@ -48,8 +57,8 @@ class DistanceOrder(TupleOrder):
         Factor by which the axis of each aspect is stretched. 1 by default.
     gate : str, optional
         An aspect that is a precondition for the other aspects (for example, a non-relevant document
-        cannot be correct). Tuples with its lowest grade and a higher grade elsewhere are impossible;
-        documents with such labels are assigned to the lowest class.
+        cannot be correct). Tuples with its lowest grade and a higher grade elsewhere are
+        impossible; documents with such labels are assigned to the lowest class.
 
     References
     ----------
@@ -84,14 +93,19 @@ class DistanceOrder(TupleOrder):
         self.axes = check_axes(axes)
         self.aspect_weights = check_weights(weights)
         self.gate = gate
-        self._gate = None if gate is None else check_gate(gate, self.names)
+        if gate is None:
+            self._gate = None
+        else:
+            self._gate = check_gate(gate, self.names)
         stretch = [exact(weight) for weight in weights_of(self.aspect_weights, self.names)]
         gaps = [
             [weight * gap for gap in per_grade]
             for weight, per_grade in zip(stretch, gaps_to_best(self.scales, self.axes), strict=True)
         ]
         self._gaps = gaps
-        self._function = self.distance.function if isinstance(self.distance, RegisteredDistance) else None
+        self._function = (
+            self.distance.function if isinstance(self.distance, RegisteredDistance) else None
+        )
         if self._function is not None:
             self._exponent = 1.0
             self._table = distance_table(self._function, self.distance, gaps, self.names)
@@ -105,7 +119,10 @@ class DistanceOrder(TupleOrder):
         widest = max(gap for per_grade in gaps for gap in per_grade)
         if self._chebyshev or self._exponent.is_integer():
             unit = math.lcm(*(gap.denominator for per_grade in gaps for gap in per_grade))
-            power = 1 if self._chebyshev else int(self._exponent)
+            if self._chebyshev:
+                power = 1
+            else:
+                power = int(self._exponent)
             parts = [[int(gap * unit) ** power for gap in per_grade] for per_grade in gaps]
             total = sum(max(part) for part in parts)
             dtype: type = np.int64 if total < 2**62 else object
@@ -113,7 +130,9 @@ class DistanceOrder(TupleOrder):
             self._tolerance = 0
         else:
             self._parts = [
-                np.array([float(gap / widest) ** self._exponent if widest else 0.0 for gap in per_grade])
+                np.array(
+                    [float(gap / widest) ** self._exponent if widest else 0.0 for gap in per_grade]
+                )
                 for per_grade in gaps
             ]
             self._tolerance = TOLERANCE * float(sum(part.max() for part in self._parts))
@@ -126,7 +145,10 @@ class DistanceOrder(TupleOrder):
     def _combine(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
         result = columns[0]
         for column in columns[1:]:
-            result = np.maximum(result, column) if self._chebyshev else result + column
+            if self._chebyshev:
+                result = np.maximum(result, column)
+            else:
+                result = result + column
         return result
 
     def _keys(self, grades: Grades) -> NDArray[Any]:
@@ -134,7 +156,9 @@ class DistanceOrder(TupleOrder):
         if self._function is not None:
             keys: NDArray[Any] = self._table[tuple(grades.T)]
         else:
-            keys = self._combine([part[column] for part, column in zip(self._parts, grades.T, strict=True)])
+            keys = self._combine(
+                [part[column] for part, column in zip(self._parts, grades.T, strict=True)]
+            )
         if self._gate is not None:
             keys = np.where(grades[:, self._gate] == 0, self._worst, keys)
         return keys
@@ -145,11 +169,15 @@ class DistanceOrder(TupleOrder):
             keys = keys[np.diff(keys, prepend=-np.inf) > self._tolerance]
         if len(keys) > MAX_CLASSES:
             in_units = (
-                "" if self.axes == "gains" else ", or axes='gains' (fewer classes for scales of unequal length)"
+                ""
+                if self.axes == "gains"
+                else ", or axes='gains' (fewer classes for scales of unequal length)"
             )
             raise MultiAspectError(
-                f"expected at most {MAX_CLASSES} classes of equal distance, got more for the {len(self.names)} "
-                f"scales; use weighting='normalized' with positives='nonzero', which needs no classes{in_units}"
+                f"expected at most {MAX_CLASSES} classes of equal distance, got more for the "
+                f"{len(self.names)} "
+                "scales; use weighting='normalized' with positives='nonzero', which needs no "
+                f"classes{in_units}"
             )
         return keys
 
@@ -232,7 +260,9 @@ class DistanceOrder(TupleOrder):
 
     def closeness(self, grades: Grades) -> Floats:
         """Return 1 - distance / maximum distance for each tuple."""
-        return np.asarray(1.0 - self._shares(grades), dtype=np.float64) if self._worst else np.zeros(len(grades))
+        if self._worst:
+            return np.asarray(1.0 - self._shares(grades), dtype=np.float64)
+        return np.zeros(len(grades))
 
     def _shares(self, grades: Grades) -> Floats:
         """Return the distances to the best tuple as fractions of the maximum distance."""
@@ -244,7 +274,9 @@ class DistanceOrder(TupleOrder):
             largest = levels[np.diff(levels, append=np.inf) > self._tolerance]
             keys = largest[np.searchsorted(largest, keys)]
         shares = (keys / self._worst).astype(np.float64)
-        return shares if self._chebyshev else shares ** (1.0 / self._exponent)
+        if self._chebyshev:
+            return shares
+        return shares ** (1.0 / self._exponent)
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
         """Return the class of each tuple, unless there are too many classes, and its distance to the best tuple."""
@@ -263,7 +295,9 @@ class DistanceOrder(TupleOrder):
         widest = max(gaps)
         if self._chebyshev or not widest:
             return widest
-        return float(widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent))
+        return float(
+            widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent)
+        )
 
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
@@ -289,7 +323,9 @@ class DistanceOrder(TupleOrder):
         grades = self._all_tuples()
         grades = grades[self.is_possible(grades)]
         result: list[list[tuple[float, ...]]] = [[] for _ in range(self.n_classes)]
-        labels = np.stack([scale.grades[column] for scale, column in zip(self.scales, grades.T, strict=True)])
+        labels = np.stack(
+            [scale.grades[column] for scale, column in zip(self.scales, grades.T, strict=True)]
+        )
         for index, tuple_ in zip(self.class_index(grades).tolist(), labels.T.tolist(), strict=True):
             result[self.n_classes - 1 - index].append(tuple(tuple_))
         return result
@@ -304,9 +340,13 @@ class DistanceOrder(TupleOrder):
         return f"DistanceOrder({', '.join([str(self.aspects), repr(self.distance), *optional])})"
 
     def __str__(self) -> str:
-        name = (
-            self.distance.capitalize() if isinstance(self.distance, str) else f"Minkowski (p = {self.distance:g})"
-        )
+        if isinstance(self.distance, str):
+            name = self.distance.capitalize()
+        else:
+            name = f"Minkowski (p = {self.distance:g})"
         axes = ", equal axes" if self.axes == "equal" else ""
-        gated = f", gate {self.gate}" if self.gate else ""
+        if self.gate:
+            gated = f", gate {self.gate}"
+        else:
+            gated = ""
         return f"{name} distance{axes}{gated}"

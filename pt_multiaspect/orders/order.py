@@ -1,363 +1,504 @@
-"""The interface of orders of label tuples, and checks shared by orders and measures."""
+"""Orders of label tuples given by explicit weights."""
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
-from typing import Any
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import product
+from os import PathLike
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from .._numbers import exact, number, spell
+from .._cached import cached_property
+from .._numbers import number, read_json, spell
 from .._typing import Bools, Floats, Ints
-from .._validation import choice
-from ..aspects import Aspects, Scale, aspect_name
-from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
+from ..aspects import Aspect, Aspects
+from ..aspects.names import Named, NameRegistry
+from ..aspects.parameter import declared_aspects
+from ..collection.other_libraries import as_frame
+from ..errors import MultiAspectError, choices, refuse_none, refuse_repeated, shown
+from .distance import DistanceOrder
+from .registered import RegisteredDistance, is_distance
+from .tuple_order import Grades, TupleOrder, numeric
 
-AXES = ("equal", "gains")
-#: Maximum number of tuples that tables and user-defined distances enumerate.
-MAX_TUPLES = 10**6
-#: Tolerance, relative to the maximum, for equality of distances that cannot be computed exactly.
-TOLERANCE = 1e-13
-
-Grades = Ints
-"""Grade indices of shape (n_documents, n_aspects). 0 is the lowest grade."""
+_ALLOWING = ". Pass allow_violations=True to accept this"
 
 
-#: Aspects in the example of an error.
-_EXAMPLES = ("relevance", "credibility", "understandability")
-
-
-def check_weights(weights: object) -> dict[str, float] | None:
-    """Validate weights and return them as floats, sorted by aspect name."""
-    if weights is None:
-        return None
-    if not isinstance(weights, Mapping) or not weights:
-        numbers = list(weights) if isinstance(weights, list | tuple | np.ndarray) else [2, 1]
-        example = ", ".join(f"'{name}': {weight}" for name, weight in zip(_EXAMPLES, numbers, strict=False))
-        more = ", …" if len(numbers) > len(_EXAMPLES) else ""
+def _column_of(qrels: pd.DataFrame, name: str) -> str:
+    accepted = (name, "label") if name == "relevance" else (name,)
+    columns = [column for column in accepted if column in qrels.columns]
+    if not columns:
         raise MultiAspectError(
-            f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}; name the aspect of "
-            f"each, as in weights={{{example}{more}}}"
+            f"expected a column {name!r} in the qrels, got {choices(qrels.columns)}"
         )
-    named = [(aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()]
-    checked = dict(sorted(named))
-    if len(checked) < len(named):
-        raise MultiAspectError(f"weights: expected each aspect once, got one twice in {choices(weights)}")
-    negative = {key: value for key, value in checked.items() if value < 0}
-    if negative:
-        raise MultiAspectError(f"weights must be non-negative, got {negative}")
-    if not any(checked.values()):
-        raise MultiAspectError(f"weights: expected at least one positive number, got {checked}")
-    return checked
-
-
-def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
-    """Return one weight per aspect in `names`, or 1 for every aspect if `weights` is None."""
-    if weights is None:
-        return [1.0] * len(names)
-    unknown, missing = sorted(set(weights) - set(names)), [name for name in names if name not in weights]
-    if unknown or missing:
+    if len(columns) > 1:
         raise MultiAspectError(
-            f"weights: expected one per evaluated aspect ({choices(names)}), got weights for {choices(weights)}"
-            + (f"; unknown aspect: {choices(unknown)}" if unknown else "")
-            + (f"; add a weight for {choices(missing)} (0 excludes an aspect)" if missing else "")
-            + did_you_mean(unknown, missing)
+            "the qrels have both a column 'label' and a column 'relevance'; drop or rename one"
         )
-    return [weights[name] for name in names]
+    return columns[0]
 
 
-def check_gate(gate: str, names: Sequence[str]) -> int:
-    """Return the position of the aspect `gate` among `names`."""
-    name = aspect_name(gate)
-    if len(names) == 1 and name not in names:
+def _read_pairs(
+    weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
+) -> tuple[list[tuple[Any, Any]], list[tuple[float, ...]]]:
+    """Return the pairs of a label tuple and its weight, and their distinct tuples as numbers."""
+    given = weights.items() if isinstance(weights, Mapping) else weights
+    if isinstance(given, Iterable):
+        pairs = list(given)
+    else:
+        pairs = [given]
+    refuse_none(pairs, "label tuple for the order")
+    if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise MultiAspectError(
-            f"gate: expected one of the evaluated aspects ({names[0]}), got {name}; evaluate it, too, or, if "
-            f"{names[0]!r} is a name of scales, declare them: Aspects({{...}}, name={names[0]!r})"
+            "weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got "
+            f"{shown(weights)}"
         )
-    refuse_unknown([name], names, "one of the evaluated aspects", "gate")
-    return list(names).index(name)
+    tuples = [
+        tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
+        for key, _ in pairs
+    ]
+    refuse_repeated(tuples, "tuples of labels", "weights")
+    return pairs, tuples
 
 
-def check_axes(axes: object) -> str:
-    """Validate the scaling of the axes and return it."""
-    return str(choice("axes", *AXES)(axes))
+def _read_aspects(
+    aspects: Aspects | Mapping[str, Any] | Sequence[str] | PathLike[str],
+    tuples: list[tuple[float, ...]],
+) -> Aspects:
+    """Return the aspects of the tuples; if only names are given, their grades are the labels in the tuples."""
+    lengths = {len(key) for key in tuples}
+    if isinstance(aspects, str) or not isinstance(aspects, Collection):
+        aspects = declared_aspects(aspects)
+    n_aspects = len(aspects)
+    if lengths != {n_aspects}:
+        raise MultiAspectError(
+            f"expected tuples of {n_aspects} labels ({choices(aspects)}), got tuples of "
+            f"{choices(sorted(lengths))} labels"
+        )
+    if isinstance(aspects, Mapping):
+        if isinstance(aspects, Aspects):
+            return aspects
+        return Aspects(aspects)
+    columns = zip(*tuples, strict=True)
+    return Aspects(
+        {key: Aspect(sorted(set(column))) for key, column in zip(aspects, columns, strict=True)}
+    )
 
 
-def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
-    """Return, per aspect and grade, the gap between the grade and the top grade on the aspect's axis.
+class Order(Named, TupleOrder):
+    """An order of label tuples given by one explicit weight per tuple.
 
-    Gaps are exact, so equal distances are recognised. With equal axes, the gap of the lowest grade
-    is 1 for every aspect, unless all its grades have the same gain.
-    """
-    result = []
-    for scale in scales:
-        gains = [exact(gain) for gain in scale.gains.tolist()]
-        unit = (gains[-1] - gains[0] if axes == "equal" else Fraction(1)) or Fraction(1)
-        result.append([(gains[-1] - gain) / unit for gain in gains])
-    return result
+    Tuples of equal weight form a class. Classes are numbered by increasing weight; class 0 has the
+    weight of the tuple of all lowest grades (0 if that weight is negative or missing) and all lower
+    weights. The closeness of a tuple is its weight divided by the maximum weight (if positive). It
+    is negative for harmful tuples.
 
-
-def grade_values(scale: Scale) -> Floats:
-    """Return the gain of each grade, rescaled from 0 for the lowest grade to 1 for the top grade."""
-    (gaps,) = gaps_to_best([scale], "equal")
-    return np.array([float(1 - gap) for gap in gaps])
-
-
-def numeric(labels: pd.Series[Any], column: str) -> Floats:
-    """Return the labels of a column as floats, NaN where missing."""
-    values = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    faulty = labels[(np.isnan(values) & labels.notna().to_numpy()) | np.isinf(values)]
-    if len(faulty):
-        raise MultiAspectError(f"column {column!r}: expected numbers, got {choices(map(repr, faulty.unique()))}")
-    return np.asarray(values, dtype=np.float64)
-
-
-class TupleOrder(ABC):
-    """The interface of orders of label tuples, used by TOMA and plots.
-
-    An order divides the label tuples into classes of equally good tuples and gives each tuple a weight.
-    `TOMA.order` returns the order of a measure.
-
-    Attributes
+    Parameters
     ----------
-    aspects : Aspects
-        The aspects with their grades.
-    names : tuple of str
-        The names of the aspects, in the order of the labels in a tuple.
-    scales : tuple
-        The scale of each aspect, in the same order.
-    aspect_weights : dict of str to float, or None
-        Factor by which the axis of each aspect is stretched, for orders that have axes.
+    weights : mapping of tuple to number, or iterable of (tuple, number)
+        The weight of each label tuple. Tuples without a weight are impossible: a document with
+        such labels raises an error.
+    aspects : Aspects, mapping or sequence of str
+        The aspects, in the order of the labels in the tuples. If only names are given, the grades
+        of an aspect are the labels that occur in the tuples, in increasing order.
+    name : str, optional
+        Name to refer to the order in measure strings, ``TOMA(order='my-order')``.
+    allow_violations : bool, default False
+        Whether to accept negative weights, and weights that rank a tuple above another that is at
+        least as good on every aspect, as in preference orders that penalise harmful documents.
+    lower_is_better : bool, default False
+        Whether high weights are bad, as in an order of harm: lower values of measures are then
+        better.
 
-    Notes
-    -----
-    Methods take tuples as *grade indices*, an int array of shape (n_tuples, n_aspects): 0 is the lowest
-    grade of an aspect, 1 the next higher grade, and so on.
+    Raises
+    ------
+    MultiAspectError
+        If the order violates the partial order of tuples (the violations are listed), a
+        tuple has the wrong length or an unknown grade, or a weight is not a number.
 
     References
     ----------
-    Maistro et al., CIKM 2021, Eq. 1 (the partial order of tuples).
+    Maistro et al., CIKM 2021, Eq. 1 (consistency with the partial order) and Eq. 4 (weights).
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from pt_multiaspect import TOMA
-    >>> order = TOMA(distance="manhattan").order({"relevance": 2, "credibility": 1})
-    >>> order.names, order.n_tuples, order.n_classes
-    (('relevance', 'credibility'), 6, 5)
-    >>> grades = np.array([[0, 0], [1, 0], [2, 1]])
-    >>> order.class_index(grades)
-    array([0, 1, 4])
-    >>> order.closeness(grades)
-    array([0.  , 0.25, 1.  ])
+    >>> order = Order({(0, 0): 0, (1, 0): 1, (1, 1): 3}, aspects=["relevance", "credibility"])
+    >>> order.weigh([(1, 1), (0, 0)])
+    array([3., 0.])
     """
 
-    aspects: Aspects
-    names: tuple[str, ...]
-    scales: tuple[Scale, ...]
-    aspect_weights: dict[str, float] | None = None
+    registry: ClassVar[NameRegistry[Order]]
+
+    def __init__(
+        self,
+        weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
+        aspects: Aspects | Mapping[str, Any] | Sequence[str] | PathLike[str],
+        *,
+        name: str | None = None,
+        allow_violations: bool = False,
+        lower_is_better: bool = False,
+    ) -> None:
+        pairs, tuples = _read_pairs(weights)
+        self.aspects = _read_aspects(aspects, tuples)
+        self.names = tuple(self.aspects)
+        self.scales = tuple(aspect.scale for aspect in self.aspects.values())
+        self.name = name
+        self.allow_violations, self.lower_is_better = bool(allow_violations), bool(lower_is_better)
+        grades = self._grades(tuples)
+        self._values = np.array(
+            [
+                number(value, f"the weight of {key}")
+                for key, (_, value) in zip(tuples, pairs, strict=True)
+            ],
+            dtype=np.float64,
+        )
+        self._codes = self._code(grades)
+        by_code = np.argsort(self._codes)
+        self._codes, self._values = self._codes[by_code], self._values[by_code]
+        self._tuples = [tuples[index] for index in by_code]
+        if not self.allow_violations:
+            self._refuse_violations(grades[by_code])
+        if isinstance(name, str) and is_distance(name):
+            raise MultiAspectError(
+                f"{name!r} is the name of a distance; use another name for the order"
+            )
+        self._json = self._to_json()
+        Order.registry.add(self)
+
+    @classmethod
+    def from_distance(
+        cls,
+        aspects: Aspects | Mapping[str, Any] | str | PathLike[str],
+        distance: Callable[[tuple[float, ...]], float],
+        *,
+        axes: str = "equal",
+        name: str | None = None,
+    ) -> Order:
+        """Create an order from a user-defined distance.
+
+        Parameters
+        ----------
+        aspects : Aspects or mapping
+            Aspects with declared grades, with at most a million label tuples.
+        distance : callable
+            Takes the tuple of gaps (per aspect, the value of the top grade minus the value of the
+            tuple's grade, at least 0) and returns the distance from the best tuple. It must be
+            non-decreasing in every gap. It need not be a metric; monotonicity alone makes the order
+            consistent with the partial order.
+        axes : {'equal', 'gains'}, default 'equal'
+            Whether gaps are measured on axes of equal length (0 to 1) or in the units of the gains.
+        name : str, optional
+            Name to refer to the order in measure strings.
+
+        Returns
+        -------
+        Order
+            The weight of a tuple is the index of its class, 0 for the farthest. Distances that
+            differ by at most 1e-13 times the maximum count as equal.
+
+        Raises
+        ------
+        MultiAspectError
+            If the distance is negative, is not a number, or decreases when a gap increases.
+
+        Examples
+        --------
+        >>> order = Order.from_distance({"relevance": 2, "credibility": 1}, lambda gaps: 3 * gaps[0] + gaps[1])
+        >>> order.weigh([(2, 0), (1, 1)])
+        array([4., 3.])
+        """
+        if not callable(distance):
+            raise MultiAspectError(
+                f"distance: expected a function of the gaps, got {shown(distance)}; DistanceOrder "
+                "takes a distance "
+                "by its name"
+            )
+        declared = declared_aspects(aspects)
+
+        def distances_at(rows: Floats) -> Floats:
+            gaps = map(tuple, rows.tolist())
+            return np.array(
+                [number(distance(gap), f"the distance at the gaps {gap}") for gap in gaps],
+                np.float64,
+            )
+
+        title = getattr(distance, "__name__", type(distance).__name__)
+        order = DistanceOrder(declared, RegisteredDistance(title, distances_at), axes=axes)
+        labels = product(*(scale.grades.tolist() for scale in order.scales))
+        classes = order.class_index(order._all_tuples())
+        return cls(zip(labels, classes.tolist(), strict=True), declared, name=name)
 
     @property
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """The parameters of TOMA that give this order."""
+    def _flags(self) -> dict[str, bool]:
+        """The boolean parameters that are True."""
+        return {
+            name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)
+        }
 
-    @property
-    @abstractmethod
-    def n_classes(self) -> int:
-        """The number of classes of equally good tuples."""
+    def _to_json(self) -> str:
+        """Return the JSON from which the order can be restored."""
+        content = {
+            "aspects": json.loads(self.aspects.to_json()),
+            "weights": [
+                [*key, number(weight, "a weight")] for key, weight in self.to_dict().items()
+            ],
+            **self._flags,
+        }
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
-    @property
-    @abstractmethod
-    def top_weight(self) -> float:
-        """The weight of the best tuple."""
+    def _code(self, grades: Grades) -> Ints:
+        codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
+        return np.asarray(codes, dtype=np.intp)
+
+    def _refuse_violations(self, grades: Grades) -> None:
+        if self._values.min() < 0:
+            negative = [key for key, weight in self.to_dict().items() if weight < 0]
+            raise MultiAspectError(
+                "weights must be non-negative, got negative weights for "
+                f"{choices(negative)}{_ALLOWING}"
+            )
+        violations: list[str] = []
+        total = 0
+        for worse, grade in enumerate(grades):
+            better = np.flatnonzero(
+                (grades >= grade).all(axis=1) & (self._values < self._values[worse])
+            ).tolist()
+            total += len(better)
+            violations += [
+                f"{self._tuples[worse]} has weight {spell(self._values[worse].item())}, but "
+                f"{self._tuples[row]}, "
+                f"at least as good on every aspect, has weight {spell(self._values[row].item())}"
+                for row in better[: max(0, 5 - len(violations))]
+            ]
+        if total:
+            if total > len(violations):
+                more = f"; and {total - len(violations)} more"
+            else:
+                more = ""
+            raise MultiAspectError(
+                "the weights violate the partial order of tuples (Eq. 1): "
+                f"{'; '.join(violations)}{more}{_ALLOWING}"
+            )
+
+    def _lookup(self, grades: Grades) -> tuple[Ints, Bools]:
+        """Return the index of each tuple among those with a weight, and whether it has a weight."""
+        codes = self._code(grades)
+        index = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+        return index, np.asarray(self._codes[index] == codes, dtype=np.bool_)
+
+    def is_possible(self, grades: Grades) -> Bools:
+        """Return a mask of the tuples with a weight."""
+        return self._lookup(grades)[1]
+
+    def weights(self, grades: Grades) -> Floats:
+        """Return the explicit weight of each tuple."""
+        index, known = self._lookup(grades)
+        missing = np.flatnonzero(~known)
+        if len(missing):
+            labels = tuple(
+                number(scale.grades[grade].item(), "a label")
+                for scale, grade in zip(self.scales, grades[missing[0]], strict=True)
+            )
+            raise MultiAspectError(
+                f"the order has no weight for the labels {labels} of {choices(self.names)}: "
+                "expected one of "
+                f"{choices(self._tuples)}"
+            )
+        return self._values[index]
 
     @property
     def worst_weight(self) -> float:
-        """The weight of the tuple of all lowest grades."""
+        """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
+        if self._codes[0] == 0:
+            return float(self._values[0])
         return 0.0
 
-    @abstractmethod
+    @cached_property
+    def _levels(self) -> Floats:
+        floor = max(self.worst_weight, 0.0)
+        return np.unique(np.append(self._values[self._values > floor], floor))
+
+    @property
+    def n_classes(self) -> int:
+        """The number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
+        return len(self._levels)
+
     def class_index(self, grades: Grades) -> Ints:
-        """Return the class of each tuple.
+        """Return the class of each tuple; weights up to that of the lowest tuple (or 0) are class 0."""
+        return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
 
-        Parameters
-        ----------
-        grades : ndarray of int, shape (n_tuples, n_aspects)
-            Grade indices, 0 for the lowest grade.
-
-        Returns
-        -------
-        ndarray of int, shape (n_tuples,)
-            From 0 for the lowest class to ``n_classes - 1`` for the best.
-
-        Raises
-        ------
-        MultiAspectError
-            If the order has no weight for a tuple, or has more than a million classes.
-        """
-
-    @abstractmethod
-    def weights(self, grades: Grades) -> Floats:
-        """Return the gain of each tuple for graded measures.
-
-        Parameters
-        ----------
-        grades : ndarray of int, shape (n_tuples, n_aspects)
-            Grade indices, 0 for the lowest grade.
-
-        Returns
-        -------
-        ndarray of float, shape (n_tuples,)
-            At most `top_weight`. Harmful tuples have negative weights.
-
-        Raises
-        ------
-        MultiAspectError
-            If the order has no weight for a tuple, or has more than a million classes.
-        """
-
-    @abstractmethod
     def closeness(self, grades: Grades) -> Floats:
-        """Return the closeness of each tuple to the best tuple, without computing classes.
+        """Return weight / maximum weight for each tuple, negative for harmful tuples."""
+        weights = self.weights(grades)
+        if self.top_weight > 0:
+            return weights / self.top_weight
+        return weights
+
+    def above_worst(self, grades: Grades) -> Bools:
+        """Return a mask of the tuples in a class above the lowest."""
+        return np.asarray(self.class_index(grades) > 0, dtype=np.bool_)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of TOMA that give this order."""
+        return {"order": self}
+
+    def __str__(self) -> str:
+        return f"{self.name or 'an explicit order'}, with their weights"
+
+    @property
+    def top_weight(self) -> float:
+        """The maximum weight."""
+        return float(self._values.max())
+
+    def weigh(self, labels: object) -> Floats:
+        """Return the weights of label tuples.
 
         Parameters
         ----------
-        grades : ndarray of int, shape (n_tuples, n_aspects)
-            Grade indices, 0 for the lowest grade.
+        labels : array-like of shape (n_tuples, n_aspects)
+            Labels in the order of the aspects.
 
         Returns
         -------
         ndarray of float, shape (n_tuples,)
-            At most 1. Harmful tuples have negative values.
-
-        Raises
-        ------
-        MultiAspectError
-            If the order has no weight for a tuple.
         """
+        return self.weights(self._grades(labels))
 
-    def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
-        """Return the class of each tuple and the quantity that determines it, by name.
+    def apply(self, qrels: Any, column: str = "code") -> pd.DataFrame:
+        """Return the qrels with an additional column, the weight of the labels of each row.
 
         Parameters
         ----------
-        grades : ndarray of int, shape (n_tuples, n_aspects)
-            Grade indices, 0 for the lowest grade.
-
-        Returns
-        -------
-        dict of str to ndarray, shape (n_tuples,)
-            The ``class`` of each tuple, and its ``weight`` or, for orders by distance, its ``distance`` to the best
-            tuple.
-
-        Raises
-        ------
-        MultiAspectError
-            If the order has no weight for a tuple.
-        """
-        return {"class": self.class_index(grades), "weight": self.weights(grades)}
-
-    @abstractmethod
-    def above_worst(self, grades: Grades) -> Bools:
-        """Return a mask of the tuples in a class above the lowest, without computing classes.
-
-        Parameters
-        ----------
-        grades : ndarray of int, shape (n_tuples, n_aspects)
-            Grade indices, 0 for the lowest grade.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_tuples,)
-            True for the tuples of class 1 and higher.
-
-        Raises
-        ------
-        MultiAspectError
-            If the order has no weight for a tuple.
-        """
-
-    @abstractmethod
-    def is_possible(self, grades: Grades) -> Bools:
-        """Return a mask of the possible tuples: those not excluded by a gate, and with a weight.
-
-        Parameters
-        ----------
-        grades : ndarray of int, shape (n_tuples, n_aspects)
-            Grade indices, 0 for the lowest grade.
-
-        Returns
-        -------
-        ndarray of bool, shape (n_tuples,)
-            False for impossible tuples.
-        """
-
-    def coordinates(self) -> list[Floats]:
-        """Return the position of each grade on the axis of its aspect.
-
-        Returns
-        -------
-        list of ndarray of float, shape (n_grades,)
-            One array per aspect, starting with 0 for the lowest grade. The axes of an order by distance are
-            rescaled and stretched as for its distances.
-        """
-        return [scale.gains - scale.gains[0] for scale in self.scales]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the possible tuples as a frame with one row per tuple, best first.
+        qrels : DataFrame
+            One numeric column per aspect of the order. The column ``label`` may be used for the
+            aspect ``relevance``. As in evaluation, NaN and labels below the lowest grade count as
+            the lowest grade.
+        column : str, default 'code'
+            Name of the new column.
 
         Returns
         -------
         DataFrame
-            One column of labels per aspect, ``class`` (0 is the lowest) and ``weight``.
+            A copy with the same rows and index. The weights are integers if all weights of the
+            order are whole numbers.
 
         Raises
         ------
         MultiAspectError
-            If there are more than a million tuples.
+            If a column is missing or already exists, labels are not grades of an aspect, or the
+            order has no weight for them. The message names them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> weights = {(0, 0): 0, (0, 1): 0, (1, 0): -1, (1, 1): 2}
+        >>> order = Order(weights, ["relevance", "correct"], allow_violations=True)
+        >>> qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": [1, 1], "correct": [1, 0]})
+        >>> order.apply(qrels)["code"].tolist()
+        [2, -1]
         """
-        grades = self._all_tuples()
-        grades = grades[self.is_possible(grades)]
-        columns = zip(self.names, self.scales, grades.T, strict=True)
-        labels = {name: scale.grades[column] for name, scale, column in columns}
-        frame = pd.DataFrame(labels).assign(**{"class": self.class_index(grades), "weight": self.weights(grades)})
-        return frame.sort_values(["class", "weight"], ascending=False, kind="stable", ignore_index=True)
-
-    @property
-    def n_tuples(self) -> int:
-        """The number of label tuples, the product of the numbers of grades."""
-        return math.prod(map(len, self.scales))
-
-    def _grades(self, labels: object) -> Grades:
-        try:
-            rows = np.atleast_2d(np.asarray(labels, dtype=np.float64))
-        except (TypeError, ValueError):
+        frame = as_frame(qrels, "qrels")
+        if column in frame.columns:
             raise MultiAspectError(
-                f"expected tuples of labels that are numbers ({choices(self.names)}), got {shown(labels)}"
-            ) from None
-        if rows.shape[1] != len(self.names):
-            raise MultiAspectError(
-                f"expected {len(self.names)} labels per tuple ({choices(self.names)}), got {rows.shape[1]}"
+                f"the qrels already have a column {column!r}; pass another name as column="
             )
-        columns = []
-        for column, name, scale in zip(rows.T, self.names, self.scales, strict=True):
-            positions = {grade: index for index, grade in enumerate(scale.grades.tolist())}
-            unknown = [label for label in column.tolist() if label not in positions]
-            if unknown:
+        columns = [_column_of(frame, name) for name in self.names]
+        grades = []
+        for name, source, scale in zip(self.names, columns, self.scales, strict=True):
+            labels = numeric(frame[source], source)
+            index, wrong = scale.positions(labels)
+            if len(wrong):
                 raise MultiAspectError(
-                    f"expected a grade of {name} ({scale}, lowest first), got {spell(unknown[0])}"
+                    f"column {source!r}: expected grades of {name} ({scale}), got "
+                    f"{choices(spell(label) for label in np.unique(labels[wrong]).tolist())}"
                 )
-            columns.append([positions[label] for label in column.tolist()])
-        return np.array(columns, dtype=np.intp).T
+            grades.append(index)
+        weights = self.weights(np.stack(grades, axis=1))
+        whole = bool((self._values == np.rint(self._values)).all())
+        return frame.assign(**{column: weights.astype(np.int64) if whole else weights})
 
-    def _all_tuples(self) -> Grades:
-        if self.n_tuples > MAX_TUPLES:
-            raise MultiAspectError(f"expected at most {MAX_TUPLES} label tuples to enumerate, got {self.n_tuples}")
-        shape = tuple(map(len, self.scales))
-        return np.indices(shape, dtype=np.intp).reshape(len(shape), -1).T
+    def to_dict(self) -> dict[tuple[float, ...], float]:
+        """Return the label tuples with their weights, lowest grades first.
+
+        Returns
+        -------
+        dict of tuple to float
+
+        Examples
+        --------
+        >>> Order({(1, 0): 1, (0, 0): 0}, aspects=["relevance", "credibility"]).to_dict()
+        {(0, 0): 0.0, (1, 0): 1.0}
+        """
+        return dict(zip(self._tuples, self._values.tolist(), strict=True))
+
+    def to_json(self) -> str:
+        """Return the order as a compact JSON object."""
+        return self._json
+
+    @classmethod
+    def from_json(cls, text: str, *, name: str | None = None) -> Order:
+        """Build an order from the output of `to_json`."""
+        try:
+            content = read_json(text, "an order")
+            pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
+            aspects = content["aspects"]
+            flags = {
+                name: content.get(name, False) for name in ("allow_violations", "lower_is_better")
+            }
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise MultiAspectError(
+                'expected JSON of the form {"aspects": {name: scale, …}, "weights": [[label, …, '
+                "weight], …]}, "
+                f"got {text!r} ({error!r})"
+            ) from None
+        return cls(pairs, aspects, name=name, **flags)
+
+    def spelled(self) -> str:
+        """Return the text of the order in the string form of a measure: its name, or JSON."""
+        return self._json if self.name is None else self.name
+
+    def __repr__(self) -> str:
+        pairs = ", ".join(f"{key}: {spell(weight)}" for key, weight in self.to_dict().items())
+        if self.name is None:
+            named = ""
+        else:
+            named = f", name={self.name!r}"
+        flags = "".join(f", {flag}=True" for flag in self._flags)
+        return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{flags})"
+
+    @classmethod
+    def _from_state(cls, state: str) -> Order:
+        return cls.from_json(state)
+
+
+Order.registry = NameRegistry(Order, "an order")
+
+
+def parse_order(order: object) -> Order | None:
+    """Parse an order: an `Order`, its name or its JSON. None is returned unchanged."""
+    if order is None or isinstance(order, Order):
+        return order
+    remedy = ""
+    if isinstance(order, str):
+        if order.lstrip().startswith("{"):
+            return Order.from_json(order)
+        registered = Order.registry.get(order)
+        if registered is not None:
+            return registered
+        remedy = "; pass a distance as distance=" if is_distance(order) else ""
+    elif isinstance(order, TupleOrder):
+        remedy = "; pass its distance, axes, weights and gate to TOMA instead"
+    raise MultiAspectError(
+        f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got "
+        f"{shown(order)}{remedy}"
+    )
+
+
+def spell_order(order: Order | None) -> str | None:
+    """Return the text of an order in the string form of a measure."""
+    if order is None:
+        return None
+    return order.spelled()

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..errors import MultiAspectError, choices, in_shell, shown
-from .order import MAX_TUPLES, TOLERANCE
+from .tuple_order import MAX_TUPLES, TOLERANCE
 
 _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
@@ -30,7 +30,9 @@ def is_distance(name: str) -> bool:
 def exponent_of(distance: str | float) -> float | None:
     """Return the exponent of a Minkowski distance (infinite: Chebyshev); None for registered functions."""
     if isinstance(distance, str):
-        return float(_EXPONENTS[distance]) if distance in _EXPONENTS else None
+        if distance in _EXPONENTS:
+            return float(_EXPONENTS[distance])
+        return None
     return float(distance)
 
 
@@ -50,7 +52,9 @@ class RegisteredDistance(str):
 
     def __eq__(self, other: object) -> bool:
         same_name = str.__eq__(self, other)
-        return same_name and self.function == other.function if isinstance(other, RegisteredDistance) else same_name
+        if isinstance(other, RegisteredDistance):
+            return same_name and self.function == other.function
+        return same_name
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -76,16 +80,18 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     Parameters
     ----------
     name : str
-        Name of the distance: letters, digits, ``_`` and ``-``. If a name is registered again, it refers to the new
-        function; measures created earlier keep theirs. The names of built-in distances cannot be used.
+        Name of the distance: letters, digits, ``_`` and ``-``. If a name is registered again, it
+        refers to the new function; measures created earlier keep theirs. The names of built-in
+        distances cannot be used.
 
     Returns
     -------
     callable
         A decorator for a function that takes the gaps to the best tuple, a float array of shape
-        (n_tuples, n_aspects) with values ≥ 0 (in [0, 1] on equal axes, multiplied by the weights), and
-        returns the distances, a float array of shape (n_tuples,). The distance must be non-decreasing
-        in every gap. This is checked on all tuples (at most a million) when the scales are known.
+        (n_tuples, n_aspects) with values ≥ 0 (in [0, 1] on equal axes, multiplied by the weights),
+        and returns the distances, a float array of shape (n_tuples,). The distance must be
+        non-decreasing in every gap. This is checked on all tuples (at most a million) when the
+        scales are known.
         Distances that differ by at most 1e-13 times the maximum count as equal.
 
     Raises
@@ -95,8 +101,9 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
 
     Notes
     -----
-    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures are sent to
-    other processes with the function. To pickle them into a file, define it at the top level of a module.
+    `pt_multiaspect.testing.check_distance` checks a distance on scales of several lengths. Measures
+    are sent to other processes with the function. To pickle them into a file, define it at the top
+    level of a module.
 
     References
     ----------
@@ -114,13 +121,17 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     array([3, 2])
     """
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
-        raise MultiAspectError(f"expected a name of letters, digits, _ and - for the distance, got {name!r}")
+        raise MultiAspectError(
+            f"expected a name of letters, digits, _ and - for the distance, got {name!r}"
+        )
     if name in _EXPONENTS:
         raise MultiAspectError(f"{name!r} is the name of a built-in distance; use another name")
 
     def register(function: Distance) -> Distance:
         if not callable(function):
-            raise MultiAspectError(f"distance {name!r}: expected a function of the gaps, got {function!r}")
+            raise MultiAspectError(
+                f"distance {name!r}: expected a function of the gaps, got {function!r}"
+            )
         _FUNCTIONS[name] = function
         return function
 
@@ -134,19 +145,22 @@ def distance_table(
     shape = tuple(map(len, gaps))
     if math.prod(shape) > MAX_TUPLES:
         raise MultiAspectError(
-            f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got {math.prod(shape)}"
+            f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got "
+            f"{math.prod(shape)}"
         )
     axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
     rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
     distances = np.asarray(function(rows.copy()), dtype=np.float64)
     if distances.shape != (len(rows),):
         raise MultiAspectError(
-            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape {distances.shape}"
+            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape "
+            f"{distances.shape}"
         )
     wrong = np.flatnonzero(~np.isfinite(distances) | (distances < 0))
     if len(wrong):
         raise MultiAspectError(
-            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[wrong[0]]} for the gaps "
+            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[wrong[0]]} for the "
+            "gaps "
             f"{rows[wrong[0]]}"
         )
     table = distances.reshape(shape)
@@ -157,9 +171,11 @@ def distance_table(
             near = tuple(grows[0].tolist())
             far = tuple(grade + (position == axis) for position, grade in enumerate(near))
             raise MultiAspectError(
-                f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} for the gaps "
+                f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} "
+                "for the gaps "
                 f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "
-                f"{rows[np.ravel_multi_index(near, shape)]}. Such an order ranks worse documents above better ones"
+                f"{rows[np.ravel_multi_index(near, shape)]}. Such an order ranks worse documents "
+                "above better ones"
             )
     return table
 
@@ -181,8 +197,13 @@ def check_distance(distance: object) -> str | float:
         if exponent > 0:
             if exponent in _NAMED_DISTANCES:
                 return _NAMED_DISTANCES[exponent]
-            return int(exponent) if exponent.is_integer() else exponent
-    got = "(a function)" if callable(distance) else shown(distance)
+            if exponent.is_integer():
+                return int(exponent)
+            return exponent
+    if callable(distance):
+        got = "(a function)"
+    else:
+        got = shown(distance)
     remedy = (
         "; register a function with register_distance(name), or pass an Order, its name or "
         "Order.from_distance(aspects, function) as order="
@@ -190,7 +211,8 @@ def check_distance(distance: object) -> str | float:
     if in_shell():
         remedy = ", as in 'TOMA(distance=manhattan)'"
     raise MultiAspectError(
-        f"unknown distance {got}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a number p > 0 "
+        f"unknown distance {got}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a "
+        "number p > 0 "
         f"(Minkowski){remedy}"
     )
 

@@ -2,13 +2,14 @@
 
 The TREC Health Misinformation tracks map the labels of a document to one preference code. Positive
 codes are helpful, negative codes harmful, and compatibility is reported for each side
-(`HelpfulCompat`, `HarmfulCompat`). The functions of this module return these codes as an `Order`, whose
-name can be used in measure strings: ``HelpfulMinusHarmful(order='trec-misinfo-2022')``.
+(`HelpfulCompat`, `HarmfulCompat`). The functions of this module return these codes as an `Order`,
+whose name can be used in measure strings: ``HelpfulMinusHarmful(order='trec-misinfo-2022')``.
 
 **Labels.** All orders use the same numeric columns:
 
 ``relevance`` (or ``label``)
-    Usefulness, as in the qrels of the tracks: 0 not useful, 1 useful and, since 2021, 2 very useful.
+    Usefulness, as in the qrels of the tracks: 0 not useful, 1 useful and, since 2021, 2 very
+    useful.
 ``correctness``
     Not a column of the qrels, which contain the *answer* of a document. Compared with the answer of
     the topic: -1 not judged, 0 incorrect, 1 neither (no answer, unclear, neutral), 2 correct.
@@ -28,16 +29,16 @@ Track  Column in the qrels                    Correctness
 =====  =====================================  ====================================================
 
 `correctness` computes this column; -1 and missing answers become -1. The codes of the 2019 track
-(Decision) are not documented in any package: pass their meaning as ``codes={code: answer}``. In qrels,
-a label below the lowest grade counts as the lowest grade, so the -2 of 2021 (omitted by mistake) is
-equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than *incorrect*, useful documents
-without a judgment of correctness do not count as harmful. A document that is not useful, or unjudged, has weight 0,
-regardless of its other labels.
+(Decision) are not documented in any package: pass their meaning as ``codes={code: answer}``. In
+qrels, a label below the lowest grade counts as the lowest grade, so the -2 of 2021 (omitted by
+mistake) is equivalent to -1, and so is NaN. As the lowest grade means *not judged* rather than
+*incorrect*, useful documents without a judgment of correctness do not count as harmful. A document
+that is not useful, or unjudged, has weight 0, regardless of its other labels.
 
 Examples
 --------
-The qrels of 2022 contain answers, which `correctness` compares with the answer of the topic. The order
-can then be applied to the labels or passed to a measure:
+The qrels of 2022 contain answers, which `correctness` compares with the answer of the topic. The
+order can then be applied to the labels or passed to a measure:
 
 >>> import pandas as pd
 >>> from pt_multiaspect import HelpfulMinusHarmful
@@ -69,11 +70,11 @@ from .._numbers import number, spell
 from .._validation import choice
 from ..aspects import Aspect, Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
-from ..collection.frames import as_frame
+from ..collection.other_libraries import as_frame
 from ..errors import MultiAspectError, choices, number_of, refuse_unknown, shown
 from ..strings.identifiers import identifiers
-from .explicit import Order
-from .order import numeric
+from .order import Order
+from .tuple_order import numeric
 
 INCORRECT, CORRECT = 0, 2
 NOT_JUDGED, NEITHER = -1, 1
@@ -138,22 +139,31 @@ def correctness(
         default, meaning = TRACK_ANSWERS[int(codes)]
     else:
         raise MultiAspectError(
-            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, got {shown(codes)}"
+            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, "
+            f"got {shown(codes)}"
         )
     if not isinstance(answers, Mapping | pd.Series):
-        raise MultiAspectError(f"answers: expected a dict of the answer to each topic, got {shown(answers)}")
+        raise MultiAspectError(
+            f"answers: expected a dict of the answer to each topic, got {shown(answers)}"
+        )
     column = default if column is None else column
     frame = as_frame(qrels, "qrels")
     if column not in frame.columns:
-        raise MultiAspectError(f"expected a column {column!r} in the qrels, got {choices(frame.columns)}")
-    said = {code: None if answer is None else str(answer).strip().lower() for code, answer in meaning.items()}
+        raise MultiAspectError(
+            f"expected a column {column!r} in the qrels, got {choices(frame.columns)}"
+        )
+    said = {
+        code: None if answer is None else str(answer).strip().lower()
+        for code, answer in meaning.items()
+    }
     possible = sorted({answer for answer in said.values() if answer is not None})
     right = {str(qid): str(answer).strip().lower() for qid, answer in answers.items()}
     qids = identifiers(id_column(frame, QUERY_COLUMNS, "qrels"), "qrels")
     missing = sorted(set(qids) - set(right))
     if missing:
         raise MultiAspectError(
-            f"expected an answer for every topic of the qrels, got none for {choices(missing[:10])} "
+            "expected an answer for every topic of the qrels, got none for "
+            f"{choices(missing[:10])} "
             f"({number_of(len(missing), 'topic')}); add their answers or drop their rows"
         )
     refuse_unknown(dict.fromkeys(right[qid] for qid in qids), possible, "answers", "answers")
@@ -178,13 +188,18 @@ def _read_code(code: object) -> float:
 
 
 def order_of(
-    name: str, aspects: Mapping[str, Aspect], weigh: Callable[..., int], lower_is_better: bool = False
+    name: str,
+    aspects: Mapping[str, Aspect],
+    weigh: Callable[..., int],
+    lower_is_better: bool = False,
 ) -> Order:
     """Build an order with a weight for every tuple of the scales."""
     declared = Aspects(aspects)
     tuples = product(*(aspect.scale.grades.tolist() for aspect in declared.values()))
     weights = [(labels, weigh(*labels)) for labels in tuples]
-    return Order(weights, declared, name=name, allow_violations=True, lower_is_better=lower_is_better)
+    return Order(
+        weights, declared, name=name, allow_violations=True, lower_is_better=lower_is_better
+    )
 
 
 @cache
@@ -231,10 +246,16 @@ def trec_misinfo_2020() -> Order:
         if not useful:
             return 0
         if correctness == INCORRECT:
-            return -2 if credibility > 0 else -1
+            if credibility > 0:
+                return -2
+            return -1
         return (3 if correctness == CORRECT else 1) + (credibility > 0)
 
-    aspects = {"relevance": Aspect(1), "correctness": CORRECTNESS, "credibility": Aspect([-1, 0, 1], threshold=1)}
+    aspects = {
+        "relevance": Aspect(1),
+        "correctness": CORRECTNESS,
+        "credibility": Aspect([-1, 0, 1], threshold=1),
+    }
     return order_of("trec-misinfo-2020", aspects, weigh)
 
 
@@ -263,8 +284,8 @@ def trec_misinfo_2021() -> Order:
     Returns
     -------
     Order
-        Named ``trec-misinfo-2021``, with the aspects ``relevance`` (0, 1, 2), ``correctness``
-        (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1, 2); see the module for the meaning of the labels.
+        Named ``trec-misinfo-2021``, with the aspects ``relevance`` (0, 1, 2), ``correctness`` (-1,
+        0, 1, 2) and ``credibility`` (-1, 0, 1, 2); see the module for the meaning of the labels.
 
     Notes
     -----
@@ -319,12 +340,12 @@ def trec_misinfo_2022() -> Order:
 
     Notes
     -----
-    For most topics, the track also compared the best documents with each other and ranked them, in the
-    resulting order, above code 4. The labels do not contain this information, so helpful
-    compatibility with this order differs from the official values for those topics. For the official
-    values, use the track's graded qrels as the label and ``HelpfulCompat`` without an order. Harmful
-    compatibility is not affected. The track averaged the difference of the two over topics with both
-    helpful and harmful documents.
+    For most topics, the track also compared the best documents with each other and ranked them, in
+    the resulting order, above code 4. The labels do not contain this information, so helpful
+    compatibility with this order differs from the official values for those topics. For the
+    official values, use the track's graded qrels as the label and ``HelpfulCompat`` without an
+    order. Harmful compatibility is not affected. The track averaged the difference of the two over
+    topics with both helpful and harmful documents.
 
     The order deliberately violates the partial order of tuples: an incorrect document is worse
     than a document that is not useful, and the worse the more useful it seems.
@@ -349,7 +370,9 @@ def trec_misinfo_2022() -> Order:
             return -int(usefulness)
         return (2 if correctness == CORRECT else 0) + int(usefulness)
 
-    return order_of("trec-misinfo-2022", {"relevance": Aspect(2), "correctness": CORRECTNESS}, weigh)
+    return order_of(
+        "trec-misinfo-2022", {"relevance": Aspect(2), "correctness": CORRECTNESS}, weigh
+    )
 
 
 # Creating an order registers its name for measure strings.
@@ -376,21 +399,23 @@ _LABELS: dict[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = {
 def trec_misinfo_label(label: str) -> Order:
     """Return a derived binary label of the TREC Health Misinformation tracks as an order with the weights 1 and 0.
 
-    ``TOMA(order=..., base=...)`` evaluates the base on the derived label, as the tracks did on derived qrels.
+    ``TOMA(order=..., base=...)`` evaluates the base on the derived label, as the tracks did on
+    derived qrels.
 
     Parameters
     ----------
     label : {'useful-correct', 'useful-incorrect', 'useful-credible', 'useful-correct-credible', 'misinformation'}
-        The properties of documents with weight 1. Useful is a relevance above 0, correct and incorrect a
-        correctness of 2 and 0 (see `correctness`), credible a credibility above 0. ``'misinformation'`` is useful
-        and incorrect, for systems that should find it, as in the total recall task of 2020.
+        The properties of documents with weight 1. Useful is a relevance above 0, correct and
+        incorrect a correctness of 2 and 0 (see `correctness`), credible a credibility above 0.
+        ``'misinformation'`` is useful and incorrect, for systems that should find it, as in the
+        total recall task of 2020.
 
     Returns
     -------
     Order
-        Named ``trec-misinfo-`` and the label, with the aspects ``relevance`` (0, 1, 2) and, if the label depends on
-        them, ``correctness`` (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1, 2). It applies to all years. With
-        ``'useful-incorrect'``, lower values of measures are better.
+        Named ``trec-misinfo-`` and the label, with the aspects ``relevance`` (0, 1, 2) and, if the
+        label depends on them, ``correctness`` (-1, 0, 1, 2) and ``credibility`` (-1, 0, 1, 2). It
+        applies to all years. With ``'useful-incorrect'``, lower values of measures are better.
 
     Raises
     ------
@@ -412,11 +437,15 @@ def trec_misinfo_label(label: str) -> Order:
     conditions = _LABELS[label]
 
     def weigh(usefulness: float, *labels: float) -> int:
-        met = all(holds(value) for value, (_, holds) in zip(labels, conditions.values(), strict=True))
+        met = all(
+            holds(value) for value, (_, holds) in zip(labels, conditions.values(), strict=True)
+        )
         return int(usefulness > 0 and met)
 
     aspects = {"relevance": Aspect(2), **{name: aspect for name, (aspect, _) in conditions.items()}}
-    return order_of(f"trec-misinfo-{label}", aspects, weigh, lower_is_better=label == "useful-incorrect")
+    return order_of(
+        f"trec-misinfo-{label}", aspects, weigh, lower_is_better=label == "useful-incorrect"
+    )
 
 
 # Creating an order registers its name for measure strings.

@@ -1,13 +1,16 @@
 """Matplotlib plots of systems, measures, orders and rankings.
 
-matplotlib is installed with ``pip install "pt-multiaspect[plots]"`` and imported when the first plot is drawn.
+matplotlib is installed with ``pip install "pt-multiaspect[plots]"`` and imported when the first
+plot is drawn.
 
-Every function draws on `ax` if given, else on a new figure (with ``layout="constrained"``, so that nothing is cut
-off). It returns the Axes, so that titles, limits and labels can be changed; ``ax.figure.savefig(...)``
-saves the figure. Legends with many entries are placed to the right of the axes. If you pass your own `ax`,
-create it with ``plt.subplots(layout="constrained")`` to make room for them.
+Every function draws on `ax` if given, else on a new figure (with ``layout="constrained"``, so that
+nothing is cut off). It returns the Axes, so that titles, limits and labels can be changed;
+``ax.figure.savefig(...)`` saves the figure. Legends with many entries are placed to the right of
+the axes. If you pass your own `ax`, create it with ``plt.subplots(layout="constrained")`` to make
+room for them.
 
-Categories differ in marker or line style as well as in colour, and the cells of matrices show their values.
+Categories differ in marker or line style as well as in colour, and the cells of matrices show their
+values.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ir_measures import Measure
 from .._typing import Floats, Ints
 from .._validation import choice
 from ..collection.columns import QUERY_COLUMNS, id_column
-from ..collection.frames import as_pandas
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices
 from ..integration.parsing import read_record
 from ..strings.identifiers import identifiers
@@ -41,21 +41,22 @@ def upper_bounds(
 ) -> Axes:
     """Plot the values of ideal rankings and the maximum attainable value, per topic.
 
-    A box shows the values of all strategies: its edges are the quartiles, the line in it is the median, and
-    the whiskers end at the minimum and the maximum.
+    A box shows the values of all strategies: its edges are the quartiles, the line in it is the
+    median, and the whiskers end at the minimum and the maximum.
 
     Parameters
     ----------
     ideal : DataFrame, optional
-        Columns ``qid strategy value``, as `analysis.ideal_values` returns; drawn as boxes. The result of
-        `analysis.upper_bound` is also accepted here and used as `bounds`.
+        Columns ``qid strategy value``, as `analysis.ideal_values` returns; drawn as boxes. The
+        result of `analysis.upper_bound` is also accepted here and used as `bounds`.
     bounds : DataFrame, optional
-        Columns ``qid value bound``, as `analysis.upper_bound` returns, for the same topics. Diamonds are the
-        best values found. Triangles are upper bounds, drawn where they exceed the value by more than 0.0001.
+        Columns ``qid value bound``, as `analysis.upper_bound` returns, for the same topics.
+        Diamonds are the best values found. Triangles are upper bounds, drawn where they exceed the
+        value by more than 0.0001.
     sort : {'name', 'bound'}, optional
-        The order of topics: by name, with numbers compared as numbers, or by bound, highest first (by
-        the highest value without `bounds`). By default, by name; more than 30 topics, whose names are not
-        written, by bound.
+        The order of topics: by name, with numbers compared as numbers, or by bound, highest first
+        (by the highest value without `bounds`). By default, by name; more than 30 topics, whose
+        names are not written, by bound.
     measure : measure or str, optional
         The measure, for the label of the vertical axis. By default, that of the frames.
     ax : Axes, optional
@@ -64,19 +65,22 @@ def upper_bounds(
     Returns
     -------
     Axes
-        Topics are at positions 1, 2, … of the horizontal axis, which has their names for up to 30 topics.
+        Topics are at positions 1, 2, … of the horizontal axis, which has their names for up to 30
+        topics.
 
     Raises
     ------
     MultiAspectError
-        If neither frame is given, a column is missing, a value is not a finite number, rows are duplicated, the
-        frames have different topics or are of different measures, or a frame is empty.
+        If neither frame is given, a column is missing, a value is not a finite number, rows are
+        duplicated, the frames have different topics or are of different measures, or a frame is
+        empty.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, Fig. 2.
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM
+    2021, Fig. 2.
 
     Examples
     --------
@@ -92,11 +96,18 @@ def upper_bounds(
     ideal = as_pandas(ideal)
     if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
         if bounds is not None:
-            raise MultiAspectError("ideal has a column bound, as from analysis.upper_bound: pass it as bounds=")
+            raise MultiAspectError(
+                "ideal has a column bound, as from analysis.upper_bound: pass it as bounds="
+            )
         ideal, bounds = None, ideal
     if ideal is None and bounds is None:
-        raise MultiAspectError("expected the result of analysis.ideal_values or analysis.upper_bound, got None")
-    title = str(measure) if measure is not None else _measure_of(ideal, bounds)
+        raise MultiAspectError(
+            "expected the result of analysis.ideal_values or analysis.upper_bound, got None"
+        )
+    if measure is not None:
+        title = str(measure)
+    else:
+        title = _measure_of(ideal, bounds)
     groups: dict[Any, Floats] = {}
     maxima: pd.DataFrame | None = None
     if ideal is not None:
@@ -106,10 +117,14 @@ def upper_bounds(
         maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
         if groups and (unshared := set(groups) ^ set(maxima.index)):
             raise MultiAspectError(
-                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), got "
+                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), "
+                "got "
                 f"{choices(sorted(unshared, key=style.natural_key))} in only one of them"
             )
-    best = maxima["bound"].to_dict() if maxima is not None else {qid: max(group) for qid, group in groups.items()}
+    if maxima is not None:
+        best = maxima["bound"].to_dict()
+    else:
+        best = {qid: max(group) for qid, group in groups.items()}
     topics = sorted(map(str, best), key=style.natural_key)
     is_named = len(topics) <= _MOST_NAMED
     by_bound = sort == "bound" or (sort is None and not is_named)
@@ -130,8 +145,13 @@ def upper_bounds(
     else:
         ax.set_xticks([])
     ax.set_xlim(0.3, len(topics) + 0.7)
-    noun = "topic" if is_named else f"{len(topics)} topics"
-    ax.set_xlabel(f"{noun}, highest bound first" if by_bound else noun if is_named else f"{noun}, by name")
+    if is_named:
+        noun = "topic"
+    else:
+        noun = f"{len(topics)} topics"
+    ax.set_xlabel(
+        f"{noun}, highest bound first" if by_bound else noun if is_named else f"{noun}, by name"
+    )
     ax.set_ylabel(style.wrap(title, 34) if title else "value")
     return ax
 
@@ -143,7 +163,9 @@ def _measure_of(*frames: object) -> str:
         if isinstance(frame, pd.DataFrame):
             label_of |= {str(definition): label for label, definition in read_record(frame).items()}
     if len(label_of) > 1:
-        raise MultiAspectError(f"expected ideal and bounds of one measure, got those of {choices(label_of)}")
+        raise MultiAspectError(
+            f"expected ideal and bounds of one measure, got those of {choices(label_of)}"
+        )
     return next(iter(label_of.values()), "")
 
 
@@ -162,7 +184,9 @@ def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:
 def _draw_bounds(ax: Axes, ticks: Ints, maxima: pd.DataFrame) -> Iterator[Any]:
     """Draw the best value found for each topic, and the bound where it is higher; yield entries of the legend."""
     value, bound = (maxima[column].to_numpy(float) for column in ("value", "bound"))
-    yield ax.scatter(ticks, value, s=20, marker="D", color=style.ORANGE, zorder=4, label="best value found")
+    yield ax.scatter(
+        ticks, value, s=20, marker="D", color=style.ORANGE, zorder=4, label="best value found"
+    )
     above = bound - value > _VISIBLE
     if above.any():
         yield ax.scatter(
@@ -175,13 +199,18 @@ def _values_by_topic(data: object, columns: list[str], keys: list[str], name: st
     """Return the checked columns of a frame and a column ``topic``, with one row per topic and `keys`."""
     source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[name]
     frame = style.with_columns(data, columns, name, source)
-    result = frame[columns].assign(topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], name), name))
+    result = frame[columns].assign(
+        topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], name), name)
+    )
     for column in (column for column in columns if column not in keys):
-        numbers = pd.to_numeric(result[column], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+        numbers = pd.to_numeric(result[column], errors="coerce").to_numpy(
+            dtype=np.float64, na_value=np.nan
+        )
         wrong = np.flatnonzero(~np.isfinite(numbers))
         if len(wrong):
             raise MultiAspectError(
-                f"{name}: expected finite numbers, got the {column} {result[column].iloc[int(wrong[0])]} on topic "
+                f"{name}: expected finite numbers, got the {column} "
+                f"{result[column].iloc[int(wrong[0])]} on topic "
                 f"{result['topic'].iloc[int(wrong[0])]}"
             )
         result[column] = numbers
@@ -189,6 +218,7 @@ def _values_by_topic(data: object, columns: list[str], keys: list[str], name: st
     if len(twice):
         raise MultiAspectError(
             f"{name}: expected one row per {' and '.join(['topic', *keys])}, got more for topic "
-            f"{twice['topic'].iloc[0]}" + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
+            f"{twice['topic'].iloc[0]}"
+            + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
         )
     return result

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 @style.with_literal_texts
-def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
+def specification_curve(
+    result: Multiverse, pair: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Plot the differences between two runs under all variants of a measure, and the options of the variants.
 
     Parameters
@@ -36,9 +38,9 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     Returns
     -------
     Axes
-        The differences in ascending order with their intervals, coloured where they are significant; the reference
-        is marked. Below, one row of bars per option shows which variants have it. Variants with equal values are
-        drawn once, with the options of all of them.
+        The differences in ascending order with their intervals, coloured where they are
+        significant; the reference is marked. Below, one row of bars per option shows which variants
+        have it. Variants with equal values are drawn once, with the options of all of them.
 
     Raises
     ------
@@ -84,7 +86,11 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     if "group" in table:
         table = table[table["group"] == row["group"]]
     n_variants = len(table)
-    table = table[table["same_as"].isna()].sort_values("difference", kind="stable").reset_index(drop=True)
+    table = (
+        table[table["same_as"].isna()]
+        .sort_values("difference", kind="stable")
+        .reset_index(drop=True)
+    )
     labels, marks = _options(result, table["measure"])
     beside = ax is None
     ax = style.axes_or_new(ax, 8, 3 + 0.16 * len(labels), grid="y")
@@ -100,14 +106,23 @@ def specification_curve(result: Multiverse, pair: Sequence[str] | None = None, *
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     ax.tick_params(axis="y", labelsize=size)
     position, option = np.nonzero(marks)
-    strip.vlines(position, option - 0.35, option + 0.35, color=style.ink(), lw=_width(ax, len(table)))
+    strip.vlines(
+        position, option - 0.35, option + 0.35, color=style.ink(), lw=_width(ax, len(table))
+    )
     starts = [index for index, label in enumerate(labels) if ": " in label]
-    strip.hlines([start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=style.GREY, lw=0.4)
-    strip.set_yticks(range(len(labels)), style.distinct_texts(labels, round(2 * size) + 8), fontsize=size)
+    strip.hlines(
+        [start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=style.GREY, lw=0.4
+    )
+    strip.set_yticks(
+        range(len(labels)), style.distinct_texts(labels, round(2 * size) + 8), fontsize=size
+    )
     strip.set_ylim(len(labels) - 0.5, -0.5)
     strip.set_xlim(-0.5, len(table) - 0.5)
     strip.set_xticks([])
-    distinct = f"{len(table)} distinct of " if len(table) < n_variants else ""
+    if len(table) < n_variants:
+        distinct = f"{len(table)} distinct of "
+    else:
+        distinct = ""
     strip.set_xlabel(f"{distinct}{n_variants} variants", fontsize=size)
     strip.tick_params(length=0)
     strip.spines[:].set_visible(False)
@@ -128,10 +143,25 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None
         if rows.any():
             low, high = (table.loc[rows, name].to_numpy(np.float64) for name in ("low", "high"))
             ax.vlines(position[rows], low, high, color=colour, lw=width, alpha=0.45)
-            ax.plot(position[rows], difference[rows], "o", color=colour, ms=min(width + 1.2, 4), label=label)
-    reference = (table["measure"] == result.same_as.get(result.reference, result.reference)).to_numpy()
+            ax.plot(
+                position[rows],
+                difference[rows],
+                "o",
+                color=colour,
+                ms=min(width + 1.2, 4),
+                label=label,
+            )
+    reference = (
+        table["measure"] == result.same_as.get(result.reference, result.reference)
+    ).to_numpy()
     ax.plot(
-        position[reference], difference[reference], "D", color=style.ink(), mec="white", ms=6, label="reference"
+        position[reference],
+        difference[reference],
+        "D",
+        color=style.ink(),
+        mec="white",
+        ms=6,
+        label="reference",
     )
     ax.axhline(0, color=style.ink(), lw=0.8)
 
@@ -153,11 +183,13 @@ def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], B
 
 
 @style.with_literal_texts
-def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Axes | None = None) -> Axes:
+def label_intervals(
+    result: MissingLabels, measure: str | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Plot the value of each run as evaluated, its interval over all missing labels, and its expected value.
 
-    Intervals that overlap do not mean that the difference can have either sign: both runs are measured on the same
-    labels. `MissingLabels.pairs` has the intervals of differences.
+    Intervals that overlap do not mean that the difference can have either sign: both runs are
+    measured on the same labels. `MissingLabels.pairs` has the intervals of differences.
 
     Parameters
     ----------
@@ -194,15 +226,30 @@ def label_intervals(result: MissingLabels, measure: str | None = None, *, ax: Ax
     """
     style.check_result(result, MissingLabels, "missing_labels")
     labels = result.runs["measure"].unique().tolist()
-    chosen = labels[0] if measure is None else find_label(dict.fromkeys(labels), measure)
+    if measure is None:
+        chosen = labels[0]
+    else:
+        chosen = find_label(dict.fromkeys(labels), measure)
     refuse_unknown([chosen], labels, "measures of the result", "measure")
-    rows = result.runs[result.runs["measure"] == chosen].sort_values("value", ascending=False, kind="stable")
+    rows = result.runs[result.runs["measure"] == chosen].sort_values(
+        "value", ascending=False, kind="stable"
+    )
     ax = style.axes_or_new(ax, 7.2, 1.2 + 0.3 * len(rows), grid="x")
     position = np.arange(len(rows))
-    ax.hlines(position, rows["low"], rows["high"], color="0.6", lw=5, label="over all missing labels")
+    ax.hlines(
+        position, rows["low"], rows["high"], color="0.6", lw=5, label="over all missing labels"
+    )
     ax.plot(rows["value"], position, "o", color=style.ink(), ms=5, label="as evaluated")
     if rows["expected"].notna().any():
-        ax.plot(rows["expected"], position, "d", color=style.paper(), mec=style.ink(), ms=6, label="expected")
+        ax.plot(
+            rows["expected"],
+            position,
+            "d",
+            color=style.paper(),
+            mec=style.ink(),
+            ms=6,
+            label="expected",
+        )
     ax.set_yticks(position, style.distinct_texts(rows["name"].astype(str).tolist(), 24))
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(chosen)

@@ -32,11 +32,23 @@ def add_legend(ax: Axes, beside: bool, title: str | None = None) -> None:
     size = SMALL if n_entries <= 20 else 6.5
     style: dict[str, Any] = {"loc": "best", "framealpha": 0.85}
     if beside:
-        style = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0, "frameon": False}
+        style = {
+            "loc": "upper left",
+            "bbox_to_anchor": (1.01, 1),
+            "borderaxespad": 0,
+            "frameon": False,
+        }
         n_rows = max(points_of(ax)[1] // (1.45 * size), 1)
         style["ncols"] = math.ceil(n_entries / n_rows)
     length = 3 if ax.lines else 1.5
-    ax.legend(fontsize=size, title=title, title_fontsize=size, alignment="left", handlelength=length, **style)
+    ax.legend(
+        fontsize=size,
+        title=title,
+        title_fontsize=size,
+        alignment="left",
+        handlelength=length,
+        **style,
+    )
 
 
 def legend_columns(ax: Axes, handles: Sequence[Any]) -> int:
@@ -62,10 +74,11 @@ def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> None:
     ax.inset_axes((0, 1, 1, 0.001), transform=above, xticks=[], yticks=[], frame_on=False)
 
 
-#: Half the size of the largest marker, the distances of labels from their points, and the space that is kept free
-#: around labels, in points (1/72 inch).
+#: Half the size of the largest marker, the distances of labels from their points, and the space
+#: that is kept free around labels, in points (1/72 inch).
 _MARKER, _RADII, _N_ANGLES, _MARGIN = 4.2, (10, 14, 20, 28, 39, 54, 76), 24, 1.0
-#: Costs of a place: what it must not hide, a line that it crosses, a marker that its line crosses; per point.
+#: Costs of a place: what it must not hide, a line that it crosses, a marker that its line crosses;
+#: per point.
 _FORBIDDEN, _ON_LINE, _ON_POINT, _PER_POINT = 1000.0, 10.0, 4.0, 0.05
 #: Maximum number of times that each label moves when the others have their places.
 _SWEEPS = 6
@@ -89,7 +102,9 @@ class _Label:
         if not others:
             return self.costs
         boxes = np.array([label.boxes[label.place] for label in others])
-        points, ends = np.array([(label.point, label.ends[label.place]) for label in others]).swapaxes(0, 1)
+        points, ends = np.array(
+            [(label.point, label.ends[label.place]) for label in others]
+        ).swapaxes(0, 1)
         own_boxes, own_ends = self.boxes[:, None], self.ends[:, None]
         forbidden = _overlap(own_boxes, boxes) | _crosses(self.point, own_ends, boxes)
         forbidden |= _crosses(points, ends, own_boxes)
@@ -98,11 +113,13 @@ class _Label:
         return result
 
 
-def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int, str] | None = None) -> int:
+def annotate(
+    ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int, str] | None = None
+) -> int:
     """Label points, those that come first in `texts` with preference, and return the number of labels left out.
 
-    No label is on a marker, on another label or the line to one, or outside the axes. Labels without such a place
-    are left out.
+    No label is on a marker, on another label or the line to one, or outside the axes. Labels
+    without such a place are left out.
 
     Parameters
     ----------
@@ -126,7 +143,9 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
         drawn = ax.text(0, 0, text, fontsize=SMALL)
         sizes.append(np.array(drawn.get_window_extent().size) * scale + 2 * _MARGIN)
         drawn.remove()
-    labels = [_label(row, markers, size, frame) for row, size in zip(texts, sizes, strict=True)]
+    labels = [
+        _candidate_places(row, markers, size, frame) for row, size in zip(texts, sizes, strict=True)
+    ]
     shown = _choose_places(labels)
     for (row, text), label in zip(texts.items(), labels, strict=True):
         if label not in shown:
@@ -144,11 +163,17 @@ def annotate(ax: Axes, points: Floats, texts: dict[int, str], colours: dict[int,
     return len(labels) - len(shown)
 
 
-def _label(row: int, markers: Floats, size: Floats, frame: Floats) -> _Label:
+def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) -> _Label:
     """Return the places around a marker, from near to far, with what they cost without other labels."""
-    radius, turn = (part.ravel() for part in np.meshgrid(_RADII, np.arange(_N_ANGLES), indexing="ij"))
-    direction = np.column_stack([np.cos(2 * np.pi * turn / _N_ANGLES), np.sin(2 * np.pi * turn / _N_ANGLES)])
-    side = np.where(np.abs(direction) > [0.35, 2], np.sign(direction), 0)  # −1: at the right edge of the box
+    radius, turn = (
+        part.ravel() for part in np.meshgrid(_RADII, np.arange(_N_ANGLES), indexing="ij")
+    )
+    direction = np.column_stack(
+        [np.cos(2 * np.pi * turn / _N_ANGLES), np.sin(2 * np.pi * turn / _N_ANGLES)]
+    )
+    side = np.where(
+        np.abs(direction) > [0.35, 2], np.sign(direction), 0
+    )  # −1: at the right edge of the box
     side[side[:, 0] == 0, 1] = np.sign(direction[side[:, 0] == 0, 1])
     ends = markers[row] + radius[:, None] * direction
     lower = ends + (side - 1) * size / 2
@@ -171,7 +196,9 @@ def _choose_places(labels: list[_Label]) -> list[_Label]:
     for _ in range(_SWEEPS):
         places = [label.place for label in labels]
         for label in labels:
-            label.place = int(label.costs_beside([other for other in labels if other is not label]).argmin())
+            label.place = int(
+                label.costs_beside([other for other in labels if other is not label]).argmin()
+            )
         if places == [label.place for label in labels]:
             break
     for label in reversed(labels):

@@ -11,7 +11,7 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import count, proportion
 from ..analysis.power import DiscriminativePower
-from ..collection.frames import to_pandas
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, choices, refuse_none
 from . import style
 from .labels import MOST_INSIDE, add_legend
@@ -36,8 +36,8 @@ def correlation_heatmap(
     Parameters
     ----------
     correlations : DataFrame
-        The result of `analysis.correlation`: a matrix whose rows are the references or, with ``ci``,
-        a long frame. Intervals are written below the values.
+        The result of `analysis.correlation`: a matrix whose rows are the references or, with
+        ``ci``, a long frame. Intervals are written below the values.
     title : str, optional
         Title of the axes, such as "Kendall's τ-b".
     limits : pair of float, optional
@@ -48,20 +48,21 @@ def correlation_heatmap(
     Returns
     -------
     Axes
-        By default, the colour scale ranges from 0 to 1 if no value is negative, else from −1 to 1, where 0 is
-        white. Undefined correlations are grey.
+        By default, the colour scale ranges from 0 to 1 if no value is negative, else from −1 to 1,
+        where 0 is white. Undefined correlations are grey.
 
     Raises
     ------
     MultiAspectError
-        If `correlations` is not a square matrix with the same measures as rows and columns, or a value is
-        neither a number in [−1, 1] nor NaN.
+        If `correlations` is not a square matrix with the same measures as rows and columns, or a
+        value is neither a number in [−1, 1] nor NaN.
     ImportError
         If matplotlib is not installed.
 
     References
     ----------
-    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM 2021, Table 4.
+    Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings. CIKM
+    2021, Table 4.
 
     Examples
     --------
@@ -75,7 +76,10 @@ def correlation_heatmap(
     """
     values, names, intervals = _square(correlations)
     if limits is None:  # the same for figures of one kind
-        limits = (-1.0, 1.0) if (values < 0).any() else (0.0, 1.0)
+        if (values < 0).any():
+            limits = (-1.0, 1.0)
+        else:
+            limits = (0.0, 1.0)
     cmap, low, high = _read_limits(limits)
     texts = style.distinct_texts(names, 30)
     side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
@@ -84,10 +88,14 @@ def correlation_heatmap(
     ax.set_facecolor(style.LIGHT)
     colours = style.colours_of(cmap, ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1))
     room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
-    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as wide.
+    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as
+    # wide.
     size = float(np.clip(room / (6.5 if intervals else 3.3), 6, 10))
     for (row, column), value in np.ndenumerate(values):
-        text = "–" if np.isnan(value) else style.format_fixed(value)
+        if np.isnan(value):
+            text = "–"
+        else:
+            text = style.format_fixed(value)
         if (row, column) in intervals and not np.isnan(value):
             text += "\n[{}, {}]".format(*map(style.format_fixed, intervals[row, column]))
         ax.text(
@@ -102,7 +110,9 @@ def correlation_heatmap(
     ax.set_yticks(positions, texts, fontsize=style.SMALL)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    style.add_colour_bar(ax, image, "correlation", np.linspace(low, high, 5).tolist(), style.format_fixed)
+    style.add_colour_bar(
+        ax, image, "correlation", np.linspace(low, high, 5).tolist(), style.format_fixed
+    )
     if title:
         ax.set_title(title, fontsize="medium")
     return ax
@@ -115,7 +125,9 @@ def _read_limits(limits: object) -> tuple[str, float, float]:
     except (TypeError, ValueError):
         low = high = math.nan
     if not -1 <= low < high <= 1:
-        raise MultiAspectError(f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}")
+        raise MultiAspectError(
+            f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}"
+        )
     return "RdBu" if low < 0 else "Blues", low, high
 
 
@@ -124,7 +136,8 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
     correlations = to_pandas(frame)
     if correlations is None:
         raise MultiAspectError(
-            f"correlations: expected the DataFrame of analysis.correlation, got a {type(frame).__name__}"
+            "correlations: expected the DataFrame of analysis.correlation, got a "
+            f"{type(frame).__name__}"
         )
     refuse_none(correlations, "measure", "correlations")
     intervals: dict[tuple[int, int], tuple[float, float]] = {}
@@ -137,7 +150,8 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
         for reference, measure, value, low, high in correlations.itertuples(index=False):
             if str(measure) not in position:
                 raise MultiAspectError(
-                    f"correlations: expected every measure as a reference ({choices(names)}), got the measure "
+                    f"correlations: expected every measure as a reference ({choices(names)}), got "
+                    "the measure "
                     f"{measure}"
                 )
             cell = (position[str(reference)], position[str(measure)])
@@ -147,7 +161,8 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
         columns = [str(name) for name in correlations.columns]
         if names != columns:
             raise MultiAspectError(
-                "correlations: expected a square matrix with the same measures as rows and columns, got the rows "
+                "correlations: expected a square matrix with the same measures as rows and "
+                "columns, got the rows "
                 f"{choices(names)} and the columns {choices(columns)}"
             )
         try:
@@ -158,20 +173,25 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
     if len(beyond):
         row, column = beyond[0].tolist()
         raise MultiAspectError(
-            f"expected correlations in [−1, 1], got {values[row, column]:g} for {names[row]} and {names[column]}"
+            f"expected correlations in [−1, 1], got {values[row, column]:g} for {names[row]} and "
+            f"{names[column]}"
         )
     return values, names, intervals
 
 
 @style.with_literal_texts
 def asl_curves(
-    power: DiscriminativePower, *, n_pairs: int | None = None, top: float | None = None, ax: Axes | None = None
+    power: DiscriminativePower,
+    *,
+    n_pairs: int | None = None,
+    top: float | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Plot the achieved significance levels of all pairs of systems, with one line per measure.
 
-    For each measure, pairs are sorted by significance level, highest first. The sooner a line falls below
-    the dashed line, the more pairs the measure discriminates. The vertical axis is logarithmic; levels
-    below 0.0001 are not shown.
+    For each measure, pairs are sorted by significance level, highest first. The sooner a line falls
+    below the dashed line, the more pairs the measure discriminates. The vertical axis is
+    logarithmic; levels below 0.0001 are not shown.
 
     Parameters
     ----------
@@ -216,9 +236,17 @@ def asl_curves(
     ['AP (66.7 %)', 'α = 0.05']
     """
     style.check_result(power, DiscriminativePower, "discriminative_power", title="power: ")
-    limit = None if n_pairs is None else count("n_pairs")(n_pairs)
-    highest = None if top is None else proportion("top")(top)
-    levels = {measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")}
+    if n_pairs is None:
+        limit = None
+    else:
+        limit = count("n_pairs")(n_pairs)
+    if top is None:
+        highest = None
+    else:
+        highest = proportion("top")(top)
+    levels = {
+        measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")
+    }
     shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
     texts = style.distinct_texts([str(measure) for measure in shares], 44)
     beside = len(shares) >= MOST_INSIDE
@@ -232,8 +260,17 @@ def asl_curves(
             np.arange(1, len(level) + 1), level, lw=1.5, ms=4.5, markevery=(index * every // len(shares), every),
             label=f"{text} ({100 * share:.1f} %)", **style.line_style(index),
         )  # fmt: skip
-    corrected = f" (levels before {power.correction})" if power.correction else ""
-    ax.axhline(power.alpha, color=style.ink(), lw=1, ls=(0, (6, 3)), label=f"α = {power.alpha:g}{corrected}")
+    if power.correction:
+        corrected = f" (levels before {power.correction})"
+    else:
+        corrected = ""
+    ax.axhline(
+        power.alpha,
+        color=style.ink(),
+        lw=1,
+        ls=(0, (6, 3)),
+        label=f"α = {power.alpha:g}{corrected}",
+    )
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
     ax.set_yscale("log", nonpositive="clip")
     limits = _level_limits(np.concatenate(list(levels.values())), power.alpha, highest)

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 #: Maximum number of ranks for which there is space for labels.
 _MOST_LABELS = 30
 #: The style of the cells of unjudged documents.
-_HATCHED: dict[str, Any] = {"facecolor": "#EEEEEE", "edgecolor": style.GREY, "hatch": "////", "linewidth": 0}
+_HATCHED: dict[str, Any] = {
+    "facecolor": "#EEEEEE",
+    "edgecolor": style.GREY,
+    "hatch": "////",
+    "linewidth": 0,
+}
 
 
 def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
@@ -38,7 +43,10 @@ def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
     colours = style.colours_of("cividis", np.nan_to_num(shades))
     written = [[spell(round(label, 2)) for label in row] for row in labels.tolist()]
     n_rows, n_ranks = shades.shape
-    if n_ranks <= _MOST_LABELS and max((len(text) for row in written for text in row), default=0) <= 4:
+    if (
+        n_ranks <= _MOST_LABELS
+        and max((len(text) for row in written for text in row), default=0) <= 4
+    ):
         for row, column in np.argwhere(~np.isnan(shades)).tolist():
             ax.text(
                 column, row, written[row][column], ha="center", va="center", fontsize=style.SMALL,
@@ -54,7 +62,10 @@ def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
 
 def _rank_ticks(n_ranks: int) -> list[int]:
     """Return the ranks to write below a plot."""
-    step = 1 if n_ranks <= _MOST_LABELS else 5 * math.ceil(n_ranks / 100)
+    if n_ranks <= _MOST_LABELS:
+        step = 1
+    else:
+        step = 5 * math.ceil(n_ranks / 100)
     return [rank for rank in range(1, n_ranks + 1) if step == 1 or rank == 1 or rank % step == 0]
 
 
@@ -80,9 +91,10 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     Returns
     -------
     Axes
-        One bar per rank, above zero or, if a rank lowers the value, below it. If a best ranking is known, it is
-        drawn as a line. Below, one row of cells per aspect shows the labels, and another row a quantity that the
-        measure derives from them, such as TOMA's class: the lighter, the higher. Hatched cells are unjudged.
+        One bar per rank, above zero or, if a rank lowers the value, below it. If a best ranking is
+        known, it is drawn as a line. Below, one row of cells per aspect shows the labels, and
+        another row a quantity that the measure derives from them, such as TOMA's class: the
+        lighter, the higher. Hatched cells are unjudged.
 
     Raises
     ------
@@ -105,15 +117,20 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     n_ranks = count("cutoff")(cutoff)
     if not isinstance(explained, Explanation):
         raise MultiAspectError(
-            f"expected an Explanation, as from measure.explain(run, qrels, qid), got a {type(explained).__name__}"
+            "expected an Explanation, as from measure.explain(run, qrels, qid), got a "
+            f"{type(explained).__name__}"
         )
     ranks = explained.ranks[explained.ranks["rank"].notna()]
     ranks = ranks[~ranks["note"].str.contains("below the cutoff")].iloc[:n_ranks]
     if ranks.empty:
-        raise MultiAspectError(f"expected retrieved documents to plot, got none for topic {explained.qid}")
+        raise MultiAspectError(
+            f"expected retrieved documents to plot, got none for topic {explained.qid}"
+        )
     n_ranks = len(ranks)
     rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
-    ax = style.axes_or_new(ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows), grid="y")
+    ax = style.axes_or_new(
+        ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows), grid="y"
+    )
     strip = style.add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
@@ -124,7 +141,9 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     handles += [unit_square("unjudged", **_HATCHED)] if np.isnan(positions).any() else []
     if handles:
         ax.legend(handles=handles, loc="upper right", frameon=False, fontsize=style.SMALL)
-    strip.set_yticks(range(len(rows)), [style.shorten(row, 24) for row in rows], fontsize=style.SMALL)
+    strip.set_yticks(
+        range(len(rows)), [style.shorten(row, 24) for row in rows], fontsize=style.SMALL
+    )
     ticks = _rank_ticks(n_ranks)
     docnos = ranks["docno"].tolist()
     named = max(map(len, docnos)) <= 6 and n_ranks <= 15
@@ -138,7 +157,12 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
 def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     contribution = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
     ranks = np.arange(n_ranks)
-    ax.bar(ranks, contribution, width=0.72, color=np.where(contribution < 0, style.ORANGE, style.BLUE).tolist())
+    ax.bar(
+        ranks,
+        contribution,
+        width=0.72,
+        color=np.where(contribution < 0, style.ORANGE, style.BLUE).tolist(),
+    )
     if explained.ideal is not None:
         best = explained.ideal.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
         label = f"best ranking ({explained.ideal.value:.3f})"
@@ -157,7 +181,10 @@ def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
     0 and 1 are the lowest (at most 0) and the highest value in the ranking and the best ranking.
     """
     values = explained.ranks[name].to_numpy(dtype=np.float64)
-    rankings = [explained] if explained.ideal is None else [explained, explained.ideal]
+    if explained.ideal is None:
+        rankings = [explained]
+    else:
+        rankings = [explained, explained.ideal]
     shown = np.concatenate([ranking.ranks[name].to_numpy(dtype=np.float64) for ranking in rankings])
     low, high = float(np.nanmin(shown, initial=0.0)), float(np.nanmax(shown, initial=-np.inf))
     return np.clip((values[:n_ranks] - low) / ((high - low) or 1.0), 0.0, 1.0)
@@ -165,14 +192,18 @@ def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
 
 @style.with_literal_texts
 def crp_over_ranks(
-    curves: pd.DataFrame | Mapping[str, pd.DataFrame], qid: str | None = None, *, ax: Axes | None = None
+    curves: pd.DataFrame | Mapping[str, pd.DataFrame],
+    qid: str | None = None,
+    *,
+    ax: Axes | None = None,
 ) -> Axes:
     """Plot cumulated relative position against rank for one query.
 
     Parameters
     ----------
     curves : DataFrame or mapping of str to DataFrame
-        The result of `pt_multiaspect.crp_curve` for one run, or a mapping of run names to such results.
+        The result of `pt_multiaspect.crp_curve` for one run, or a mapping of run names to such
+        results.
     qid : str, optional
         The query. Not required if the curves have one query only.
     ax : Axes, optional
@@ -181,14 +212,15 @@ def crp_over_ranks(
     Returns
     -------
     Axes
-        The solid line at 0 is the ideal ranking, the dotted one the worst ranking of the same length; the dashed
-        line is at rank R, the recall base. Where a curve is below 0, documents are, on balance, ranked too high;
-        the circle is at the first rank of its minimum.
+        The solid line at 0 is the ideal ranking, the dotted one the worst ranking of the same
+        length; the dashed line is at rank R, the recall base. Where a curve is below 0, documents
+        are, on balance, ranked too high; the circle is at the first rank of its minimum.
 
     Raises
     ------
     MultiAspectError
-        If a column is missing, a frame is empty, the query is unknown, or `qid` is required but not given.
+        If a column is missing, a frame is empty, the query is unknown, or `qid` is required but not
+        given.
     ImportError
         If matplotlib is not installed.
 
@@ -207,19 +239,33 @@ def crp_over_ranks(
     >>> ax.lines[0].get_ydata().tolist()
     [-2, -2, -1]
     """
-    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    if isinstance(curves, Mapping):
+        named = dict(curves)
+    else:
+        named = {"": curves}
     refuse_none(named, "curve", "curves")
     chosen, parts = None if qid is None else str(qid), {}
     for name, curve in named.items():
-        described = f"the curve of {name}" if name else "a curve"
+        if name:
+            described = f"the curve of {name}"
+        else:
+            described = "a curve"
         curve = style.with_columns(
-            curve, ["qid", "rank", "crp", "worst", "recall_base", "turn_around"], described, "ma.crp_curve"
+            curve,
+            ["qid", "rank", "crp", "worst", "recall_base", "turn_around"],
+            described,
+            "ma.crp_curve",
         )
         qids = curve["qid"].astype(str)
         present = qids.unique().tolist()
         if chosen is None and len(present) > 1:
-            raise MultiAspectError(f"{described} has {len(present)} queries: pass one as qid= ({choices(present)})")
-        chosen = present[0] if chosen is None else chosen
+            raise MultiAspectError(
+                f"{described} has {len(present)} queries: pass one as qid= ({choices(present)})"
+            )
+        if chosen is None:
+            chosen = present[0]
+        else:
+            chosen = chosen
         refuse_unknown([chosen], present, "queries", described)
         parts[name] = curve[qids == chosen].sort_values("rank")
     texts = style.distinct_texts([str(name) for name in parts], 40)
@@ -240,20 +286,28 @@ def crp_over_ranks(
     ax.axhline(0, color=style.ink(), lw=1, zorder=1)
     for base, names in bases.items():
         ax.axvline(base, color=style.GREY, lw=1.1, ls="--", zorder=1)
-        whose = f" ({', '.join(names)})" if len(bases) > 1 else ""
+        if len(bases) > 1:
+            whose = f" ({', '.join(names)})"
+        else:
+            whose = ""
         ax.annotate(
             f"R = {base}{whose}", (base, 1), (3, -3), xycoords=("data", "axes fraction"), ha="left", va="top",
             textcoords="offset points", fontsize=style.SMALL, color=style.ink(), rotation=90 if whose else 0,
             bbox={"facecolor": style.paper(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         )  # fmt: skip
-    distinct = {tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()}
+    distinct = {
+        tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()
+    }
     for index, worst in enumerate(distinct):
         text = "_worst" if index else "worst ranking"
         ax.plot(*np.transpose(worst), color=style.GREY, lw=1.1, ls=":", zorder=1, label=text)
     ax.set_xlabel("rank")
     ax.locator_params(axis="x", integer=True)
     ax.set_ylabel("cumulated relative position (ranks)")
-    ax.set_title(f"query {chosen}" + (f": {texts[0]}" if len(texts) == 1 and texts[0] else ""), fontsize="medium")
+    ax.set_title(
+        f"query {chosen}" + (f": {texts[0]}" if len(texts) == 1 and texts[0] else ""),
+        fontsize="medium",
+    )
     ax.margins(0.03, 0.1)
     add_legend(ax, len(texts) > 1)
     return ax

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
-from ..collection.frames import to_pandas
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, choices, refuse_unknown
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-#: Okabe and Ito's colours, which colour-blind readers can distinguish; yellow is too light for lines, and black is
-#: the colour of texts.
+#: Okabe and Ito's colours, which colour-blind readers can distinguish; yellow is too light for
+#: lines, and black is the colour of texts.
 BLUE, ORANGE, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
 _COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "", "#E69F00", SKY)
 _LINES = ("-", "--", "-.", ":")
@@ -46,9 +46,13 @@ def with_columns(data: object, columns: list[str], name: str, source: str) -> pd
     """
     frame = to_pandas(data)
     if frame is None or not set(columns) <= set(frame.columns):
-        got = f"a {type(data).__name__}" if frame is None else f"the columns {choices(frame.columns)}"
+        if frame is None:
+            got = f"a {type(data).__name__}"
+        else:
+            got = f"the columns {choices(frame.columns)}"
         raise MultiAspectError(
-            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got {got}"
+            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got "
+            f"{got}"
         )
     return frame
 
@@ -56,7 +60,9 @@ def with_columns(data: object, columns: list[str], name: str, source: str) -> pd
 def check_result(result: object, kind: type, function: str, title: str = "result: ") -> None:
     """Raise an error that begins with a title if a result is not that of a function of `analysis`."""
     if not isinstance(result, kind):
-        raise MultiAspectError(f"{title}expected the result of analysis.{function}, got a {type(result).__name__}")
+        raise MultiAspectError(
+            f"{title}expected the result of analysis.{function}, got a {type(result).__name__}"
+        )
 
 
 def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int]:
@@ -64,7 +70,9 @@ def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int
     if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
         return first[: int(label)]
     if isinstance(label, str) or not isinstance(label, Iterable):
-        raise MultiAspectError(f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}")
+        raise MultiAspectError(
+            f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}"
+        )
     distinct_names = list(dict.fromkeys(label))
     refuse_unknown(distinct_names, names, "names of systems", "label")
     return [names.index(name) for name in distinct_names]
@@ -73,7 +81,8 @@ def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int
 def rows_of_pair(pairs: pd.DataFrame, pair: object) -> pd.DataFrame:
     """Return the rows of a pair of runs, or of all pairs.
 
-    The pair may be in any order; of two baselines, which are compared in both, the rows have the order of the pair.
+    The pair may be in any order; of two baselines, which are compared in both, the rows have the
+    order of the pair.
     """
     if pair is None:
         return pairs
@@ -155,7 +164,8 @@ def paper() -> str:
 def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
     """Return black or white, whichever has more contrast with a colour (by WCAG's relative luminance)."""
     red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in map(float, colour[:3])
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in map(float, colour[:3])
     )
     return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 else "black"
 
@@ -165,7 +175,9 @@ def import_pyplot() -> Any:
     try:
         import matplotlib.pyplot as pyplot
     except ImportError as error:
-        raise ImportError('plots require matplotlib: pip install "pt-multiaspect[plots]"') from error
+        raise ImportError(
+            'plots require matplotlib: pip install "pt-multiaspect[plots]"'
+        ) from error
     return pyplot
 
 
@@ -178,10 +190,15 @@ def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
         from matplotlib.text import Text
 
         given = getattr(options.get("ax"), "figure", None)
-        texts = [] if given is None else given.findobj(Text)
+        if given is None:
+            texts = []
+        else:
+            texts = given.findobj(Text)
         formulas = {text: text.get_text() for text in texts if "$" in text.get_text()}
         for text in texts:
-            text.set_parse_math(text in formulas)  # the function may draw, and set names in texts that exist
+            text.set_parse_math(
+                text in formulas
+            )  # the function may draw, and set names in texts that exist
         with pyplot.rc_context({"text.parse_math": False}):
             ax = draw(*args, **options)
         for text in ax.figure.findobj(Text):
@@ -193,7 +210,9 @@ def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
     return draw_literally
 
 
-def axes_or_new(ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None) -> Axes:
+def axes_or_new(
+    ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None
+) -> Axes:
     """Return the given axes, or those of a new figure, with the lines of a `grid` in the background."""
     pyplot = import_pyplot()
     from matplotlib.axes import Axes
@@ -257,7 +276,9 @@ def text_size(ax: Axes, n_rows: int = 1) -> float:
     return float(np.clip(min(width / 32, 0.8 * height / n_rows), 6, SMALL))
 
 
-def add_colour_bar(ax: Axes, image: Any, text: str, ticks: list[float], write: Callable[[float], str]) -> None:
+def add_colour_bar(
+    ax: Axes, image: Any, text: str, ticks: list[float], write: Callable[[float], str]
+) -> None:
     """Add a colour bar with these ticks, formatted by `write`."""
     figure = ax.get_figure()
     assert figure is not None
@@ -269,7 +290,11 @@ def add_colour_bar(ax: Axes, image: Any, text: str, ticks: list[float], write: C
 
 
 #: The formats of files, and the metadata without which they would contain the time.
-FORMATS: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
+FORMATS: dict[str, dict[str, None]] = {
+    "pdf": {"CreationDate": None},
+    "png": {},
+    "svg": {"Date": None},
+}
 
 
 def figure_bytes(draw: Callable[[], object], format: str) -> bytes:
@@ -286,7 +311,9 @@ def figure_bytes(draw: Callable[[], object], format: str) -> bytes:
     pyplot.switch_backend("agg")  # without a window
     content = io.BytesIO()
     # TrueType instead of Type 3, which publishers refuse.
-    with pyplot.rc_context({"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "pt-multiaspect"}):
+    with pyplot.rc_context(
+        {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "pt-multiaspect"}
+    ):
         draw()
         pyplot.savefig(content, format=format, dpi=300, metadata=FORMATS[format])
         pyplot.close()

@@ -13,10 +13,10 @@ from ir_measures import Measure
 
 from .._typing import Bools, Floats
 from ..analysis import compare_with_baseline, rank_correlation
-from ..analysis._frames import directions, matrix, rows_of_measures, select_measures
 from ..analysis._pairs import read_baselines
+from ..analysis._value_matrices import directions, matrix, rows_of_measures, select_measures
 from ..analysis.correlation import round_scores
-from ..collection.frames import as_pandas
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices, number_of
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import find_labels, measures_by_label
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 #: Font size in points, and the height of a row in inches at which rows of this size do not touch.
 _TEXT, _ROW = 7.0, 0.125
-#: The width of a column of a paper in inches, and that of the names and panels of a figure over two columns.
+#: The width of a column of a paper in inches, and that of the names and panels of a figure over two
+#: columns.
 _COLUMN, _NAMES, _PANEL = 3.3, 1.2, 1.4
 #: The number of characters below one or two panels in a column; 26 fit below others.
 _ROOM = {1: 36, 2: 18}
@@ -52,49 +53,53 @@ def values(
     Parameters
     ----------
     perquery : DataFrame
-        Columns ``name qid measure value``, as `pt_multiaspect.evaluate`, `pt_multiaspect.read_values` and
-        ``pt.Experiment(perquery=True)`` return.
+        Columns ``name qid measure value``, as `pt_multiaspect.evaluate`,
+        `pt_multiaspect.read_values` and ``pt.Experiment(perquery=True)`` return.
     measures : sequence or mapping, optional
-        The measures to draw, or a mapping ``{alias: measure}``, which says what the names of a frame without the
-        record of `pt_multiaspect.evaluate` refer to ('higher' or 'lower' for values that are not those of a
-        measure). By default, all measures of the frame.
+        The measures to draw, or a mapping ``{alias: measure}``, which says what the names of a
+        frame without the record of `pt_multiaspect.evaluate` refer to ('higher' or 'lower' for
+        values that are not those of a measure). By default, all measures of the frame.
     baseline : str, optional
-        A run that is marked, and whose mean is a line through each panel. Intervals are then those of the
-        differences from it, as `analysis.compare_with_baseline` returns them, drawn around the means: an interval
-        that does not reach the line excludes 0. Measures that are not averaged over topics then have none.
+        A run that is marked, and whose mean is a line through each panel. Intervals are then those
+        of the differences from it, as `analysis.compare_with_baseline` returns them, drawn around
+        the means: an interval that does not reach the line excludes 0. Measures that are not
+        averaged over topics then have none.
     ci : float in (0, 1) or None, default 0.95
-        The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`; with a baseline, that
-        of all differences on a measure together. None draws none.
+        The confidence level of the t intervals over topics, as in `pt_multiaspect.aggregate`; with
+        a baseline, that of all differences on a measure together. None draws none.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, as for `pt_multiaspect.aggregate`.
+        Topics that were drawn together, such as the turns of a conversation, as for
+        `pt_multiaspect.aggregate`.
     ax : Axes, optional
-        Axes to draw on, which the panels share. By default, a new figure: 3.3 inches wide, as a column of a paper,
-        for one or two measures, and wider for more.
+        Axes to draw on, which the panels share. By default, a new figure: 3.3 inches wide, as a
+        column of a paper, for one or two measures, and wider for more.
 
     Returns
     -------
     Axes
-        The panel of the first measure, whose vertical axis has the names of the runs; the others are in
-        ``ax.figure.axes``. In all panels, the runs are in the order of the first measure, best first. The axis of a
-        lower-is-better measure is inverted, so that better runs are always further to the right.
+        The panel of the first measure, whose vertical axis has the names of the runs; the others
+        are in ``ax.figure.axes``. In all panels, the runs are in the order of the first measure,
+        best first. The axis of a lower-is-better measure is inverted, so that better runs are
+        always further to the right.
 
     Raises
     ------
     MultiAspectError
-        If a measure or the baseline is unknown, a run lacks values, or there are fewer than two topics.
+        If a measure or the baseline is unknown, a run lacks values, or there are fewer than two
+        topics.
     ImportError
         If matplotlib is not installed.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
-        As `pt_multiaspect.aggregate` does of clusters.
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better. As `pt_multiaspect.aggregate` does of clusters.
 
     Notes
     -----
-    Without a baseline, overlapping intervals do not say whether two runs differ, as runs are evaluated on the same
-    topics.
+    Without a baseline, overlapping intervals do not say whether two runs differ, as runs are
+    evaluated on the same topics.
 
     Examples
     --------
@@ -111,13 +116,19 @@ def values(
     perquery, by_label = select_measures(as_pandas(perquery), measures)
     array, names, _, labels = matrix(perquery, least=1)
     labels = [str(label) for label in labels]
-    marked = [] if baseline is None else read_baselines(baseline, names)
+    if baseline is None:
+        marked = []
+    else:
+        marked = read_baselines(baseline, names)
     signs = directions(perquery, array, labels, by_label, "plots.values")
     table = aggregate(perquery, ci=ci, cluster=cluster).set_index("name")
     order = (-signs[0] * table[labels[0]]).sort_values(kind="stable").index
     table = table.loc[order]
     n_panels = len(labels)
-    width = _COLUMN if n_panels <= 2 else _NAMES + _PANEL * n_panels
+    if n_panels <= 2:
+        width = _COLUMN
+    else:
+        width = _NAMES + _PANEL * n_panels
     ax = style.axes_or_new(ax, width, 0.75 + _ROW * max(len(table), 4), grid="x")
     panels = style.add_axes_beside(ax, n_panels)
     is_marked = np.asarray(table.index.isin(marked))
@@ -154,13 +165,16 @@ def _interval_ends(
 ) -> dict[str, Floats]:
     """Return the ends of the intervals, runs × 2, by measure; NaN where there is none.
 
-    They are those of the means or, with a baseline, those of the differences, moved from 0 to its mean. Differences
-    are those of means, so that measures with other aggregates, such as NumRet, have none.
+    They are those of the means or, with a baseline, those of the differences, moved from 0 to its
+    mean. Differences are those of means, so that measures with other aggregates, such as NumRet,
+    have none.
     """
     if ci is None:
         return {label: np.full((len(table), 2), np.nan) for label in labels}
     if not baseline or len(table) == 1:
-        return {label: table[list(interval_columns(label, ci))].to_numpy(np.float64) for label in labels}
+        return {
+            label: table[list(interval_columns(label, ci))].to_numpy(np.float64) for label in labels
+        }
     tests = compare_with_baseline(perquery, baseline, alpha=1 - ci, cluster=cluster)
     known = measures_by_label(perquery)
     ends = {}
@@ -223,41 +237,44 @@ def systems(
     ----------
     perquery : DataFrame
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
-        ``pt.Experiment(perquery=True)`` return. The axis of a lower-is-better measure, such as ESL, is
-        inverted, so that better systems are always at the top right.
+        ``pt.Experiment(perquery=True)`` return. The axis of a lower-is-better measure, such as ESL,
+        is inverted, so that better systems are always at the top right.
     x, y : measure or str
         Two measures of the frame, for the horizontal and the vertical axis.
     label : int or sequence of names, default 20
-        The systems to name: their names, or a number of systems, of which the baseline and the best on each measure
-        come first, then those whose ranks differ most between the measures. The number after a name is the number
-        of ranks by which the system is higher (↑) or lower (↓) under `y` than under `x`; ties have their mean rank.
-        A name is omitted, the last ones first, if at each place it would hide a marker, another name or a line to
-        one.
+        The systems to name: their names, or a number of systems, of which the baseline and the best
+        on each measure come first, then those whose ranks differ most between the measures. The
+        number after a name is the number of ranks by which the system is higher (↑) or lower (↓)
+        under `y` than under `x`; ties have their mean rank. A name is omitted, the last ones first,
+        if at each place it would hide a marker, another name or a line to one.
     baseline : str, optional
         A system that is marked by a square.
     measures : mapping of str to measure or str, optional
-        The measures that the names refer to, for frames without the record of `pt_multiaspect.evaluate`, such as
-        those read from files. For values that are not those of a measure, give 'higher' or 'lower', whichever is
-        better.
+        The measures that the names refer to, for frames without the record of
+        `pt_multiaspect.evaluate`, such as those read from files. For values that are not those of a
+        measure, give 'higher' or 'lower', whichever is better.
     ax : Axes, optional
         Axes to draw on. By default, a new figure.
 
     Returns
     -------
     Axes
-        The title shows Kendall's τ-b of the means and the numbers of systems, topics and omitted names.
+        The title shows Kendall's τ-b of the means and the numbers of systems, topics and omitted
+        names.
 
     Raises
     ------
     MultiAspectError
-        If a measure, a name or the baseline is unknown, or the frame is not valid for `analysis.correlation`.
+        If a measure, a name or the baseline is unknown, or the frame is not valid for
+        `analysis.correlation`.
     ImportError
         If matplotlib is not installed.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that higher is assumed to be better.
+        If labels name no known measure and the frame has no record of them, so that higher is
+        assumed to be better.
 
     References
     ----------
@@ -286,7 +303,10 @@ def systems(
     means = values.mean(axis=1)
     ranks = rankdata(-round_scores(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
-    marked = [] if baseline is None else [names.index(name) for name in read_baselines(baseline, names)]
+    if baseline is None:
+        marked = []
+    else:
+        marked = [names.index(name) for name in read_baselines(baseline, names)]
     best = (means * signs).argmax(axis=0).tolist()
     by_move = np.argsort(-np.abs(moves), kind="stable").tolist()
     named = style.rows_to_label(label, names, list(dict.fromkeys([*marked, *best, *by_move])))
@@ -308,12 +328,24 @@ def systems(
     if len(plain):
         x_means, y_means = means[plain].T
         ax.scatter(
-            x_means, y_means, 24, marker="o", color=style.GREY, alpha=0.75, linewidths=0, label="other systems"
+            x_means,
+            y_means,
+            24,
+            marker="o",
+            color=style.GREY,
+            alpha=0.75,
+            linewidths=0,
+            label="other systems",
         )
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
-        axis.set_label_text(f"{style.wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}")
+        axis.set_label_text(
+            f"{style.wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}"
+        )
         axis.set_inverted(sign < 0)
-    known = "is undefined" if math.isnan(tau) else f"= {tau:.3f}"
+    if math.isnan(tau):
+        known = "is undefined"
+    else:
+        known = f"= {tau:.3f}"
     title = f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics"
     ax.margins(0.1)
     ax.set_title(f"{title})", fontsize="medium")
@@ -321,7 +353,9 @@ def systems(
         add_legend_above(ax)
     if named:
         shortened = style.distinct_texts([str(names[row]) for row in named], 26)
-        texts = {row: f"{name} {_move(moves[row])}" for row, name in zip(named, shortened, strict=True)}
+        texts = {
+            row: f"{name} {_move(moves[row])}" for row, name in zip(named, shortened, strict=True)
+        }
         n_omitted = annotate(ax, means, texts, colours)
         if n_omitted:
             ax.title.set_text(f"{title}, {number_of(n_omitted, 'name')} omitted)")
@@ -336,12 +370,19 @@ def _move(ranks: float) -> str:
 
 
 def _two_measures(
-    perquery: pd.DataFrame, x: Measure | str, y: Measure | str, measures: Mapping[str, Measure | str] | None
+    perquery: pd.DataFrame,
+    x: Measure | str,
+    y: Measure | str,
+    measures: Mapping[str, Measure | str] | None,
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
     """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
     x_label, y_label = find_labels(perquery, [x, y])
     pair = (x_label, y_label)
-    by_label = {label: measure for label, measure in zip(pair, (x, y), strict=True) if not isinstance(measure, str)}
+    by_label = {
+        label: measure
+        for label, measure in zip(pair, (x, y), strict=True)
+        if not isinstance(measure, str)
+    }
     if measures is not None:
         by_label.update(select_measures(perquery, measures)[1])
     perquery = rows_of_measures(perquery, list(pair))
@@ -349,7 +390,13 @@ def _two_measures(
         raise MultiAspectError(f"expected two different measures as x and y, got {pair[0]} twice")
     values, names, qids, labels = matrix(perquery)
     values = values[:, :, [labels.index(measure) for measure in pair]]
-    return values, names, qids, pair, directions(perquery, values, list(pair), by_label, "plots.systems")
+    return (
+        values,
+        names,
+        qids,
+        pair,
+        directions(perquery, values, list(pair), by_label, "plots.systems"),
+    )
 
 
 @style.with_literal_texts
@@ -368,9 +415,9 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     Axes
-        Settings on the front are labelled with their row of `front`, where there is a free place. The line connects
-        the settings that no other dominates on `x` and `y`; with further metrics, others may be on the front.
-        Failed settings are omitted.
+        Settings on the front are labelled with their row of `front`, where there is a free place.
+        The line connects the settings that no other dominates on `x` and `y`; with further metrics,
+        others may be on the front. Failed settings are omitted.
 
     Raises
     ------
@@ -394,17 +441,34 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     numeric = front.select_dtypes("number").columns
     metrics = [name for name in numeric if name != "on_front"]
     if x == y or x not in metrics or y not in metrics:
-        raise MultiAspectError(f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}")
+        raise MultiAspectError(
+            f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}"
+        )
     shown = front.dropna(subset=[x, y])
     on_front = shown["on_front"].to_numpy(dtype=bool)
     points = shown[[x, y]].to_numpy(dtype=np.float64)
     ax = style.axes_or_new(ax, 6.4, 4.8, grid="both")
     if not on_front.all():
         across, up = points[~on_front].T
-        ax.scatter(across, up, 24, marker="o", color=style.GREY, alpha=0.75, linewidths=0, label="dominated")
+        ax.scatter(
+            across,
+            up,
+            24,
+            marker="o",
+            color=style.GREY,
+            alpha=0.75,
+            linewidths=0,
+            label="dominated",
+        )
     across, up = points[on_front].T
     ax.scatter(across, up, 24, marker="D", color=style.BLUE, zorder=3, label="on the front")
-    ax.plot(*np.unique(points[is_on_front(points)], axis=0)[::-1].T, color=style.BLUE, lw=1, ls=":", zorder=2)
+    ax.plot(
+        *np.unique(points[is_on_front(points)], axis=0)[::-1].T,
+        color=style.BLUE,
+        lw=1,
+        ls=":",
+        zorder=2,
+    )
     ax.set_xlabel(style.wrap(str(x)))
     ax.set_ylabel(style.wrap(str(y)))
     ax.margins(0.1)

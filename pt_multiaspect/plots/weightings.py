@@ -27,7 +27,9 @@ _STEPS = 120
 
 
 @style.with_literal_texts
-def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axes | None = None) -> Axes:
+def weightings(
+    result: Weightings, pair: Sequence[str] | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Plot for which weights of the aspects one run is better than another.
 
     Parameters
@@ -42,12 +44,13 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
     Returns
     -------
     Axes
-        One pair of runs and two aspects: the difference of the means over the weight of one aspect, with its t
-        interval (not corrected), and where it crosses 0. One pair and three aspects: the triangle of all
-        weightings, coloured by the run that is better, hatched where the difference is not significant. In both,
-        the weights of the measure are marked. Otherwise, and for measures that are not linear in their weights:
-        bars of the fraction of weightings under which the first run is better, for up to 30 pairs, those with
-        fractions near one half; lines are intervals, which are not drawn where both ends are equal.
+        One pair of runs and two aspects: the difference of the means over the weight of one aspect,
+        with its t interval (not corrected), and where it crosses 0. One pair and three aspects: the
+        triangle of all weightings, coloured by the run that is better, hatched where the difference
+        is not significant. In both, the weights of the measure are marked. Otherwise, and for
+        measures that are not linear in their weights: bars of the fraction of weightings under
+        which the first run is better, for up to 30 pairs, those with fractions near one half; lines
+        are intervals, which are not drawn where both ends are equal.
 
     Raises
     ------
@@ -84,7 +87,9 @@ def weightings(result: Weightings, pair: Sequence[str] | None = None, *, ax: Axe
     is_sampled = np.isnan(result.covariances[pairs.index]).any()
     if len(pairs) > 1 or n_aspects > 3 or is_sampled or sum(result.at_least.values()) > 1 - 1e-9:
         return _draw_bars(pairs, list(result.weights), ax)
-    return _draw_line(result, pairs, ax) if n_aspects == 2 else _draw_triangle(result, pairs, ax)
+    if n_aspects == 2:
+        return _draw_line(result, pairs, ax)
+    return _draw_triangle(result, pairs, ax)
 
 
 def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
@@ -102,7 +107,14 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     ax = style.axes_or_new(ax, 7, 4, grid="y")
     size = style.text_size(ax)
     a, b = _names(pair, 2 * style.points_of(ax)[1] / size)[0]
-    ax.fill_between(weight, (difference - half)[:-1], (difference + half)[:-1], color=style.BLUE, alpha=0.2, lw=0)
+    ax.fill_between(
+        weight,
+        (difference - half)[:-1],
+        (difference + half)[:-1],
+        color=style.BLUE,
+        alpha=0.2,
+        lw=0,
+    )
     ax.plot(weight, difference[:-1], color=style.BLUE, lw=1.5)
     ax.axhline(0, color=style.ink(), lw=0.8)
     ax.errorbar(
@@ -114,7 +126,9 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
         if weight[0] <= crossing <= weight[-1]:
             ax.axvline(crossing, color=style.ORANGE, lw=1, ls="--")
             place: dict[str, Any] = {"xytext": (3, 3), "textcoords": "offset points"}
-            ax.annotate(f"{crossing:.2f}", (crossing, 0), **place, color=style.ORANGE, fontsize=size)
+            ax.annotate(
+                f"{crossing:.2f}", (crossing, 0), **place, color=style.ORANGE, fontsize=size
+            )
     ax.set_xlabel(f"weight of {style.distinct_texts([first, second], 30)[0]}", fontsize=size)
     ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
     ax.tick_params(labelsize=size)
@@ -129,7 +143,9 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     import matplotlib
 
     steps = range(_STEPS + 1)
-    simplex = np.array([(i, j, _STEPS - i - j) for i in steps for j in steps if i + j <= _STEPS]) / _STEPS
+    simplex = (
+        np.array([(i, j, _STEPS - i - j) for i in steps for j in steps if i + j <= _STEPS]) / _STEPS
+    )
     least = np.array(list(result.at_least.values()))
     points = least + (1 - least.sum()) * simplex
     is_significant = _significance(result, pair, points)
@@ -142,10 +158,19 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     colours = {"a": "#9CC9E6", "b": "#F2B38A"}
     if np.ptp(difference) > 0:
         span = np.abs(difference).max() + 1
-        ax.tricontourf(x, y, difference, levels=[-span, 0, span], colors=[colours["b"], colours["a"]])
+        ax.tricontourf(
+            x, y, difference, levels=[-span, 0, span], colors=[colours["b"], colours["a"]]
+        )
     if not is_significant.all():
         with matplotlib.rc_context({"hatch.color": style.GREY}):
-            ax.tricontourf(x, y, is_significant.astype(float), levels=[-0.5, 0.5], colors="none", hatches=["////"])
+            ax.tricontourf(
+                x,
+                y,
+                is_significant.astype(float),
+                levels=[-0.5, 0.5],
+                colors="none",
+                hatches=["////"],
+            )
     ax.plot(*corners[[0, 1, 2, 0]].T, color=style.ink(), lw=0.8)
     mark = np.array(list(result.weights.values())) @ corners
     ax.plot(*mark, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
@@ -154,7 +179,9 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     aspects = join_names(style.distinct_texts(list(result.weights), 20))
     room = int(2 * style.points_of(ax)[0] / size)
     ax.set_title(
-        fill(f"The better of {a} and {b} by the weights of {aspects}", room), fontsize=size, pad=2.5 * size
+        fill(f"The better of {a} and {b} by the weights of {aspects}", room),
+        fontsize=size,
+        pad=2.5 * size,
     )
     handles = [
         unit_square(f"{a} higher", color=colours["a"], lw=0),
@@ -195,7 +222,9 @@ def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> 
     """Draw the fraction of weightings under which the first run of each pair is better."""
     near = (pairs["fraction"] - 0.5).abs().to_numpy().argsort(kind="stable")[:_MAX_BARS]
     shown = pairs.iloc[np.sort(near)]
-    fraction, low, high = (100 * shown[name].to_numpy(np.float64) for name in ("fraction", "low", "high"))
+    fraction, low, high = (
+        100 * shown[name].to_numpy(np.float64) for name in ("fraction", "low", "high")
+    )
     position = np.arange(len(shown))[::-1]
     ax = style.axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
     size = style.text_size(ax, len(shown))
@@ -207,11 +236,20 @@ def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> 
     room = style.points_of(ax)[0] / size - 3  # about half of the figure
     ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
-    interval = f", with the {100 * CI:g} % interval over topics" if has_interval.any() else ""
-    hidden = f" ({len(shown)} of {len(pairs)} pairs)" if len(shown) < len(pairs) else ""
+    if has_interval.any():
+        interval = f", with the {100 * CI:g} % interval over topics"
+    else:
+        interval = ""
+    if len(shown) < len(pairs):
+        hidden = f" ({len(shown)} of {len(pairs)} pairs)"
+    else:
+        hidden = ""
     ax.set_xlabel(f"% of weightings{interval}{hidden}", fontsize=size)
     names = join_names(style.distinct_texts(list(aspects), 20))
-    ax.set_title(fill(f"Weightings of {names} under which the first run is better", int(1.4 * room)), fontsize=size)
+    ax.set_title(
+        fill(f"Weightings of {names} under which the first run is better", int(1.4 * room)),
+        fontsize=size,
+    )
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax

@@ -30,9 +30,16 @@ from ..strings.identifiers import identifiers
 from ..tables.content import decimals_by_label, means_table
 from ..views import Block, Heading, Sentence, View
 from .answers import answers_blocks, answers_payload, question_texts
-from .figures import Figures, check_baseline, drop_copies, figures_of_values, main_measure, read_columns
 from .page import page, vega
 from .payload import payload, rankings_payload
+from .results import (
+    Figures,
+    check_baseline,
+    drop_copies,
+    figures_of_values,
+    main_measure,
+    read_columns,
+)
 from .settings import CI, DEPTH
 from .summary import robustness_of_pair, summary
 
@@ -63,42 +70,47 @@ def report(
     Parameters
     ----------
     runs : mapping of str to run, sequence of runs, run, or frame of values
-        As in `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`, the functions of
-        `answers` and `read_values` return them. All runs need values of all measures on all topics.
+        As in `evaluate`; or values per topic, columns ``name qid measure value``, as `evaluate`,
+        the functions of `answers` and `read_values` return them. All runs need values of all
+        measures on all topics.
     qrels : DataFrame, dict, iterable or Judgments, optional
-        Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are values, like `topics`.
+        Wide qrels with one numeric column per aspect; see `Judgments`. Omitted if `runs` are
+        values, like `topics`.
     measures : measure, str, sequence of these or mapping, optional
-        As in `evaluate`. By default TOMA (with the gate ``relevance``, if there is this aspect), CAM and MM at 10,
-        or AP and RR if there is one aspect. Of values, the labels to show, by default all; a mapping ``{alias:
-        measure}`` tells what they refer to, or whether 'higher' or 'lower' is better. The summary is about
-        the first measure of several aspects or criteria; without one, about the first measure.
+        As in `evaluate`. By default TOMA (with the gate ``relevance``, if there is this aspect),
+        CAM and MM at 10, or AP and RR if there is one aspect. Of values, the labels to show, by
+        default all; a mapping ``{alias: measure}`` tells what they refer to, or whether 'higher' or
+        'lower' is better. The summary is about the first measure of several aspects or criteria;
+        without one, about the first measure.
     topics : DataFrame or dataset of PyTerrier, optional
-        The topics that pipelines run on, as in `evaluate`; the page shows the texts in a column ``query``.
+        The topics that pipelines run on, as in `evaluate`; the page shows the texts in a column
+        ``query``.
     aspects : Aspects, mapping, path, str or sequence of str, optional
-        The aspects and their label scales, also for measures that declare none; by default all label columns, on
-        inferred scales. Of values, the scales that the page lists.
+        The aspects and their label scales, also for measures that declare none; by default all
+        label columns, on inferred scales. Of values, the scales that the page lists.
     human : DataFrame, dict, iterable or Judgments, optional
-        Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model; if `runs` are values
-        by a model's judgments, the values by human judgments. Below each value,
-        the page then shows the estimate and interval of `analysis.prediction_powered`. Everything else, including
-        tests and marks, is based on `qrels`.
+        Human judgments of at least 4 topics, drawn at random, if `qrels` are those of a model; if
+        `runs` are values by a model's judgments, the values by human judgments. Below each value,
+        the page then shows the estimate and interval of `analysis.prediction_powered`. Everything
+        else, including tests and marks, is based on `qrels`.
     baseline : str, optional
-        The run that the others are tested against when the page opens. Readers can choose another. Tests are
-        paired t-tests at the level .05, with Holm's correction for the comparisons of one measure with one
-        baseline; discriminative power is not corrected. Intervals are at 95 %.
+        The run that the others are tested against when the page opens. Readers can choose another.
+        Tests are paired t-tests at the level .05, with Holm's correction for the comparisons of one
+        measure with one baseline; discriminative power is not corrected. Intervals are at 95 %.
     by : str, path, mapping or Series, optional
-        The group of each judged topic by query id, or a file of these, as for `aggregate`. Readers can choose the
-        group whose topics are shown; the page opens with all topics.
+        The group of each judged topic by query id, or a file of these, as for `aggregate`. Readers
+        can choose the group whose topics are shown; the page opens with all topics.
     macro : bool, default False
         Whether readers can also choose the means in which groups count equally, as for `aggregate`.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, which all tests and intervals take
-        into account, as for `aggregate`.
+        Topics that were drawn together, such as the turns of a conversation, which all tests and
+        intervals take into account, as for `aggregate`.
     answers : DataFrame, list of dicts, path, or list of paths, optional
-        The answers, to show them for each topic: rows with a topic (``qid`` or ``query_id``), a run (``name`` or
-        ``run_id``), a text (``text``, ``answer``, ``answer_text``, ``response`` or ``qanswer``), a list
-        ``nuggets``, and further columns, which are shown as labels. Files are JSON Lines, CSV or TSV. Several rows
-        of an answer, such as one per question, are shown as a list.
+        The answers, to show them for each topic: rows with a topic (``qid`` or ``query_id``), a run
+        (``name`` or ``run_id``), a text (``text``, ``answer``, ``answer_text``, ``response`` or
+        ``qanswer``), a list ``nuggets``, and further columns, which are shown as labels. Files are
+        JSON Lines, CSV or TSV. Several rows of an answer, such as one per question, are shown as a
+        list.
     title : str, default 'Multi-aspect evaluation'
         The title of the page.
     progress : bool, default True
@@ -114,10 +126,11 @@ def report(
     Raises
     ------
     MultiAspectError
-        As for `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a parameter is out of
-        range, the measures are a suite over the topics with a positive document, a label is that of an interval of
-        another measure, or groups or clusters are not given for the judged topics. If values are missing, not
-        finite, or not of the runs and topics of `answers`.
+        As for `evaluate` and `analysis.prediction_powered`, and if the baseline is not a run, a
+        parameter is out of range, the measures are a suite over the topics with a positive
+        document, a label is that of an interval of another measure, or groups or clusters are not
+        given for the judged topics. If values are missing, not finite, or not of the runs and
+        topics of `answers`.
     ImportError
         If the page is written and vl-convert-python is not installed.
     FileNotFoundError
@@ -126,8 +139,8 @@ def report(
     Warns
     -----
     MultiAspectWarning
-        As for `evaluate`. For values, if labels name no known measure and the frame has no record of them, so that
-        higher is assumed to be better.
+        As for `evaluate`. For values, if labels name no known measure and the frame has no record
+        of them, so that higher is assumed to be better.
 
     See Also
     --------
@@ -137,13 +150,14 @@ def report(
 
     Notes
     -----
-    The page is one file of about 1 MB plus the data, which are embedded. It opens no connections. Each aspect is
-    also evaluated on its own, by ``nDCG@10``. The page shows the first 10 ranks of each ranking; with many runs,
-    topics and measures, it shows fewer, at least 5, and then only the topics on which the runs differ most; it says
-    so.
-    The date below the title is that of today, or of the environment variable ``SOURCE_DATE_EPOCH``. Tests against
-    each run as the baseline are the same as those of `analysis.compare_with_baseline`; choosing the baseline after
-    looking at the results invalidates them.
+    The page is one file of about 1 MB plus the data, which are embedded. It opens no connections.
+    Each aspect is also evaluated on its own, by ``nDCG@10``. The page shows the first 10 ranks of
+    each ranking; with many runs, topics and measures, it shows fewer, at least 5, and then only the
+    topics on which the runs differ most; it says so.
+    The date below the title is that of today, or of the environment variable ``SOURCE_DATE_EPOCH``.
+    Tests against each run as the baseline are the same as those of
+    `analysis.compare_with_baseline`; choosing the baseline after looking at the results invalidates
+    them.
 
     Stability: provisional in `by`, `macro`, `cluster`, `answers`. How these are given may change.
 
@@ -168,11 +182,14 @@ def report(
     of_topics: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
     if is_long_frame(runs):
         _refuse_unused(qrels=qrels, topics=topics)
-        figures = figures_of_values(runs, measures, human, baseline, of_topics, title, date, aspects)
+        figures = figures_of_values(
+            runs, measures, human, baseline, of_topics, title, date, aspects
+        )
         return _finish(figures, robustness_of_pair(figures), {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
-            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or give values per "
+            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or "
+            "give values per "
             f"topic instead of runs, a frame with the columns {choices(COLUMNS)}"
         )
     check_all_topics(measures, "a report compares them topic by topic")
@@ -188,7 +205,10 @@ def report(
     perquery, labels = drop_copies(perquery, labels, given)
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(judgments, spec, runs=named)
-    by_human = None if human is None else evaluate(named, human, columns, progress=progress)
+    if human is None:
+        by_human = None
+    else:
+        by_human = evaluate(named, human, columns, progress=progress)
     figures = Figures(
         title, description, perquery, main_measure(given), labels, baseline, structure, by_human, date=date,
         texts=_topic_texts(given_runs.topics),
@@ -205,7 +225,9 @@ def _topic_texts(topics: pd.DataFrame | None) -> dict[str, str]:
     if topics is None or "query" not in topics:
         return {}
     known = topics.dropna(subset=["query"])
-    return dict(zip(identifiers(known["qid"], "topics").tolist(), known["query"].map(str), strict=True))
+    return dict(
+        zip(identifiers(known["qid"], "topics").tolist(), known["query"].map(str), strict=True)
+    )
 
 
 def _refuse_unused(**arguments: object) -> None:
@@ -213,7 +235,8 @@ def _refuse_unused(**arguments: object) -> None:
     for name, argument in arguments.items():
         if argument is not None:
             raise MultiAspectError(
-                f"{name}: expected None, as runs is a frame of values; omit {name}, and give measures by name, as "
+                f"{name}: expected None, as runs is a frame of values; omit {name}, and give "
+                "measures by name, as "
                 "measures="
             )
 
@@ -227,8 +250,14 @@ def _finish(
 ) -> Report:
     """Return the report, and write its page."""
     names, qids, _ = figures.by_measure()
-    shown = None if answers is None else answers_payload(answers, names, qids, figures.notes)
-    blocks = [] if answers is None else answers_blocks(answers, figures)
+    if answers is None:
+        shown = None
+    else:
+        shown = answers_payload(answers, names, qids, figures.notes)
+    if answers is None:
+        blocks = []
+    else:
+        blocks = answers_blocks(answers, figures)
     if answers is not None:
         figures.texts = {**question_texts(answers), **figures.texts}
     result = Report(figures, robustness, blocks, payload(figures, rankings, shown))
@@ -275,40 +304,44 @@ class Report(View):
     title, date : str
         The title of the page, and the date below it.
     summary : str
-        What was found, in a few sentences: the best system on the first measure of several aspects (without one, on
-        the first measure), compared with the baseline (without one, with the next best system; p is then corrected
-        for all pairs), and the others on which it is significantly better or worse.
+        What was found, in a few sentences: the best system on the first measure of several aspects
+        (without one, on the first measure), compared with the baseline (without one, with the next
+        best system; p is then corrected for all pairs), and the others on which it is significantly
+        better or worse.
     robustness : Robustness or None
-        What that difference depends on, as returned by `robustness`; None if it is no difference of means.
+        What that difference depends on, as returned by `robustness`; None if it is no difference of
+        means.
     description : Description or None
         The description of judgments and runs, as returned by `describe`; None for values.
     perquery : DataFrame
         The values, as returned by `evaluate`.
     systems : DataFrame
-        The aggregates with intervals, as returned by `aggregate`; with `by`, those of groups before those of all
-        topics, and macro means.
+        The aggregates with intervals, as returned by `aggregate`; with `by`, those of groups before
+        those of all topics, and macro means.
     aspects : dict of str to str
         The label of the measure of each aspect alone.
     baseline : str or None
         The first baseline.
     comparisons : DataFrame or None
-        The tests against each system as the baseline, as returned by `analysis.compare_with_baseline` for one
-        baseline, but without intervals, numbers of wins and, with `by`, groups of one topic or cluster. None if
-        there are fewer than two systems or topics, as for the next two attributes.
+        The tests against each system as the baseline, as returned by
+        `analysis.compare_with_baseline` for one baseline, but without intervals, numbers of wins
+        and, with `by`, groups of one topic or cluster. None if there are fewer than two systems or
+        topics, as for the next two attributes.
     correlations : DataFrame or None
-        Kendall's τ-b between the system rankings of the measures, as returned by `analysis.correlation`.
+        Kendall's τ-b between the system rankings of the measures, as returned by
+        `analysis.correlation`.
     power : DiscriminativePower or None
         The discriminative power of the measures.
     powered : PredictionPowered or None
-        The estimates from human judgments and `qrels`, as returned by `analysis.prediction_powered`; None without
-        human judgments.
+        The estimates from human judgments and `qrels`, as returned by
+        `analysis.prediction_powered`; None without human judgments.
     notes : list of str
         The omissions of the page, with reasons.
 
     Notes
     -----
-    Stability: provisional in `figures`, `robustness`, `answers`, `data`. They are made for the page, and change
-    with it.
+    Stability: provisional in `figures`, `robustness`, `answers`, `data`. They are made for the
+    page, and change with it.
 
     Examples
     --------
@@ -316,13 +349,30 @@ class Report(View):
     """
 
     def __init__(
-        self, figures: Figures, robustness: Robustness | None, answers: Sequence[Block], data: dict[str, Any]
+        self,
+        figures: Figures,
+        robustness: Robustness | None,
+        answers: Sequence[Block],
+        data: dict[str, Any],
     ) -> None:
-        self._figures, self._answers, self._data, self.robustness = figures, answers, data, robustness
-        self.title, self.description, self.perquery = figures.title, figures.description, figures.perquery
+        self._figures, self._answers, self._data, self.robustness = (
+            figures,
+            answers,
+            data,
+            robustness,
+        )
+        self.title, self.description, self.perquery = (
+            figures.title,
+            figures.description,
+            figures.perquery,
+        )
         self.date, self.summary = figures.date, summary(figures)
         self.systems, self.notes = figures.systems, figures.notes
-        self.aspects, self.baseline, self.powered = dict(figures.aspects), figures.baseline, figures.powered
+        self.aspects, self.baseline, self.powered = (
+            dict(figures.aspects),
+            figures.baseline,
+            figures.powered,
+        )
         tests = figures.tests
         self.comparisons: pd.DataFrame | None = None if tests is None else tests.comparisons
         self.correlations: pd.DataFrame | None = None if tests is None else tests.correlations
@@ -344,7 +394,11 @@ class Report(View):
         return [
             Heading(self.title),
             Sentence(self.summary),
-            *([] if self.robustness is None else [Sentence(f"How far it holds: {self.robustness.summary}")]),
+            *(
+                []
+                if self.robustness is None
+                else [Sentence(f"How far it holds: {self.robustness.summary}")]
+            ),
             means_table(
                 figures.overall.drop(columns="group", errors="ignore"),
                 self.perquery,

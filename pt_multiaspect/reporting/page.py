@@ -1,11 +1,13 @@
 """The page of a report: self-contained HTML.
 
-Charts are drawn by Vega-Embed, whose script is part of vl-convert-python (0.9 MB, compared with 1.3 MB of Bokeh and
-over 4 MB of Plotly). It draws SVG, which adapts to changing colours of the page, prints as lines, and describes its
-marks to screen readers (Bokeh draws on a canvas), and it interprets expressions without `eval`.
+Charts are drawn by Vega-Embed, whose script is part of vl-convert-python (0.9 MB, compared with 1.3
+MB of Bokeh and over 4 MB of Plotly). It draws SVG, which adapts to changing colours of the page,
+prints as lines, and describes its marks to screen readers (Bokeh draws on a canvas), and it
+interprets expressions without `eval`.
 
-Names come from files and are escaped: in HTML by Jinja2, in JSON by `payload.as_script`; the script only sets
-texts. A policy in the page allows its own two scripts, by their digests, and no connections.
+Names come from files and are escaped: in HTML by Jinja2, in JSON by `payload.as_script`; the script
+only sets texts. A policy in the page allows its own two scripts, by their digests, and no
+connections.
 """
 
 from __future__ import annotations
@@ -43,9 +45,9 @@ from ..views import (
     interval_text,
     template,
 )
-from .figures import FEWEST_OF_HEAT_MAPS, Figures
 from .payload import as_script
 from .record import record_rows
+from .results import FEWEST_OF_HEAT_MAPS, Figures
 from .settings import ALPHA, CI, CORRECTION, TEST
 
 _VIEWS = "pt_multiaspect.views"
@@ -66,7 +68,11 @@ def vega() -> str:
 
 
 def page(
-    figures: Figures, robustness: Robustness | None, answers: Sequence[Block], data: dict[str, Any], summary: str
+    figures: Figures,
+    robustness: Robustness | None,
+    answers: Sequence[Block],
+    data: dict[str, Any],
+    summary: str,
 ) -> str:
     """Return the page.
 
@@ -96,7 +102,11 @@ def page(
         ("answers", "Answers", {"view": html_of(answers)} if answers else None),
         ("systems", "Systems", _systems_section(figures, data)),
         ("means", "Means", {"ci": f"{100 * CI:g}"}),
-        ("aspects", "Aspects" if figures.aspects else "Pairs of measures", _aspects_section(figures)),
+        (
+            "aspects",
+            "Aspects" if figures.aspects else "Pairs of measures",
+            _aspects_section(figures),
+        ),
         ("measures", "Measures", _measures_section(figures)),
         ("queries", "Topics", _topics_section(figures, data)),
         ("definitions", "Definitions", _definitions_section(figures)),
@@ -146,7 +156,9 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     """Return the template variables of the section Systems: the table of means, and the choices of its reader."""
     tested = figures.tests is not None
     columns = []
-    for row, (means, marks, ends) in enumerate(zip(data["means"], data["marks"], data["ends"], strict=True)):
+    for row, (means, marks, ends) in enumerate(
+        zip(data["means"], data["marks"], data["ends"], strict=True)
+    ):
         texts = [""] * len(means)
         if data["powered"] is not None and data["powered"][row] is not None:
             powered = zip(*data["powered"][row], strict=True)
@@ -154,10 +166,18 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         elif ends is not None and data["powered"] is None:
             texts = [interval_text(low, high) for low, high in zip(*ends, strict=True)]
         columns.append(zip(map(decimals, means), marks, texts, strict=True))
-    below = [] if figures.powered is None else [("powered", "estimates with human judgments")]
+    if figures.powered is None:
+        below = []
+    else:
+        below = [("powered", "estimates with human judgments")]
     below += [("ends", f"{100 * CI:g} % confidence intervals"), ("p", "p-values"), ("", "nothing")]
     second = ", the second best underlined" if len(data["runs"]) > 2 else ""
-    notes = [f"Systems are in the order given; select a column head to sort. The best values are bold{second}."]
+    notes = [
+        (
+            "Systems are in the order given; select a column head to sort. The best values are "
+            f"bold{second}."
+        )
+    ]
     against = []
     if tested:
         in_all = " in all" if data["groups"] else ""
@@ -172,9 +192,15 @@ def _systems_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         )
     if data["groups"]:
         notes.append(
-            "The choice of topics applies to this table, the means, the chart of aspects and the table of topics; "
-            "all other figures are over all topics. Groups of one topic have neither intervals nor tests."
-            + ("" if figures.powered is None else " Estimates with human judgments are over all topics only.")
+            "The choice of topics applies to this table, the means, the chart of aspects and the "
+            "table of topics; "
+            "all other figures are over all topics. Groups of one topic have neither intervals nor "
+            "tests."
+            + (
+                ""
+                if figures.powered is None
+                else " Estimates with human judgments are over all topics only."
+            )
         )
     return {
         "groups": [f"{part['group']} ({part['size']})" for part in (data, *data["groups"])],
@@ -194,8 +220,14 @@ def _aspects_section(figures: Figures) -> dict[str, Any] | None:
         return None
     labels = [head.label for head in heads]
     aspect_columns = [labels.index(label) for label in figures.aspects.values()]
-    x, y = (aspect_columns + [column for column in range(len(heads)) if column not in aspect_columns])[:2]
-    names = {label: f"{aspect}: {label}" for aspect, label in figures.aspects.items() if aspect not in label}
+    x, y = (
+        aspect_columns + [column for column in range(len(heads)) if column not in aspect_columns]
+    )[:2]
+    names = {
+        label: f"{aspect}: {label}"
+        for aspect, label in figures.aspects.items()
+        if aspect not in label
+    }
     return {
         "x": x,
         "y": y,
@@ -210,7 +242,13 @@ def _measures_section(figures: Figures) -> dict[str, Any] | None:
     heads = figures.heads
     short = {head.label: head.short for head in heads}
     rows: list[Cells] = [
-        [short[str(measure)], Bar(power), decimals(power), f"{n_different} of {n_pairs}", decimals(required)]
+        [
+            short[str(measure)],
+            Bar(power),
+            decimals(power),
+            f"{n_different} of {n_pairs}",
+            decimals(required),
+        ]
         for measure, power, n_different, n_pairs, required in figures.tests.power.table.itertuples(
             index=False, name=None
         )
@@ -226,7 +264,8 @@ def _measures_section(figures: Figures) -> dict[str, Any] | None:
         "few": f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems." if few else "",
         "power": html_of([Table(columns, rows, most=len(rows))]),
         "about_power": f"Pairs of systems that differ significantly: {test_name(TEST, None)}, "
-        f"p < {ALPHA:g}, not corrected. The required difference of means is in the units of the measure.",
+        f"p < {ALPHA:g}, not corrected. The required difference of means is in the units of the "
+        "measure.",
     }
 
 
@@ -240,7 +279,10 @@ def _correlation_cell(value: float) -> tuple[str, str, str]:
 def _topics_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
     """Return the template variables of the section Topics: the systems that it compares first, and its extent."""
     main = list(figures.measures).index(figures.main)
-    sign = 1 if figures.heads[main].lower_is_better else -1
+    if figures.heads[main].lower_is_better:
+        sign = 1
+    else:
+        sign = -1
     order = sorted(range(len(data["runs"])), key=lambda row: sign * data["means"][main][row])
     first, second = order[0], order[1] if len(order) > 1 else None
     if data["baseline"] is not None and len(order) > 1:
@@ -256,7 +298,11 @@ def _topics_section(figures: Figures, data: dict[str, Any]) -> dict[str, Any]:
         "first": first,
         "second": second,
         "extent": f"{extent}." if data["depth"] else "",
-        "compared": "the rankings" if data["depth"] else "the answers" if data["answers"] else "the values",
+        "compared": "the rankings"
+        if data["depth"]
+        else "the answers"
+        if data["answers"]
+        else "the values",
     }
 
 
@@ -287,9 +333,15 @@ def _definitions_section(figures: Figures) -> dict[str, Any]:
                 titles[scales] = scales.name or f"Scales of {head.short}"
                 known = scales
             if scales.name is None:
-                names = None if list(scales) == list(known) or measure.one_aspect else ",".join(scales)
+                if list(scales) == list(known) or measure.one_aspect:
+                    names = None
+                else:
+                    names = ",".join(scales)
                 measure = measure(aspects=names)
-            where = "" if known is next(iter(titles)) else f" on the scales “{titles[known]}”"
+            if known is next(iter(titles)):
+                where = ""
+            else:
+                where = f" on the scales “{titles[known]}”"
         if measure is not None:
             words = sentence(measure, of_criteria), details(measure, of_criteria)
             measures.append((head, _unprinted_base(measure), *words, str(measure), where))
@@ -316,7 +368,9 @@ def _record_table(figures: Figures) -> Table:
 def _unprinted_base(measure: Any) -> str | None:
     """Return the base and the aspect of a measure on one aspect, whose text may omit them as defaults."""
     aspect = getattr(measure, "one_aspect", None)
-    return None if aspect is None else f"{measure.bases.one.text} on {aspect}"
+    if aspect is None:
+        return None
+    return f"{measure.bases.one.text} on {aspect}"
 
 
 def _has_scales(known: Aspects, scales: Aspects) -> bool:

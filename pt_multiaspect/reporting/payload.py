@@ -1,8 +1,8 @@
 """The data of a report's script as JSON: names, values, tests and rankings.
 
-Documents of a topic are listed once, and ranks refer to them by position. Contributions are integers: multiples of
-a power of ten per measure, with either the four decimals of values or the four highest digits. Trailing zeros are
-left out.
+Documents of a topic are listed once, and ranks refer to them by position. Contributions are
+integers: multiples of a power of ten per measure, with either the four decimals of values or the
+four highest digits. Trailing zeros are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ..explanation.contributions import Contributions, Prefixes
 from ..integration.parsing import as_measure
 from ..io.runs import join
 from ..tables.content import shown_marks
-from .figures import Figures, interval_values, rows_of_group
+from .results import Figures, interval_values, rows_of_group
 from .settings import ALPHA, CI
 
 
@@ -49,8 +49,9 @@ def payload(
     Returns
     -------
     dict
-        The data. Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have full precision;
-        p-values have six significant digits, and verdicts follow from the p-values before rounding.
+        The data. Arrays are in the order of ``runs``, ``queries`` and ``measures``. Values have
+        full precision; p-values have six significant digits, and verdicts follow from the p-values
+        before rounding.
     """
     names, qids, values = figures.by_measure()
     aspects = {label: aspect for aspect, label in figures.aspects.items()}
@@ -91,10 +92,16 @@ def payload(
 def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
     """Return the data that depend on the chosen topics: those of a group, or all topics."""
     table = rows_of_group(figures.systems, group)
-    compared = None if figures.tests is None else rows_of_group(figures.tests.comparisons, group)
+    if figures.tests is None:
+        compared = None
+    else:
+        compared = rows_of_group(figures.tests.comparisons, group)
     names, known = table["name"].tolist(), figures.measures
     means = [table[label].tolist() for label in known]
-    groups = figures.structure.macro.groups if figures.structure.macro is not None and group == MACRO else []
+    if figures.structure.macro is not None and group == MACRO:
+        groups = figures.structure.macro.groups
+    else:
+        groups = []
     return {
         "group": group,
         "size": number_of(len(groups), "group") if groups else len(topics),
@@ -114,14 +121,21 @@ def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str
     }
 
 
-def _estimates_payload(powered: PredictionPowered, labels: list[str]) -> list[list[list[float]] | None]:
+def _estimates_payload(
+    powered: PredictionPowered, labels: list[str]
+) -> list[list[list[float]] | None]:
     """Return the estimates and the ends of their intervals by measure, None for a measure without estimates."""
     by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
     columns = ["estimate", "low", "high"]
-    return [by_label[label][columns].to_numpy().T.tolist() if label in by_label else None for label in labels]
+    return [
+        by_label[label][columns].to_numpy().T.tolist() if label in by_label else None
+        for label in labels
+    ]
 
 
-def _tests_payload(compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float) -> dict[str, Any]:
+def _tests_payload(
+    compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float
+) -> dict[str, Any]:
     """Return the p-value and the verdict of each system against each baseline: + better, - worse, . neither."""
     position = {name: row for row, name in enumerate(names)}
     p, verdicts = [], []
@@ -162,8 +176,8 @@ MOST_CONTRIBUTIONS = 400_000
 #: Minimum number of ranks; ranks are left out before topics.
 _FEWEST_RANKS = 5
 
-#: Contributions have this many decimals, like values, or significant digits, relative to the largest of their
-#: measure.
+#: Contributions have this many decimals, like values, or significant digits, relative to the
+#: largest of their measure.
 _DIGITS = 4
 
 #: Significant digits of floats.
@@ -188,8 +202,8 @@ def choose_extent(values: Floats, depth: int) -> tuple[int, Ints]:
     depth : int
         The number of ranks.
     topics : ndarray of int
-        The positions of the topics. If there is not enough space for all topics, those with the largest
-        differences, relative to the range of the measure, are chosen.
+        The positions of the topics. If there is not enough space for all topics, those with the
+        largest differences, relative to the range of the measure, are chosen.
     """
     n_measures, n_runs, n_topics = values.shape
     per_rank = n_measures * n_runs
@@ -229,9 +243,9 @@ def rankings_payload(
     Returns
     -------
     dict
-        ``depth``; ``topics``, the positions of those included; ``documents`` by topic; ``labels`` by aspect and
-        topic, None if unjudged; ``ranks`` by run and topic, positions of documents; and ``contributions``, per
-        measure a dict or the reason why there are none.
+        ``depth``; ``topics``, the positions of those included; ``documents`` by topic; ``labels``
+        by aspect and topic, None if unjudged; ``ranks`` by run and topic, positions of documents;
+        and ``contributions``, per measure a dict or the reason why there are none.
     """
     depth, topics = choose_extent(values, depth)
     with silence_warnings():
@@ -255,7 +269,10 @@ def rankings_payload(
                     parts[label].append(Contributions.of(as_measure(measures[label]), prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
-        labels = [_labels_payload(documents, judgments, topics, view.label) for view in judgments.views(spec)]
+        labels = [
+            _labels_payload(documents, judgments, topics, view.label)
+            for view in judgments.views(spec)
+        ]
     return {
         "depth": depth,
         "topics": topics.tolist(),
@@ -263,7 +280,9 @@ def rankings_payload(
         "labels": labels,
         "ranks": ranks,
         "contributions": [
-            reasons[label] if label in reasons else _contributions_payload(parts[label], values[row], topics)
+            reasons[label]
+            if label in reasons
+            else _contributions_payload(parts[label], values[row], topics)
             for row, label in enumerate(measures)
         ],
     }
@@ -276,7 +295,9 @@ def _labels_payload(
     begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
     result = []
     for numbers, begin, end in zip(documents, *begins.tolist(), strict=True):
-        known = dict(zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True))
+        known = dict(
+            zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True)
+        )
         result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
     return result
 
@@ -285,18 +306,22 @@ def _json_label(label: float) -> float | int | None:
     """Return a label as JSON writes it."""
     if math.isnan(label):
         return None
-    return int(label) if label == int(label) else label
+    if label == int(label):
+        return int(label)
+    return label
 
 
-def _contributions_payload(runs: list[Contributions], values: Floats, topics: Ints) -> dict[str, Any]:
+def _contributions_payload(
+    runs: list[Contributions], values: Floats, topics: Ints
+) -> dict[str, Any]:
     """Return the contributions to one measure.
 
     Returns
     -------
     dict
-        ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and ``marginal`` by run and
-        topic if there are any; ``explained``, the explained values [run, topic, value] that differ from the
-        evaluated ones, as ir-measures rounds some measures.
+        ``decimals``; ``ranks`` by run and topic, in units of 10^-decimals; ``offset`` and
+        ``marginal`` by run and topic if there are any; ``explained``, the explained values [run,
+        topic, value] that differ from the evaluated ones, as ir-measures rounds some measures.
     """
     ranks = np.stack([run.ranks[topics] for run in runs])
     offset = np.stack([run.offset[topics] for run in runs])
@@ -305,11 +330,17 @@ def _contributions_payload(runs: list[Contributions], values: Floats, topics: In
     evaluated = values[:, topics]
     decimals = _decimals(ranks)
     units = np.rint(ranks * 10.0**decimals).astype(np.int64)
-    result: dict[str, Any] = {"decimals": decimals, "ranks": [list(map(_drop_zeros, rows)) for rows in units]}
+    result: dict[str, Any] = {
+        "decimals": decimals,
+        "ranks": [list(map(_drop_zeros, rows)) for rows in units],
+    }
     if offset.any():
         result["offset"] = offset.tolist()
     if marginal.any():
-        result["marginal"] = True if marginal.all() else marginal.astype(int).tolist()
+        if marginal.all():
+            result["marginal"] = True
+        else:
+            result["marginal"] = marginal.astype(int).tolist()
     differs = np.abs(value - evaluated) > _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
     if differs.any():
         result["explained"] = [
@@ -321,12 +352,18 @@ def _contributions_payload(runs: list[Contributions], values: Floats, topics: In
 def _decimals(ranks: Floats) -> int:
     """Return the number of decimals: four, more if the largest contribution is small, fewer beyond all digits."""
     most = float(np.abs(ranks).max(initial=0.0))
-    size = 0 if most == 0 else math.ceil(math.log10(most))
+    if most == 0:
+        size = 0
+    else:
+        size = math.ceil(math.log10(most))
     return min(_DIGITS - min(size, 0), _MOST_DIGITS - max(size, 0))
 
 
 def _drop_zeros(row: NDArray[np.int64]) -> list[int]:
     """Return numbers without trailing zeros."""
     used = np.flatnonzero(row)
-    result: list[int] = row[: used[-1] + 1].tolist() if len(used) else []
+    if len(used):
+        result: list[int] = row[: used[-1] + 1].tolist()
+    else:
+        result = []
     return result

@@ -10,11 +10,19 @@ from .._version import __version__
 from ..evaluation.topic_clusters import topics_in_words
 from ..integration.parsing import definition_of
 from ..tables.content import test_name
-from .figures import Figures
+from .results import Figures
 from .settings import ALPHA, CI, CORRECTION, TEST
 
 #: Packages that compute values, besides this one.
-_COMPUTING = ("cwl-eval", "ir-measures", "numpy", "pandas", "pyndeval", "pytrec-eval-terrier", "scipy")
+_COMPUTING = (
+    "cwl-eval",
+    "ir-measures",
+    "numpy",
+    "pandas",
+    "pyndeval",
+    "pytrec-eval-terrier",
+    "scipy",
+)
 
 
 def installed_versions() -> dict[str, str]:

@@ -25,7 +25,7 @@ from ..integration.parsing import as_measure
 from ..integration.provider import supports
 from ..tables.content import Head, best_marks
 from ..views import decimals, interval_text, level_text
-from .figures import Figures, interval_values, rows_of_group
+from .results import Figures, interval_values, rows_of_group
 from .settings import ALPHA, CI, CORRECTION, TEST
 
 #: Tolerance for equal values (rounding errors).
@@ -35,15 +35,18 @@ _TOLERANCE = 1e-9
 def summary(figures: Figures) -> str:
     """Return what the report found, in a few sentences: on its main measure, and whether it is so on the others.
 
-    The best system is compared with the baseline. Without one, it is compared with the next best system, and p is
-    corrected for all pairs.
+    The best system is compared with the baseline. Without one, it is compared with the next best
+    system, and p is corrected for all pairs.
     """
     head, means = _main(figures)
     undefined = [name for name, mean in means.items() if not np.isfinite(mean)]
     if undefined:
         return f"{head.short} is undefined for {choices(undefined)}."
     names, best = list(means), _best(head, means)
-    superlative, above = ("lowest", "below") if head.lower_is_better else ("highest", "above")
+    if head.lower_is_better:
+        superlative, above = ("lowest", "below")
+    else:
+        superlative, above = ("highest", "above")
     on = f"on {head.short}{' (lower is better)' if head.lower_is_better else ''}"
     topics = topics_in_words(figures.clusters)
     if len(names) == 1:
@@ -54,7 +57,8 @@ def summary(figures: Figures) -> str:
         text = _against_baseline(figures, figures.tests.comparisons, figures.baseline, above, on)
         return f"Over {topics}, {text}"
     leader = (
-        f"Over {topics}, {choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} value of "
+        f"Over {topics}, {choices(best)} {'has' if len(best) == 1 else 'have'} the {superlative} "
+        "value of "
         f"{len(names)} systems {on}: {_value(figures, names.index(best[0]))}."
     )
     if figures.tests is None or len(best) > 1:
@@ -72,13 +76,17 @@ def compared_pair(figures: Figures) -> tuple[str, str] | None:
         return _best(head, {name: mean for name, mean in means.items() if name != rival})[0], rival
     best = _best(head, means)
     rest = {name: mean for name, mean in means.items() if name not in best}
-    return (best[0], _best(head, rest)[0]) if len(best) == 1 else None
+    if len(best) == 1:
+        return (best[0], _best(head, rest)[0])
+    return None
 
 
 def _main(figures: Figures) -> tuple[Head, dict[str, float]]:
     """Return the head of the main measure, and its aggregates over all topics by system."""
     head = next(head for head in figures.heads if head.label == figures.main)
-    return head, dict(zip(figures.overall["name"], figures.overall[head.label].astype(float), strict=True))
+    return head, dict(
+        zip(figures.overall["name"], figures.overall[head.label].astype(float), strict=True)
+    )
 
 
 def _best(head: Head, means: Mapping[str, float]) -> list[str]:
@@ -110,7 +118,9 @@ def _against_next(figures: Figures, best: str, above: str) -> str:
     )
 
 
-def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str, above: str, on: str) -> str:
+def _against_baseline(
+    figures: Figures, comparisons: pd.DataFrame, baseline: str, above: str, on: str
+) -> str:
     """Return the difference between the best other system and the baseline, and the number of significant ones."""
     head, means = _main(figures)
     top, *tied = _best(head, {name: mean for name, mean in means.items() if name != baseline})
@@ -126,7 +136,9 @@ def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str
             f"{significantly or 'not significantly '}worse ({change})"
         )
     tests = rows_of_group(comparisons)
-    verdicts = tests.loc[(tests["measure"] == head.label) & (tests["baseline"] == baseline), "verdict"]
+    verdicts = tests.loc[
+        (tests["measure"] == head.label) & (tests["baseline"] == baseline), "verdict"
+    ]
     return (
         f"{text}{_ties(tied, top if any(pair) else baseline)}.{_counts(verdicts, baseline)}"
         f"{_others(figures, top, baseline)}"
@@ -135,7 +147,9 @@ def _against_baseline(figures: Figures, comparisons: pd.DataFrame, baseline: str
 
 def _ties(names: list[str], name: str) -> str:
     """Return that systems have the value of another, although their p-values can differ; '' for no systems."""
-    return f"; {choices(names)} {'has' if len(names) == 1 else 'have'} the same value as {name}" if names else ""
+    if names:
+        return f"; {choices(names)} {'has' if len(names) == 1 else 'have'} the same value as {name}"
+    return ""
 
 
 def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float, Floats]:
@@ -154,7 +168,11 @@ def _test(figures: Figures, label: str, a: str, b: str) -> tuple[float, float, F
     levels = corrector(TEST, CORRECTION)(pairs["asl"].to_numpy(np.float64))
     sides = list(zip(pairs["a"].map(str), pairs["b"].map(str), strict=True))
     row = next(row for row, pair in enumerate(sides) if set(pair) == {a, b})
-    return float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1), float(levels[row]), levels
+    return (
+        float(pairs["difference"].iloc[row]) * (1 if sides[row][0] == a else -1),
+        float(levels[row]),
+        levels,
+    )
 
 
 def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
@@ -164,8 +182,14 @@ def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
     """
     _, means = _main(figures)
     _, p, family = _test(figures, figures.main, a, b)
-    words = ("significantly ", "") if p < ALPHA else ("", ", but not significantly")
-    level = "p < 0.0001" if p < 0.0001 else f"p = {p:#.3g}"
+    if p < ALPHA:
+        words = ("significantly ", "")
+    else:
+        words = ("", ", but not significantly")
+    if p < 0.0001:
+        level = "p < 0.0001"
+    else:
+        level = f"p = {p:#.3g}"
     if not aggregate_is_mean(figures.measures[figures.main]):
         return f"{decimals(means[a])} and {decimals(means[b])}, {level}", *words
     rows = figures.perquery
@@ -175,7 +199,13 @@ def _change(figures: Figures, a: str, b: str) -> tuple[str, str, str]:
     test = compare_with_baseline(rows, b, alpha=alpha, correction=None, cluster=clusters).iloc[0]
     interval = f"{level_text(1 - alpha)} interval {interval_text(test['low'], test['high'])}"
     interval += f" ({joint_level(1 - ALPHA, len(family))})" if len(family) > 1 else ""
-    return f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, {level}", *words
+    return (
+        (
+            f"{'+' if test['difference'] > 0 else ''}{decimals(test['difference'])}, {interval}, "
+            f"{level}"
+        ),
+        *words,
+    )
 
 
 def _others(figures: Figures, a: str, b: str) -> str:
@@ -184,9 +214,15 @@ def _others(figures: Figures, a: str, b: str) -> str:
     for head in figures.heads:
         if head.label != figures.main:
             labels[_verdict(figures, head.label, a, b)].append(head.short)
-    words = {"better": "significantly better", "worse": "significantly worse", "": "no significant difference"}
+    words = {
+        "better": "significantly better",
+        "worse": "significantly worse",
+        "": "no significant difference",
+    }
     parts = [f"{words[verdict]} on {choices(names)}" for verdict, names in labels.items() if names]
-    return f" Other measures, {a} against {b}: {'; '.join(parts)}." if parts else ""
+    if parts:
+        return f" Other measures, {a} against {b}: {'; '.join(parts)}."
+    return ""
 
 
 def _verdict(figures: Figures, label: str, a: str, b: str) -> str:
@@ -206,7 +242,8 @@ def _counts(verdicts: pd.Series[str], baseline: str) -> str:
         return f" None of the {len(verdicts)} other systems differs significantly from {baseline}."
     counts = [f"{number or 'none'} {'is' if number < 2 else 'are'}" for number in (better, worse)]
     return (
-        f" Of the {len(verdicts)} other systems, {counts[0]} significantly better than {baseline} and {counts[1]} "
+        f" Of the {len(verdicts)} other systems, {counts[0]} significantly better than {baseline} "
+        f"and {counts[1]} "
         "significantly worse."
     )
 
@@ -232,8 +269,14 @@ def robustness_of_pair(
     if pair is None or not aggregate_is_mean(measure):
         return None
     values = figures.perquery
-    if runs is None:  # the sign of values is the only place for the direction of a label that names no measure
-        lower = [label for label, known in figures.measures.items() if known is None and figures.lower[label]]
+    if (
+        runs is None
+    ):  # the sign of values is the only place for the direction of a label that names no measure
+        lower = [
+            label
+            for label, known in figures.measures.items()
+            if known is None and figures.lower[label]
+        ]
         is_lower = values["measure"].isin(lower) & (values["measure"] != figures.main)
         values = values.assign(value=values["value"].where(~is_lower, -values["value"]))
         values.attrs = figures.perquery.attrs
@@ -252,8 +295,12 @@ def robustness_of_pair(
     except MultiAspectError:
         figures.notes.append("How far the difference holds could not be examined.")
         return None
-    rows = found.table[(found.table["a"] == pair[0]) & (found.table["b"] == pair[1])].reset_index(drop=True)
-    return replace(found, table=rows) if len(rows) else None
+    rows = found.table[(found.table["a"] == pair[0]) & (found.table["b"] == pair[1])].reset_index(
+        drop=True
+    )
+    if len(rows):
+        return replace(found, table=rows)
+    return None
 
 
 def _with_scale(
@@ -270,5 +317,7 @@ def _with_scale(
             return measure
     own = figures.perquery[figures.perquery["measure"] == figures.main]
     both = own.merge(values, on=["name", "qid"])
-    is_same = len(both) == len(own) and np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE)
+    is_same = len(both) == len(own) and np.allclose(
+        both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE
+    )
     return declared if is_same else measure

@@ -17,21 +17,30 @@ def identifiers(column: pd.Series[Any], what: str) -> Objects:
     values = column.to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(values, skipna=False)
     if kind in ("string", "empty"):
-        return values if is_arrow(column) else _check_surrogates(values, what)
+        if is_arrow(column):
+            return values
+        return _check_surrogates(values, what)
     check_present(values, column.name, what)
-    return _check_surrogates(np.array([str(value) for value in values.tolist()], dtype=object), what)
+    return _check_surrogates(
+        np.array([str(value) for value in values.tolist()], dtype=object), what
+    )
 
 
 def check_present(values: NDArray[Any], name: object, what: str) -> None:
     """Raise an error for missing identifiers in a column of this name."""
     missing = pd.isna(values)
     if missing.any():
-        raise MultiAspectError(f"{what}: expected a {name} in every row, got none in row {int(np.argmax(missing))}")
+        raise MultiAspectError(
+            f"{what}: expected a {name} in every row, got none in row {int(np.argmax(missing))}"
+        )
 
 
 def is_arrow(column: pd.Series[Any]) -> bool:
     """Return whether a column is stored by Arrow, in valid UTF-8 if it contains strings."""
-    return isinstance(column.dtype, pd.ArrowDtype) or getattr(column.dtype, "storage", None) == "pyarrow"
+    return (
+        isinstance(column.dtype, pd.ArrowDtype)
+        or getattr(column.dtype, "storage", None) == "pyarrow"
+    )
 
 
 def _check_surrogates(values: Objects, what: str) -> Objects:

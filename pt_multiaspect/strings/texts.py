@@ -20,16 +20,19 @@ Words = NDArray[np.uint64]
 
 #: Bytes per word.
 _WIDTH = 8
-#: Odd numbers that spread the bits of a word over all higher bits of the product. With only one of them, regular
-#: ids of several words would have equal hashes.
+#: Odd numbers that spread the bits of a word over all higher bits of the product. With only one of
+#: them, regular ids of several words would have equal hashes.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 #: Masks that keep the first 0, 1, …, 8 bytes of a little-endian word.
-_FIRST_BYTES: Words = np.array([(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64)
+_FIRST_BYTES: Words = np.array(
+    [(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64
+)
 
 
-#: Strings hashed, compared or joined at once, so that they and intermediate arrays stay in the processor's cache.
+#: Strings hashed, compared or joined at once, so that they and intermediate arrays stay in the
+#: processor's cache.
 _BLOCK = 1 << 14
 _JOINED = 1 << 11
 
@@ -61,7 +64,9 @@ class Texts:
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
             if len(codes) and codes.min() >= 0:
-                return cls.from_column(pd.Series(column.cat.categories, name=column.name), what).take(codes)
+                return cls.from_column(
+                    pd.Series(column.cat.categories, name=column.name), what
+                ).take(codes)
         elif is_arrow(column):
             if (texts := _read_arrow(column)) is not None:
                 return texts
@@ -80,7 +85,9 @@ class Texts:
         data = _with_padding(np.frombuffer(content, dtype=np.uint8))
         ends = np.flatnonzero(data[: len(content)] == 0)
         size = np.diff(ends, prepend=-1) - 1
-        if len(ends) > len(values):  # a zero byte within a string cannot be distinguished from its end
+        if len(ends) > len(
+            values
+        ):  # a zero byte within a string cannot be distinguished from its end
             size = np.array([len(value.encode()) for value in values.tolist()])
         return cls(data, _starts(size, 1), size)
 
@@ -94,7 +101,10 @@ class Texts:
     @classmethod
     def from_bytes(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
         """Read consecutive strings in a buffer, which is copied if there are too few bytes after the last one."""
-        end = int(start[-1] + size[-1]) if len(start) else 0
+        if len(start):
+            end = int(start[-1] + size[-1])
+        else:
+            end = 0
         buffer = np.frombuffer(data, dtype=np.uint8)
         return cls(buffer if len(data) - end >= _WIDTH else _with_padding(buffer), start, size)
 
@@ -131,7 +141,9 @@ class Texts:
     @cached_property
     def _words(self) -> Words:
         """The 8 bytes from each position of the buffer on, as one number (a view)."""
-        return np.ndarray((len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,))
+        return np.ndarray(
+            (len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,)
+        )
 
     def _word(self, index: int, rows: Any = slice(None)) -> Words:
         """Return the bytes from 8 · index on, the first one lowest; 0 beyond the end of a string."""
@@ -144,7 +156,11 @@ class Texts:
         words = self._words[start]
         if shortest < _WIDTH:
             # Ids of a collection often have the same length.
-            words &= _FIRST_BYTES[shortest] if shortest == longest else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
+            words &= (
+                _FIRST_BYTES[shortest]
+                if shortest == longest
+                else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
+            )
         return np.asarray(words, dtype=np.uint64)
 
     @property
@@ -193,7 +209,9 @@ class Texts:
         head_codes = self.take(heads)
         codes, _ = pd.factorize(head_codes.hashes())
         first = _first_positions(codes)
-        if not head_codes.equals(head_codes.take(first[codes])).all():  # two strings have the same hash
+        if not head_codes.equals(
+            head_codes.take(first[codes])
+        ).all():  # two strings have the same hash
             seen: dict[str, int] = {}
             codes = np.array([seen.setdefault(string, len(seen)) for string in head_codes.decode()])
             first = _first_positions(codes)
@@ -219,7 +237,8 @@ class Texts:
     def descending_order(self, group: Ints) -> Ints:
         """Return the order by `group`, then by string, descending."""
         order = np.argsort(group, kind="stable")
-        # The rank of each string is that of the first string that has not yet been distinguished from it.
+        # The rank of each string is that of the first string that has not yet been distinguished
+        # from it.
         rank = np.empty(len(self), dtype=np.intp)
         rank[order] = firsts(group[order])
         active = np.arange(len(self))
@@ -228,7 +247,10 @@ class Texts:
             if not len(active):
                 break
             # The size comes last, for strings that end in zero bytes.
-            key = self._word(word, active).byteswap() if word < n_words else self.size[active].astype(np.uint64)
+            if word < n_words:
+                key = self._word(word, active).byteswap()
+            else:
+                key = self.size[active].astype(np.uint64)
             by_key = np.lexsort((~key, rank[active]))
             active, key = active[by_key], key[by_key]
             ranks = rank[active]
@@ -258,8 +280,8 @@ def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
 
 def _join_strings(values: Objects) -> bytes:
     """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
-    # Joining is the only step in Python. It reads each string twice; the second time from the cache, if few are
-    # joined at once.
+    # Joining is the only step in Python. It reads each string twice; the second time from the
+    # cache, if few are joined at once.
     parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
     return "\0".join([*parts, ""]).encode()
 
@@ -276,7 +298,9 @@ def _blocks(n_rows: int, size: int) -> Iterator[slice]:
 
 def _fast_index(mask: Bools) -> Any:
     """Return an index of the True values, in the fastest form if all are True."""
-    return slice(None) if mask.all() else np.flatnonzero(mask)
+    if mask.all():
+        return slice(None)
+    return np.flatnonzero(mask)
 
 
 def _first_positions(codes: Ints) -> Ints:
@@ -304,7 +328,10 @@ def _read_arrow(column: pd.Series[Any]) -> Texts | None:
         return Texts.from_strings(np.zeros(0, dtype=object))
     array = chunked.cast("large_string")
     chunks = [chunk for chunk in getattr(array, "chunks", [array]) if len(chunk)]
-    (chunk,) = chunks if len(chunks) == 1 else [array.combine_chunks()]
+    if len(chunks) == 1:
+        (chunk,) = chunks
+    else:
+        (chunk,) = [array.combine_chunks()]
     _, offsets, data = chunk.buffers()
     bounds = np.frombuffer(offsets, np.int64, len(chunk) + 1, 8 * chunk.offset)
     return Texts.from_buffer(np.frombuffer(data or b"", dtype=np.uint8), bounds)

@@ -103,7 +103,9 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
 
     def _blocks(self) -> list[Block]:
         listed = {
-            "Columns of the qrels": [Sentence(f"{column}: {meaning}") for column, meaning in self.columns.items()],
+            "Columns of the qrels": [
+                Sentence(f"{column}: {meaning}") for column, meaning in self.columns.items()
+            ],
             "Measures": [
                 Sentence(f"{label} (lower is better)" if better == "lower" else label, code=measure)
                 for label, measure, better in self._rows()
@@ -138,27 +140,29 @@ def suite(
     Parameters
     ----------
     name : str
-        ``'multi-aspect'`` is our recommendation. `pt_multiaspect.suites.list_suites` lists all names.
+        ``'multi-aspect'`` is our recommendation. `pt_multiaspect.suites.list_suites` lists all
+        names.
     aspects : Aspects, mapping or str, optional
         The label scales, for ``'multi-aspect'``, which requires them. Tracks have their own.
 
     Returns
     -------
     Suite
-        Measures by label, accepted wherever measures are: ``evaluate(runs, qrels, suite(name))``. Print
-        it to see the columns that the qrels must have, the topics of the official means, and differences from the
-        official values. For `pt.Experiment`, which takes lists, pass ``list(suite(name).values())``;
-        its means are over all judged topics.
+        Measures by label, accepted wherever measures are: ``evaluate(runs, qrels, suite(name))``.
+        Print it to see the columns that the qrels must have, the topics of the official means, and
+        differences from the official values. For `pt.Experiment`, which takes lists, pass
+        ``list(suite(name).values())``; its means are over all judged topics.
 
     Raises
     ------
     MultiAspectError
-        If the suite is unknown, or requires aspects or has its own. For tracks without a suite, the message gives
-        the reason.
+        If the suite is unknown, or requires aspects or has its own. For tracks without a suite, the
+        message gives the reason.
 
     Notes
     -----
-    Stability: provisional. The recommended measures, and what is known of the settings of tracks, may change.
+    Stability: provisional. The recommended measures, and what is known of the settings of tracks,
+    may change.
 
     Examples
     --------
@@ -183,7 +187,9 @@ def suite(
             f"{parameter('aspects', {'relevance': 2, 'credibility': 3})}"
         )
     if not needs_aspects and aspects is not None:
-        raise MultiAspectError(f"the suite {name} declares its own label scales: omit {parameter('aspects')}")
+        raise MultiAspectError(
+            f"the suite {name} declares its own label scales: omit {parameter('aspects')}"
+        )
     if aspects is None:
         parsed = parse_all(entry["measures"])
         columns = entry["columns"]
@@ -191,12 +197,17 @@ def suite(
         declared = declared_aspects(aspects)
         if len(declared) < 2 or "relevance" not in declared:
             raise MultiAspectError(
-                f"the suite {name}: expected relevance and at least one other aspect, got {', '.join(declared)}"
+                f"the suite {name}: expected relevance and at least one other aspect, got "
+                f"{', '.join(declared)}"
             )
         texts_by_label = _texts_of_aspects(entry["measures"], declared)
-        parsed = {label: measure(aspects=declared) for label, measure in parse_all(texts_by_label).items()}
+        parsed = {
+            label: measure(aspects=declared) for label, measure in parse_all(texts_by_label).items()
+        }
         columns = {aspect: f"as declared: {scale!r}" for aspect, scale in declared.items()}
-    texts: dict[str, Any] = {key: entry[key] for key in ("average_over", "about_topics") if key in entry}
+    texts: dict[str, Any] = {
+        key: entry[key] for key in ("average_over", "about_topics") if key in entry
+    }
     texts |= {key: tuple(entry.get(key, ())) for key in ("notes", "sources")}
     return Suite(name, entry["title"], parsed, columns, **texts)
 
@@ -242,8 +253,8 @@ def list_suites() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``name``, ``title``, ``requires``, which is ``'aspects'`` if `suite` requires the label scales, and
-        ``unknown``: empty for a suite, else the reason why there is none.
+        Columns ``name``, ``title``, ``requires``, which is ``'aspects'`` if `suite` requires the
+        label scales, and ``unknown``: empty for a suite, else the reason why there is none.
 
     Examples
     --------

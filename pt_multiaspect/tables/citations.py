@@ -13,7 +13,7 @@ import pandas as pd
 from ir_measures.measures import registry
 
 from .._version import __version__
-from ..collection.frames import to_pandas
+from ..collection.other_libraries import to_pandas
 from ..errors import MultiAspectError, refuse_unknown, shown, warn_once
 from ..evaluation.long_frames import measures_by_label
 from ..integration.parsing import Measures, parse_all
@@ -23,7 +23,8 @@ from ..measures import ALL
 _SOFTWARE = "ptmultiaspect"
 _IR_MEASURES = "macavaney2022"
 
-#: The sources of ir-measures' measures in its documentation, by name. For all others, only ir-measures is cited.
+#: The sources of ir-measures' measures in its documentation, by name. For all others, only
+#: ir-measures is cited.
 SOURCES_OF_IR_MEASURES = {
     "AP": "harman1992",
     "AP_IA": "agrawal2009",
@@ -64,7 +65,8 @@ def cite(measures: Measures | pd.DataFrame) -> str:
     Raises
     ------
     MultiAspectError
-        If a measure cannot be parsed, or states a source that is neither a known key nor a BibTeX entry.
+        If a measure cannot be parsed, or states a source that is neither a known key nor a BibTeX
+        entry.
 
     Warns
     -----
@@ -89,15 +91,23 @@ def cite(measures: Measures | pd.DataFrame) -> str:
     perquery = to_pandas(measures)
     if perquery is not None and "measure" not in perquery.columns:
         raise MultiAspectError(
-            f"expected measures, or a frame with a column measure, as evaluate returns it, got {shown(measures)}"
+            "expected measures, or a frame with a column measure, as evaluate returns it, got "
+            f"{shown(measures)}"
         )
-    parsed = parse_all(measures) if perquery is None else measures_by_label(perquery)
+    if perquery is None:
+        parsed = parse_all(measures)
+    else:
+        parsed = measures_by_label(perquery)
     sources: dict[str, None] = {}
     for label, measure in parsed.items():
-        keys = [] if measure is None else list(_sources(measure))
+        if measure is None:
+            keys = []
+        else:
+            keys = list(_sources(measure))
         if not keys:
             warn_once(
-                f"no source is known for the measure {label}, which is not cited. If it is your own, state "
+                f"no source is known for the measure {label}, which is not cited. If it is your "
+                "own, state "
                 "SOURCES in its class, a tuple of BibTeX entries"
             )
         sources.update(dict.fromkeys(keys))
@@ -134,8 +144,8 @@ def find_by_source(text: str) -> list[ir_measures.Measure]:
     Parameters
     ----------
     text : str
-        Authors, words of the title, a year or a DOI, in any case and without accents. The source is what `cite`
-        returns, and how this package cites it.
+        Authors, words of the title, a year or a DOI, in any case and without accents. The source is
+        what `cite` returns, and how this package cites it.
 
     Returns
     -------

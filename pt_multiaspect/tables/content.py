@@ -13,8 +13,8 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from ..analysis import detectable_difference
-from ..analysis._frames import Direction, by_measure, read_differences, topics_differ
 from ..analysis._pairs import joint_level, read_baselines
+from ..analysis._value_matrices import Direction, by_measure, read_differences, topics_differ
 from ..analysis.baseline import compare_with_levels
 from ..aspects import Aspects
 from ..aspects.aspects import in_words
@@ -49,7 +49,8 @@ _CORRECTIONS = {
 #: The probability of finding the detectable differences that notes state.
 POWER = 0.8
 
-#: The signs of systems that are not worse than the baseline by a margin, and of those equivalent to it.
+#: The signs of systems that are not worse than the baseline by a margin, and of those equivalent to
+#: it.
 _NOT_WORSE, _EQUIVALENT = "‡", "≈"
 
 #: Topics without groups and clusters.
@@ -84,13 +85,16 @@ class Head:
     scales: Aspects | None = None
     #: What a measure of several aspects computes, in a sentence.
     definition: str = ""
-    #: Whether `short` is numbered, as equal heads are, so that only its definition identifies the measure.
+    #: Whether `short` is numbered, as equal heads are, so that only its definition identifies the
+    #: measure.
     is_numbered: bool = False
 
     def define(self) -> Sentence | None:
         """Return what the measure computes and is printed as, in one line; None if the head says all."""
         if self.meaning is None:
-            return Sentence(f"{self.short}: {self.definition}") if self.definition else None
+            if self.definition:
+                return Sentence(f"{self.short}: {self.definition}")
+            return None
         if not self.definition:
             return Sentence(self.short, code=self.meaning)
         return Sentence(f"{self.short}: {self.definition.removesuffix('.')}", code=self.meaning)
@@ -107,10 +111,13 @@ def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None])
     Returns
     -------
     list of Head
-        The heads, in the order of `measures`. Labels that are printed measures are shortened to name and cutoff.
-        If these are equal, they keep the parameters that differ, or are numbered.
+        The heads, in the order of `measures`. Labels that are printed measures are shortened to
+        name and cutoff. If these are equal, they keep the parameters that differ, or are numbered.
     """
-    known = {label: None if isinstance(measure, Direction) else measure for label, measure in measures.items()}
+    known = {
+        label: None if isinstance(measure, Direction) else measure
+        for label, measure in measures.items()
+    }
     of_answers = labels_of_answers(measures)
     shorts = _distinct_heads(known)
     numbered = _number_equal_heads(shorts)
@@ -121,7 +128,9 @@ def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None])
             _meaning(numbered[label], label, measure),
             lower_is_better(measures[label]),
             _scales_with_name(measure),
-            sentence(measure, label in of_answers) if getattr(measure, "is_multi_aspect", False) else "",
+            sentence(measure, label in of_answers)
+            if getattr(measure, "is_multi_aspect", False)
+            else "",
             is_numbered=numbered[label] != shorts[label],
         )
         for label, measure in known.items()
@@ -151,7 +160,10 @@ def _with_differing_parameters(measures: Sequence[Any]) -> list[str]:
             for name, option in measure.params.items()
             if name != "cutoff" and any(other.params.get(name) != option for other in measures)
         ]
-        parameters = f"({', '.join(differing)})" if differing else ""
+        if differing:
+            parameters = f"({', '.join(differing)})"
+        else:
+            parameters = ""
         cutoff = measure.params.get("cutoff")
         heads.append(f"{measure.NAME}{parameters}" + ("" if cutoff is None else f"@{cutoff}"))
     return heads
@@ -162,7 +174,10 @@ def _number_equal_heads(shorts: dict[str, str]) -> dict[str, str]:
     result: dict[str, str] = {}
     for label, short in shorts.items():
         equal = [key for key, head in shorts.items() if head == short]
-        result[label] = short if len(equal) == 1 else f"{short} ({equal.index(label) + 1})"
+        if len(equal) == 1:
+            result[label] = short
+        else:
+            result[label] = f"{short} ({equal.index(label) + 1})"
     if len(set(result.values())) < len(result):  # another label looks like a numbered one
         return {label: label for label in shorts}
     return result
@@ -174,7 +189,9 @@ def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str
         return None if short == label else label
     if short == str(measure):
         return None
-    return None if find_measures(short) == [measure] else str(measure)
+    if find_measures(short) == [measure]:
+        return None
+    return str(measure)
 
 
 def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
@@ -185,21 +202,27 @@ def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
 
 def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     """Mark the best and second best of unrounded values; none if all are equal."""
-    gains = -values if lower_is_better else values
+    if lower_is_better:
+        gains = -values
+    else:
+        gains = values
     near = _TOLERANCE * float(np.abs(gains).max())
     best = gains >= gains.max() - near
     if best.all():
         return [""] * len(gains)
     second = gains >= gains[~best].max() - near
     return [
-        "best" if first else "second" if next_lower else "" for first, next_lower in zip(best, second, strict=True)
+        "best" if first else "second" if next_lower else ""
+        for first, next_lower in zip(best, second, strict=True)
     ]
 
 
 def shown_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     """Mark the best value and, of three or more systems, the second best."""
     marks = best_marks(values, lower_is_better)
-    return marks if len(marks) > 2 else ["" if mark == "second" else mark for mark in marks]
+    if len(marks) > 2:
+        return marks
+    return ["" if mark == "second" else mark for mark in marks]
 
 
 def test_name(test: str, correction: str | None) -> str:
@@ -214,7 +237,10 @@ def decimals_by_label(
 ) -> dict[str, int]:
     """Return the number of decimals of each measure; by default, sums of counts have none."""
     labels = [head.label for head in heads]
-    named, default = (decimals, 3) if isinstance(decimals, Mapping) else ({}, decimals)
+    if isinstance(decimals, Mapping):
+        named, default = (decimals, 3)
+    else:
+        named, default = ({}, decimals)
     by_label = {find_label(known, name): number for name, number in named.items()}
     refuse_unknown(by_label, labels, "measures", "decimals")
     for number in (default, *by_label.values()):
@@ -255,16 +281,28 @@ class Comparisons:
         """Compare systems with one or several baselines, as `compare_with_baseline` does."""
         if margin is not None and not isinstance(baseline, str):
             raise MultiAspectError(
-                f"{parameter('margin')}: expected one baseline, got {parameter('baseline')} {shown(baseline)}"
+                f"{parameter('margin')}: expected one baseline, got {parameter('baseline')} "
+                f"{shown(baseline)}"
             )
         if baseline is None:
             return None
         names = read_baselines(baseline, perquery["name"].unique().tolist())
         if len(names) > len(_LETTERS):
-            raise MultiAspectError(f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}")
-        signs = {names[0]: "†"} if len(names) == 1 else dict(zip(names, _LETTERS, strict=False))
+            raise MultiAspectError(
+                f"baseline: expected at most {len(_LETTERS)} baselines, got {len(names)}"
+            )
+        if len(names) == 1:
+            signs = {names[0]: "†"}
+        else:
+            signs = dict(zip(names, _LETTERS, strict=False))
         margins = read_differences(margin, perquery["measure"].unique().tolist(), "margin")
-        options = {"test": test, "correction": correction, "alpha": alpha, "margin": margins, **structure.options}
+        options = {
+            "test": test,
+            "correction": correction,
+            "alpha": alpha,
+            "margin": margins,
+            **structure.options,
+        }
         tests = compare_with_levels(perquery, names, **options)
         return cls(perquery, tests, signs, structure, test, correction, alpha, margins)
 
@@ -274,9 +312,14 @@ class Comparisons:
         further = [f", {letter} from {name}" for name, letter in others]
         if self.margins is not None:
             margin = self._margin_in_words(heads)
-            further.append(f", {_NOT_WORSE} is not worse by {margin}, {_EQUIVALENT} differs by less than {margin}")
+            further.append(
+                f", {_NOT_WORSE} is not worse by {margin}, {_EQUIVALENT} differs by less than "
+                f"{margin}"
+            )
         test = test_name(self.test, self.correction)
-        return f"{sign} differs from {first}{''.join(further)} ({test}, p < {self.alpha:g}, {topics})"
+        return (
+            f"{sign} differs from {first}{''.join(further)} ({test}, p < {self.alpha:g}, {topics})"
+        )
 
     def mark_note_in_text(self, heads: Sequence[Head], topics: str, width: int) -> str:
         """Return the same note, with shorter names of the test and a single baseline if it is too wide."""
@@ -299,7 +342,10 @@ class Comparisons:
 
     def design_effects(self) -> Floats:
         """Return the design effects of the pairs over all topics."""
-        tests = self.tests[self.tests["group"] == ALL] if "group" in self.tests else self.tests
+        if "group" in self.tests:
+            tests = self.tests[self.tests["group"] == ALL]
+        else:
+            tests = self.tests
         return tests["design_effect"].to_numpy(dtype=np.float64)
 
     def detectable_note(self, heads: Sequence[Head], digits: Mapping[str, int]) -> Iterator[str]:
@@ -313,7 +359,10 @@ class Comparisons:
             if head.label in detectable
         ]
         if known:
-            test = "" if self.test == "t" else f" of a {_TESTS['t']}"
+            if self.test == "t":
+                test = ""
+            else:
+                test = f" of a {_TESTS['t']}"
             several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
             pairs = ", median over the pairs of systems" if several else ""
             yield f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}."
@@ -322,7 +371,10 @@ class Comparisons:
         """Return what the intervals of the differences from the only baseline are, and what their levels mean."""
         levels = sorted(self.tests["confidence"].dropna().unique().tolist())
         low, high = level_text(levels[0]), level_text(levels[-1])
-        level = low if low == high else f"{low.removesuffix(' %')}–{high}"
+        if low == high:
+            level = low
+        else:
+            level = f"{low.removesuffix(' %')}–{high}"
         method = "studentised range" if self.test == "tukey" else "Student’s t"
         joint = self._joint_level(levels)
         note = f"[…] {level} interval of the difference ({method}{joint})."
@@ -354,16 +406,23 @@ class Comparisons:
     def rows(self, keys: list[str], label: str, row_keys: Sequence[Any]) -> pd.DataFrame:
         """Return the tests of a measure against the only baseline by the keys of rows, NaN for the baseline."""
         tests = self.tests[self.tests["measure"] == label].set_index(keys)
-        return tests.reindex(pd.MultiIndex.from_tuples(row_keys) if len(keys) > 1 else [key for (key,) in row_keys])
+        return tests.reindex(
+            pd.MultiIndex.from_tuples(row_keys) if len(keys) > 1 else [key for (key,) in row_keys]
+        )
 
     def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
         """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
         rows = self.tests[self.tests["measure"] == label]
         signs = rows["baseline"].map(self.signs).where(rows["significant"], "")
         if self.margins is not None:
-            is_equivalent, is_not_worse = (rows[p] < self.alpha for p in ("p_equivalent", "p_not_worse"))
+            is_equivalent, is_not_worse = (
+                rows[p] < self.alpha for p in ("p_equivalent", "p_not_worse")
+            )
             signs += np.select([is_equivalent, is_not_worse], [_EQUIVALENT, _NOT_WORSE], "")
-        return {key: "".join(group) for key, group in signs.groupby([rows[key] for key in keys], sort=False)}
+        return {
+            key: "".join(group)
+            for key, group in signs.groupby([rows[key] for key in keys], sort=False)
+        }
 
 
 def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
@@ -375,7 +434,10 @@ def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
     medians = {}
     for label, rows in by_measure(comparisons.perquery):
         qids = rows["qid"].unique().tolist()
-        if not aggregate_is_mean(known[str(label)]) or len(comparisons.structure.clusters_of(qids)) < 2:
+        if (
+            not aggregate_is_mean(known[str(label)])
+            or len(comparisons.structure.clusters_of(qids)) < 2
+        ):
             continue
         found = detectable_difference(
             rows,
@@ -416,7 +478,8 @@ def means_table(
     Parameters
     ----------
     means : DataFrame
-        The result of `aggregate`. With groups of topics, each is a section with best values of its own.
+        The result of `aggregate`. With groups of topics, each is a section with best values of its
+        own.
     perquery : DataFrame
         The values that are aggregated.
     heads : sequence of Head
@@ -424,15 +487,15 @@ def means_table(
     digits : mapping of str to int
         The number of decimals of each measure.
     interval : {'none', 'difference', 'mean'}, default 'none'
-        The intervals beside values: of the differences from the only baseline, for measures that are averaged, or
-        of the means, which `means` then contain.
+        The intervals beside values: of the differences from the only baseline, for measures that
+        are averaged, or of the means, which `means` then contain.
     level : float, default 0.95
         The confidence level of the intervals of means.
     comparisons : Comparisons, optional
         The comparisons with baselines.
     n_judged : int, optional
-        The number of judged topics, if a note states which means are over fewer. By default, it states where the
-        topics of measures differ.
+        The number of judged topics, if a note states which means are over fewer. By default, it
+        states where the topics of measures differ.
     structure : TopicStructure, optional
         The groups of topics, for means with groups, and their clusters.
     advice : sequence of str
@@ -441,7 +504,10 @@ def means_table(
         Whether notes also define the measures and their scales, and state detectable differences.
     """
     sections = _sections(means)
-    keys = ["group", "name"] if "group" in means else ["name"]
+    if "group" in means:
+        keys = ["group", "name"]
+    else:
+        keys = ["name"]
     row_keys = list(means[keys].itertuples(index=False, name=None))
     columns = [Column("", left=True, shorten=12)]
     signs = {} if comparisons is None else comparisons.signs
@@ -452,7 +518,10 @@ def means_table(
         columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
         values = means[head.label].to_numpy(dtype=np.float64)
         marks = _marks_by_row(values, sections, head)
-        different = {} if comparisons is None else comparisons.signs_by_row(keys, head.label)
+        if comparisons is None:
+            different = {}
+        else:
+            different = comparisons.signs_by_row(keys, head.label)
         after: Sequence[str] = [""] * len(values)
         if interval == "mean":
             after = _interval_ends(means, interval_columns(head.label, level), digits[head.label])
@@ -461,7 +530,9 @@ def means_table(
             after = _interval_ends(tests, ("low", "high"), digits[head.label])
         for row, key in enumerate(row_keys):
             text = fixed_point(values[row], digits[head.label])
-            cells[row].append(Cell(text, mark=marks[row], signs=different.get(key, ""), after=after[row]))
+            cells[row].append(
+                Cell(text, mark=marks[row], signs=different.get(key, ""), after=after[row])
+            )
     lines: list[Row] = []
     for title, rows in sections:
         lines += [Row([title], span=len(columns))] if title is not None else []
@@ -484,16 +555,24 @@ def means_table(
     if notes == "full":
         below += _explaining_notes(heads, digits, comparisons)
     else:
-        below += [note for head in heads if head.is_numbered and (note := head.define()) is not None]
-    return Table(columns, lines, most=len(lines), notes=[note for note in below if note is not None])
+        below += [
+            note for head in heads if head.is_numbered and (note := head.define()) is not None
+        ]
+    return Table(
+        columns, lines, most=len(lines), notes=[note for note in below if note is not None]
+    )
 
 
-def _marks_by_row(values: Floats, sections: Sequence[tuple[str | None, Ints]], head: Head) -> list[Mark]:
+def _marks_by_row(
+    values: Floats, sections: Sequence[tuple[str | None, Ints]], head: Head
+) -> list[Mark]:
     """Return the marks of the values that are best in their section, none where some are missing."""
     marks: list[Mark] = [""] * len(values)
     for _, rows in sections:
         if not np.isnan(values[rows]).any():
-            for row, mark in zip(rows, shown_marks(values[rows], head.lower_is_better), strict=True):
+            for row, mark in zip(
+                rows, shown_marks(values[rows], head.lower_is_better), strict=True
+            ):
                 marks[row] = mark
     return marks
 
@@ -502,13 +581,18 @@ def _sections(means: pd.DataFrame) -> list[tuple[str | None, Ints]]:
     """Return the title and the rows of each group of topics; without groups, one section without title."""
     if "group" not in means:
         return [(None, np.arange(len(means)))]
-    return [(str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()]
+    return [
+        (str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()
+    ]
 
 
 def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
     """Return the number of topics in words, or the lowest and the highest one, and that of clusters."""
     low, high = min(counts.values()), max(counts.values())
-    topics = number_of(high, "topic") if low == high else f"{low}–{high} topics"
+    if low == high:
+        topics = number_of(high, "topic")
+    else:
+        topics = f"{low}–{high} topics"
     if clusters.are_single_topics:
         return topics
     return f"{topics} in {number_of(len(clusters), 'cluster')}"
@@ -525,9 +609,15 @@ def _marks_note(
         note = comparisons.mark_note(heads, topics)
         in_text = comparisons.mark_note_in_text(heads, topics, WIDTH - len("* best; ."))
     if has_best:
-        best = "Best values in bold, second best underlined" if "second" in marks else "Best values in bold"
+        best = (
+            "Best values in bold, second best underlined"
+            if "second" in marks
+            else "Best values in bold"
+        )
         return Sentence(f"{best}; {note}.", in_text=f"* best; {in_text}.")
-    return None if comparisons is None else Sentence(f"{note}.")
+    if comparisons is None:
+        return None
+    return Sentence(f"{note}.")
 
 
 def _interval_notes(
@@ -540,7 +630,9 @@ def _interval_notes(
         yield comparisons.interval_note(labels)
 
 
-def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None) -> Iterator[str]:
+def _topics_notes(
+    counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None
+) -> Iterator[str]:
     """Yield the number of topics of each column, if columns are over different or fewer topics."""
     columns = choices(f"{short} {count}" for short, count in counts.items())
     if n_judged is None:
@@ -553,7 +645,10 @@ def _topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: i
 def _cluster_notes(clusters: Clusters, comparisons: Comparisons | None) -> Iterator[str]:
     """Yield the sizes of clusters and their degrees of freedom, and of pairs of systems the design effect."""
     if not clusters.are_single_topics:
-        effects = np.empty(0) if comparisons is None else comparisons.design_effects()
+        if comparisons is None:
+            effects = np.empty(0)
+        else:
+            effects = comparisons.design_effects()
         yield f"{clusters_in_words(clusters, effects)}."
 
 
@@ -576,7 +671,8 @@ def _explaining_notes(
         if structure.by is not None and comparisons.correction is not None:
             further = "" if structure.macro is None else " and those of macro means"
             yield Sentence(
-                f"Comparisons in all groups are corrected together, those over all topics{further} separately."
+                f"Comparisons in all groups are corrected together, those over all topics{further} "
+                "separately."
             )
     yield from filter(None, (head.define() for head in heads))
     named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)

@@ -14,10 +14,10 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from .._validation import choice, proportion
-from ..analysis._frames import Direction, check_directions, matrices, select_measures
 from ..analysis._significance import TESTS, check_correction
+from ..analysis._value_matrices import Direction, check_directions, matrices, select_measures
 from ..bases.base import is_measure
-from ..collection.frames import as_pandas
+from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, shown
 from ..evaluation import aggregate
 from ..evaluation.long_frames import measures_by_label
@@ -43,7 +43,8 @@ _BELOW = "caption-side: bottom; text-align: left"
 class SystemsTable(View):
     """Result of `systems_table`: a table of systems and measures.
 
-    It prints as text and is shown in notebooks; `to_latex`, `to_styler` and `to_html` return it in other formats.
+    It prints as text and is shown in notebooks; `to_latex`, `to_styler` and `to_html` return it in
+    other formats.
 
     Parameters
     ----------
@@ -77,9 +78,9 @@ class SystemsTable(View):
         Returns
         -------
         str
-            A ``table`` environment after a comment with the required package, booktabs. It requires LaTeX of 2020
-            or later. Names of systems, measures and groups are escaped; letters other than Latin and Greek ones
-            require XeLaTeX or LuaLaTeX.
+            A ``table`` environment after a comment with the required package, booktabs. It requires
+            LaTeX of 2020 or later. Names of systems, measures and groups are escaped; letters other
+            than Latin and Greek ones require XeLaTeX or LuaLaTeX.
 
         Raises
         ------
@@ -87,7 +88,9 @@ class SystemsTable(View):
             If the label has other characters than letters, digits and ``: . + / - _``.
         """
         if label is not None and not re.fullmatch(r"[\w:.+/-]+", str(label), re.ASCII):
-            raise MultiAspectError(f"label: expected letters, digits and any of : . + / - _, got {label!r}")
+            raise MultiAspectError(
+                f"label: expected letters, digits and any of : . + / - _, got {label!r}"
+            )
         return latex_of(self.cells, caption=caption, label=label)
 
     def to_styler(self) -> Styler:
@@ -96,8 +99,8 @@ class SystemsTable(View):
         Returns
         -------
         pandas.io.formats.style.Styler
-            A Styler of texts; the numbers are in the result of `aggregate`. The caption, below the table, has the
-            notes. Names are escaped for HTML.
+            A Styler of texts; the numbers are in the result of `aggregate`. The caption, below the
+            table, has the notes. Names are escaped for HTML.
         """
         heads = [column.head for column in self.cells.columns[1:]]
         group, groups, names, rows = None, [], [], []
@@ -109,31 +112,47 @@ class SystemsTable(View):
             groups.append(group)
             names.append(_cell(first).whole)
             rows.append([_cell(cell) for cell in cells])
-        index = pd.MultiIndex.from_arrays([groups, names]) if group is not None else pd.Index(names, dtype=object)
+        index = (
+            pd.MultiIndex.from_arrays([groups, names])
+            if group is not None
+            else pd.Index(names, dtype=object)
+        )
         texts = pd.DataFrame([[cell.whole for cell in cells] for cells in rows], index, heads)
-        styles = pd.DataFrame([[_style_of_cell(cell) for cell in cells] for cells in rows], index, heads)
+        styles = pd.DataFrame(
+            [[_style_of_cell(cell) for cell in cells] for cells in rows], index, heads
+        )
         styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
         for column, head in enumerate(heads):
             for mark, style in _STYLES.items():
-                is_partly_marked = [cells[column].mark == mark and bool(cells[column].after) for cells in rows]
-                styler = styler.format(partial(_mark_number, style), subset=(index[is_partly_marked], [head]))
+                is_partly_marked = [
+                    cells[column].mark == mark and bool(cells[column].after) for cells in rows
+                ]
+                styler = styler.format(
+                    partial(_mark_number, style), subset=(index[is_partly_marked], [head])
+                )
         for axis in (0, 1):
             styler = styler.format_index(escape="html", axis=axis)
         # The class of pandas' own tables, to which themes apply their colours.
         styler = styler.set_table_attributes('class="dataframe"')
-        notes = [f"{note.text}: {note.code}." if note.code else note.text for note in self.cells.notes]
+        notes = [
+            f"{note.text}: {note.code}." if note.code else note.text for note in self.cells.notes
+        ]
         styler = styler.set_caption("<br>".join(map(html.escape, notes)))
         styler = styler.set_table_styles([{"selector": "caption", "props": _BELOW}])
         return styler.set_properties(subset=None, **{"text-align": "right"})
 
 
 def _cell(cell: object) -> Cell:
-    return cell if isinstance(cell, Cell) else Cell(str(cell))
+    if isinstance(cell, Cell):
+        return cell
+    return Cell(str(cell))
 
 
 def _style_of_cell(cell: Cell) -> str:
     """Return the style of a whole cell, none if an interval follows the number."""
-    return "" if cell.after else _STYLES.get(cell.mark, "")
+    if cell.after:
+        return ""
+    return _STYLES.get(cell.mark, "")
 
 
 def _mark_number(style: str, text: str) -> str:
@@ -160,74 +179,76 @@ def systems_table(
 ) -> SystemsTable:
     r"""Return a table of systems and measures, as in papers.
 
-    The best value of each measure is bold, the second best of three or more systems underlined. Measures for which
-    lower is better are marked by an arrow.
+    The best value of each measure is bold, the second best of three or more systems underlined.
+    Measures for which lower is better are marked by an arrow.
 
     Parameters
     ----------
     perquery : DataFrame
-        The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure value``. The rows
-        of the table are in the order of the runs given to them.
+        The result of `evaluate` or ``pt.Experiment(perquery=True)``: columns ``name qid measure
+        value``. The rows of the table are in the order of the runs given to them.
     measures : measure, str, sequence of these or mapping, optional
-        The measures of the frame to show, in their order; by default all. A mapping ``{alias: measure}`` says which
-        measures the names in the frame refer to, where it has no record of them. For values that are
-        not those of a measure, ``'higher'`` or ``'lower'`` instead of one tells which are better; they
-        are averaged.
+        The measures of the frame to show, in their order; by default all. A mapping ``{alias:
+        measure}`` says which measures the names in the frame refer to, where it has no record of
+        them. For values that are not those of a measure, ``'higher'`` or ``'lower'`` instead of one
+        tells which are better; they are averaged.
     baseline : str or sequence of str, optional
-        Names of systems. Systems that differ significantly from them are marked, by a dagger for one baseline,
-        and by letters for several. No tests by default.
+        Names of systems. Systems that differ significantly from them are marked, by a dagger for
+        one baseline, and by letters for several. No tests by default.
     test : {'t', 'bootstrap', 'permutation', 'tukey'}, default 't'
-        The test; see `analysis.compare_with_baseline`, also for the next two parameters. Tests other than 't' draw
-        10 000 resamples.
+        The test; see `analysis.compare_with_baseline`, also for the next two parameters. Tests
+        other than 't' draw 10 000 resamples.
     correction : str or None, default 'holm'
         Correction for multiple testing, among all comparisons of one measure.
     alpha : float in (0, 1), default 0.05
         The significance level. Intervals have the level 1 - `alpha`.
     interval : {'none', 'difference', 'mean'}, default 'none'
-        Whether values are followed by confidence intervals: of their differences from the only baseline, corrected
-        like the tests, or of the means, as for `aggregate`.
+        Whether values are followed by confidence intervals: of their differences from the only
+        baseline, corrected like the tests, or of the means, as for `aggregate`.
     decimals : int or mapping of str to int, default 3
-        Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts such as NumRet
-        have none unless a mapping says so.
+        Number of decimals, from 0 to 15, or the number per label (3 for others). Sums of counts
+        such as NumRet have none unless a mapping says so.
     by : str, path, mapping or Series, optional
-        Groups of topics, as for `aggregate`. The table has a section for each group, then one for all topics, with
-        best values of their own. Comparisons in all groups are corrected together, as by
-        `analysis.compare_with_baseline`.
+        Groups of topics, as for `aggregate`. The table has a section for each group, then one for
+        all topics, with best values of their own. Comparisons in all groups are corrected together,
+        as by `analysis.compare_with_baseline`.
     macro : bool, default False
-        Whether to add a section of means in which groups count equally, such as several collections, as for
-        `aggregate`.
+        Whether to add a section of means in which groups count equally, such as several
+        collections, as for `aggregate`.
     cluster : str, path, mapping or Series, optional
-        Topics that were drawn together, such as the turns of a conversation, which tests and intervals take into
-        account, as for `aggregate`.
+        Topics that were drawn together, such as the turns of a conversation, which tests and
+        intervals take into account, as for `aggregate`.
     margin : float or dict of str to float, optional
-        The difference that is too small to matter, or one per measure, as for `analysis.compare_with_baseline`:
-        systems that are not worse than the only baseline by as much are marked by a double dagger, and equivalent
-        ones by ≈ instead.
+        The difference that is too small to matter, or one per measure, as for
+        `analysis.compare_with_baseline`: systems that are not worse than the only baseline by as
+        much are marked by a double dagger, and equivalent ones by ≈ instead.
     notes : {'short', 'full'}, default 'short'
-        Whether notes state the marks, the test, the number of topics and the intervals only, or also explain: what
-        each measure computes, the scales that it names, and the difference that it detects with a probability of
-        .8, the median over the pairs of systems (see `analysis.detectable_difference`; not for the test 'tukey',
-        and not for measures that are no means over topics).
+        Whether notes state the marks, the test, the number of topics and the intervals only, or
+        also explain: what each measure computes, the scales that it names, and the difference that
+        it detects with a probability of .8, the median over the pairs of systems (see
+        `analysis.detectable_difference`; not for the test 'tukey', and not for measures that are no
+        means over topics).
 
     Returns
     -------
     SystemsTable
-        The table, which prints as text and is shown in notebooks; ``to_latex(caption, label)`` returns LaTeX,
-        ``to_styler()`` a pandas Styler and ``to_html()`` a page.
+        The table, which prints as text and is shown in notebooks; ``to_latex(caption, label)``
+        returns LaTeX, ``to_styler()`` a pandas Styler and ``to_html()`` a page.
 
     Raises
     ------
     MultiAspectError
-        If systems have different topics for a measure or different measures, a value is not finite, a name is
-        unknown, a parameter is out of range, or there is not one baseline for intervals of differences or a
-        margin. With `cluster`, if there is neither a test nor an interval; else as for
-        `analysis.compare_with_baseline`, like `by` and `macro`.
+        If systems have different topics for a measure or different measures, a value is not finite,
+        a name is unknown, a parameter is out of range, or there is not one baseline for intervals
+        of differences or a margin. With `cluster`, if there is neither a test nor an interval; else
+        as for `analysis.compare_with_baseline`, like `by` and `macro`.
 
     Warns
     -----
     MultiAspectWarning
-        If labels name no known measure and the frame has no record of them, so that values are averaged and
-        higher is assumed to be better. With tests or intervals, as for `analysis.compare_with_baseline`.
+        If labels name no known measure and the frame has no record of them, so that values are
+        averaged and higher is assumed to be better. With tests or intervals, as for
+        `analysis.compare_with_baseline`.
 
     See Also
     --------
@@ -235,22 +256,23 @@ def systems_table(
 
     Notes
     -----
-    Labels given to `evaluate` are the heads of columns. Printed measures are shortened to name and cutoff, with the
-    parameters that differ if these are equal, as in ``CAM(base=AP)@10``.
+    Labels given to `evaluate` are the heads of columns. Printed measures are shortened to name and
+    cutoff, with the parameters that differ if these are equal, as in ``CAM(base=AP)@10``.
 
-    PyTerrier sorts the values of an experiment by name; the given order is read from the index of the frame, if it
-    is still that of PyTerrier.
+    PyTerrier sorts the values of an experiment by name; the given order is read from the index of
+    the frame, if it is still that of PyTerrier.
 
-    Best and second best values are determined among all systems of the table by unrounded values, and by each
-    measure's direction: of two values that print alike, only one may be bold. Systems tied for the best
-    value are all bold, and of three or more systems, those with the next lower value are underlined. If all systems
-    are tied, none is marked. Values that differ by a rounding error (at most 1e-12 of the maximum) are tied.
+    Best and second best values are determined among all systems of the table by unrounded values,
+    and by each measure's direction: of two values that print alike, only one may be bold. Systems
+    tied for the best value are all bold, and of three or more systems, those with the next lower
+    value are underlined. If all systems are tied, none is marked. Values that differ by a rounding
+    error (at most 1e-12 of the maximum) are tied.
 
-    Columns may be over different topics, as after ``evaluate(average_over='positive')``: a note then states their
-    numbers.
+    Columns may be over different topics, as after ``evaluate(average_over='positive')``: a note
+    then states their numbers.
 
-    Stability: provisional in `by`, `macro`, `cluster`, `margin`. How groups of topics are given, and their rows,
-    may change.
+    Stability: provisional in `by`, `macro`, `cluster`, `margin`. How groups of topics are given,
+    and their rows, may change.
 
     Examples
     --------
@@ -290,23 +312,32 @@ def systems_table(
     choice("interval", *INTERVALS)(interval)
     choice("notes", *NOTES)(notes)
     if interval == "difference" and not isinstance(baseline, str):
-        raise MultiAspectError(f"interval='difference': expected one baseline, got baseline={shown(baseline)}")
+        raise MultiAspectError(
+            f"interval='difference': expected one baseline, got baseline={shown(baseline)}"
+        )
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
     check_correction(test, None if test == "tukey" else correction)
     perquery, known = _read_values(perquery, measures)
     heads = column_heads(known)
-    averaged = {label: None if isinstance(measure, Direction) else measure for label, measure in known.items()}
+    averaged = {
+        label: None if isinstance(measure, Direction) else measure
+        for label, measure in known.items()
+    }
     if measures is not None:
         record_measures(perquery, averaged)
-    structure = TopicStructure.read(perquery, averaged, by=by, macro=macro, cluster=cluster, test=test)
+    structure = TopicStructure.read(
+        perquery, averaged, by=by, macro=macro, cluster=cluster, test=test
+    )
     level = 1 - alpha
     if interval == "mean":
         means = aggregate(perquery, ci=level, **structure.options)
     else:
         means = aggregate(perquery, **structure.options_of_means)
         if baseline is None:
-            structure.check_clusters_apply(perquery["qid"].unique().tolist(), "baseline= or interval='mean'")
+            structure.check_clusters_apply(
+                perquery["qid"].unique().tolist(), "baseline= or interval='mean'"
+            )
     table = means_table(
         means,
         perquery,
@@ -324,10 +355,15 @@ def systems_table(
 def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the values of the chosen measures, and the measure or direction of each label, None if unknown."""
     single = isinstance(measures, str) or is_measure(measures)
-    rows, given = select_measures(_in_given_order(as_pandas(perquery)), [measures] if single else measures)
+    rows, given = select_measures(
+        _in_given_order(as_pandas(perquery)), [measures] if single else measures
+    )
     _, by_label = matrices(rows, least=1)
     values = {str(label): matrix for label, matrix in by_label.items()}
-    recorded = {} if set(values) <= set(given) else measures_by_label(rows)
+    if set(values) <= set(given):
+        recorded = {}
+    else:
+        recorded = measures_by_label(rows)
     known = {label: given.get(label, recorded.get(label)) for label in values}
     lowest = np.array([[[matrix.min() for matrix in values.values()]]])
     check_directions(rows, lowest, list(values), known, "systems_table")
@@ -345,4 +381,6 @@ def _in_given_order(perquery: Any) -> Any:
     if index.is_monotonic_increasing or not index.is_unique or not is_integer_dtype(index.dtype):
         return perquery
     keys = list(zip(perquery["name"].map(str), perquery["qid"].map(str), strict=True))
-    return perquery.sort_index() if keys == sorted(keys) else perquery
+    if keys == sorted(keys):
+        return perquery.sort_index()
+    return perquery

@@ -17,14 +17,15 @@ from .measures import FailedCheckError
 def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> None:
     """Check a distance on scales of several lengths.
 
-    For every tuple of labels, a distance must be a finite number of at least 0. It must not decrease when a gap
-    increases, nor depend on other tuples, nor change when computed again. The best tuple must be nearer than the
-    lowest.
+    For every tuple of labels, a distance must be a finite number of at least 0. It must not
+    decrease when a gap increases, nor depend on other tuples, nor change when computed again. The
+    best tuple must be nearer than the lowest.
 
     Parameters
     ----------
     distance : str, float or callable
-        The name of a distance, the exponent of a Minkowski distance, or a function as for `register_distance`.
+        The name of a distance, the exponent of a Minkowski distance, or a function as for
+        `register_distance`.
     n_aspects : int, default 2
         Number of aspects.
 
@@ -42,7 +43,10 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
     Traceback (most recent call last):
     pt_multiaspect.testing.measures.FailedCheckError: distance 'distance': a tuple has another distance alone ...
     """
-    name = distance if isinstance(distance, str | int | float) else RegisteredDistance("distance", distance)
+    if isinstance(distance, str | int | float):
+        name = distance
+    else:
+        name = RegisteredDistance("distance", distance)
     read = read_distance(name)
     function = read.function if isinstance(read, RegisteredDistance) else None
     for tops in product((1, 2, 4), repeat=count("n_aspects")(n_aspects)):
@@ -52,14 +56,18 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
                 try:
                     n_classes = DistanceOrder(aspects, read, axes=axes).n_classes
                 except MultiAspectError as error:
-                    raise FailedCheckError(f"{error} (scales 0..n of n = {tops}, axes={axes!r})") from None
+                    raise FailedCheckError(
+                        f"{error} (scales 0..n of n = {tops}, axes={axes!r})"
+                    ) from None
                 except Exception as error:
                     raise FailedCheckError(
                         f"distance {str(read)!r} cannot be computed for {n_aspects} aspects: "
                         f"{type(error).__name__}: {error}"
                     ) from error
             if n_classes < 2:
-                raise FailedCheckError(f"distance {str(read)!r}: all tuples are equally far on the scales {tops}")
+                raise FailedCheckError(
+                    f"distance {str(read)!r}: all tuples are equally far on the scales {tops}"
+                )
             if function is not None:
                 _check_rows(function, str(read), tops)
 
@@ -73,6 +81,7 @@ def _check_rows(function: Distance, name: str, tops: tuple[int, ...]) -> None:
         alone = np.asarray(function(row[None].copy()))
         if alone.shape != (1,) or not np.isclose(alone[0], distance, rtol=1e-12, atol=1e-12):
             raise FailedCheckError(
-                f"distance {name!r}: a tuple has another distance alone than among others, {alone} and "
+                f"distance {name!r}: a tuple has another distance alone than among others, {alone} "
+                "and "
                 f"{distance:g} at the gaps {row}; compute each row by itself"
             )

@@ -17,7 +17,7 @@ import numpy as np
 from .._typing import Floats
 from .._validation import random_seed
 from ..analysis import upper_bound
-from ..analysis._label_intervals import LabelIntervals
+from ..analysis._value_intervals import LabelIntervals
 from ..aspects import Aspects
 from ..bases import Base, as_base
 from ..bases.base import is_measure
@@ -36,13 +36,14 @@ class FailedCheckError(MultiAspectError, AssertionError):
 def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: int = 0) -> None:
     """Check the statements of a measure against brute force.
 
-    The checks use small collections with all rankings of up to four documents. Values must be finite, within
-    `RANGE`, independent of other queries, rows and runs and of documents below the cutoff, and better in the
-    direction of `lower_is_better`. Measures must print, parse, copy and compare. Further checks depend on the
-    class: for single-aspect measures the form as a sum over ranks, contributions, progression, the best ranking,
-    and the flags for gains, positives and the top of the scale; for sums with an `ideal` the norm; for combinations
-    `combine` and `slope`; for all measures what they state in `Measure.statements`, the training label
-    `document_gain` and upper bounds.
+    The checks use small collections with all rankings of up to four documents. Values must be
+    finite, within `RANGE`, independent of other queries, rows and runs and of documents below the
+    cutoff, and better in the direction of `lower_is_better`. Measures must print, parse, copy and
+    compare. Further checks depend on the class: for single-aspect measures the form as a sum over
+    ranks, contributions, progression, the best ranking, and the flags for gains, positives and the
+    top of the scale; for sums with an `ideal` the norm; for combinations `combine` and `slope`; for
+    all measures what they state in `Measure.statements`, the training label `document_gain` and
+    upper bounds.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     Raises
     ------
     FailedCheckError
-        If a statement does not hold. All such statements are listed, with the smallest collection and ranking for
-        which they do not hold. It is a `MultiAspectError` and an `AssertionError`.
+        If a statement does not hold. All such statements are listed, with the smallest collection
+        and ranking for which they do not hold. It is a `MultiAspectError` and an `AssertionError`.
     MultiAspectError
         If a required parameter is missing, such as the cutoff of P.
 
@@ -66,11 +67,12 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
 
     Notes
     -----
-    The collections have the grades and gains 0, 1 and 2. A base that does not accept larger gains, such as one with
-    ``max_rel=2``, states them as `max_gain`; it is not checked with the gains 2^gain - 1, up to 3.
+    The collections have the grades and gains 0, 1 and 2. A base that does not accept larger gains,
+    such as one with ``max_rel=2``, states them as `max_gain`; it is not checked with the gains
+    2^gain - 1, up to 3.
 
-    Pickling is checked if the class can be imported by its name, unlike classes defined in a function or in a
-    notebook.
+    Pickling is checked if the class can be imported by its name, unlike classes defined in a
+    function or in a notebook.
 
     Examples
     --------
@@ -87,23 +89,35 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     pt_multiaspect.testing.measures.FailedCheckError: Fraction: 1 of its statements does not hold:
     - values are within RANGE, 0 to 1: judged {'d1': 2.0, 'd2': 2.0}, ranked d1 d2 unjudged: 2
     """
-    checked: Any = measure() if isinstance(measure, type) else measure
+    if isinstance(measure, type):
+        checked: Any = measure()
+    else:
+        checked = measure
     if not is_measure(checked):
-        raise MultiAspectError(f"expected a measure, a base or the class of one, got {shown(measure)}")
+        raise MultiAspectError(
+            f"expected a measure, a base or the class of one, got {shown(measure)}"
+        )
     seed = random_seed(seed)
     failures: dict[str, str] = {}
     with silence_warnings():
         for statement, example in _failures(checked, seed):
             failures.setdefault(statement, example)
-        comparable = all(discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(checked))
+        comparable = all(
+            discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(checked)
+        )
     if failures:
-        does = "1 of its statements does" if len(failures) == 1 else f"{len(failures)} of its statements do"
+        if len(failures) == 1:
+            does = "1 of its statements does"
+        else:
+            does = f"{len(failures)} of its statements do"
         listed = "".join(f"\n- {statement}: {example}" for statement, example in failures.items())
         raise FailedCheckError(f"{checked}: {does} not hold:{listed}")
     if not comparable:
         warn(
-            f"the discounts of {checked} on two collections are not equal, so combinations assign documents to "
-            "ranks instead of sorting them, which is slow; make the discount a frozen dataclass with __call__, or "
+            f"the discounts of {checked} on two collections are not equal, so combinations assign "
+            "documents to "
+            "ranks instead of sorting them, which is slow; make the discount a frozen dataclass "
+            "with __call__, or "
             "a function of a module"
         )
 
@@ -179,7 +193,9 @@ def _with_scales(measure: Measure) -> Measure:
 
 def _scales(measure: Measure) -> Aspects:
     spec = measure.spec
-    return spec if isinstance(spec, Aspects) else standard(list(spec or ("relevance",)))
+    if isinstance(spec, Aspects):
+        return spec
+    return standard(list(spec or ("relevance",)))
 
 
 def _with_cutoffs(measure: Measure) -> list[Measure]:
@@ -191,7 +207,8 @@ def _with_cutoffs(measure: Measure) -> list[Measure]:
         return [measure]
 
 
-# -- as a value ---------------------------------------------------------------------------------------
+# -- as a value
+# ---------------------------------------------------------------------------------------
 
 
 def _as_value(measure: Measure) -> Iterator[Failure]:
@@ -223,7 +240,8 @@ def _is_importable(kind: type) -> bool:
         return False
 
 
-# -- in one world -------------------------------------------------------------------------------------
+# -- in one world
+# -------------------------------------------------------------------------------------
 
 
 def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
@@ -231,11 +249,19 @@ def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
     judgments = rankings.judgments
     values = world.values(measure)
     low, high = measure.range
-    for index in np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))[-1:].tolist():
-        yield f"values are within RANGE, {low:g} to {high:g}", f"{world.show(index)}: {values[index]:.6g}"
+    for index in np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))[
+        -1:
+    ].tolist():
+        yield (
+            f"values are within RANGE, {low:g} to {high:g}",
+            f"{world.show(index)}: {values[index]:.6g}",
+        )
     same = "evaluated again, values are the same"
     yield from differences(same, world, measure.evaluate(world.separate_rankings), values)
-    cutoff = measure["cutoff"] if "cutoff" in measure.SUPPORTED_PARAMS else None
+    if "cutoff" in measure.SUPPORTED_PARAMS:
+        cutoff = measure["cutoff"]
+    else:
+        cutoff = None
     if cutoff is not None:
         cut = measure.evaluate(world.rankings(cutoff))
         yield from differences("documents below the cutoff make no difference", world, cut, values)
@@ -247,7 +273,9 @@ def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
         yield from differences("`combine` of the terms is the value", world, combined, values)
         if measure.stated.is_weighted_sum:
             summed = (parts * weights).sum(axis=0)
-            yield from differences("is_weighted_sum: values are the sum of the terms", world, summed, values)
+            yield from differences(
+                "is_weighted_sum: values are the sum of the terms", world, summed, values
+            )
     yield from _document_gain(measure, world, judgments, values)
     if measure.stated.never_falls_with_labels:
         yield from _rising_labels(measure, world, values)
@@ -262,7 +290,9 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
                 raised = {**world.judged, docno: {**labels, name: following[grade]}}
                 changed = measure.evaluate(World(raised, world.ranked).rankings())
                 for index in np.flatnonzero(changed < values - TOLERANCE)[:1].tolist():
-                    shown = f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
+                    shown = (
+                        f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
+                    )
                     yield (
                         "never_falls_with_labels: a better label never lowers the value",
                         f"{world.show(index)}: {shown}",
@@ -272,7 +302,9 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
 
 def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     """Compare the extremes over missing labels that follow from `label_terms` with those of all completions."""
-    world = World({**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked)
+    world = World(
+        {**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked
+    )
     label_terms = measure.stated.label_terms
     if label_terms is None or not label_terms(world.judgments):
         return
@@ -287,16 +319,23 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
     for interval, expected in zip(stated, enumerated, strict=True):
         for end, extreme in zip(interval.ends[:, 0], expected.ends[:, 0], strict=True):
-            yield from differences(statement, world, np.where(interval.exact, end, extreme), extreme)
+            yield from differences(
+                statement, world, np.where(interval.exact, end, extreme), extreme
+            )
 
 
-def _document_gain(measure: Measure, world: World, judgments: Judgments, values: Floats) -> Iterator[Failure]:
+def _document_gain(
+    measure: Measure, world: World, judgments: Judgments, values: Floats
+) -> Iterator[Failure]:
     gain = measure.document_gain(judgments)
     if gain is None:
         return
     gain = np.asarray(gain, dtype=np.float64)
     if gain.shape != judgments.pool_query.shape or not (np.isfinite(gain) & (gain >= 0)).all():
-        yield "`document_gain` is a number of at least 0 per judged document", f"{world.show(0)}: {gain}"
+        yield (
+            "`document_gain` is a number of at least 0 per judged document",
+            f"{world.show(0)}: {gain}",
+        )
         return
     if measure.gain_is_surrogate(judgments) or measure.lower_is_better:
         return
@@ -321,12 +360,17 @@ def _direction(measure: Measure, world: World) -> int:
     order = sorted(grades, key=lambda docno: -grades[docno])
     forth, back = (values[world.ranked.index(tuple(ranked))] for ranked in (order, order[::-1]))
     sign = int(np.sign(np.round(forth - back, 9)))
-    return -sign if measure.lower_is_better else sign
+    if measure.lower_is_better:
+        return -sign
+    return sign
 
 
 def _total_grades(measure: Measure, world: World) -> dict[str, float]:
     """Return the sum of each document's labels, with signs so that higher is better."""
-    signs = {name: 1 if aspect.scale.greater_is_better else -1 for name, aspect in _scales(measure).items()}
+    signs = {
+        name: 1 if aspect.scale.greater_is_better else -1
+        for name, aspect in _scales(measure).items()
+    }
     return {
         docno: float(np.nansum([sign * labels[name] for name, sign in signs.items()]))
         for docno, labels in world.judged.items()
@@ -339,8 +383,13 @@ def _independence(measure: Measure, several: Worlds) -> Iterator[Failure]:
     def evaluate_run(rankings: Rankings) -> dict[str, float]:
         return dict(zip(rankings.judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
 
-    together, backwards = evaluate_run(several.all_rankings), evaluate_run(several.reversed_rankings)
-    for world, (qid, expected), alone in zip(several, together.items(), several.single_rankings, strict=True):
+    together, backwards = (
+        evaluate_run(several.all_rankings),
+        evaluate_run(several.reversed_rankings),
+    )
+    for world, (qid, expected), alone in zip(
+        several, together.items(), several.single_rankings, strict=True
+    ):
         for statement, value in (
             ("a query has the same value alone and among others", evaluate_run(alone)[qid]),
             ("the order of rows makes no difference", backwards[qid]),
@@ -399,10 +448,17 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
         return
     slope = np.asarray(slope, dtype=np.float64)
     if slope.shape != shape:
-        yield "`slope` has a number per term and query", f"the shape is {slope.shape}, expected {shape}"
+        yield (
+            "`slope` has a number per term and query",
+            f"the shape is {slope.shape}, expected {shape}",
+        )
         return
     for statement, value, expected in (
-        ("`slope`: `combine` is homogeneous, f(x/2) = f(x)/2", 2 * measure.combine(values / 2, weights), combined),
+        (
+            "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2",
+            2 * measure.combine(values / 2, weights),
+            combined,
+        ),
         ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), combined),
     ):
         for index in np.flatnonzero(~equal(np.asarray(value), expected))[:1].tolist():
@@ -412,5 +468,8 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
     for index in np.flatnonzero(elsewhere > plane + TOLERANCE)[:1].tolist():
         yield (
             "`slope`: `combine` is concave, so that slope times other values is a bound",
-            f"{case_text(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above {plane[index]:.6g}",
+            (
+                f"{case_text(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above "
+                f"{plane[index]:.6g}"
+            ),
         )

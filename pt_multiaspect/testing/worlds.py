@@ -51,7 +51,9 @@ class World(Memo):
     def _qrels(self) -> pd.DataFrame:
         rows = [{"doc_id": docno, **labels} for docno, labels in self.judged.items()]
         qrels = pd.DataFrame(rows * len(self.ranked))
-        return qrels.assign(query_id=np.repeat([f"{index:03d}" for index in range(len(self.ranked))], len(rows)))
+        return qrels.assign(
+            query_id=np.repeat([f"{index:03d}" for index in range(len(self.ranked))], len(rows))
+        )
 
     def run(self, depth: int | None = None) -> dict[str, dict[str, float]]:
         """Return the rankings, or their first ranks."""
@@ -63,7 +65,9 @@ class World(Memo):
 
     def rankings(self, depth: int | None = None) -> Rankings:
         """Return the rankings, or their first ranks, joined with the judgments once."""
-        return self.compute_once(("rankings", depth), lambda: Rankings(self.run(depth), self.judgments))
+        return self.compute_once(
+            ("rankings", depth), lambda: Rankings(self.run(depth), self.judgments)
+        )
 
     @cached_property
     def separate_rankings(self) -> Rankings:
@@ -77,7 +81,9 @@ class World(Memo):
     @cached_property
     def complete(self) -> Ints:
         """The indices of the rankings that have all judged documents and no others."""
-        sizes = [len(ranked) == len(self.judged) and "unjudged" not in ranked for ranked in self.ranked]
+        sizes = [
+            len(ranked) == len(self.judged) and "unjudged" not in ranked for ranked in self.ranked
+        ]
         return np.flatnonzero(sizes)
 
     @property
@@ -90,7 +96,10 @@ class World(Memo):
         shown: dict[str, object] = {}
         for docno, judged in self.judged.items():
             labels = {name: label for name, label in judged.items() if name != KNOWN}
-            shown[docno] = labels["relevance"] if list(labels) == ["relevance"] else labels
+            if list(labels) == ["relevance"]:
+                shown[docno] = labels["relevance"]
+            else:
+                shown[docno] = labels
         return f"judged {shown}, ranked {' '.join(self.ranked[index]) or 'nothing'}"
 
 
@@ -126,7 +135,9 @@ class Worlds(tuple[World, ...]):
 def worlds(aspects: Aspects, seed: int) -> Worlds:
     """Return worlds with labels of the scales, junk and missing labels, from small to large."""
     rng = random.Random(seed)
-    labels = {name: [*aspect.scale.grades.tolist() * 2, -1.0, _NAN] for name, aspect in aspects.items()}
+    labels = {
+        name: [*aspect.scale.grades.tolist() * 2, -1.0, _NAN] for name, aspect in aspects.items()
+    }
     result = []
     for size in _SIZES:
         judged = {
@@ -151,7 +162,9 @@ def equal(values: Floats, expected: Floats) -> Bools:
     return np.asarray(np.isclose(values, expected, rtol=1e-9, atol=1e-9), dtype=np.bool_)
 
 
-def differences(statement: str, world: World, values: Floats, expected: Floats) -> Iterator[Failure]:
+def differences(
+    statement: str, world: World, values: Floats, expected: Floats
+) -> Iterator[Failure]:
     """Yield a ranking for which a value differs from the expected one, if there is one."""
     if values.shape != expected.shape:
         yield statement, f"the shape is {values.shape}, expected {expected.shape}"

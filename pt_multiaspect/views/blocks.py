@@ -11,7 +11,8 @@ from .numbers import decimals, interval_text, with_minus
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Emphasis of cells: best and second best value of a column, strong text, verdicts, reduced emphasis.
+#: Emphasis of cells: best and second best value of a column, strong text, verdicts, reduced
+#: emphasis.
 Mark = Literal["", "best", "second", "strong", "holds", "fails", "muted"]
 
 #: Letters as superscripts.
@@ -35,7 +36,8 @@ class Sentence:
     tag: str = ""
     #: Code, such as a printed measure, at the end of the sentence.
     code: str = ""
-    #: The replacement in text, for example to explain the * after best values, which are bold in other formats.
+    #: The replacement in text, for example to explain the * after best values, which are bold in
+    #: other formats.
     in_text: str = ""
 
 
@@ -74,7 +76,9 @@ class Cell:
     def whole(self) -> str:
         """The text with everything that follows it."""
         signs = self.signs.translate(SUPERSCRIPTS)
-        return f"{self.text}{signs} {self.after}" if self.after else f"{self.text}{signs}"
+        if self.after:
+            return f"{self.text}{signs} {self.after}"
+        return f"{self.text}{signs}"
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,11 @@ class Column:
 
     head: str
     left: bool = False
-    #: The length above which cells are shortened in the middle if there is too little space; None for never.
+    #: The length above which cells are shortened in the middle if there is too little space; None
+    #: for never.
     shorten: int | None = None
-    #: The order of omission: columns with the highest number are left out first, together; 0 for never.
+    #: The order of omission: columns with the highest number are left out first, together; 0 for
+    #: never.
     spare: int = 0
     #: Whether text omits it, such as bars of numbers that another column shows.
     redundant: bool = False
@@ -153,7 +159,11 @@ def frame_table(frame: pd.DataFrame) -> Table:
         for row in frame.itertuples(index=False, name=None)
     ]
     return Table(
-        [Column(str(name), left=column == 0, shorten=12) for column, name in enumerate(frame.columns)], rows
+        [
+            Column(str(name), left=column == 0, shorten=12)
+            for column, name in enumerate(frame.columns)
+        ],
+        rows,
     )
 
 
@@ -179,12 +189,17 @@ def records_table(
     """
 
     def cell(row: Any, content: str | Callable[[Any], Cell | str]) -> Cell | str:
-        value = content(row) if callable(content) else row[content]
+        if callable(content):
+            value = content(row)
+        else:
+            value = row[content]
         if isinstance(value, bool):
             return "yes" if value else "no"
         if isinstance(value, float):
             return decimals(value)
-        return value if isinstance(value, Cell) else str(value)
+        if isinstance(value, Cell):
+            return value
+        return str(value)
 
     names = [name for name in names if name in frame]
     rows = [
@@ -206,6 +221,11 @@ def bars(values: Sequence[float]) -> list[Bar]:
     width = (high - low) or 1.0
     zero = -low / width
     return [
-        Bar(abs(value) / width, zero - max(-value, 0.0) / width, zero if low < 0 else None, decimals(value))
+        Bar(
+            abs(value) / width,
+            zero - max(-value, 0.0) / width,
+            zero if low < 0 else None,
+            decimals(value),
+        )
         for value in values
     ]

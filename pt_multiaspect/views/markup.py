@@ -32,8 +32,8 @@ _ESCAPES = {
 _LATEX_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
 _MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
 
-#: The width of a row, in digits, above which it does not fit into a column of a paper. LaTeX then has smaller
-#: letters and broken heads.
+#: The width of a row, in digits, above which it does not fit into a column of a paper. LaTeX then
+#: has smaller letters and broken heads.
 _WIDE = 32.0
 #: The width of texts that are broken into lines.
 _PROSE = 40.0
@@ -47,7 +47,9 @@ def html_of(blocks: Iterable[Block]) -> str:
 
 def fragment(blocks: Iterable[Block]) -> str:
     """Return blocks as one HTML element with its style, which notebooks show."""
-    return f'<div class="ptma"><style>{asset(__package__, "style.css")}</style>{html_of(blocks)}</div>'
+    return (
+        f'<div class="ptma"><style>{asset(__package__, "style.css")}</style>{html_of(blocks)}</div>'
+    )
 
 
 def template(source: str) -> Template:
@@ -77,21 +79,28 @@ def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(partial(asset, __package__)), autoescape=True, undefined=StrictUndefined
+        loader=FunctionLoader(partial(asset, __package__)),
+        autoescape=True,
+        undefined=StrictUndefined,
     )
     environment.filters["breakable_parts"] = _breakable_parts
     return environment
 
 
 def latex_of(
-    table: Table, *, caption: str | None = None, label: str | None = None, comments: Sequence[str] = ()
+    table: Table,
+    *,
+    caption: str | None = None,
+    label: str | None = None,
+    comments: Sequence[str] = (),
 ) -> str:
     r"""Return a ``table`` environment.
 
     Parameters
     ----------
     table : Table
-        The first column and those of text are aligned left, the others right. Rows of one cell are heads of groups.
+        The first column and those of text are aligned left, the others right. Rows of one cell are
+        heads of groups.
     caption, label : str, optional
         The caption, as LaTeX, and the label for ``\\ref``.
     comments : sequence of str
@@ -114,7 +123,12 @@ def latex_of(
     lines.append(_NARROW if is_wide else r"\small")
     if is_wide:
         alignment = f"@{{}}{alignment}@{{}}"
-    lines += [rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", *_latex_heads(columns), r"\midrule"]
+    lines += [
+        rf"\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
+        *_latex_heads(columns),
+        r"\midrule",
+    ]
     lines += [*_latex_rows(table, columns), r"\bottomrule", r"\end{tabular}"]
     if table.notes:
         notes = " \\par\n".join(map(_latex_note, table.notes))
@@ -128,7 +142,8 @@ class _LatexColumn(NamedTuple):
     #: The head in lines.
     head: list[str]
     alignment: str
-    #: All superscripts of its cells. Each takes up space in every cell, so that numbers are aligned.
+    #: All superscripts of its cells. Each takes up space in every cell, so that numbers are
+    #: aligned.
     signs: list[str]
     #: Whether brackets follow its numbers, in a column of their own.
     has_brackets: bool
@@ -163,14 +178,19 @@ def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
     """Return the columns; heads of a wide table are broken."""
     rows = table.all_rows()
     result = []
-    for position, (column, width) in enumerate(zip(table.columns, _cell_widths(table), strict=True)):
+    for position, (column, width) in enumerate(
+        zip(table.columns, _cell_widths(table), strict=True)
+    ):
         cells = column_cells(rows, position)
         has_brackets = any(cell.after for cell in cells)
         is_prose = column.left and width > _PROSE
         head = [column.head]
         if is_wide and not has_brackets:
             head = _break_latex_head(column.head, width)
-        signs = sorted({sign for cell in cells for sign in cell.signs}) if position else []
+        if position:
+            signs = sorted({sign for cell in cells for sign in cell.signs})
+        else:
+            signs = []
         alignment = "l" if column.left or position == 0 else "r"
         if has_brackets:
             alignment += r"@{\enspace}r"
@@ -203,7 +223,10 @@ def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
         cells = []
         for column in columns:
             above = depth - len(column.head)
-            text = escape(column.head[line - above]) if line >= above else ""
+            if line >= above:
+                text = escape(column.head[line - above])
+            else:
+                text = ""
             cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if column.has_brackets else text)
         lines.append(" & ".join(cells) + r" \\")
     return lines
@@ -241,14 +264,21 @@ def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
     if isinstance(cell, str):
         cell = Cell(cell)
     text = _LATEX_MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
-    shown = [_sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}" for sign in signs or cell.signs]
-    return f"{text}$^{{{''.join(shown)}}}$" if shown else text
+    shown = [
+        _sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}"
+        for sign in signs or cell.signs
+    ]
+    if shown:
+        return f"{text}$^{{{''.join(shown)}}}$"
+    return text
 
 
 def _latex_brackets(cell: Cell | Bar | str) -> str:
     """Return what follows the text of a cell, in smaller letters."""
     after = cell.after if isinstance(cell, Cell) else ""
-    return rf"{{\footnotesize {escape(after)}}}" if after else ""
+    if after:
+        return rf"{{\footnotesize {escape(after)}}}"
+    return ""
 
 
 #: The commands of superscripts.
@@ -286,7 +316,8 @@ def escape(text: object) -> str:
     50\%\_of \{$\alpha$\}
     """
     spaced = "".join(
-        " " if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") else letter for letter in str(text)
+        " " if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") else letter
+        for letter in str(text)
     )
     escaped = "".join(_ESCAPES.get(letter) or _greek(letter) or letter for letter in spaced)
     return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would be a dash
@@ -299,8 +330,12 @@ def _greek(letter: str) -> str | None:
         return None
     name = match[2].replace("LAMDA", "LAMBDA").lower()
     if match[1] == "CAPITAL":
-        return rf"$\{name.capitalize()}$" if name in _CAPITALS else None
-    return rf"$\{name}$" if name in _SMALL else None
+        if name in _CAPITALS:
+            return rf"$\{name.capitalize()}$"
+        return None
+    if name in _SMALL:
+        return rf"$\{name}$"
+    return None
 
 
 _CAPITALS = set("gamma delta theta lambda xi pi sigma upsilon phi psi omega".split())  # noqa: SIM905
@@ -317,7 +352,10 @@ def markdown_of(table: Table) -> str:
 
 
 def _markdown_note(note: Sentence) -> str:
-    code = f": `{printable(note.code)}`" if note.code else ""
+    if note.code:
+        code = f": `{printable(note.code)}`"
+    else:
+        code = ""
     return f"\n{printable(note.text)}{code}"
 
 
@@ -328,7 +366,9 @@ def _markdown_cell(cell: Cell | Bar | str) -> str:
         return _escape_markdown(cell)
     number = _escape_markdown(replace(cell, after="").whole)
     marked = _MARKDOWN_MARKS.get(cell.mark, "{}").format(number)
-    return f"{marked} {_escape_markdown(cell.after)}" if cell.after else marked
+    if cell.after:
+        return f"{marked} {_escape_markdown(cell.after)}"
+    return marked
 
 
 def _escape_markdown(text: str) -> str:

@@ -19,12 +19,16 @@ def decimals(value: float) -> str:
 
 def interval_text(low: float, high: float) -> str:
     """Return an interval with four decimals; nothing if it is unknown."""
-    return "" if math.isnan(low) else f"[{decimals(low)}, {decimals(high)}]"
+    if math.isnan(low):
+        return ""
+    return f"[{decimals(low)}, {decimals(high)}]"
 
 
 def with_minus(number: str) -> str:
     """Return a formatted number with the minus sign of printed numbers."""
-    return MINUS + number[1:] if number.startswith("-") else number
+    if number.startswith("-"):
+        return MINUS + number[1:]
+    return number
 
 
 def fixed_point(value: float, digits: int) -> str:
@@ -32,7 +36,9 @@ def fixed_point(value: float, digits: int) -> str:
     if math.isnan(value):
         return "-"
     text = f"{value:.{digits}f}"
-    return with_minus(text) if float(text) else text.lstrip("-")
+    if float(text):
+        return with_minus(text)
+    return text.lstrip("-")
 
 
 def level_text(confidence: float) -> str:
@@ -50,7 +56,10 @@ def percent(share: float, *limits: float) -> str:
         return "-"
     text = f"{100 * share:.1f}"
     if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
-        text = f"{100 * share:.3g}" if share < 0.5 else f"{100 - 100 * (1 - share):.6g}"
+        if share < 0.5:
+            text = f"{100 * share:.3g}"
+        else:
+            text = f"{100 - 100 * (1 - share):.6g}"
     for digits in range(2, 12):
         if all(_is_on_side(float(text), share, limit) for limit in limits):
             break

@@ -16,8 +16,8 @@ from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentenc
 #: The default number of columns.
 WIDTH = 80
 _BAR = 24
-#: Successive adjustments of a table that is too wide: the width to which heads are broken (or that of the cells, if
-#: they are wider), the gap between columns, and whether names are shortened.
+#: Successive adjustments of a table that is too wide: the width to which heads are broken (or that
+#: of the cells, if they are wider), the gap between columns, and whether names are shortened.
 _WAYS = (
     (None, 2, False), (16, 2, False), (12, 2, False),
     (16, 2, True), (12, 2, True), (12, 1, True), (10, 1, True), (8, 1, True),
@@ -54,7 +54,9 @@ def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False)
 
 def printable(text: str) -> str:
     """Return a text in one line, without control characters of terminals."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def crop(text: str, width: int) -> str:
@@ -79,26 +81,40 @@ def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
 
 
 def _sentence(block: Sentence) -> str:
-    tag = f"{block.tag.upper()} " if block.tag else ""
-    return f"{tag}{block.text}: {block.code}" if block.code else f"{tag}{block.text}"
+    if block.tag:
+        tag = f"{block.tag.upper()} "
+    else:
+        tag = ""
+    if block.code:
+        return f"{tag}{block.text}: {block.code}"
+    return f"{tag}{block.text}"
 
 
 def _wrap(text: str, width: int, hanging: str = "  ", whole: bool = False) -> list[str]:
     """Return a paragraph as lines; words that are `whole`, such as printed measures, may be wider."""
     return textwrap.wrap(
-        printable(text), width, subsequent_indent=hanging, break_on_hyphens=False, break_long_words=not whole
+        printable(text),
+        width,
+        subsequent_indent=hanging,
+        break_on_hyphens=False,
+        break_long_words=not whole,
     )
 
 
 def _items(block: Items, width: int) -> list[str]:
     lines = []
     for number, item in enumerate(block.items, 1):
-        sign = f"{number}. " if block.numbered else "- "
+        if block.numbered:
+            sign = f"{number}. "
+        else:
+            sign = "- "
         for part in item:
             if isinstance(part, Code):
                 lines += _code(part, width, " " * (len(sign) + 2))
             else:
-                lines += _wrap(f"{sign}{_sentence(part)}", width, " " * len(sign), whole=bool(part.code))
+                lines += _wrap(
+                    f"{sign}{_sentence(part)}", width, " " * len(sign), whole=bool(part.code)
+                )
                 sign = " " * len(sign)
     return lines
 
@@ -119,7 +135,10 @@ def _statement(code: str, width: int, start: str, further: str, after: str = "")
     chunks, depth, end = [start], 0, 0
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         chunks[-1] += code[end : token.end[1]] if token.string else ""
-        end = token.end[1] if token.string else end
+        if token.string:
+            end = token.end[1]
+        else:
+            end = end
         if token.type == tokenize.OP:
             depth += (token.string in "([{") - (token.string in ")]}")
             if depth and token.string in ",([{":
@@ -166,7 +185,10 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
         lines += _draw_table(table, rows, fitted, emphasis)
     if dropped:
         names = ", ".join(table.columns[column].head for column in dropped)
-        where = f" (see {table.elsewhere})" if table.elsewhere else ""
+        if table.elsewhere:
+            where = f" (see {table.elsewhere})"
+        else:
+            where = ""
         lines += _wrap(f"Not shown for lack of room: {names}{where}.", width)
     for note in table.notes:
         lines += _lines(replace(note, text=note.in_text or note.text), width, emphasis)
@@ -180,13 +202,19 @@ def _plain_rows(table: Table) -> list[Row]:
         rows = [_star_best(row) for row in rows]
     columns = [column_cells(rows, column) for column in range(len(table.columns))]
     rooms = [
-        [max((len(getattr(cell, part)) for cell in column), default=0) for part in ("signs", "after")]
+        [
+            max((len(getattr(cell, part)) for cell in column), default=0)
+            for part in ("signs", "after")
+        ]
         for column in columns
     ]
     return [
-        replace(row, cells=[_plain(cell, *room) for cell, room in zip(row.cells, rooms, strict=False)])
+        replace(
+            row,
+            cells=[_padded_cell(cell, *room) for cell, room in zip(row.cells, rooms, strict=False)],
+        )
         if row.span == 1
-        else replace(row, cells=[_plain(cell) for cell in row.cells])
+        else replace(row, cells=[_padded_cell(cell) for cell in row.cells])
         for row in rows
     ]
 
@@ -194,32 +222,45 @@ def _plain_rows(table: Table) -> list[Row]:
 def column_cells(rows: Sequence[Row], column: int) -> list[Cell]:
     """Return the cells of a column, without bars and those that span columns."""
     return [
-        cell for row in rows if row.span == 1 for cell in row.cells[column : column + 1] if isinstance(cell, Cell)
+        cell
+        for row in rows
+        if row.span == 1
+        for cell in row.cells[column : column + 1]
+        if isinstance(cell, Cell)
     ]
 
 
 def _star_best(row: Row) -> Row:
     """Return a row with a * after the best values."""
     cells = [
-        replace(cell, signs=f"{cell.signs}*") if isinstance(cell, Cell) and cell.mark == "best" else cell
+        replace(cell, signs=f"{cell.signs}*")
+        if isinstance(cell, Cell) and cell.mark == "best"
+        else cell
         for cell in row.cells
     ]
     return replace(row, cells=cells)
 
 
-def _plain(cell: Cell | Bar | str, signs: int = 0, after: int = 0) -> Cell | Bar:
+def _padded_cell(cell: Cell | Bar | str, signs: int = 0, after: int = 0) -> Cell | Bar:
     if isinstance(cell, Bar):
         return cell
     if isinstance(cell, str):
         cell = Cell(cell)
-    padded = replace(cell, signs=cell.signs.ljust(signs), after=cell.after.rjust(0 if cell.text == "-" else after))
+    padded = replace(
+        cell,
+        signs=cell.signs.ljust(signs),
+        after=cell.after.rjust(0 if cell.text == "-" else after),
+    )
     return Cell(printable(padded.whole), cell.mark)
 
 
 def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
     """Fit a table: break heads, then shorten names, omit columns, and finally divide the table."""
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
-    cells = [max((_length(row, column) for row in rows), default=0) for column in range(len(table.columns))]
+    cells = [
+        max((_length(row, column) for row in rows), default=0)
+        for column in range(len(table.columns))
+    ]
     least: list[int | None] = []
     dropped: list[int] = []
     while True:
@@ -236,17 +277,23 @@ def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fit
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
     full = _break_columns(table, cells, columns, 12)
-    return _stack_columns(_narrow_columns(full, _stacked_widths(full, least, width)), width), dropped
+    return _stack_columns(
+        _narrow_columns(full, _stacked_widths(full, least, width)), width
+    ), dropped
 
 
 def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: int) -> list[int]:
     """Return the widths of columns in tables below each other, of which each has the names of the rows.
 
-    Names take a third of the width, or half of it if they fill several columns, and other texts at most the rest.
+    Names take a third of the width, or half of it if they fill several columns, and other texts at
+    most the rest.
     """
     names = _name_columns(columns)
     n_names = len(names)
-    room = width // 3 if n_names == 1 else width // (2 * n_names) - 1
+    if n_names == 1:
+        room = width // 3
+    else:
+        room = width // (2 * n_names) - 1
     if n_names > 1 and _Fitted(names).total <= width // 2:
         room = width
     widths: list[int] = []
@@ -262,11 +309,18 @@ def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: i
     return widths
 
 
-def _break_columns(table: Table, cells: Sequence[int], columns: list[int], head: int | None) -> list[_Shown]:
+def _break_columns(
+    table: Table, cells: Sequence[int], columns: list[int], head: int | None
+) -> list[_Shown]:
     """Return columns in the full width of their cells, with heads broken to that width or to `head`."""
-    names = [printable(table.columns[column].in_text or table.columns[column].head) for column in columns]
+    names = [
+        printable(table.columns[column].in_text or table.columns[column].head) for column in columns
+    ]
     least = [cells[column] for column in columns]
-    heads = [[name] for name in names] if head is None else _heads(names, [max(head, width) for width in least])
+    if head is None:
+        heads = [[name] for name in names]
+    else:
+        heads = _heads(names, [max(head, width) for width in least])
     return [
         _Shown(table.columns[column], column, lines, max(width, *map(len, lines)))
         for column, lines, width in zip(columns, heads, least, strict=True)
@@ -275,11 +329,16 @@ def _break_columns(table: Table, cells: Sequence[int], columns: list[int], head:
 
 def _length(row: Row, column: int) -> int:
     """Return the width of a cell; cells that span columns use the available width."""
-    position = 0 if column == 0 else column - row.span + 1
+    if column == 0:
+        position = 0
+    else:
+        position = column - row.span + 1
     if (column < row.span and row.span > 1) or position >= len(row.cells):
         return 0
     cell = row.cells[position]
-    return _BAR if isinstance(cell, Bar) else len(cell.text if isinstance(cell, Cell) else cell)
+    if isinstance(cell, Bar):
+        return _BAR
+    return len(cell.text if isinstance(cell, Cell) else cell)
 
 
 def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
@@ -293,7 +352,9 @@ def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
         low = max(shown.shorten, _NAME)
         longest = max(map(len, names), default=low)
         candidates = range(low, longest)
-        distinct = (wide for wide in candidates if len({crop(name, wide) for name in names}) == len(names))
+        distinct = (
+            wide for wide in candidates if len({crop(name, wide) for name in names}) == len(names)
+        )
         result.append(next(distinct, max(low, longest)))
     return result
 
@@ -314,7 +375,9 @@ def _narrow_columns(columns: list[_Shown], widths: list[int]) -> list[_Shown]:
     """Return columns with other widths, and heads broken to these widths."""
     narrower = _heads([" ".join(shown.head) for shown in columns], widths)
     return [
-        shown._replace(width=width, head=shown.head if max(map(len, shown.head)) <= width else broken)
+        shown._replace(
+            width=width, head=shown.head if max(map(len, shown.head)) <= width else broken
+        )
         for shown, width, broken in zip(columns, widths, narrower, strict=True)
     ]
 
@@ -325,7 +388,10 @@ def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
     n_names = len(names)
     parts = [_Fitted([*names])]
     for shown in columns[n_names:]:
-        if len(parts[-1].columns) > n_names and parts[-1].total + parts[-1].gap + shown.width > width:
+        if (
+            len(parts[-1].columns) > n_names
+            and parts[-1].total + parts[-1].gap + shown.width > width
+        ):
             parts.append(_Fitted([*names]))
         parts[-1].columns.append(shown)
     return parts
@@ -333,8 +399,12 @@ def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
 
 def _name_columns(columns: list[_Shown]) -> list[_Shown]:
     """Return the first columns, which name the rows; only the very first if all columns are texts."""
-    named = list(takewhile(lambda shown: shown.column.left and shown.column.shorten is not None, columns))
-    return named if 0 < len(named) < len(columns) else columns[:1]
+    named = list(
+        takewhile(lambda shown: shown.column.left and shown.column.shorten is not None, columns)
+    )
+    if 0 < len(named) < len(columns):
+        return named
+    return columns[:1]
 
 
 def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
@@ -356,7 +426,9 @@ def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
         if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
             lines.append("")
         word = part.rstrip()
-        lines[-1] += f"{word[: width - 1]}." if abbreviate and len(word) > width and word.isalpha() else part
+        lines[-1] += (
+            f"{word[: width - 1]}." if abbreviate and len(word) > width and word.isalpha() else part
+        )
         while len(lines[-1].rstrip()) > width:
             lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return [line.rstrip() for line in lines]
@@ -370,7 +442,9 @@ def _draw_table(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bo
         depth = max(len(shown.head) for shown in fitted.columns)
         # Heads end on one line.
         heads = [[""] * (depth - len(shown.head)) + shown.head for shown in fitted.columns]
-        lines += [_join_cells(texts, fitted.columns, fitted.gap) for texts in zip(*heads, strict=True)]
+        lines += [
+            _join_cells(texts, fitted.columns, fitted.gap) for texts in zip(*heads, strict=True)
+        ]
     return lines + [_row(row, fitted, emphasis) for row in rows]
 
 
@@ -389,10 +463,13 @@ def _row(row: Row, fitted: _Fitted, emphasis: bool) -> str:
         spanned = [shown for shown in columns if shown.position < row.span]
         columns = [_Shown(Column("", left=True), 0, [], fitted._replace(columns=spanned).total)]
         columns += [
-            shown._replace(position=shown.position - row.span + 1) for shown in fitted.columns[len(spanned) :]
+            shown._replace(position=shown.position - row.span + 1)
+            for shown in fitted.columns[len(spanned) :]
         ]
     texts = [
-        _cell_text(cells[shown.position] if shown.position < len(cells) else "", shown.width, emphasis)
+        _cell_text(
+            cells[shown.position] if shown.position < len(cells) else "", shown.width, emphasis
+        )
         for shown in columns
     ]
     return _join_cells(texts, columns, fitted.gap)
@@ -412,5 +489,7 @@ def _join_cells(texts: Sequence[str], columns: Sequence[_Shown], gap: int) -> st
     padded = []
     for text, shown in zip(texts, columns, strict=True):
         room = " " * (shown.width - len(re.sub(r"\x1b\[\d*m", "", text)))
-        padded.append(text + room if shown.column.left or text.lstrip().startswith("#") else room + text)
+        padded.append(
+            text + room if shown.column.left or text.lstrip().startswith("#") else room + text
+        )
     return (" " * gap).join(padded)

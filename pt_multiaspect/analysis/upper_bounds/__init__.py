@@ -1,5 +1,5 @@
 """The maximum attainable values of measures, given the judgments."""
 
-from .upper_bound import attainable, ideal_values, upper_bound
+from .attainable_values import attainable, ideal_values, upper_bound
 
 __all__ = ["attainable", "ideal_values", "upper_bound"]

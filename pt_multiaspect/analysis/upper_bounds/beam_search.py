@@ -12,12 +12,20 @@ from ..._typing import Floats, Ints
 from ...bases import Term
 from ...errors import MultiAspectError
 from ...kernels.hits import descending, heads, positions, row_keys
-from ...kernels.progress import ConvexProgress, Counts, Progress, Progression, place_documents, precedence
+from ...kernels.progress import (
+    ConvexProgress,
+    Counts,
+    Progress,
+    Progression,
+    place_documents,
+    precedence,
+)
 
 #: Tolerance for equal values, as sums in different orders are rounded differently.
 _TOLERANCE = 1e-12
 
-#: Maximum number of elements of the choices in `_later_worth` (80 MB; about 12 types of 500 documents).
+#: Maximum number of elements of the choices in `_later_worth` (80 MB; about 12 types of 500
+#: documents).
 _MOST_CHOICES = 20_000_000
 
 #: Approximate number of elements in the states of a rank; limits the width if there are many types.
@@ -34,7 +42,8 @@ _NEIGHBOURS = 16
 class Mean:
     """A mean of measures that is not a weighted sum."""
 
-    #: The mean as a function of values and weights, both of shape (n_terms, n); non-decreasing in each value.
+    #: The mean as a function of values and weights, both of shape (n_terms, n); non-decreasing in
+    #: each value.
     combine: Callable[[Floats, Floats], Floats]
     #: Weights of a weighted sum that is an upper bound of the mean, shape (n_terms, n_queries).
     slope: Floats
@@ -52,11 +61,12 @@ def search(
 ) -> tuple[Ints, Floats]:
     """Maximise Σ weight · measure, or another mean, over the rankings of the judged documents, query by query.
 
-    Rankings are built from rank 1 down. Among partial rankings of the same documents, dominated ones are
-    removed, and a document is placed only after all documents that dominate it; neither removes all best
-    rankings. Each partial ranking has an upper bound of the values of its completions. If more than `width`
-    partial rankings remain, those with the lowest bounds are dropped. The maximum bound of the dropped ones
-    gives the upper bound of the search, which is therefore exact if none was dropped.
+    Rankings are built from rank 1 down. Among partial rankings of the same documents, dominated
+    ones are removed, and a document is placed only after all documents that dominate it; neither
+    removes all best rankings. Each partial ranking has an upper bound of the values of its
+    completions. If more than `width` partial rankings remain, those with the lowest bounds are
+    dropped. The maximum bound of the dropped ones gives the upper bound of the search, which is
+    therefore exact if none was dropped.
 
     Parameters
     ----------
@@ -69,7 +79,8 @@ def search(
     width : int
         Number of partial rankings kept per rank; fewer if there are many types of documents.
     mean : Mean, optional
-        The mean to maximise, if it is not a weighted sum. Queries with many types of documents are skipped.
+        The mean to maximise, if it is not a weighted sum. Queries with many types of documents are
+        skipped.
 
     Returns
     -------
@@ -82,7 +93,9 @@ def search(
     for term in terms:
         progression = term.base.progression(term.target)
         if progression is None:
-            raise MultiAspectError(f"the base {term.base.text} must define `progression` to be searched")
+            raise MultiAspectError(
+                f"the base {term.base.text} must define `progression` to be searched"
+            )
         progressions.append(progression)
     worths = np.stack([progression.gain for progression in progressions])
     weights = np.stack([term.weight for term in terms])
@@ -105,7 +118,9 @@ def search(
         # The gain of each type for each measure, and the number of documents of each type.
         types: Floats = -negative
         totals: Counts = times.astype(np.int32)
-        parts = [progressions[term].begin(types[row], totals, index) for row, term in enumerate(active)]
+        parts = [
+            progressions[term].begin(types[row], totals, index) for row, term in enumerate(active)
+        ]
         aim: _Aim
         if mean is None:
             aim = _WeightedSum(parts, weights[active, index], totals)
@@ -114,10 +129,14 @@ def search(
             if effort > _MOST_EFFORT or mean.bound[index] <= floor[index] + _TOLERANCE:
                 bound[index] = mean.bound[index]
                 continue
-            aim = _Mean(parts, weights[active, index], mean.slope[active, index], mean.combine, totals)
+            aim = _Mean(
+                parts, weights[active, index], mean.slope[active, index], mean.combine, totals
+            )
         sequence, bound[index] = _beam(aim, types, totals, floor[index], width)
         if sequence is not None:
-            rank[useful[np.argsort(type_index.ravel(), kind="stable")]] = np.argsort(sequence, kind="stable") + 1
+            rank[useful[np.argsort(type_index.ravel(), kind="stable")]] = (
+                np.argsort(sequence, kind="stable") + 1
+            )
             rank[others] = np.arange(len(useful) + 1, len(documents) + 1)
     return rank, bound
 
@@ -145,20 +164,33 @@ class _WeightedSum(_Aim):
     def __init__(self, parts: list[Progress], weights: Floats, totals: Counts) -> None:
         super().__init__(parts, weights)
         weighted = list(zip(weights.tolist(), parts, strict=True))
-        self._convex = [(weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)]
-        self._others = [(weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)]
-        self._later = _later_worth(self._convex, totals) if len(self._convex) > 1 else None
+        self._convex = [
+            (weight, part) for weight, part in weighted if isinstance(part, ConvexProgress)
+        ]
+        self._others = [
+            (weight, part) for weight, part in weighted if not isinstance(part, ConvexProgress)
+        ]
+        if len(self._convex) > 1:
+            self._later = _later_worth(self._convex, totals)
+        else:
+            self._later = None
 
     def value(self, values: Floats) -> Floats:
         return self._weights @ values
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
         nothing = np.zeros(len(counts))
-        rest = sum((weight * part.rest(rank, counts) for weight, part in self._convex), nothing)
+        rest = sum(
+            (weight * part.bound_of_rest(rank, counts) for weight, part in self._convex), nothing
+        )
         if self._later is not None:
-            placed = (weight * (part.factor[rank] * part.level(counts)) for weight, part in self._convex)
+            placed = (
+                weight * (part.factor[rank] * part.level(counts)) for weight, part in self._convex
+            )
             rest = np.minimum(rest, self._later[rank] - sum(placed, nothing))
-        rest = rest + sum((weight * part.rest(rank, counts) for weight, part in self._others), nothing)
+        rest = rest + sum(
+            (weight * part.bound_of_rest(rank, counts) for weight, part in self._others), nothing
+        )
         return self.value(values) + rest
 
     def non_dominated(self, values: Floats, key: Ints) -> Ints:
@@ -185,21 +217,28 @@ class _Mean(_Aim):
         return self._combine(values, np.broadcast_to(self._weights[:, None], values.shape))
 
     def hope(self, values: Floats, rank: int, counts: Counts) -> Floats:
-        hope = self.value(values + np.stack([part.rest(rank, counts) for part in self.parts]))
+        hope = self.value(
+            values + np.stack([part.bound_of_rest(rank, counts) for part in self.parts])
+        )
         return np.minimum(hope, self._bounding.hope(values, rank, counts))
 
     def non_dominated(self, values: Floats, key: Ints) -> Ints:
         order = np.lexsort((*-values[::-1], key))
         key, sorted_values = key[order], values[:, order]
         surpassed = np.zeros(len(order), dtype=np.bool_)
-        # Dominating states precede the states they dominate; only the nearest predecessors are compared.
+        # Dominating states precede the states they dominate; only the nearest predecessors are
+        # compared.
         for step in range(1, min(_NEIGHBOURS, len(order) - 1) + 1):
             same = key[step:] == key[:-step]
-            surpassed[step:] |= same & (sorted_values[:, :-step] >= sorted_values[:, step:]).all(axis=0)
+            surpassed[step:] |= same & (sorted_values[:, :-step] >= sorted_values[:, step:]).all(
+                axis=0
+            )
         return np.asarray(order[~surpassed], dtype=np.intp)
 
 
-def _beam(aim: _Aim, types: Floats, totals: Counts, floor: float, width: int) -> tuple[Ints | None, float]:
+def _beam(
+    aim: _Aim, types: Floats, totals: Counts, floor: float, width: int
+) -> tuple[Ints | None, float]:
     """Return the best sequence of types, if its value exceeds `floor`, and the upper bound."""
     n_types, length, sizes = len(totals), int(totals.sum()), (totals + 1).tolist()
     width = min(width, max(_LEAST_WIDTH, int(_MOST_CELLS / n_types**1.5)))
@@ -239,9 +278,9 @@ def _beam(aim: _Aim, types: Floats, totals: Counts, floor: float, width: int) ->
 def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> Floats | None:
     """Return the maximum worth of the documents down to each later rank, cumulated from the end.
 
-    The documents are chosen independently at each rank, which gives an upper bound. A convex function of the
-    numbers of documents of each type, with a given sum, has its maximum where all types but one are taken
-    completely or not at all; only these choices are evaluated.
+    The documents are chosen independently at each rank, which gives an upper bound. A convex
+    function of the numbers of documents of each type, with a given sum, has its maximum where all
+    types but one are taken completely or not at all; only these choices are evaluated.
     """
     n_types, length = len(totals), int(totals.sum())
     if n_types * length * 2.0 ** (n_types - 1) > _MOST_CHOICES:
@@ -255,6 +294,8 @@ def _later_worth(parts: list[tuple[float, ConvexProgress]], totals: Counts) -> F
     size = counts.sum(axis=1)
     order = np.argsort(size, kind="stable")
     starts = np.searchsorted(size[order], np.arange(1, length + 1))
-    worth = np.sum([level[order] * -np.diff(factor)[size[order] - 1] for level, factor in levels], axis=0)
+    worth = np.sum(
+        [level[order] * -np.diff(factor)[size[order] - 1] for level, factor in levels], axis=0
+    )
     maxima = np.maximum.reduceat(worth, starts)
     return np.append(np.cumsum(maxima[::-1])[::-1], 0.0)

@@ -22,9 +22,18 @@ from ..collection.columns import (
     read_labels,
     read_truth_values,
 )
-from ..collection.frames import to_pandas
 from ..collection.judged_answers import IF_EVALUATED, OTHER_QUERIES, QUESTION, with_usual_names
-from ..errors import MultiAspectError, choices, errors_of, number_of, refuse_none, refuse_surrogates, shown, tally
+from ..collection.other_libraries import to_pandas
+from ..errors import (
+    MultiAspectError,
+    choices,
+    errors_of,
+    number_of,
+    refuse_none,
+    refuse_surrogates,
+    shown,
+    tally,
+)
 from ..evaluation.long_frames import COLUMNS, check_distinct
 from ..integration.parsing import UNIT_SCORE, record_measures
 from ..io.file_contents import Text, as_text, load
@@ -38,7 +47,10 @@ ROUNDING = 1e-9
 
 def read_texts(source: Any) -> Iterator[Text]:
     """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
-    items = source if isinstance(source, list | tuple) else [source]
+    if isinstance(source, list | tuple):
+        items = source
+    else:
+        items = [source]
     refuse_none(items, "file")
     for item in items:
         for file in run_files(item) if isinstance(item, str | PathLike) else [item]:
@@ -51,8 +63,9 @@ def read_answers(source: Any, what: str) -> pd.DataFrame:
     Parameters
     ----------
     source : DataFrame, list of dicts, path, open file, or list of paths or open files
-        Files contain one JSON object per line, or columns separated by tabs, semicolons (as spreadsheets do
-        where decimals have commas) or commas. Cells of such columns are texts, empty ones are missing.
+        Files contain one JSON object per line, or columns separated by tabs, semicolons (as
+        spreadsheets do where decimals have commas) or commas. Cells of such columns are texts,
+        empty ones are missing.
     what : str
         The beginning of errors.
     """
@@ -60,7 +73,11 @@ def read_answers(source: Any, what: str) -> pd.DataFrame:
     if frame is not None:
         return with_usual_names(frame)
     if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-        parts = [_frame_of_records(((f"item {number}", item) for number, item in enumerate(source, 1)), what)]
+        parts = [
+            _frame_of_records(
+                ((f"item {number}", item) for number, item in enumerate(source, 1)), what
+            )
+        ]
     else:
         parts = [_frame_of_text(text, what) for text in read_texts(source)]
     return pd.concat(map(with_usual_names, parts), ignore_index=True)
@@ -77,15 +94,20 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     if first in b"{[":
         lines = ((f"{text.name}:{number}", line.decode()) for number, line, _ in text.lines())
         try:
-            return _frame_of_records(((where, read_json(line, where)) for where, line in lines), what)
+            return _frame_of_records(
+                ((where, read_json(line, where)) for where, line in lines), what
+            )
         except MultiAspectError as error:
             raise MultiAspectError(
                 f"{error}; answers are read from one JSON object per line: {_remedy(text)}"
             ) from error
     separator = _separator(text.data.partition(b"\n")[0])
     try:
-        # As a header, the first line could not tell lines that are longer, and repeated names would be changed.
-        rows = pd.read_csv(io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None)
+        # As a header, the first line could not tell lines that are longer, and repeated names would
+        # be changed.
+        rows = pd.read_csv(
+            io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None
+        )
     except ValueError as error:
         raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
     frame: pd.DataFrame = rows.iloc[1:].reset_index(drop=True)
@@ -93,7 +115,8 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     frame.columns = pd.Index([header[0] or NO_NAME, *header[1:]])
     if len(frame.columns) == 1:
         raise MultiAspectError(
-            f"{what}: {text.name}: expected answers, as one JSON object per line or as columns with a header, "
+            f"{what}: {text.name}: expected answers, as one JSON object per line or as columns "
+            "with a header, "
             f"separated by tabs or commas, got the line {shown(frame.columns[0])}. {IF_EVALUATED}"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
@@ -117,7 +140,8 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
     Parameters
     ----------
     items : sequence of str
-        Files as for `read_answers`, or ``NAME=FILE``, a file of the answers of one system without its name.
+        Files as for `read_answers`, or ``NAME=FILE``, a file of the answers of one system without
+        its name.
     what : str
         The beginning of errors.
     """
@@ -135,13 +159,16 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
     frame = frame.rename(columns={"system": "name"} if "name" not in frame.columns else {})
     named = [name for name in (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION) if name in frame.columns]
     column = named[0] if named else question_column(frame)
-    row_numbers = [name for name in frame.columns if str(name).strip().lower() == "id" and name != column]
+    row_numbers = [
+        name for name in frame.columns if str(name).strip().lower() == "id" and name != column
+    ]
     frame = frame.drop(columns=row_numbers)
     if named:
         return frame, [f"topics: the column {column}"]
     if column is None:
         raise MultiAspectError(
-            f"{what}: expected a column of topics, such as query_id, id or question, got the columns "
+            f"{what}: expected a column of topics, such as query_id, id or question, got the "
+            "columns "
             f"{choices(frame.columns)}; rename one"
         )
     topics = frame[column].map(lambda value: " ".join(str(value).split()))
@@ -155,7 +182,8 @@ def _with_name(frame: pd.DataFrame, name: str, path: str, what: str) -> pd.DataF
         given = frame[column].unique()
         if len(given) > 1:
             raise MultiAspectError(
-                f"{what}: {path}: expected answers of one system, got those of {choices(given)}; give the file "
+                f"{what}: {path}: expected answers of one system, got those of {choices(given)}; "
+                "give the file "
                 f"without {name}="
             )
     return frame.drop(columns=runs).assign(name=name)
@@ -171,7 +199,8 @@ def _separator(header: bytes) -> str:
 def _with_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
     """Return a column of texts whose decimals are written with commas, as spreadsheets do, with points.
 
-    If the separator of columns is a comma, too, other commas may separate thousands, and be part of texts.
+    If the separator of columns is a comma, too, other commas may separate thousands, and be part of
+    texts.
     """
     is_decimal = column.str.fullmatch(r"\s*[-+]?\d+,\d+\s*").fillna(False).astype(bool)
     has_points = column.str.fullmatch(r"\s*[-+]?\d+\.\d+\s*").fillna(False).astype(bool)
@@ -179,7 +208,9 @@ def _with_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
         return column
     with_points = column.mask(is_decimal, column.str.replace(",", "."))
     if separator == ",":
-        is_thousands = column.str.fullmatch(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*").fillna(False).astype(bool)
+        is_thousands = (
+            column.str.fullmatch(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*").fillna(False).astype(bool)
+        )
         if is_thousands.any() or not is_numeric(with_points):
             return column
     return with_points
@@ -200,7 +231,9 @@ def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataF
     items = []
     for where, item in records:
         if not isinstance(item, Mapping):
-            raise MultiAspectError(f"{where}: expected a JSON object with qid and run_id, got {shown(item)}")
+            raise MultiAspectError(
+                f"{where}: expected a JSON object with qid and run_id, got {shown(item)}"
+            )
         items.append(dict(item))
     with refuse_surrogates(what):
         return pd.DataFrame(items)
@@ -209,7 +242,10 @@ def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataF
 def answer_title(answers: pd.DataFrame, row: int) -> str:
     """Return the run and the topic of an answer, for errors."""
     answer = answers.iloc[row]
-    judge = f" by judge {answer['judge']}" if answer.get("judge") else ""
+    if answer.get("judge"):
+        judge = f" by judge {answer['judge']}"
+    else:
+        judge = ""
     return f"{answer['name']} on topic {answer['qid']}{judge}"
 
 
@@ -257,10 +293,13 @@ def check_values(
     faulty = np.flatnonzero(~valid)
     if len(faulty):
         value = column.iloc[faulty[0]]
-        got = repr(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            got = repr(value)
+        else:
+            got = value
         raise MultiAspectError(
-            f"{expected} for {answer_title(answers, faulty[0])}, got {got} {tally(len(faulty), 'value')}"
-            + (f"; {remedy}" if remedy else "")
+            f"{expected} for {answer_title(answers, faulty[0])}, got {got} "
+            f"{tally(len(faulty), 'value')}" + (f"; {remedy}" if remedy else "")
         )
 
 
@@ -333,7 +372,8 @@ def item_notes(
     answer : ndarray of int, shape (n_rows,)
         The index of the answer of each row, which is one item.
     texts : sequence of object
-        The text of the item; missing if it is unknown, so that only numbers of items can be compared.
+        The text of the item; missing if it is unknown, so that only numbers of items can be
+        compared.
     weights : sequence of hashable
         The weight or importance of the item.
     labels : sequence of object
@@ -346,7 +386,9 @@ def item_notes(
     MultiAspectError
         If an answer has an item twice with different labels.
     """
-    rows = pd.DataFrame({"answer": answer, "text": list(texts), "weight": list(weights), "label": list(labels)})
+    rows = pd.DataFrame(
+        {"answer": answer, "text": list(texts), "weight": list(weights), "label": list(labels)}
+    )
     rows["text"] = rows["text"].map(str, na_action="ignore").astype(object)
     named = rows[rows["text"].notna()]
     surplus = named[named.duplicated(["answer", "text"])]
@@ -355,15 +397,20 @@ def item_notes(
         row = contradictory.iloc[0]
         raise MultiAspectError(
             f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for "
-            f"{answer_title(answers, row['answer'])} {tally(len(contradictory), 'row')}; keep the right one, or "
+            f"{answer_title(answers, row['answer'])} {tally(len(contradictory), 'row')}; keep the "
+            "right one, or "
             "give different texts"
         )
     notes = []
     if len(surplus):
         example = f"{shown(surplus['text'].iloc[0])} for {answer_title(answers, surplus['answer'].iloc[0])}"
-        is_repeated, count = ("is repeated", "counts") if len(surplus) == 1 else ("are repeated", "count")
+        if len(surplus) == 1:
+            is_repeated, count = ("is repeated", "counts")
+        else:
+            is_repeated, count = ("are repeated", "count")
         notes.append(
-            f"{number_of(len(surplus), item)} of {number_of(surplus['answer'].nunique(), 'answer')} {is_repeated}, "
+            f"{number_of(len(surplus), item)} of "
+            f"{number_of(surplus['answer'].nunique(), 'answer')} {is_repeated}, "
             f"such as {example}, and {count} again; drop duplicates to count each {item} once"
         )
     number = rows.groupby(["answer", "weight"]).cumcount()
@@ -372,11 +419,14 @@ def item_notes(
         answer, rows["text"].where(rows["text"].notna(), number), weights, strict=True
     ):
         items[position].add((text, weight))
-    by_topic = pd.Series(map(frozenset, items)).groupby(answers["qid"].to_numpy(), sort=False).nunique()
+    by_topic = (
+        pd.Series(map(frozenset, items)).groupby(answers["qid"].to_numpy(), sort=False).nunique()
+    )
     topics = by_topic.index[by_topic > 1].tolist()
     if topics:
         notes.append(
-            f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by different {item}s, so "
+            f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by "
+            f"different {item}s, so "
             "their scores may not be comparable"
         )
     return notes

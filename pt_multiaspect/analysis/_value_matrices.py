@@ -13,7 +13,16 @@ import pandas as pd
 
 from .._typing import Floats
 from .._validation import real
-from ..errors import MultiAspectError, choices, parameter, refuse_none, refuse_single, refuse_unknown, shown, tally
+from ..errors import (
+    MultiAspectError,
+    choices,
+    parameter,
+    refuse_none,
+    refuse_single,
+    refuse_unknown,
+    shown,
+    tally,
+)
 from ..evaluation.long_frames import (
     KEYS,
     check_filled,
@@ -50,13 +59,13 @@ def matrix(
         Columns ``name qid measure value``, as `pt_multiaspect.evaluate` and
         ``pt.Experiment(perquery=True)`` return.
     as_given : bool, default False
-        Whether systems and queries keep the order of their first rows in the frame. By default, they are
-        sorted as text, so that seeded draws and sums do not depend on the order of rows.
+        Whether systems and queries keep the order of their first rows in the frame. By default,
+        they are sorted as text, so that seeded draws and sums do not depend on the order of rows.
     least : int, default 2
         Minimum number of systems and of topics, 1 or 2.
     gap_remedy : str, optional
-        What to do, besides leaving topics out, about a system that lacks a topic that others have. By default, it
-        depends on whether the measures are of rankings.
+        What to do, besides leaving topics out, about a system that lacks a topic that others have.
+        By default, it depends on whether the measures are of rankings.
 
     Returns
     -------
@@ -67,8 +76,8 @@ def matrix(
     Raises
     ------
     MultiAspectError
-        If a column is missing, a value is not a finite number, a row is duplicated, there are fewer than
-        `least` systems or topics, or a system lacks a measure or a topic that others have.
+        If a column is missing, a value is not a finite number, a row is duplicated, there are fewer
+        than `least` systems or topics, or a system lacks a measure or a topic that others have.
 
     Examples
     --------
@@ -97,11 +106,20 @@ def matrix(
     result.reshape(-1)[cells] = values
     if as_given:
         return result, names, qids, measures
-    systems, queries = (sorted(range(len(level)), key=lambda i: str(level[i])) for level in (names, qids))
-    return result[np.ix_(systems, queries)], [names[i] for i in systems], [qids[i] for i in queries], measures
+    systems, queries = (
+        sorted(range(len(level)), key=lambda i: str(level[i])) for level in (names, qids)
+    )
+    return (
+        result[np.ix_(systems, queries)],
+        [names[i] for i in systems],
+        [qids[i] for i in queries],
+        measures,
+    )
 
 
-def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
+def select_measures(
+    perquery: pd.DataFrame, measures: object
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the rows of some measures of a long frame, and the measures or directions of labels.
 
     Parameters
@@ -109,8 +127,8 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
     perquery : DataFrame
         The long frame.
     measures : None, sequence of measures or str, or mapping of str to measure or str
-        The measures to keep; None for all. A mapping ``{alias: measure}`` says which measures the names refer to,
-        or whether 'higher' or 'lower' is better.
+        The measures to keep; None for all. A mapping ``{alias: measure}`` says which measures the
+        names refer to, or whether 'higher' or 'lower' is better.
 
     Returns
     -------
@@ -127,17 +145,23 @@ def select_measures(perquery: pd.DataFrame, measures: object) -> tuple[pd.DataFr
     if isinstance(measures, Mapping):
         words, parsed = read_directions(measures)
         labels = find_labels(perquery, measures)
-        by_label = {label: words.get(name) or parsed[name] for label, name in zip(labels, measures, strict=True)}
+        by_label = {
+            label: words.get(name) or parsed[name]
+            for label, name in zip(labels, measures, strict=True)
+        }
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
-            f"measures: expected a list of measures of the frame, or a mapping {{alias: measure}}, got "
+            f"measures: expected a list of measures of the frame, or a mapping {{alias: measure}}, "
+            "got "
             f"{shown(measures)}"
         )
     refuse_none(measures, "measure of the frame", "measures")
     labels = find_labels(perquery, measures)
     by_label = {
-        label: measure for label, measure in zip(labels, measures, strict=True) if not isinstance(measure, str)
+        label: measure
+        for label, measure in zip(labels, measures, strict=True)
+        if not isinstance(measure, str)
     }
     return rows_of_measures(perquery, list(dict.fromkeys(labels))), by_label
 
@@ -184,7 +208,10 @@ class ValuesByMeasure:
     def __init__(self, perquery: pd.DataFrame, known: Mapping[str, Any]) -> None:
         self.known = known
         self._rows = rows_of_measures(perquery, list(known))
-        groups = [[label] for label in known] if topics_differ(self._rows) else [list(known)]
+        if topics_differ(self._rows):
+            groups = [[label] for label in known]
+        else:
+            groups = [list(known)]
         self._names: list[Any] = []
         self._arrays: dict[str, tuple[Floats, list[Any]]] = {}
         for labels in groups:
@@ -192,7 +219,8 @@ class ValuesByMeasure:
             self._names = self._names or names
             if names != self._names:
                 raise MultiAspectError(
-                    f"expected values of {choices(labels)} for the systems {choices(self._names)}, got those of "
+                    f"expected values of {choices(labels)} for the systems {choices(self._names)}, "
+                    "got those of "
                     f"{choices(names)}"
                 )
             for column, label in enumerate(labels):
@@ -210,7 +238,9 @@ class ValuesByMeasure:
         """
         arrays, topics = zip(*(self._arrays[label] for label in labels), strict=True)
         if any(qids != topics[0] for qids in topics):
-            matrix(rows_of_measures(self._rows, labels))  # raises an error that says which values are missing
+            matrix(
+                rows_of_measures(self._rows, labels)
+            )  # raises an error that says which values are missing
         known = {label: self.known[label] for label in labels}
         values = np.concatenate(arrays, axis=2)
         if function is not None:
@@ -219,12 +249,19 @@ class ValuesByMeasure:
         return OrientedValues(values * signs, signs, self._names, topics[0], list(labels), known)
 
 
-def _known_measures(perquery: pd.DataFrame, labels: list[Any], by_label: Mapping[str, Any]) -> dict[str, Any]:
+def _known_measures(
+    perquery: pd.DataFrame, labels: list[Any], by_label: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return measures or directions by label: those given, then those of the record and the names."""
-    return {**({} if {*map(str, labels)} <= {*by_label} else measures_by_label(perquery)), **by_label}
+    return {
+        **({} if {*map(str, labels)} <= {*by_label} else measures_by_label(perquery)),
+        **by_label,
+    }
 
 
-def read_directions(measures: Mapping[Any, Any]) -> tuple[dict[str, Direction], dict[str, ir_measures.Measure]]:
+def read_directions(
+    measures: Mapping[Any, Any],
+) -> tuple[dict[str, Direction], dict[str, ir_measures.Measure]]:
     """Return the directions of labels that a mapping declares as 'higher' or 'lower', and the other measures."""
     words = {
         label: _DIRECTIONS[measure]
@@ -255,7 +292,10 @@ def read_differences(given: object, labels: Sequence[str], name: str) -> dict[st
     by_label = {find_label(known, label): number for label, number in given.items()}
     refuse_unknown(by_label, labels, "measures", name)
     refuse_unknown(labels, by_label, "one difference per measure", name)
-    return {label: real(f"{name}: {label}", low=0, open_low=True)(number) for label, number in by_label.items()}
+    return {
+        label: real(f"{name}: {label}", low=0, open_low=True)(number)
+        for label, number in by_label.items()
+    }
 
 
 def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
@@ -278,7 +318,11 @@ def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFr
     MultiAspectError
         If a measure is not in the frame.
     """
-    if not isinstance(perquery, pd.DataFrame) or list(perquery.columns).count("measure") != 1 or perquery.empty:
+    if (
+        not isinstance(perquery, pd.DataFrame)
+        or list(perquery.columns).count("measure") != 1
+        or perquery.empty
+    ):
         return perquery
     written = perquery["measure"].map(str)
     refuse_unknown(labels, written.unique(), "measures of the frame")
@@ -296,8 +340,8 @@ def directions(
 ) -> Floats:
     """Return the sign of each measure: values multiplied by it are higher-is-better.
 
-    For functions that compare systems by any label of a long frame, where a direction must not be assumed silently.
-    Where the measure itself is known, use `lower_is_better`.
+    For functions that compare systems by any label of a long frame, where a direction must not be
+    assumed silently. Where the measure itself is known, use `lower_is_better`.
 
     Parameters
     ----------
@@ -320,14 +364,14 @@ def directions(
     Raises
     ------
     MultiAspectError
-        If a non-negative measure for which lower is better has negative values, whose sign was therefore
-        changed before.
+        If a non-negative measure for which lower is better has negative values, whose sign was
+        therefore changed before.
 
     Warns
     -----
     MultiAspectWarning
-        If labels are neither in `by_label` nor recorded nor names of measures, so that higher is assumed to be
-        better.
+        If labels are neither in `by_label` nor recorded nor names of measures, so that higher is
+        assumed to be better.
     """
     known = _known_measures(perquery, measures, by_label)
     check_directions(perquery, values, measures, known, function)
@@ -335,7 +379,11 @@ def directions(
 
 
 def check_directions(
-    perquery: pd.DataFrame, values: Floats, measures: list[Any], known: Mapping[str, Any], function: str
+    perquery: pd.DataFrame,
+    values: Floats,
+    measures: list[Any],
+    known: Mapping[str, Any],
+    function: str,
 ) -> None:
     """Warn of labels of unknown measures, and raise an error for values that were negated; see `directions`."""
     labels = list(map(str, measures))
@@ -345,8 +393,10 @@ def check_directions(
         is_negated = getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, column] < 0).any()
         if lower_is_better(measure) and is_negated:
             raise MultiAspectError(
-                f"expected non-negative values for {label}, as {measure} is never negative, got negative ones. "
-                "Lower is better for this measure, which is taken into account: do not negate the values, or use "
+                f"expected non-negative values for {label}, as {measure} is never negative, got "
+                "negative ones. "
+                "Lower is better for this measure, which is taken into account: do not negate the "
+                "values, or use "
                 "another label"
             )
 
@@ -362,7 +412,8 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
         first = names.setdefault(str(name), name)
         if first is not name:
             raise MultiAspectError(
-                f"the column {column.name} has {first!r} and {name!r}, of different types but the same name; "
+                f"the column {column.name} has {first!r} and {name!r}, of different types but the "
+                "same name; "
                 f"convert the column, for example with astype(str)"
             )
     return np.asarray(code, dtype=np.intp), level.tolist()
@@ -374,21 +425,28 @@ def _read_values(perquery: pd.DataFrame) -> Floats:
     if wrong.size:
         name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[wrong[0]]
         raise MultiAspectError(
-            f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on topic {qid} "
-            f"{tally(wrong.size, 'value')}; leave out topics without judgments, to which pt.Experiment gives NaN"
+            f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on "
+            f"topic {qid} "
+            f"{tally(wrong.size, 'value')}; leave out topics without judgments, to which "
+            "pt.Experiment gives NaN"
         )
     return values
 
 
 def _check_complete(
-    times: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any], gap_remedy: str | None
+    times: npt.NDArray[np.intp],
+    names: list[Any],
+    qids: list[Any],
+    measures: list[Any],
+    gap_remedy: str | None,
 ) -> None:
     """Check that each system has exactly one value of each measure on each topic."""
     twice = np.argwhere(times > 1)
     if len(twice):
         system, query, measure = twice[0]
         raise MultiAspectError(
-            f"expected one value of {measures[measure]} for system {names[system]} on topic {qids[query]}, got "
+            f"expected one value of {measures[measure]} for system {names[system]} on topic "
+            f"{qids[query]}, got "
             f"{times[tuple(twice[0])]} {tally(len(twice), 'cell')}; "
             f"give each system its own name, as in pt.Experiment(names=[...])"
         )
@@ -396,7 +454,11 @@ def _check_complete(
     lacking = np.argwhere(~any_topic)
     if len(lacking):
         system, measure = lacking[0]
-        has = [name for name, is_present in zip(names, any_topic[:, measure], strict=True) if is_present]
+        has = [
+            name
+            for name, is_present in zip(names, any_topic[:, measure], strict=True)
+            if is_present
+        ]
         raise MultiAspectError(
             f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
             f"{'has' if len(has) == 1 else 'have'} {tally(len(lacking), 'gap')}"
@@ -405,8 +467,10 @@ def _check_complete(
     if len(gaps):
         query, measure = gaps[0]
         raise MultiAspectError(
-            f"measures have different sets of topics: no system has {measures[measure]} on topic {qids[query]} "
-            f"{tally(len(gaps), 'gap')}; evaluate with {parameter('average_over', 'judged')}, or give the "
+            f"measures have different sets of topics: no system has {measures[measure]} on topic "
+            f"{qids[query]} "
+            f"{tally(len(gaps), 'gap')}; evaluate with {parameter('average_over', 'judged')}, or "
+            "give the "
             "measures one at a time"
         )
     gaps = np.argwhere(times == 0)
@@ -415,11 +479,15 @@ def _check_complete(
         # Labels without a measure, such as criteria, have gaps where a label is missing.
         are_rankings = gap_remedy is None and all(find_measures(str(label)) for label in measures)
         if are_rankings:
-            gap_remedy = "use pt_multiaspect.evaluate, which scores missing topics as empty rankings"
+            gap_remedy = (
+                "use pt_multiaspect.evaluate, which scores missing topics as empty rankings"
+            )
         remedy = gap_remedy or "add the missing values"
         raise MultiAspectError(
-            f"systems have different sets of topics: {names[system]} has no {measures[measure]} on topic "
-            f"{qids[query]}, which others have {tally(len(gaps), 'gap')}; {remedy}, or keep only the topics that "
+            f"systems have different sets of topics: {names[system]} has no {measures[measure]} on "
+            "topic "
+            f"{qids[query]}, which others have {tally(len(gaps), 'gap')}; {remedy}, or keep only "
+            "the topics that "
             "all systems have"
         )
 
@@ -444,7 +512,8 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
     Raises
     ------
     MultiAspectError
-        As for `matrix`, if the systems of one measure have different topics, or lack a measure that others have.
+        As for `matrix`, if the systems of one measure have different topics, or lack a measure that
+        others have.
     """
     if not topics_differ(perquery):
         values, names, _, measures = matrix(perquery, as_given=True, least=least)
@@ -455,7 +524,9 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
         values, systems, _, _ = matrix(rows, as_given=True, least=least)
         lacking = [name for name in names if name not in systems]
         if lacking:
-            raise MultiAspectError(f"system {lacking[0]} has no value of {measure}, but {systems[0]} has")
+            raise MultiAspectError(
+                f"system {lacking[0]} has no value of {measure}, but {systems[0]} has"
+            )
         result[measure] = values[[systems.index(name) for name in names], :, 0]
     return names, result
 

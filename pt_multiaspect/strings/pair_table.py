@@ -28,8 +28,8 @@ _SLOTS_PER_KEY = 8
 class PairTable:
     """An open-addressing hash table from (query, document) to rows.
 
-    Each query has its own slots: rows of a query are mostly adjacent in a run, so that their slots are in the
-    processor's cache.
+    Each query has its own slots: rows of a query are mostly adjacent in a run, so that their slots
+    are in the processor's cache.
 
     Parameters
     ----------
@@ -100,19 +100,29 @@ class PairTable:
         return rows, keys
 
     def _compare(
-        self, rows: Ints, asked: Ints, row: NDArray[np.int32], query: Ints, docnos: Texts, keys: Words
+        self,
+        rows: Ints,
+        asked: Ints,
+        row: NDArray[np.int32],
+        query: Ints,
+        docnos: Texts,
+        keys: Words,
     ) -> Bools:
         """Set `rows` where the pairs at `asked` equal those of `row`; return where they do not."""
         alike = np.flatnonzero(self._keys[row] == keys[asked])
         mine, theirs = asked[alike], row[alike]
-        same = (self._query[theirs] == query[mine]) & self._docnos.take(theirs).equals(docnos.take(mine))
+        same = (self._query[theirs] == query[mine]) & self._docnos.take(theirs).equals(
+            docnos.take(mine)
+        )
         rows[mine[same]] = theirs[same]
         missed = np.ones(len(asked), dtype=np.bool_)
         missed[alike[same]] = False
         return missed
 
 
-def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None) -> Bools | None:
+def repeated_pairs(
+    query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None
+) -> Bools | None:
     """Return a mask of the rows followed by a row with the same query and document; None if there are none.
 
     Parameters
@@ -122,7 +132,8 @@ def repeated_pairs(query: Ints, docnos: Texts, keys: Words, begins: Ints | None 
     keys : ndarray of uint64, shape (n_rows,)
         The `pair_keys` of the rows.
     begins : ndarray of int, optional
-        The first row of each query, if the rows of each query are adjacent: parts are searched separately.
+        The first row of each query, if the rows of each query are adjacent: parts are searched
+        separately.
     """
     parts = [keys]
     if begins is not None:  # each part begins with the first query that begins in a block

@@ -47,7 +47,9 @@ def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
 def full_gain(n_subtopics: Floats, alpha: float, discount: Discount, depth: int) -> Floats:
     """Return the gain of a ranking of `depth` documents, each of which belongs to all subtopics."""
     above = np.arange(depth)
-    return np.asarray(n_subtopics * ((1.0 - alpha) ** above * discount(above + 1)).sum(), dtype=np.float64)
+    return np.asarray(
+        n_subtopics * ((1.0 - alpha) ** above * discount(above + 1)).sum(), dtype=np.float64
+    )
 
 
 def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: int | None) -> Hits:
@@ -111,5 +113,7 @@ def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
 
 def average_precisions(hits: Hits, members: Bools) -> Floats:
     """Return the average precision, averaged over subtopics."""
-    values = [average_precision(hits, member, hits.total(member, hits.pool_query)) for member in members]
+    values = [
+        average_precision(hits, member, hits.total(member, hits.pool_query)) for member in members
+    ]
     return ratio(reduce(np.add, values), n_subtopics(hits, members))

@@ -76,7 +76,10 @@ def _judged_fractions(rankings: Rankings, judged: Judged) -> list[dict[str, obje
         top = rankings.top(cutoff)
         for view, row in zip(judged.views, rows, strict=True):
             n_judged = top.total(view.known[top.row].astype(np.float64))[answered]
-            row[f"judged@{cutoff}"] = float((n_judged / top.n_ret[answered]).mean()) if answered.any() else np.nan
+            if answered.any():
+                row[f"judged@{cutoff}"] = float((n_judged / top.n_ret[answered]).mean())
+            else:
+                row[f"judged@{cutoff}"] = np.nan
     return rows
 
 
@@ -138,8 +141,8 @@ class Finding:
     finding: str
     #: Code to paste if there are no changes.
     remedy: str = LOOK
-    #: By aspect, the scale to declare instead, or None to leave the aspect out; empty if the present scales are to
-    #: be declared.
+    #: By aspect, the scale to declare instead, or None to leave the aspect out; empty if the
+    #: present scales are to be declared.
     changes: Mapping[str, Aspect | None] | None = None
     #: The numbers behind the finding, which differ between aspects.
     numbers: str = ""
@@ -156,7 +159,10 @@ def _scale(aspect: Aspect) -> str:
         return str(spec)
     grades = spec.pop("grades", None)
     plain = grades is not None and grades == list(range(len(grades)))
-    first = [] if grades is None else [str(len(grades) - 1 if plain else grades)]
+    if grades is None:
+        first = []
+    else:
+        first = [str(len(grades) - 1 if plain else grades)]
     return f"ma.Aspect({', '.join([*first, *(f'{key}={value!r}' for key, value in spec.items())])})"
 
 
@@ -174,16 +180,18 @@ COLUMNS = ["measure", "aspect", "inferred", *PROPERTIES]
 _TOPICS, _DOCUMENTS, _LONGEST = 30, 8, 21
 
 
-def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> tuple[pd.DataFrame, dict[str, str]]:
+def dependences(
+    measures: Mapping[str, ir_measures.Measure], judged: Judged
+) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return which measures depend on which scales, and which cannot be computed.
 
     Returns
     -------
     table : DataFrame
-        One row per measure and aspect that it evaluates: ``inferred`` tells whether the measure uses an inferred
-        scale; the others tell whether its values change with a grade added at the top (``scale``), and with the
-        ``threshold``, ``gains`` and ``probabilities``; None if unknown. Measures of ir-measures use plain labels
-        and have no rows.
+        One row per measure and aspect that it evaluates: ``inferred`` tells whether the measure
+        uses an inferred scale; the others tell whether its values change with a grade added at the
+        top (``scale``), and with the ``threshold``, ``gains`` and ``probabilities``; None if
+        unknown. Measures of ir-measures use plain labels and have no rows.
     refused : dict of str to str
         The errors by measure.
     """
@@ -201,15 +209,20 @@ def dependences(measures: Mapping[str, ir_measures.Measure], judged: Judged) -> 
         except MultiAspectError:
             continue
         properties = _scale_dependences(measure, views)
-        rows += [{"measure": label, "aspect": v.name, "inferred": v.inferred, **properties[v.name]} for v in views]
+        rows += [
+            {"measure": label, "aspect": v.name, "inferred": v.inferred, **properties[v.name]}
+            for v in views
+        ]
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
 
-def _scale_dependences(measure: Measure, views: tuple[AspectView, ...]) -> dict[str, dict[str, bool | None]]:
+def _scale_dependences(
+    measure: Measure, views: tuple[AspectView, ...]
+) -> dict[str, dict[str, bool | None]]:
     """Return, by aspect, whether a measure depends on each property of its scale; None if unknown.
 
-    The measure is evaluated on small random rankings, once with the original scales and once with each property
-    changed. It does not depend on properties whose changes leave all values equal.
+    The measure is evaluated on small random rankings, once with the original scales and once with
+    each property changed. It does not depend on properties whose changes leave all values equal.
     """
     scales = {view.name: _thin_scale(view.aspect) for view in views}
     rankings = _probe(scales, random.Random(0))
@@ -259,7 +272,9 @@ def _thin_scale(aspect: Aspect) -> Aspect:
     )
 
 
-def _aspect(grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool) -> Aspect:
+def _aspect(
+    grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool
+) -> Aspect:
     return Aspect(
         grades.tolist(),
         # Grades below 0 count as 0; as declared gains, they would be those of harmful documents.
@@ -275,10 +290,16 @@ def _variants(aspect: Aspect, what: str) -> list[Aspect]:
     scale = aspect.scale
     grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better
     probabilities = None if scale.identity else scale.probabilities
-    threshold = grades[scale.threshold] if scale.threshold < len(scale) else None
+    if scale.threshold < len(scale):
+        threshold = grades[scale.threshold]
+    else:
+        threshold = None
     if what == "threshold":
         others = [grade for at, grade in enumerate(grades) if at > 0 and at != scale.threshold]
-        picked = {others[0], others[len(others) // 2], others[-1]} if others else set()
+        if others:
+            picked = {others[0], others[len(others) // 2], others[-1]}
+        else:
+            picked = set()
         return [_aspect(grades, gains, probabilities, grade, upwards) for grade in sorted(picked)]
     if what == "gains":
         # A non-linear change, so that neither ratios nor differences are kept.
@@ -291,15 +312,22 @@ def _variants(aspect: Aspect, what: str) -> list[Aspect]:
         return [_aspect(grades, gains, probabilities**2 * 0.9 + 0.05, threshold, upwards)]
     longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
     if probabilities is not None:
-        on_line = np.allclose(probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities)
+        on_line = np.allclose(
+            probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities
+        )
         linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.probabilities
-        probabilities = linear if on_line else np.append(probabilities, probabilities[-1])
+        if on_line:
+            probabilities = linear
+        else:
+            probabilities = np.append(probabilities, probabilities[-1])
     return [_aspect(longer, np.append(gains, gains[-1] + 1.0), probabilities, threshold, upwards)]
 
 
 def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
     """Return rankings with random judgments on the grades of the scales, and a few unjudged documents."""
-    pairs = [(f"q{topic:02}", f"d{number}") for topic in range(_TOPICS) for number in range(_DOCUMENTS)]
+    pairs = [
+        (f"q{topic:02}", f"d{number}") for topic in range(_TOPICS) for number in range(_DOCUMENTS)
+    ]
     qrels = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     for name, aspect in scales.items():
         qrels[name] = generator.choices(aspect.scale.grades.tolist(), k=len(pairs))

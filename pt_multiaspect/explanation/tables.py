@@ -25,7 +25,9 @@ _STEP = 0.01
 def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.DataFrame:
     """Return one row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
-    numbers = {column: values_by_rank(topic, view.label) for column, view in label_columns(views).items()}
+    numbers = {
+        column: values_by_rank(topic, view.label) for column, view in label_columns(views).items()
+    }
     if numbers:
         judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
     else:  # the measure reads no aspect
@@ -38,25 +40,36 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
         for name, values in part.columns.items():
             numbers[_free_name(f"{part.name} {name}" if several else name, numbers)] = values
     numbers["gain"], numbers["discount"] = _gain_and_discount(topic, parts)
-    n_single = min((part.n_single for part in parts if part.n_single is not None), default=len(topic))
+    n_single = min(
+        (part.n_single for part in parts if part.n_single is not None), default=len(topic)
+    )
     for part in parts if several else ():
         numbers[_free_name(f"{part.name} part", numbers)] = part.contribution
     numbers["contribution"] = np.sum([part.contribution for part in parts], axis=0)
     rest = _rest(parts, n_single)
     rows = [[amounts.get(name, np.nan) for amounts in rest.values()] for name in numbers]
     columns = {
-        name: np.append(values[:n_single], more) for (name, values), more in zip(numbers.items(), rows, strict=True)
+        name: np.append(values[:n_single], more)
+        for (name, values), more in zip(numbers.items(), rows, strict=True)
     }
     ranks = [*range(1, n_single + 1), *[pd.NA] * len(rest)]
     docnos = [*topic.docnos[:n_single].tolist(), *[None] * len(rest)]
     frame = pd.DataFrame(
-        {"rank": pd.array(ranks, dtype="Int64"), "docno": pd.Series(docnos, dtype=object), **columns}
+        {
+            "rank": pd.array(ranks, dtype="Int64"),
+            "docno": pd.Series(docnos, dtype=object),
+            **columns,
+        }
     )
     frame["running"] = offset + frame["contribution"].cumsum()
     frame["how"] = pd.Series(
-        MARGINAL if any(part.how == MARGINAL for part in parts) else STATED, index=frame.index, dtype=object
+        MARGINAL if any(part.how == MARGINAL for part in parts) else STATED,
+        index=frame.index,
+        dtype=object,
     )
-    frame["note"] = pd.Series([*_rank_notes(topic, judged)[:n_single], *rest], index=frame.index, dtype=object)
+    frame["note"] = pd.Series(
+        [*_rank_notes(topic, judged)[:n_single], *rest], index=frame.index, dtype=object
+    )
     return frame
 
 
@@ -66,8 +79,11 @@ def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, floa
     for part in parts:
         rest = dict(part.rest)
         if part.n_single is None and n_single < len(part.contribution):
-            # If another part is known for the first ranks only, the further ranks of this one are summed.
-            together = next(text for limited in parts if limited.n_single == n_single for text in limited.rest)
+            # If another part is known for the first ranks only, the further ranks of this one are
+            # summed.
+            together = next(
+                text for limited in parts if limited.n_single == n_single for text in limited.rest
+            )
             rest[together] = rest.get(together, 0.0) + float(part.contribution[n_single:].sum())
         for text, amount in rest.items():
             amounts = result.setdefault(text, {"contribution": 0.0})
@@ -91,10 +107,15 @@ def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats
 
 def _rank_notes(topic: Topic, judged: Bools) -> list[str]:
     terms = topic.measure.terms(topic.judgments)
-    cutoff = last_rank(terms) if terms else topic.measure.params.get("cutoff")
+    if terms:
+        cutoff = last_rank(terms)
+    else:
+        cutoff = topic.measure.params.get("cutoff")
     below = np.arange(len(topic)) >= (len(topic) if cutoff is None else cutoff)
     return [
-        "; ".join(filter(None, ["" if is_judged else "unjudged", "below the cutoff" if is_below else ""]))
+        "; ".join(
+            filter(None, ["" if is_judged else "unjudged", "below the cutoff" if is_below else ""])
+        )
         for is_judged, is_below in zip(judged.tolist(), below.tolist(), strict=True)
     ]
 
@@ -125,12 +146,18 @@ def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term, with its value, its weight and its part in the value of the measure."""
     together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
     terms = topic.measure.terms(topic.judgments)
-    rows = [(part.name or together, part.value, part.weight, part.slope * part.value + 0.0) for part in parts]
+    rows = [
+        (part.name or together, part.value, part.weight, part.slope * part.value + 0.0)
+        for part in parts
+    ]
     if len(terms) > 1 and len(parts) == 1:  # the parts of the terms are unknown
         values = [term.base.values(topic.rankings, term.target)[topic.query] for term in terms]
         weights = [term.weight[topic.query] for term in terms]
         names = [term.name for term in terms]
-        rows = [(*row, np.nan) for row in zip(names, map(float, values), map(float, weights), strict=True)]
+        rows = [
+            (*row, np.nan)
+            for row in zip(names, map(float, values), map(float, weights), strict=True)
+        ]
     return pd.DataFrame(rows, columns=["aspect", "value", "weight", "part"])
 
 
@@ -155,7 +182,11 @@ def notes(
     topic: Topic, parts: Sequence[TopicPart], ranks: pd.DataFrame, aspects: pd.DataFrame, gain: str
 ) -> list[str]:
     """Return the notes; `gain` is the name of the column that shows the gain."""
-    return [*_ranking(topic, ranks), *_contributions(topic, parts, gain), *_aspects(topic, parts, aspects)]
+    return [
+        *_ranking(topic, ranks),
+        *_contributions(topic, parts, gain),
+        *_aspects(topic, parts, aspects),
+    ]
 
 
 def _ranking(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
@@ -174,7 +205,10 @@ def _contributions(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Itera
     if first.norm == 0 and not others:
         yield "No judged document has a gain above 0, so the value is 0."
     elif first.gain is not None and first.discount is not None and not others:
-        over = "" if first.norm is None or first.norm == 1 else f" / {first.norm:.6g}"
+        if first.norm is None or first.norm == 1:
+            over = ""
+        else:
+            over = f" / {first.norm:.6g}"
         yield f"contribution = {gain} x discount{over}."
     if first.how == MARGINAL and first.swap_cost is not None:
         yield "Contributions are marginal: the errors that a rank adds to those at the ranks above."
@@ -191,7 +225,11 @@ def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) ->
     zero = counts.loc[counts["value"] == 0, "aspect"].tolist()
     if zero:
         because = f" is 0 because {join_names(zero)} {_is_or_are(len(zero))} 0."
-        yield f"{measure.NAME}{because}" if topic.value == 0 else f"The value on {join_names(zero)} is 0."
+        yield (
+            f"{measure.NAME}{because}"
+            if topic.value == 0
+            else f"The value on {join_names(zero)} is 0."
+        )
     elif aspects["part"].notna().all():
         yield from _weakest(measure, parts)
     else:
@@ -205,8 +243,10 @@ def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:
     strong = max(counting, key=lambda part: part.value)
     if not np.isclose(weak.value, strong.value) and weak.slope > strong.slope:
         yield (
-            f"The weaker aspect limits {measure.NAME}: {_STEP} more on {weak.name} (now {weak.value:.4f}) adds "
-            f"about {_STEP * weak.slope:.4f}, {_STEP} more on {strong.name} (now {strong.value:.4f}) only "
+            f"The weaker aspect limits {measure.NAME}: {_STEP} more on {weak.name} (now "
+            f"{weak.value:.4f}) adds "
+            f"about {_STEP * weak.slope:.4f}, {_STEP} more on {strong.name} (now "
+            f"{strong.value:.4f}) only "
             f"{_STEP * strong.slope:.4f}."
         )
 

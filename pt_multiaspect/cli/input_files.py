@@ -38,7 +38,9 @@ from .run_names import shorten_names
 _COLUMNS = ("name", "qid", "measure")
 
 
-def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool = True) -> pd.DataFrame:
+def read_all_qrels(
+    items: Sequence[str], option: str = "--qrels", *, check: bool = True
+) -> pd.DataFrame:
     """Read the qrels given as ``ASPECT=FILE`` per aspect, as ``ASPECT,ASPECT=FILE``, or as a file of relevance.
 
     With `check`, the files of the aspects must judge the same pairs, as in `read_qrels`.
@@ -59,17 +61,24 @@ def read_all_qrels(items: Sequence[str], option: str = "--qrels", *, check: bool
         if aspect and separator and not path:
             raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
         if not (separator and aspect):
-            remedy = f"ASPECT{item}" if separator else f"{item}=FILE or ASPECT={item}"
+            if separator:
+                remedy = f"ASPECT{item}"
+            else:
+                remedy = f"{item}=FILE or ASPECT={item}"
             raise MultiAspectError(
-                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {remedy}"
+                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write "
+                f"{remedy}"
             )
         if aspect in files:
             raise MultiAspectError(
-                f"{option}: expected one file for the aspect {aspect}, got two: {files[aspect]} and {path}"
+                f"{option}: expected one file for the aspect {aspect}, got two: {files[aspect]} "
+                f"and {path}"
             )
         files[aspect] = path
     if list(files.values()).count(STDIN) > 1:
-        raise MultiAspectError(f"{option}: expected standard input (-) for one aspect at most, got several")
+        raise MultiAspectError(
+            f"{option}: expected standard input (-) for one aspect at most, got several"
+        )
     sources = {aspect: _source(path, f"{aspect}={path}", option) for aspect, path in files.items()}
     return read_qrels(sources, check=check)
 
@@ -84,9 +93,7 @@ def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def] 
     if "," in path:
         remedy = "; separate several ASPECT=FILE by blanks, not by commas"
     if "=" not in item:
-        remedy = (
-            "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
-        )
+        remedy = "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
     raise MultiAspectError(f"{option}: no such file: {path}{remedy}")
 
 
@@ -108,18 +115,26 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
         If the suite evaluates correctness, but neither it nor the stances are given, or both are.
     """
     match = re.match(r"trec-misinfo-(\d{4})", suite or "")
-    track = None if match is None or suite not in SUITES else int(match[1])
+    if match is None or suite not in SUITES:
+        track = None
+    else:
+        track = int(match[1])
     column, meanings = TRACK_ANSWERS[track or 2021]
     if stances is None:
         if track is not None and "correctness" not in qrels.columns and column in qrels.columns:
-            answers = " or ".join(sorted(answer for answer in meanings.values() if answer is not None))
+            answers = " or ".join(
+                sorted(answer for answer in meanings.values() if answer is not None)
+            )
             raise MultiAspectError(
-                f"--suite {suite} evaluates correctness, but the qrels have {column}, whose meaning depends on the "
+                f"--suite {suite} evaluates correctness, but the qrels have {column}, whose "
+                "meaning depends on the "
                 f"topic: add --stances FILE, with a query id and {answers} per line"
             )
         return qrels
     if "correctness" in qrels.columns:
-        raise MultiAspectError("--stances has no effect: the qrels have correctness already; omit it")
+        raise MultiAspectError(
+            "--stances has no effect: the qrels have correctness already; omit it"
+        )
     by_topic: dict[str, str] = {}
     for qid, stance in read_topic_names(Path(stances), "--stances", "stance"):
         if by_topic.setdefault(qid, stance) != stance:
@@ -137,7 +152,8 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
     Parameters
     ----------
     items : sequence of str
-        Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=`` one of these.
+        Files, directories, patterns such as ``runs/*.run``, ``-`` for standard input, or ``NAME=``
+        one of these.
     qrels : sequence of str
         The arguments for qrels, which may also be read from standard input.
 
@@ -150,23 +166,32 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
     is_named: dict[str, bool] = {}
     seen: dict[str, str] = {}
     context = click.get_current_context(silent=True)
-    directories: dict[str, str] = {} if context is None else context.meta.setdefault(DIRECTORIES, {})
+    if context is None:
+        directories: dict[str, str] = {}
+    else:
+        directories = context.meta.setdefault(DIRECTORIES, {})
     for item in items:
         name, path = _name_and_path(item)
         files = _files(path)
         if name is not None and len(files) != 1:
-            raise MultiAspectError(f"expected one run for the name {name}, but {path} contains {len(files)}")
+            raise MultiAspectError(
+                f"expected one run for the name {name}, but {path} contains {len(files)}"
+            )
         if os.path.isdir(os.path.expanduser(path)):
             directories.update(dict.fromkeys(files, path.rstrip("/")))
         for file in files:
             label = name or ("stdin" if file == STDIN else name_of_file(file))
-            real = file if file == STDIN else os.path.realpath(file)
+            if file == STDIN:
+                real = file
+            else:
+                real = os.path.realpath(file)
             if real in seen:
                 raise MultiAspectError(f"the run {seen[real]} is given twice; omit one")
             if label in runs:
                 parent = Path(file).parent.name or "other"
                 raise MultiAspectError(
-                    f"two runs have the name {label}: {runs[label]} and {file}; name one of them, as in "
+                    f"two runs have the name {label}: {runs[label]} and {file}; name one of them, "
+                    "as in "
                     f"{parent}-{label}={file}"
                 )
             runs[label] = seen[real] = file
@@ -186,7 +211,9 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
 def _with_short_names(runs: dict[str, str], is_named: Mapping[str, bool]) -> dict[str, str]:
     """Return runs with short names instead of those of their files."""
     files = [file for name, file in runs.items() if not is_named[name]]
-    short = dict(zip(files, shorten_names(files, [name for name in runs if is_named[name]]), strict=True))
+    short = dict(
+        zip(files, shorten_names(files, [name for name in runs if is_named[name]]), strict=True)
+    )
     return {short.get(file, name): file for name, file in runs.items()}
 
 
@@ -208,7 +235,9 @@ def _files(path: str) -> list[str]:
         return [path]
     files = run_files(path)
     context = click.get_current_context(silent=True)
-    takes_measures = context is not None and any(param.name == "measures" for param in context.command.params)
+    takes_measures = context is not None and any(
+        param.name == "measures" for param in context.command.params
+    )
     if takes_measures and not os.path.exists(files[0]) and (error := explain_argument(path)):
         raise MultiAspectError(error)
     return files
@@ -241,22 +270,29 @@ def read_aspects(text: str | None) -> Aspects | None:
         path = Path(text).expanduser()
         if not path.exists():
             raise MultiAspectError(
-                f"no such file: {text}; expected a file that 'pt-multiaspect describe --write-aspects' writes, or "
+                f"no such file: {text}; expected a file that 'pt-multiaspect describe "
+                "--write-aspects' writes, or "
                 'JSON such as \'{"relevance": 2, "credibility": 3}\''
             )
         return Aspects.from_file(path)
     except MultiAspectError as error:
         text = str(error).removeprefix("aspects: ")
-        raise MultiAspectError(text if text.startswith("--aspects") else f"--aspects: {text}") from None
+        raise MultiAspectError(
+            text if text.startswith("--aspects") else f"--aspects: {text}"
+        ) from None
 
 
 def read_value_file(text: str) -> pd.DataFrame:
     """Read a file of values; the format of lines precedes its path."""
     format, is_given, path = text.partition("=")
-    return read_values(path, format=format) if is_given and format in VALUE_FORMATS else read_values(text)
+    if is_given and format in VALUE_FORMATS:
+        return read_values(path, format=format)
+    return read_values(text)
 
 
-def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] | Mapping[str, Any] | None:
+def pick_measures(
+    texts: Sequence[str], values: pd.DataFrame
+) -> Sequence[str] | Mapping[str, Any] | None:
     """Return the requested measures of a frame, for functions of frames; None for all.
 
     Parameters
@@ -285,7 +321,9 @@ def pick_measures(texts: Sequence[str], values: pd.DataFrame) -> Sequence[str] |
     refuse_unknown(meanings, known, "measures of the file", "-m")
     for label, meaning in meanings.items():
         if not meaning and known[label] is None:
-            raise MultiAspectError(f"-m: {label} names no known measure; write {label}=higher or {label}=lower")
+            raise MultiAspectError(
+                f"-m: {label} names no known measure; write {label}=higher or {label}=lower"
+            )
     return {label: meaning or known[label] for label, meaning in meanings.items()}
 
 
@@ -316,9 +354,13 @@ def read_measures(
     Warns
     -----
     MultiAspectWarning
-        If an aspect of the qrels is not declared, or a measure of ir-measures cannot use the declared scale.
+        If an aspect of the qrels is not declared, or a measure of ir-measures cannot use the
+        declared scale.
     """
-    chosen = None if requested.suite is None else _suite(requested, aspects)
+    if requested.suite is None:
+        chosen = None
+    else:
+        chosen = _suite(requested, aspects)
     suite_labels: list[str] = []
     texts: list[str] = []
     spellings = dict.fromkeys(chosen or ())
@@ -332,11 +374,17 @@ def read_measures(
     if texts:
         measures = with_aspects(parse_list(texts), aspects, judged_aspects(qrels), "--aspects")
     if chosen is not None:
-        kept = {label: measure for label, measure in chosen.items() if not suite_labels or label in suite_labels}
+        kept = {
+            label: measure
+            for label, measure in chosen.items()
+            if not suite_labels or label in suite_labels
+        }
         refuse_taken(measures, kept, "a measure of the suite")
         measures = {**kept, **measures}
     refuse_taken(measures, _COLUMNS, "a column of the table")
-    return measures if chosen is None else replace(chosen, measures=measures)
+    if chosen is None:
+        return measures
+    return replace(chosen, measures=measures)
 
 
 def _suite(requested: Requested, aspects: Aspects | None) -> Suite:

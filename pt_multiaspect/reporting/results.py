@@ -12,15 +12,28 @@ import pandas as pd
 
 from .._typing import Floats
 from ..analysis import correlation, discriminative_power, prediction_powered
-from ..analysis._frames import Direction, check_directions, matrix, rows_of_measures, select_measures
 from ..analysis._significance import correct_groups, family_of
+from ..analysis._value_matrices import (
+    Direction,
+    check_directions,
+    matrix,
+    rows_of_measures,
+    select_measures,
+)
 from ..analysis.baseline import add_verdicts, compare_with_levels
 from ..analysis.power import DiscriminativePower
 from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import Aspects, AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import Description
-from ..errors import MultiAspectError, choices, join_names, number_of, refuse_unknown, silence_warnings
+from ..errors import (
+    MultiAspectError,
+    choices,
+    join_names,
+    number_of,
+    refuse_unknown,
+    silence_warnings,
+)
 from ..evaluation import aggregate, check_columns, interval_columns
 from ..evaluation.long_frames import labels_of_aspects, measures_by_label, read_named_values
 from ..evaluation.topic_clusters import check_clusters, clusters_in_words
@@ -43,12 +56,16 @@ def check_baseline(baseline: str | None, names: Collection[str]) -> None:
         return
     refuse_unknown([baseline], names, "one of the runs", "baseline")
     if len(names) == 1:
-        raise MultiAspectError(f"baseline: expected systems to compare with {baseline}, got no other one; omit it")
+        raise MultiAspectError(
+            f"baseline: expected systems to compare with {baseline}, got no other one; omit it"
+        )
 
 
 def main_measure(measures: Mapping[str, Any]) -> str:
     """Return the label of the measure that the summary is about: the first of several aspects, else the first."""
-    multi_aspect = [label for label, measure in measures.items() if getattr(measure, "is_multi_aspect", False)]
+    multi_aspect = [
+        label for label, measure in measures.items() if getattr(measure, "is_multi_aspect", False)
+    ]
     return next(iter([*multi_aspect, *measures]))
 
 
@@ -57,7 +74,8 @@ class Tests:
     """The comparisons of all pairs of systems."""
 
     power: DiscriminativePower
-    #: The result of `compare_with_baseline` for each system as the baseline, without groups of one cluster.
+    #: The result of `compare_with_baseline` for each system as the baseline, without groups of one
+    #: cluster.
     comparisons: pd.DataFrame
     correlations: pd.DataFrame
     #: The design effect of each comparison over all topics.
@@ -95,12 +113,15 @@ class Figures:
         self.measures: dict[str, Any] = measures_by_label(perquery)
         #: Whether lower values of a topic are better, by label.
         self.lower: dict[str, bool] = {
-            label: lower_is_better(self.directions.get(label, measure)) for label, measure in self.measures.items()
+            label: lower_is_better(self.directions.get(label, measure))
+            for label, measure in self.measures.items()
         }
         self.heads = column_heads({**self.measures, **self.directions})
         #: The aggregates, with intervals if they are defined, also for groups; the omissions.
         self.systems, self.notes = _aggregate_measures(perquery, self.structure)
-        self.clusters = check_clusters(self.structure.clusters_of(perquery["qid"].unique().tolist()))
+        self.clusters = check_clusters(
+            self.structure.clusters_of(perquery["qid"].unique().tolist())
+        )
         n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
         #: None with fewer than two systems or topics.
         self.tests: Tests | None = None
@@ -112,8 +133,12 @@ class Figures:
             if n_topics < 2:
                 note = "Intervals, tests, correlations and discriminative power require at least two topics."
             self.notes.append(note)
-        #: The estimates from human judgments and the labels of the report, None without human judgments.
-        self.powered = None if self.human is None else self._estimates(self.human)
+        #: The estimates from human judgments and the labels of the report, None without human
+        #: judgments.
+        if self.human is None:
+            self.powered = None
+        else:
+            self.powered = self._estimates(self.human)
         #: The aggregates over all topics.
         self.overall = rows_of_group(self.systems)
 
@@ -132,7 +157,8 @@ class Figures:
         powered = prediction_powered(*averaged, baseline=self.baseline, ci=CI, cluster=clusters)
         n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
         self.notes.append(
-            f"Estimates combine human judgments of {n_human} topics and the model's labels of {n_topics}, with "
+            f"Estimates combine human judgments of {n_human} topics and the model's labels of "
+            f"{n_topics}, with "
             f"{100 * CI:g} % prediction-powered intervals. The human topics are assumed to be a "
             "random sample of all topics."
         )
@@ -153,15 +179,22 @@ class Figures:
 
 def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
     """Return the rows of a group of topics; all rows of a table without groups."""
-    return table[table["group"] == group] if "group" in table else table
+    if "group" in table:
+        return table[table["group"] == group]
+    return table
 
 
-def _aggregate_measures(perquery: pd.DataFrame, structure: TopicStructure) -> tuple[pd.DataFrame, list[str]]:
+def _aggregate_measures(
+    perquery: pd.DataFrame, structure: TopicStructure
+) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and a note on the others."""
     known = measures_by_label(perquery)
     parts, without_interval = [], []
     for label, values in perquery.groupby("measure", sort=False):
-        measures = {str(label): known[str(label)]} if known[str(label)] is not None else None
+        if known[str(label)] is not None:
+            measures = {str(label): known[str(label)]}
+        else:
+            measures = None
         try:
             part = aggregate(values, measures, ci=CI, **structure.options)
         except MultiAspectError:
@@ -174,7 +207,9 @@ def _aggregate_measures(perquery: pd.DataFrame, structure: TopicStructure) -> tu
     return table, [f"No interval is known for {join_names(without_interval)}."]
 
 
-def _compare_all_pairs(perquery: pd.DataFrame, structure: TopicStructure, lower: Mapping[str, bool]) -> Tests:
+def _compare_all_pairs(
+    perquery: pd.DataFrame, structure: TopicStructure, lower: Mapping[str, bool]
+) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
     power = discriminative_power(perquery, TEST, alpha=ALPHA, cluster=structure.clusters)
     with silence_warnings():  # undefined correlations are shown as such
@@ -210,7 +245,9 @@ def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
 def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[float]] | None:
     """Return the lower and upper ends of the intervals of a measure, or None."""
     low, high = interval_columns(label, CI)
-    return (table[low].tolist(), table[high].tolist()) if low in table and table[low].notna().all() else None
+    if low in table and table[low].notna().all():
+        return (table[low].tolist(), table[high].tolist())
+    return None
 
 
 def read_columns(
@@ -230,13 +267,20 @@ def read_columns(
     Returns
     -------
     given, columns, labels
-        The measures that are given by label, these followed by those of aspects, and the label of each aspect.
+        The measures that are given by label, these followed by those of aspects, and the label of
+        each aspect.
     """
     judged = list(judgments.label_names)
     # Columns without names, as in tuples, are named after the aspects.
-    chosen = judged if aspects is None else [view.name for view in judgments.views(aspects)]
+    if aspects is None:
+        chosen = judged
+    else:
+        chosen = [view.name for view in judgments.views(aspects)]
     names = chosen if len(chosen) == len(judged) else judged
-    given = default_measures(chosen) if measures is None else parse_all(measures)
+    if measures is None:
+        given = default_measures(chosen)
+    else:
+        given = parse_all(measures)
     given = with_aspects(given, aspects, names)
     columns, labels = dict(given), {}
     for name in chosen:
@@ -275,7 +319,9 @@ def drop_copies(
     own = labels.get("relevance")
     if twin is None or own is None or own in given:
         return perquery, dict(labels)
-    values, copies = (perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin))
+    values, copies = (
+        perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin)
+    )
     if not np.array_equal(values, copies):
         return perquery, dict(labels)
     kept = perquery[perquery["measure"] != own].reset_index(drop=True)
@@ -296,17 +342,29 @@ def figures_of_values(
     """Return the figures of values per topic, given the parameters of `TopicStructure.read`."""
     scales = parse_aspects(aspects)
     if not isinstance(scales, Aspects | None):
-        raise MultiAspectError(f"aspects: expected the scales of the criteria, got names: {choices(scales)}")
-    several = measures is None or (isinstance(measures, Sequence | Mapping) and not isinstance(measures, str))
-    perquery, given = select_measures(read_named_values(values), measures if several else [measures])
+        raise MultiAspectError(
+            f"aspects: expected the scales of the criteria, got names: {choices(scales)}"
+        )
+    several = measures is None or (
+        isinstance(measures, Sequence | Mapping) and not isinstance(measures, str)
+    )
+    perquery, given = select_measures(
+        read_named_values(values), measures if several else [measures]
+    )
     array, names, _, labels = matrix(perquery, as_given=True, least=1)
     recorded = measures_by_label(perquery)
-    known = {**recorded, **given} if isinstance(measures, Mapping) else recorded
+    if isinstance(measures, Mapping):
+        known = {**recorded, **given}
+    else:
+        known = recorded
     check_directions(perquery, array, labels, known, "report")
     words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
     by_label = {**recorded, **given, **dict.fromkeys(words)}
     main = main_measure({label: by_label[label] for label in labels})
-    by_label = {main: by_label[main], **by_label}  # the first column, which is seen on narrow screens
+    by_label = {
+        main: by_label[main],
+        **by_label,
+    }  # the first column, which is seen on narrow screens
     perquery = rows_of_measures(perquery, list(by_label)).reset_index(drop=True)
     record_measures(perquery, by_label)
     check_columns(labels, {label: interval_columns(label, CI) for label in labels})

@@ -22,8 +22,8 @@ from .columns import (
     check_distinct_columns,
     id_column,
 )
-from .inputs import qrels_frame
 from .judgments import Judgments
+from .qrels_forms import qrels_frame
 
 _LABEL_COLUMNS = ("label", "relevance")
 
@@ -31,8 +31,8 @@ _LABEL_COLUMNS = ("label", "relevance")
 def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     """Convert wide qrels to long qrels, with one row per document and aspect, for other diversity tools.
 
-    Within this package, `Subtopics` evaluates intent-aware measures on wide qrels directly. Long qrels are
-    for other programs, such as ndeval.
+    Within this package, `Subtopics` evaluates intent-aware measures on wide qrels directly. Long
+    qrels are for other programs, such as ndeval.
 
     Parameters
     ----------
@@ -44,10 +44,10 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per judged (query, document) and aspect on which the document has a label, with columns
-        ``query_id doc_id relevance iteration`` (the names of ir-measures). ``relevance`` is 1 if the label
-        reaches the threshold of the aspect, else 0; ``iteration`` is the name of the aspect. Rows are sorted by
-        query.
+        One row per judged (query, document) and aspect on which the document has a label, with
+        columns ``query_id doc_id relevance iteration`` (the names of ir-measures). ``relevance`` is
+        1 if the label reaches the threshold of the aspect, else 0; ``iteration`` is the name of the
+        aspect. Rows are sorted by query.
 
     Raises
     ------
@@ -62,10 +62,11 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     -----
     Long qrels have several rows per document, which most tools do not expect:
 
-    - Other measures in the same ``pt.Experiment`` or call of ir-measures, such as nDCG or AP, count one of the
-      rows, or all of them, without a warning. Use long qrels for intent-aware measures only.
-    - In ir-measures 0.4, ``alpha_nDCG`` with two different α in one call is computed for the first α only; the
-      other is 0. Evaluate one α per call.
+    - Other measures in the same ``pt.Experiment`` or call of ir-measures, such as nDCG or AP, count
+      one of the rows, or all of them, without a warning. Use long qrels for intent-aware measures
+      only.
+    - In ir-measures 0.4, ``alpha_nDCG`` with two different α in one call is computed for the first
+      α only; the other is 0. Evaluate one α per call.
     - ndeval supports cutoffs up to 20.
     - Intent-aware measures of ir-measures require pyndeval, which is not installed by default.
     - ndeval breaks tied scores by docno, ascending; trec_eval and this package, descending.
@@ -103,18 +104,20 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     Parameters
     ----------
     qrels : DataFrame or iterable of namedtuples
-        Long qrels with one row per judged (query, document, subtopic): a query column (``qid`` or ``query_id``), a
-        document column (``docno`` or ``doc_id``), a label (``label`` or ``relevance``) and a subtopic
-        (``iteration``, ``iter``, ``subtopic`` or ``subtopic_id``), such as ``ir_measures.read_trec_qrels(path)``
-        or the qrels of a diversity dataset of ir_datasets.
+        Long qrels with one row per judged (query, document, subtopic): a query column (``qid`` or
+        ``query_id``), a document column (``docno`` or ``doc_id``), a label (``label`` or
+        ``relevance``) and a subtopic (``iteration``, ``iter``, ``subtopic`` or ``subtopic_id``),
+        such as ``ir_measures.read_trec_qrels(path)`` or the qrels of a diversity dataset of
+        ir_datasets.
 
     Returns
     -------
     DataFrame
-        One row per judged (query, document), with the columns ``qid docno`` and one column per subtopic that
-        has a positive label in some query: ``subtopic_1`` for the subtopic 1, or the subtopic itself if it does
-        not begin with a digit. Labels are floats, NaN where the document is not judged for the subtopic.
-        Columns are in the order of the subtopics, rows in that of their first appearance.
+        One row per judged (query, document), with the columns ``qid docno`` and one column per
+        subtopic that has a positive label in some query: ``subtopic_1`` for the subtopic 1, or the
+        subtopic itself if it does not begin with a digit. Labels are floats, NaN where the document
+        is not judged for the subtopic. Columns are in the order of the subtopics, rows in that of
+        their first appearance.
 
     Raises
     ------
@@ -129,13 +132,13 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
 
     Notes
     -----
-    Queries have different subtopics: the third subtopics of two queries have nothing but their number in
-    common, and a query with two subtopics has no document with a positive label on ``subtopic_3``. By default, CAM
-    counts such an aspect as 0, and MM, GAM and WHAM are 0 for the query: use ``empty="drop"`` to leave
-    it out. `Subtopics` always leaves it out.
+    Queries have different subtopics: the third subtopics of two queries have nothing but their
+    number in common, and a query with two subtopics has no document with a positive label on
+    ``subtopic_3``. By default, CAM counts such an aspect as 0, and MM, GAM and WHAM are 0 for the
+    query: use ``empty="drop"`` to leave it out. `Subtopics` always leaves it out.
 
-    Subtopics without a positive label in any query, such as the 0 that marks non-relevant documents in some
-    collections, do not become aspects; their documents stay in the result.
+    Subtopics without a positive label in any query, such as the 0 that marks non-relevant documents
+    in some collections, do not become aspects; their documents stay in the result.
 
     Examples
     --------
@@ -158,13 +161,21 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     table = _subtopic_table(frame, what)
     positive = set(table["subtopic"][table["label"] > 0])
     if not positive:
-        raise MultiAspectError(f"{what}: expected at least one positive label, got none in {len(table)} rows")
-    names = {subtopic: _subtopic_aspect(subtopic) for subtopic in sorted(positive, key=_subtopic_key)}
+        raise MultiAspectError(
+            f"{what}: expected at least one positive label, got none in {len(table)} rows"
+        )
+    names = {
+        subtopic: _subtopic_aspect(subtopic) for subtopic in sorted(positive, key=_subtopic_key)
+    }
     if len(set(names.values())) < len(names):
-        raise MultiAspectError(f"{what}: expected subtopics with different names of aspects, got {choices(names)}")
+        raise MultiAspectError(
+            f"{what}: expected subtopics with different names of aspects, got {choices(names)}"
+        )
     wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
     for subtopic, name in names.items():
-        labels = table.loc[table["subtopic"] == subtopic, ["qid", "docno", "label"]].rename(columns={"label": name})
+        labels = table.loc[table["subtopic"] == subtopic, ["qid", "docno", "label"]].rename(
+            columns={"label": name}
+        )
         wide = wide.merge(labels, on=["qid", "docno"], how="left")
     return wide
 
@@ -182,47 +193,56 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per judged (query, document, subtopic), with the columns ``qid docno subtopic label``, in the order
-        of the qrels. Missing labels are left out.
+        One row per judged (query, document, subtopic), with the columns ``qid docno subtopic
+        label``, in the order of the qrels. Missing labels are left out.
 
     Raises
     ------
     MultiAspectError
-        If the qrels have no column of subtopics, no query has two subtopics, a document has two labels for one
-        subtopic of a query, or a label is not a number.
+        If the qrels have no column of subtopics, no query has two subtopics, a document has two
+        labels for one subtopic of a query, or a label is not a number.
     """
     frame = judgments.rows(judgments.columns)
     remedy = (
-        f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); for judgments by subtopic, keep "
+        f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); for judgments by "
+        "subtopic, keep "
         "the subtopics in a column subtopic, or iteration as from ir_measures.read_trec_qrels"
     )
     present = [column for column in SUBTOPIC_COLUMNS if column in frame.columns]
     if not present:
         raise MultiAspectError(
-            f"{measure} measures diversity: expected qrels with a column of subtopics, got the columns "
+            f"{measure} measures diversity: expected qrels with a column of subtopics, got the "
+            "columns "
             f"{choices(frame.columns)}. {remedy}"
         )
     if len(present) > 1:
         raise MultiAspectError(
-            f"{measure} measures diversity: expected one column of subtopics, got {choices(present)}; drop others"
+            f"{measure} measures diversity: expected one column of subtopics, got "
+            f"{choices(present)}; drop others"
         )
     label = id_column(frame, _LABEL_COLUMNS, "qrels")
     table = _subtopic_table(frame[label.notna().to_numpy()], "qrels")
     distinct = table[["qid", "subtopic"]].drop_duplicates()
     if not distinct.duplicated("qid").any():
         raise MultiAspectError(
-            f"{measure} measures diversity: expected queries with several subtopics, got one value of "
+            f"{measure} measures diversity: expected queries with several subtopics, got one value "
+            "of "
             f"{present[0]} per query. {remedy}"
         )
     several = len(judgments.label_names) > 1
-    if present[0] in ITERATION_COLUMNS and (several or not table.duplicated(["qid", "docno"]).any()):
+    if present[0] in ITERATION_COLUMNS and (
+        several or not table.duplicated(["qid", "docno"]).any()
+    ):
         why = f"judge no document for two values of {present[0]}"
         if several:
             why = f"have the label columns {choices(judgments.label_names)}"
         warn_once(
-            f"{measure} reads the column {present[0]} of the qrels as subtopics, although the qrels {why}, unlike "
-            "judgments by subtopic. If the column contains something else, such as rounds of judging, the values "
-            f"are meaningless: use Subtopics(base={str(measure)!r}), with the aspects as subtopics. If it contains "
+            f"{measure} reads the column {present[0]} of the qrels as subtopics, although the "
+            f"qrels {why}, unlike "
+            "judgments by subtopic. If the column contains something else, such as rounds of "
+            "judging, the values "
+            f"are meaningless: use Subtopics(base={str(measure)!r}), with the aspects as "
+            "subtopics. If it contains "
             "subtopics, rename it to subtopic",
             key=f"{present[0]} as subtopics: {why}",
         )
@@ -232,7 +252,9 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
 def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return long qrels as a table ``qid docno subtopic label`` without repetitions."""
     ids = {"qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS, "subtopic": SUBTOPIC_COLUMNS}
-    table = pd.DataFrame({key: identifiers(id_column(frame, names, what), what) for key, names in ids.items()})
+    table = pd.DataFrame(
+        {key: identifiers(id_column(frame, names, what), what) for key, names in ids.items()}
+    )
     label = id_column(frame, _LABEL_COLUMNS, what)
     table["label"] = as_floats(label)
     _check_labels(table, label)
@@ -243,9 +265,13 @@ def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
     faulty = np.flatnonzero(~np.isfinite(table["label"].to_numpy()))
     if len(faulty):
         at, value = table.iloc[int(faulty[0])], column.iloc[int(faulty[0])]
-        shown = repr(value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            shown = repr(value)
+        else:
+            shown = value
         raise MultiAspectError(
-            f"invalid label {shown} for document {at['docno']}, subtopic {at['subtopic']} of query {at['qid']}: "
+            f"invalid label {shown} for document {at['docno']}, subtopic {at['subtopic']} of query "
+            f"{at['qid']}: "
             "expected a finite number"
         )
     key = ["qid", "docno", "subtopic"]
@@ -255,7 +281,8 @@ def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
         at = twice.iloc[0]
         labels = twice[(twice[key] == at[key]).all(axis=1)]["label"].tolist()
         raise MultiAspectError(
-            f"expected one label for document {at['docno']}, subtopic {at['subtopic']} of query {at['qid']}, got "
+            f"expected one label for document {at['docno']}, subtopic {at['subtopic']} of query "
+            f"{at['qid']}, got "
             f"{choices(f'{label:g}' for label in labels)}"
         )
 
@@ -263,12 +290,19 @@ def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
 def _subtopic_key(subtopic: str) -> tuple[int, int, str]:
     """Return a sort key: numbers by value, then names."""
     is_number = subtopic.isascii() and subtopic.isdigit()
-    return (0, int(subtopic), "") if is_number else (1, 0, subtopic)
+    if is_number:
+        return (0, int(subtopic), "")
+    return (1, 0, subtopic)
 
 
 def _subtopic_aspect(subtopic: str) -> str:
     """Return the name of the aspect of a subtopic."""
-    name = f"subtopic_{subtopic}" if re.match(r"\d", subtopic) else subtopic
+    if re.match(r"\d", subtopic):
+        name = f"subtopic_{subtopic}"
+    else:
+        name = subtopic
     if not name.strip() or name in (*NOT_ASPECTS, KNOWN):
-        raise MultiAspectError(f"the subtopic {subtopic!r} cannot be the name of an aspect; rename it")
+        raise MultiAspectError(
+            f"the subtopic {subtopic!r} cannot be the name of an aspect; rename it"
+        )
     return name

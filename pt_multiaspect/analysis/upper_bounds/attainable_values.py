@@ -39,7 +39,9 @@ def sorted_judgments(qrels: object) -> Judgments:
     judgments = Judgments.of(qrels)
     docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
     # All rows of a pair that is judged more than once are kept, to detect conflicting labels.
-    rows = np.lexsort((judgments.row_values(docno_codes), judgments.row_values(judgments.pool_query)))
+    rows = np.lexsort(
+        (judgments.row_values(docno_codes), judgments.row_values(judgments.pool_query))
+    )
     return judgments.take_rows(rows)
 
 
@@ -48,7 +50,9 @@ def read_measure(measure: ir_measures.Measure | str) -> Measure:
     checked = parsing.as_measure(parsing.parse_one(measure))
     checked.validate_params()
     if checked.lower_is_better:
-        raise MultiAspectError(f"upper_bound is undefined for lower-is-better measures such as {checked}")
+        raise MultiAspectError(
+            f"upper_bound is undefined for lower-is-better measures such as {checked}"
+        )
     return checked
 
 
@@ -68,12 +72,16 @@ def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, In
     views = measure.views(judgments)
     if len(views) > MOST_ASPECTS:
         raise MultiAspectError(
-            f"strategy='recursive' tries all orders of the aspects: expected at most {MOST_ASPECTS} aspects, "
+            "strategy='recursive' tries all orders of the aspects: expected at most "
+            f"{MOST_ASPECTS} aspects, "
             f"got {len(views)} for {measure.NAME}: {choices(view.name for view in views)}"
         )
     query, values = judgments.pool_query, np.stack([view.scale.gains[view.grade] for view in views])
     rankings = [
-        (" > ".join(views[aspect].name for aspect in order), ranks_within_queries(query, *values[list(order)]))
+        (
+            " > ".join(views[aspect].name for aspect in order),
+            ranks_within_queries(query, *values[list(order)]),
+        )
         for order in permutations(range(len(views)))
     ]
     for name, score in SCORES.items():
@@ -97,58 +105,60 @@ def upper_bound(
 ) -> pd.DataFrame:
     """Compute the maximum attainable value of a measure for each query.
 
-    For CAM and MM, it is often below 1 and differs between topics, because no ranking is ideal for all
-    aspects at once.
+    For CAM and MM, it is often below 1 and differs between topics, because no ranking is ideal for
+    all aspects at once.
 
     Parameters
     ----------
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, with one numeric column per aspect.
     measure : measure or str
-        CAM, MM, WHAM or GAM over nDCG, RBP, P, R, SetR, Rprec, AP, RR, ERR and Success, with or without
-        cutoffs; On or TOMA over one of these; uRBP, uRBPgr, unDCG or uERR. ir-measures measures evaluate
-        relevance.
+        CAM, MM, WHAM or GAM over nDCG, RBP, P, R, SetR, Rprec, AP, RR, ERR and Success, with or
+        without cutoffs; On or TOMA over one of these; uRBP, uRBPgr, unDCG or uERR. ir-measures
+        measures evaluate relevance.
     strategy : {'auto', 'exact', 'search', 'recursive', 'sum', 'squares', 'max'}, default 'auto'
         The choice of rankings (see Notes). 'auto' is 'exact' if possible, else 'search'.
     width : int, default 1000
-        Beam width of the search: number of partial rankings kept per rank (fewer for topics with many
-        distinct label tuples). Larger values take longer and tighten the bound.
+        Beam width of the search: number of partial rankings kept per rank (fewer for topics with
+        many distinct label tuples). Larger values take longer and tighten the bound.
     rounds : int, default 20
         Maximum number of Frank-Wolfe iterations in the search for MM, WHAM and GAM.
 
     Returns
     -------
     DataFrame
-        One row per judged query, with columns ``qid strategy value bound gap``: the strategy that found
-        the ranking ('exact', 'search', 'recursive', …); the value of the best ranking found; an upper
-        bound for all rankings; and bound - value, which is 0 if the value is proven to be the maximum.
+        One row per judged query, with columns ``qid strategy value bound gap``: the strategy that
+        found the ranking ('exact', 'search', 'recursive', …); the value of the best ranking found;
+        an upper bound for all rankings; and bound - value, which is 0 if the value is proven to be
+        the maximum.
 
     Raises
     ------
     MultiAspectError
-        If the strategy is unknown or does not apply to the measure, lower is better for the measure, or
-        no upper bound is known for it.
+        If the strategy is unknown or does not apply to the measure, lower is better for the
+        measure, or no upper bound is known for it.
 
     Notes
     -----
-    Rankings contain all judged documents, as these measures never decrease if documents are appended. If the lowest
-    grades have probabilities above 0, unjudged documents contribute to uRBPgr: the bound includes the contribution
-    of any number of them below the judged ones.
+    Rankings contain all judged documents, as these measures never decrease if documents are
+    appended. If the lowest grades have probabilities above 0, unjudged documents contribute to
+    uRBPgr: the bound includes the contribution of any number of them below the judged ones.
 
-    - 'exact': measures with one gain per document (On, TOMA, uRBP, uRBPgr, unDCG, uERR) are maximised by
-      sorting documents by that gain. CAM over linear bases (nDCG, RBP, P, R, SetR, Rprec), which are
-      discounted sums of gains, is maximised by sorting documents by the weighted sum of their normalised
-      gains if all discounts are equal, else by solving an assignment problem.
-    - 'search': a beam search builds rankings from rank 1 down and keeps the `width` partial rankings with
-      the highest upper bounds; the maximum bound of the others bounds the result. MM, WHAM and GAM are
-      concave and bounded by their tangents, which are weighted sums: the search repeatedly maximises a
-      tangent and moves to a better point (the Frank-Wolfe method). With two aspects, or few documents, it
-      usually leaves no gap.
+    - 'exact': measures with one gain per document (On, TOMA, uRBP, uRBPgr, unDCG, uERR) are
+      maximised by sorting documents by that gain. CAM over linear bases (nDCG, RBP, P, R, SetR,
+      Rprec), which are discounted sums of gains, is maximised by sorting documents by the weighted
+      sum of their normalised gains if all discounts are equal, else by solving an assignment
+      problem.
+    - 'search': a beam search builds rankings from rank 1 down and keeps the `width` partial
+      rankings with the highest upper bounds; the maximum bound of the others bounds the result. MM,
+      WHAM and GAM are concave and bounded by their tangents, which are weighted sums: the search
+      repeatedly maximises a tangent and moves to a better point (the Frank-Wolfe method). With two
+      aspects, or few documents, it usually leaves no gap.
     - 'recursive' sorts by one aspect, ties by the next aspect and so on; the best of all orders of
-      preference is returned. 'sum', 'squares' and 'max' sort by the sum of a document's gains, the sum
-      of their squares, or their maximum. These are the paper's estimates of the maximum, not bounds. Ties,
-      which the paper does not specify, are broken by the aspects in their order. `bound` is then the value
-      of the measure if each aspect had its own best ranking.
+      preference is returned. 'sum', 'squares' and 'max' sort by the sum of a document's gains, the
+      sum of their squares, or their maximum. These are the paper's estimates of the maximum, not
+      bounds. Ties, which the paper does not specify, are broken by the aspects in their order.
+      `bound` is then the value of the measure if each aspect had its own best ranking.
 
     References
     ----------
@@ -185,7 +195,9 @@ def upper_bound(
         value, bound = _search(checked, judgments, width, rounds)
     else:
         rankings = ideal_rankings(checked, judgments)
-        ranks = [rank for name, rank in rankings if (name if name in SCORES else "recursive") == strategy]
+        ranks = [
+            rank for name, rank in rankings if (name if name in SCORES else "recursive") == strategy
+        ]
         value = np.max([evaluate_at(checked, judgments, rank) for rank in ranks], axis=0)
         bound = _separate_bound(checked, judgments)
     bound = bound + _unjudged_contribution(checked, judgments)
@@ -209,8 +221,10 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
     if rank is None:
         _check_known(measure, measure.terms(judgments))
         raise MultiAspectError(
-            "strategy='exact' requires a weighted sum of bases that are sums over ranks, such as nDCG, or a "
-            f"measure with one gain per document, such as TOMA, got {measure}; use strategy='search'"
+            "strategy='exact' requires a weighted sum of bases that are sums over ranks, such as "
+            "nDCG, or a "
+            f"measure with one gain per document, such as TOMA, got {measure}; use "
+            "strategy='search'"
         )
     return evaluate_at(measure, judgments, rank)
 
@@ -229,15 +243,19 @@ def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
 
 def _check_known(measure: Measure, terms: list[Term]) -> None:
     """Raise an error if no bound is known for a measure."""
-    unknown = dict.fromkeys(term.base.text for term in terms if term.base.progression(term.target) is None)
+    unknown = dict.fromkeys(
+        term.base.text for term in terms if term.base.progression(term.target) is None
+    )
     if unknown or not terms:
         raise _unknown(choices(unknown) if unknown else str(measure))
 
 
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
-        f"no upper bound is known for {measures}: expected a measure whose bases are computed rank by rank, such "
-        "as nDCG, AP or ERR (they define `progression`), and whose value never falls if that of a base rises; or a "
+        f"no upper bound is known for {measures}: expected a measure whose bases are computed rank "
+        "by rank, such "
+        "as nDCG, AP or ERR (they define `progression`), and whose value never falls if that of a "
+        "base rises; or a "
         "weighted sum of bases that are sums over ranks, such as CRP (they define `additive`)"
     )
 
@@ -256,19 +274,26 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     if len(terms) <= 1 or not measure.stated.never_falls_with_terms:
         return _exact(measure, judgments)
     rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
-    values = np.stack([term.base.values(best, term.target) for term, best in zip(terms, rankings, strict=True)])
+    values = np.stack(
+        [term.base.values(best, term.target) for term, best in zip(terms, rankings, strict=True)]
+    )
     bound = measure.combine(values, np.stack([term.weight for term in terms]))
-    return np.where(bound > 0, 1.0, 0.0) if measure.params.get("normalized") else bound
+    if measure.params.get("normalized"):
+        return np.where(bound > 0, 1.0, 0.0)
+    return bound
 
 
-def _search(measure: Measure, judgments: Judgments, width: int, rounds: int) -> tuple[Floats, Floats]:
+def _search(
+    measure: Measure, judgments: Judgments, width: int, rounds: int
+) -> tuple[Floats, Floats]:
     """Return the best value found, and an upper bound."""
     terms = measure.terms(judgments)
     if not measure.stated.never_falls_with_terms:
         raise _unknown(str(measure))
     if measure.params.get("normalized"):
         raise MultiAspectError(
-            f"strategy='search' does not apply to {measure}, whose best ranking is known; use strategy='exact'"
+            f"strategy='search' does not apply to {measure}, whose best ranking is known; use "
+            "strategy='exact'"
         )
     _check_known(measure, terms)
     candidates = _Candidates(measure, judgments, width)
@@ -337,7 +362,9 @@ class _Candidates:
             if (bound - self.value < TOLERANCE).all():
                 break
             # The best point on the line segment between both.
-            between = [measure.combine((1 - step) * point + step * values, weights) for step in steps]
+            between = [
+                measure.combine((1 - step) * point + step * values, weights) for step in steps
+            ]
             step = steps[np.argmax(between, axis=0)]
             point = (1 - step) * point + step * values
         if (bound - self.value >= TOLERANCE).any():
@@ -356,7 +383,10 @@ class _Candidates:
             best = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
             limit = np.sum([weight * form.values(best) for form, weight in weighted], axis=0)
         else:
-            terms = [replace(term, weight=weight) for term, weight in zip(self._terms, slope, strict=True)]
+            terms = [
+                replace(term, weight=weight)
+                for term, weight in zip(self._terms, slope, strict=True)
+            ]
             limit = self.search(terms, self._best_for_weights(slope)[1])
         return self._best_for_weights(slope)[0], limit
 
@@ -389,9 +419,10 @@ def attainable(
     Returns
     -------
     DataFrame
-        One row per measure, with columns ``measure``; ``n_queries``, the number of judged queries; the
-        fractions of queries, in [0, 1], on which 1 is ``attainable``, ``unattainable`` or ``undecided``
-        (the search left a gap); and ``minimum``, the minimum over queries of the best value found.
+        One row per measure, with columns ``measure``; ``n_queries``, the number of judged queries;
+        the fractions of queries, in [0, 1], on which 1 is ``attainable``, ``unattainable`` or
+        ``undecided`` (the search left a gap); and ``minimum``, the minimum over queries of the best
+        value found.
 
     Raises
     ------
@@ -400,8 +431,8 @@ def attainable(
 
     Notes
     -----
-    Topics without positive labels on some aspect are included: their maximum CAM is below 1 and their
-    maximum MM is 0, unless ``empty='drop'``.
+    Topics without positive labels on some aspect are included: their maximum CAM is below 1 and
+    their maximum MM is 0, unless ``empty='drop'``.
 
     References
     ----------
@@ -449,7 +480,8 @@ def ideal_values(qrels: object, measure: ir_measures.Measure | str) -> pd.DataFr
     qrels : DataFrame, dict, iterable or Judgments
         Wide qrels, with one numeric column per aspect.
     measure : measure or str
-        A measure of this package, with at most six aspects. ir-measures measures evaluate relevance.
+        A measure of this package, with at most six aspects. ir-measures measures evaluate
+        relevance.
 
     Returns
     -------

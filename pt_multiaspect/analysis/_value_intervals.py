@@ -74,14 +74,21 @@ class LabelIntervals:
     """
 
     def __init__(
-        self, measure: Measure, universe: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
+        self,
+        measure: Measure,
+        universe: Judgments,
+        rankings: Sequence[Rankings],
+        first: Ints,
+        second: Ints,
     ) -> None:
         self.measure, self.universe, self.rankings = measure, universe, rankings
         self.first, self.second = first, second
         self.views = measure.views(universe)
         self.names = [view.name for view in self.views]
         self.grades = [view.scale.grades for view in self.views]
-        self.lowest, self.highest = (np.array([[grades[end]] for grades in self.grades]) for end in (0, -1))
+        self.lowest, self.highest = (
+            np.array([[grades[end]] for grades in self.grades]) for end in (0, -1)
+        )
         #: The labels, aspects × documents.
         self.labels = np.stack([view.label for view in self.views])
 
@@ -90,19 +97,25 @@ class LabelIntervals:
         """The documents of the ideal rankings; all judged ones if the measure does not state them."""
         stated = self.measure.stated.ideal_documents
         check = choice("ideal_documents", "judged", "ranks", "retrieved", "separate")
-        return "judged" if stated is None else str(check(stated))
+        if stated is None:
+            return "judged"
+        return str(check(stated))
 
     def label_terms(self, judgments: Judgments) -> list[Term]:
         """Return the terms by which the value depends on labels; none if the measure does not state them."""
         make_terms = self.measure.stated.label_terms
-        return [] if make_terms is None else make_terms(judgments)
+        if make_terms is None:
+            return []
+        return make_terms(judgments)
 
     @cached_property
     def missing(self) -> Bools:
         """A mask of the missing labels that matter, aspects × documents: not those behind a gate."""
         missing = np.isnan(self.labels)
         if self._terms:
-            missing &= np.any([term.is_read[:, None] & term.is_open for term in self._terms], axis=0)
+            missing &= np.any(
+                [term.is_read[:, None] & term.is_open for term in self._terms], axis=0
+            )
         return missing
 
     @cached_property
@@ -120,11 +133,16 @@ class LabelIntervals:
 
     def complete(self, labels: Floats) -> Judgments:
         """Return the universe with other labels, aspects × documents."""
-        rows = {name: self.universe.row_values(row) for name, row in zip(self.names, labels, strict=True)}
+        rows = {
+            name: self.universe.row_values(row)
+            for name, row in zip(self.names, labels, strict=True)
+        }
         return self.universe.with_labels(rows, scales=self.universe)
 
     def _values(self, judgments: Judgments) -> Floats:
-        return np.stack([self.measure.evaluate(run.with_judgments(judgments)) for run in self.rankings])
+        return np.stack(
+            [self.measure.evaluate(run.with_judgments(judgments)) for run in self.rankings]
+        )
 
     def values_of_copies(self, topics: Ints, labels: Floats) -> Floats:
         """Return the values of copies of topics, runs × copies × topics.
@@ -136,7 +154,9 @@ class LabelIntervals:
         labels : ndarray, shape (n_copies, n_aspects, n_documents)
             The labels of their documents in each copy.
         """
-        copies = TopicCopies(self.universe, topics, dict(zip(self.names, labels.swapaxes(0, 1), strict=True)))
+        copies = TopicCopies(
+            self.universe, topics, dict(zip(self.names, labels.swapaxes(0, 1), strict=True))
+        )
         values = [self.measure.evaluate(copies.rankings(run)) for run in self.rankings]
         return np.stack(values).reshape(len(self.rankings), copies.number, len(topics))
 
@@ -154,17 +174,22 @@ class LabelIntervals:
         """The values with all missing labels at the lowest grade, runs × topics."""
         return self._values(self._lowest)
 
-    # -- all measures -----------------------------------------------------------------------------------
+    # -- all measures
+    # -----------------------------------------------------------------------------------
 
     def stated(self) -> tuple[Interval, Interval]:
         """Return the intervals of the values and of the differences that follow from statements of the measure."""
         n_topics, first, second = self.universe.n_queries, self.first, self.second
-        values, pairs = (Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first)))
+        values, pairs = (
+            Interval.unknown(n_rows, n_topics) for n_rows in (len(self.rankings), len(first))
+        )
         certain = np.ones(n_topics, dtype=np.bool_)
         lowest = highest = self.at_lowest
         never_falls = bool(self.measure.stated.never_falls_with_labels)
         if never_falls:
-            highest = self._values(self.complete(np.where(np.isnan(self.labels), self.highest, self.labels)))
+            highest = self._values(
+                self.complete(np.where(np.isnan(self.labels), self.highest, self.labels))
+            )
         values.fill(~self.is_open | never_falls, np.stack([lowest, highest]), certain)
         difference = lowest[first] - lowest[second]
         pairs.fill(~self.is_open, np.stack([difference, difference]), certain)
@@ -180,7 +205,9 @@ class LabelIntervals:
         self.enumerate(self.is_open & ~(values.exact & pairs.exact), values, pairs)
         (low, high), first, second = values.ends, self.first, self.second
         bounds = np.stack([low[first] - high[second], high[first] - low[second]])
-        pairs.fill(~pairs.exact & np.isnan(pairs.ends[0]).any(axis=0), bounds, np.zeros_like(pairs.exact))
+        pairs.fill(
+            ~pairs.exact & np.isnan(pairs.ends[0]).any(axis=0), bounds, np.zeros_like(pairs.exact)
+        )
         size = np.maximum(np.abs(high[first]), np.abs(high[second]))
         pairs.ends[np.abs(pairs.ends) <= ROUNDING * size] = 0.0
         return values, pairs
@@ -197,8 +224,14 @@ class LabelIntervals:
 
     def _combine(self, values: Interval, pairs: Interval) -> None:
         """Combine the intervals of terms whose missing labels are separate, topic by topic."""
-        measure, parts, weights = self.measure, self._terms, np.stack([part.term.weight for part in self._terms])
-        n_readers = np.sum([self.missing & part.is_read[:, None] & part.is_open for part in parts], axis=0)
+        measure, parts, weights = (
+            self.measure,
+            self._terms,
+            np.stack([part.term.weight for part in self._terms]),
+        )
+        n_readers = np.sum(
+            [self.missing & part.is_read[:, None] & part.is_open for part in parts], axis=0
+        )
         separate = self.is_open.copy()  # no missing label matters to several terms
         separate[self.universe.pool_query[(n_readers > 1).any(axis=0)]] = False
         of_values, of_pairs = zip(*(part.intervals() for part in parts), strict=True)
@@ -208,7 +241,9 @@ class LabelIntervals:
         ):
             if is_known and None not in intervals:
                 ends = np.stack([interval.ends for interval in intervals])
-                flat = measure.combine(ends.reshape(len(parts), -1), np.tile(weights, 2 * ends.shape[2]))
+                flat = measure.combine(
+                    ends.reshape(len(parts), -1), np.tile(weights, 2 * ends.shape[2])
+                )
                 exact = np.all([interval.exact for interval in intervals], axis=0)
                 target.fill(separate & ~target.exact, flat.reshape(ends.shape[1:]), exact)
 
@@ -219,7 +254,9 @@ class LabelIntervals:
         for number, term in enumerate(self.label_terms(self._lowest)):
             names = term.aspects or self.names
             is_read = np.array([name in names for name in self.names])
-            labels = np.where(is_read[:, None], np.where(np.isnan(self.labels), np.inf, self.labels), self.lowest)
+            labels = np.where(
+                is_read[:, None], np.where(np.isnan(self.labels), np.inf, self.labels), self.lowest
+            )
             patterns, pattern = np.unique(labels.T, axis=0, return_inverse=True)
             n_grades = [float(len(grades)) for grades in self.grades]
             if np.where(np.isinf(patterns), n_grades, 1.0).prod(axis=1).sum() > _MOST_TUPLES:
@@ -234,14 +271,20 @@ class LabelIntervals:
             rows = np.flatnonzero(self.universe.pool_query == topic)
             missing = self.missing[:, rows]
             grades = [self.grades[aspect] for aspect in np.nonzero(missing)[0]]
-            number, depth = prod(map(len, grades)), max(int(run.hits.n_ret[topic]) for run in self.rankings)
+            number, depth = (
+                prod(map(len, grades)),
+                max(int(run.hits.n_ret[topic]) for run in self.rankings),
+            )
             if number > min(MOST_OF_TOPIC, MOST_OF_ALL - total) or number * depth > _MOST_ROWS:
                 continue
             total += number
             labels = np.repeat(self.lowest_labels[None, :, rows], number, axis=0)
             labels[:, missing] = list(product(*grades))
             table = self.values_of_copies(np.array([topic]), labels)[:, :, 0]
-            for interval, found in ((values, table), (pairs, table[self.first] - table[self.second])):
+            for interval, found in (
+                (values, table),
+                (pairs, table[self.first] - table[self.second]),
+            ):
                 interval.ends[..., topic] = found.min(axis=1), found.max(axis=1)
                 interval.exact[topic] = True
 
@@ -250,14 +293,27 @@ class _TermIntervals:
     """The intervals of one term: a base on gains that depend on the labels of a document only."""
 
     def __init__(
-        self, owner: LabelIntervals, number: int, term: Term, is_read: Bools, patterns: Floats, pattern: Ints
+        self,
+        owner: LabelIntervals,
+        number: int,
+        term: Term,
+        is_read: Bools,
+        patterns: Floats,
+        pattern: Ints,
     ) -> None:
-        self.owner, self.number, self.term, self.base, self.is_read = owner, number, term, term.base, is_read
+        self.owner, self.number, self.term, self.base, self.is_read = (
+            owner,
+            number,
+            term,
+            term.base,
+            is_read,
+        )
         #: The labels that documents with each pattern of known labels may have, pattern by pattern.
         options = []
         for known in patterns.tolist():
             sets = [
-                grades if label == np.inf else [label] for label, grades in zip(known, owner.grades, strict=True)
+                grades if label == np.inf else [label]
+                for label, grades in zip(known, owner.grades, strict=True)
             ]
             options.append(np.array(list(product(*sets))))
         self.tuples, self.pattern = np.concatenate(options), pattern
@@ -267,7 +323,10 @@ class _TermIntervals:
         labels = dict(zip(owner.names, self.tuples.T, strict=True))
         alone = self._term(owner.universe.with_copies(zeros, zeros, qids, labels))
         form = self.base.additive(alone.target)
-        gain = form.gain if isinstance(form, Linear) else self.base.gain(alone.target)
+        if isinstance(form, Linear):
+            gain = form.gain
+        else:
+            gain = self.base.gain(alone.target)
         self.gains = np.asarray(gain, dtype=np.float64)
         #: All gains, with 0, and a mask of those that each pattern can have.
         self.levels = np.unique(np.append(self.gains, 0.0))
@@ -283,7 +342,11 @@ class _TermIntervals:
     def linear(self) -> Linear | None:
         """The form, if gains determine it: with a constant norm, or that of an ideal ranking."""
         form = self.base.additive(self.term.target)
-        if not isinstance(form, Linear) or isinstance(form.depth, np.ndarray) or (self.gains < 0).any():
+        if (
+            not isinstance(form, Linear)
+            or isinstance(form.depth, np.ndarray)
+            or (self.gains < 0).any()
+        ):
             return None
         if form.ideal is None and form.norm is not None and not self.base.stated.has_constant_norm:
             return None
@@ -301,18 +364,30 @@ class _TermIntervals:
 
     def _intervals_of_sums(self, form: Linear) -> tuple[Interval, Interval]:
         """Return the intervals of weighted sums: a run is compared with one that retrieves nothing."""
-        owner, n_runs, n_topics = self.owner, len(self.owner.rankings), self.owner.universe.n_queries
+        owner, n_runs, n_topics = (
+            self.owner,
+            len(self.owner.rankings),
+            self.owner.universe.n_queries,
+        )
         discounts = np.zeros((n_runs + 1, len(owner.universe)))
         for weights, run in zip(discounts, owner.rankings, strict=False):
             weights[run.hits.row] = form.discounts(run.hits.rank, run.hits.query)
-        n_pairs = len(owner.first) if owner.measure.stated.is_weighted_sum else 0
+        if owner.measure.stated.is_weighted_sum:
+            n_pairs = len(owner.first)
+        else:
+            n_pairs = 0
         first = np.append(np.arange(n_runs), owner.first[:n_pairs])
         second = np.append(np.full(n_runs, n_runs), owner.second[:n_pairs])
-        ends, exact = np.full((2, len(first), n_topics), np.nan), np.zeros((len(first), n_topics), dtype=np.bool_)
+        ends, exact = (
+            np.full((2, len(first), n_topics), np.nan),
+            np.zeros((len(first), n_topics), dtype=np.bool_),
+        )
         starts = np.searchsorted(owner.universe.pool_query, np.arange(n_topics + 1))
         for topic in np.flatnonzero(owner.is_open).tolist():
             documents = np.arange(*starts[topic : topic + 2])
-            for chosen, of_ideal, depth in self._shared_ideals(form, documents, discounts[:-1, documents] > 0):
+            for chosen, of_ideal, depth in self._shared_ideals(
+                form, documents, discounts[:-1, documents] > 0
+            ):
                 weighted = discounts[np.ix_(np.append(chosen, n_runs), of_ideal)]
                 has_weight = weighted.any(axis=0)
                 distinct, number = np.unique(weighted[:, has_weight], axis=0, return_inverse=True)
@@ -322,7 +397,9 @@ class _TermIntervals:
                 a, b = run_of[first[rows]], run_of[second[rows]]
                 code, row = np.unique(a * len(distinct) + b, return_inverse=True)
                 weights = distinct[code // len(distinct)] - distinct[code % len(distinct)]
-                gains = self.attainable_gains(np.append(of_ideal[has_weight], of_ideal[~has_weight]), depth)
+                gains = self.attainable_gains(
+                    np.append(of_ideal[has_weight], of_ideal[~has_weight]), depth
+                )
                 extremes, is_exact = self._extremes(form, topic, weights, gains)
                 ends[:, rows, topic], exact[rows, topic] = extremes[:, row], is_exact[row]
         np.minimum(ends[:, :n_runs], self.base.RANGE[1], out=ends[:, :n_runs])
@@ -335,30 +412,49 @@ class _TermIntervals:
     ) -> Iterator[tuple[Ints, Ints, int | None]]:
         """Yield the runs that share an ideal ranking of one topic, its documents and its depth."""
         kind, n_hits = self.owner.ideal_documents, is_hit.sum(axis=1)
-        keys = {"judged": np.zeros((len(is_hit), 1)), "ranks": n_hits[:, None], "retrieved": is_hit}[kind]
+        keys = {
+            "judged": np.zeros((len(is_hit), 1)),
+            "ranks": n_hits[:, None],
+            "retrieved": is_hit,
+        }[kind]
         for key in np.unique(keys, axis=0):
             chosen = np.flatnonzero((keys == key).all(axis=1))
             depth: int | None = int(n_hits[chosen[0]])
             if kind == "judged":
-                depth = None if form.ideal is None else form.ideal.depth
+                if form.ideal is None:
+                    depth = None
+                else:
+                    depth = form.ideal.depth
             yield chosen, documents[is_hit[chosen[0]]] if kind == "retrieved" else documents, depth
 
     def attainable_gains(self, documents: Ints, depth: int | None) -> AttainableGains:
         """Return the gains of documents of a topic, and the discounts of the ideal ranking if there is one."""
-        sets, ideal = self.allowed[self.pattern[documents]], None if self.linear is None else self.linear.ideal
+        sets, ideal = (
+            self.allowed[self.pattern[documents]],
+            None if self.linear is None else self.linear.ideal,
+        )
         used: Bools = np.append(True, sets[:, 1:].any(axis=0))
         rank = np.arange(1, len(sets) + 1)
         discounts = np.zeros(len(sets))
         if ideal is not None:
-            discounts = np.where(rank <= (len(rank) if depth is None else depth), ideal.discount(rank), 0.0)
+            discounts = np.where(
+                rank <= (len(rank) if depth is None else depth), ideal.discount(rank), 0.0
+            )
         return AttainableGains(self.levels[used], sets[:, used], discounts)
 
-    def _extremes(self, form: Linear, topic: int, weights: Floats, gains: AttainableGains) -> tuple[Floats, Bools]:
+    def _extremes(
+        self, form: Linear, topic: int, weights: Floats, gains: AttainableGains
+    ) -> tuple[Floats, Bools]:
         """Return the extremes of weighted sums of a topic's gains, the first documents of which have a weight."""
         if form.ideal is None:
-            low, high = (gains.levels[end[: weights.shape[1]]] for end in (gains.lowest, gains.highest))
+            low, high = (
+                gains.levels[end[: weights.shape[1]]] for end in (gains.lowest, gains.highest)
+            )
             up, down = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
-            norm = 1.0 if form.norm is None else float(form.norm[topic])
+            if form.norm is None:
+                norm = 1.0
+            else:
+                norm = float(form.norm[topic])
             exact = np.ones(len(weights), dtype=np.bool_)
             return np.stack([up @ low + down @ high, up @ high + down @ low]) / norm + 0.0, exact
         value, exact = highest_ratios(np.concatenate([-weights, weights]), gains)
@@ -370,7 +466,8 @@ class _TermIntervals:
         owner, n_topics = self.owner, self.owner.universe.n_queries
         is_relevant = ~self.allowed[self.pattern, 0] & ~self.is_open  # whose label is known
         n_relevant, n_open = (
-            np.bincount(owner.universe.pool_query[mask], minlength=n_topics) for mask in (is_relevant, self.is_open)
+            np.bincount(owner.universe.pool_query[mask], minlength=n_topics)
+            for mask in (is_relevant, self.is_open)
         )
         result = Interval.unknown(len(owner.rankings), n_topics, exact=True)
         for ends, run in zip(result.ends.swapaxes(0, 1), owner.rankings, strict=True):
@@ -395,9 +492,15 @@ class _TermIntervals:
 
     def _by_number(self) -> Interval:
         """Return the extremes over the numbers of relevant documents without labels, the first or the last ones."""
-        owner, n_topics, query = self.owner, self.owner.universe.n_queries, self.owner.universe.pool_query
+        owner, n_topics, query = (
+            self.owner,
+            self.owner.universe.n_queries,
+            self.owner.universe.pool_query,
+        )
         # A tuple that is relevant and one that is not, where there is one.
-        chosen = np.tile(np.searchsorted(self.pattern_of_tuple, np.arange(len(self.allowed))), (2, 1))
+        chosen = np.tile(
+            np.searchsorted(self.pattern_of_tuple, np.arange(len(self.allowed))), (2, 1)
+        )
         for row, mask in enumerate((self.gains > 0, self.gains <= 0)):
             chosen[row, self.pattern_of_tuple[mask]] = np.flatnonzero(mask)
         yes, no = chosen[:, self.pattern]

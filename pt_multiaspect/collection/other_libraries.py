@@ -95,7 +95,8 @@ def is_frame(obj: object) -> bool:
         computing = [method for method in _COMPUTING if hasattr(obj, method)]
         if computing:
             raise MultiAspectError(
-                f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result of "
+                f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result "
+                "of "
                 f".{computing[0]}()"
             )
     if hasattr(obj, "iter_columns"):  # Polars
@@ -109,10 +110,13 @@ def is_frame(obj: object) -> bool:
 def _refuse_other_frames(obj: object) -> None:
     """Raise an error for data of other libraries, which names a conversion."""
     if hasattr(obj, "to_dataframe"):  # qrels and runs of ranx
-        raise MultiAspectError(f"{_EXPECTED}, got {_type_name(obj)}: pass the result of .to_dataframe()")
+        raise MultiAspectError(
+            f"{_EXPECTED}, got {_type_name(obj)}: pass the result of .to_dataframe()"
+        )
     if any(hasattr(obj, method) for method in _EXPORTING):
         raise MultiAspectError(
-            f"{_EXPECTED}, got {_type_name(obj)}: convert it first, for instance by pyarrow.table(data).to_pandas()"
+            f"{_EXPECTED}, got {_type_name(obj)}: convert it first, for instance by "
+            "pyarrow.table(data).to_pandas()"
         )
 
 
@@ -139,7 +143,8 @@ def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
     splits = [key for key, value in data.items() if is_frame(value)]
     if splits:
         raise MultiAspectError(
-            f"{what}: expected {expected}, got a {type(data).__name__} of {choices(data)}: pass one of them, such "
+            f"{what}: expected {expected}, got a {type(data).__name__} of {choices(data)}: pass "
+            "one of them, such "
             f"as {what}[{splits[0]!r}]"
         )
 
@@ -175,7 +180,10 @@ def plain_column(values: Any) -> Any:
 
 def _refuse_tensors(values: Any) -> None:
     """Raise an error for tensors of PyTorch, which NumPy reads only if they are on the CPU and have no gradient."""
-    items = values if isinstance(values, list | tuple) else [values]
+    if isinstance(values, list | tuple):
+        items = values
+    else:
+        items = [values]
     for item in items:
         if hasattr(item, "detach") and hasattr(item, "cpu"):
             raise MultiAspectError(
@@ -200,9 +208,13 @@ def _convert_frame(obj: Any) -> pd.DataFrame:
     try:
         converted = obj.to_pandas()
     except Exception as error:  # a missing package, or values that pandas does not support
-        raise MultiAspectError(f"a {_type_name(obj)} cannot be converted to pandas: {error}") from error
+        raise MultiAspectError(
+            f"a {_type_name(obj)} cannot be converted to pandas: {error}"
+        ) from error
     if not isinstance(converted, pd.DataFrame):
-        raise MultiAspectError(f"{_EXPECTED}, got {_type_name(obj)}: convert it to a pandas DataFrame")
+        raise MultiAspectError(
+            f"{_EXPECTED}, got {_type_name(obj)}: convert it to a pandas DataFrame"
+        )
     return converted
 
 
@@ -210,7 +222,10 @@ def _decode_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Decode columns of bytes, which some tools write to Parquet files instead of strings, if they are UTF-8."""
     decoded = frame.copy(deep=False)
     for position, (_, column) in enumerate(frame.items()):
-        first = next((value for value in column if value is not None), None) if column.dtype == object else None
+        if column.dtype == object:
+            first = next((value for value in column if value is not None), None)
+        else:
+            first = None
         if isinstance(first, bytes):
             with suppress(UnicodeDecodeError):
                 texts = [value.decode() if isinstance(value, bytes) else value for value in column]
@@ -226,7 +241,9 @@ def _column_values(column: Any) -> np.ndarray[Any, Any]:
         return pd.Series(column.to_list(), dtype=object).to_numpy()
     values = np.asarray(column.to_numpy())
     # Arrays of equal length would become a matrix.
-    return values if values.ndim == 1 else pd.Series(list(values), dtype=object).to_numpy()
+    if values.ndim == 1:
+        return values
+    return pd.Series(list(values), dtype=object).to_numpy()
 
 
 def _type_name(obj: object) -> str:

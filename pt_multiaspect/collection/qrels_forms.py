@@ -11,12 +11,14 @@ import pandas as pd
 
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown
 from .columns import DOCUMENT_COLUMNS, QUERY_COLUMNS, documents_remedy, rename_beir_columns
-from .frames import is_frame, refuse_splits, to_pandas
+from .other_libraries import is_frame, refuse_splits, to_pandas
 
-#: The maximum number of keys that are read as the aspects of a document; more are the documents of a query.
+#: The maximum number of keys that are read as the aspects of a document; more are the documents of
+#: a query.
 _MOST_ASPECTS = 100
 
-#: The remedy for a dict of qrels whose queries are the names of aspects, or whose documents are queries.
+#: The remedy for a dict of qrels whose queries are the names of aspects, or whose documents are
+#: queries.
 BY_QUERY = "Are the aspects the first level of a dict? Expected {qid: {docno: {aspect: label}}}"
 
 
@@ -45,15 +47,21 @@ def _read_qrels(qrels: object) -> tuple[pd.DataFrame, bool]:
             return pd.DataFrame(rows, columns=list(fields)), False
         if is_frame(rows[0]) or (isinstance(rows[0], tuple) and len(rows[0]) == 2):
             raise MultiAspectError(
-                "qrels: expected an iterable of namedtuples with the same fields, got data frames, or pairs, as of "
+                "qrels: expected an iterable of namedtuples with the same fields, got data frames, "
+                "or pairs, as of "
                 f"runs. {SWAPPED}"
             )
-        remedy = documents_remedy(rows[0]) if isinstance(rows[0], Mapping) else ""
+        if isinstance(rows[0], Mapping):
+            remedy = documents_remedy(rows[0])
+        else:
+            remedy = ""
         raise MultiAspectError(
-            f"qrels: expected an iterable of namedtuples with the same fields, got {describe_row(rows[0])}{remedy}"
+            "qrels: expected an iterable of namedtuples with the same fields, got "
+            f"{describe_row(rows[0])}{remedy}"
         )
     raise MultiAspectError(
-        "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or Judgments, got "
+        "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or "
+        "Judgments, got "
         f"{type(qrels).__name__}; read files with read_qrels"
     )
 
@@ -68,25 +76,36 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
             is_file = isinstance(documents, (str, PathLike))
             refuse_splits(qrels, "qrels", "judgments")
             raise MultiAspectError(
-                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for query {qid!r}"
+                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for "
+                f"query {qid!r}"
                 + (". Read one file per aspect with read_qrels" if is_file else "")
                 + (f". {SWAPPED}" if is_file or is_frame(documents) else "")
             )
         ids += [(qid, docno) for docno in documents]
         labels += documents.values()
     frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
-    first = labels[0] if labels else 0
+    if labels:
+        first = labels[0]
+    else:
+        first = 0
     kinds = {
-        "dicts" if isinstance(label, Mapping) else "tuples" if isinstance(label, tuple | list) else "single numbers"
+        "dicts"
+        if isinstance(label, Mapping)
+        else "tuples"
+        if isinstance(label, tuple | list)
+        else "single numbers"
         for label in labels
     }
     if len(kinds) > 1:
-        raise MultiAspectError(f"qrels: expected labels of one kind, got {' and '.join(sorted(kinds))}")
+        raise MultiAspectError(
+            f"qrels: expected labels of one kind, got {' and '.join(sorted(kinds))}"
+        )
     if isinstance(first, Mapping):
         if len(first) > _MOST_ASPECTS:
             qid, docno = ids[0]
             raise MultiAspectError(
-                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {len(first)} aspects for "
+                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {len(first)} "
+                "aspects for "
                 f"document {docno}, query {qid}, as in a dict of runs. {SWAPPED}"
             )
         return frame.join(pd.DataFrame(labels)), False
@@ -94,11 +113,14 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
         lengths = set(map(len, labels))
         if lengths != {len(first)}:
             raise MultiAspectError(
-                f"qrels: expected label tuples of one length, got the lengths {choices(sorted(lengths))}"
+                "qrels: expected label tuples of one length, got the lengths "
+                f"{choices(sorted(lengths))}"
             )
         fields = getattr(first, "_fields", None)
         names = fields or ["relevance", *(f"aspect_{index}" for index in range(2, len(first) + 1))]
-        return frame.join(pd.DataFrame([tuple(label) for label in labels], columns=list(names))), fields is None
+        return frame.join(
+            pd.DataFrame([tuple(label) for label in labels], columns=list(names))
+        ), fields is None
     try:
         return frame.assign(relevance=labels), False
     except OverflowError:  # integers beyond float64 in pandas 2.0; reading the labels reports them
@@ -108,9 +130,13 @@ def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
 def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
     """Return whether a dict is ``{aspect: {qid: {docno: label}}}``: relevance is the name of no query."""
     queries = qrels.get("relevance", qrels.get("label"))
-    documents = list(queries.values()) if isinstance(queries, Mapping) else []
+    if isinstance(queries, Mapping):
+        documents = list(queries.values())
+    else:
+        documents = []
     return any(isinstance(labels, Mapping) for labels in documents) and not any(
-        isinstance(labels, Mapping) and ("relevance" in labels or "label" in labels) for labels in documents
+        isinstance(labels, Mapping) and ("relevance" in labels or "label" in labels)
+        for labels in documents
     )
 
 
@@ -118,12 +144,15 @@ def _regroup_by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return a dict ``{aspect: {qid: {docno: label}}}`` as ``{qid: {docno: {aspect: label}}}``."""
     labels: dict[Any, dict[Any, dict[Any, Any]]] = {}
     for aspect, queries in qrels.items():
-        for qid, documents in queries.items() if isinstance(queries, Mapping) else [(None, queries)]:
+        for qid, documents in (
+            queries.items() if isinstance(queries, Mapping) else [(None, queries)]
+        ):
             if not isinstance(documents, Mapping) or any(
                 isinstance(label, Mapping) for label in documents.values()
             ):
                 raise MultiAspectError(
-                    "qrels: expected a dict {qid: {docno: {aspect: label}}} or {aspect: {qid: {docno: label}}}, "
+                    "qrels: expected a dict {qid: {docno: {aspect: label}}} or {aspect: {qid: "
+                    "{docno: label}}}, "
                     f"got {shown(documents)} in {aspect!r}"
                 )
             for docno, label in documents.items():
@@ -156,6 +185,7 @@ def check_strings(column: pd.Series[Any], what: str) -> None:
     if "\0" in joined:
         faulty = next(value for value in strings if "\0" in value)
         raise MultiAspectError(
-            f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got {faulty!r} in "
+            f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got "
+            f"{faulty!r} in "
             f"the column {column.name}"
         )
