@@ -385,8 +385,10 @@ def test_labels_of_measures():
         (["AP@10=5"], "5"),
         (
             ["MM=CAM@10"],
-            "'MM' is the name of a measure (MM), which CAM@10 is not; use another name, such as "
-            "'CAM@10'",
+            (
+                "'MM' is the name of a measure (MM), which CAM@10 is not; use another name, such as "
+                "'CAM@10'"
+            ),
         ),
         (["RR=AP"], "'RR' is the name of a measure"),
     ],
