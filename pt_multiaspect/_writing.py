@@ -100,7 +100,6 @@ def _replace(file: Path, data: bytes, earlier: os.stat_result | None) -> None:
             raise
         warn(
             f"{file}: its directory allows no new files, so that it is written in place: if that "
-            "fails, as on a "
-            "full disk, the earlier file is lost"
+            "fails, as on a full disk, the earlier file is lost"
         )
         file.write_bytes(data)

@@ -308,8 +308,7 @@ def refuse_surrogates(title: object) -> Iterator[None]:
         excerpt = before[-_AROUND:] + surrogate + after[:_AROUND]
         raise MultiAspectError(
             f"{title}: expected text that UTF-8 can represent, got {excerpt!r}: {surrogate!r} is "
-            "half of a "
-            "character, as where text was cut; repair it or leave it out"
+            "half of a character, as where text was cut; repair it or leave it out"
         ) from None
 
 

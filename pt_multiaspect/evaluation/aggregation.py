@@ -429,8 +429,7 @@ def _check_mean(
     if over is not None:
         raise MultiAspectError(
             f"mean={mean!r} is not defined for means over seeds or folds: omit over=, and "
-            f"aggregate each {over} "
-            "separately"
+            f"aggregate each {over} separately"
         )
     for label, values in perquery.groupby("measure", sort=False)["value"]:
         measure = known[str(label)]
@@ -489,10 +488,9 @@ def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
         if others:
             warn_once(
                 f"aggregate: {names[0]} and {others[0]} have values of {label} for different "
-                "topics, so their "
-                "means cannot be compared. Use pt_multiaspect.evaluate, which scores missing "
-                "topics as empty "
-                "rankings (for an evaluator, complete()), or keep the topics that all runs have",
+                "topics, so their means cannot be compared. Use pt_multiaspect.evaluate, which "
+                "scores missing topics as empty rankings (for an evaluator, complete()), or keep "
+                "the topics that all runs have",
                 key=f"{label}: {names[0]}, {others[0]}",
                 group="different topics",
             )
@@ -543,8 +541,7 @@ def _check_over(perquery: pd.DataFrame, over: object) -> None:
     if not isinstance(over, str) or over not in perquery.columns or over in COLUMNS:
         raise MultiAspectError(
             f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} "
-            "(columns: "
-            f"{choices(perquery.columns)})"
+            f"(columns: {choices(perquery.columns)})"
         )
     _check_repeats(perquery, over)
 
@@ -708,8 +705,7 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
         if missing:
             raise MultiAspectError(
                 f"expected the same values of {over} for all runs and measures, got no {label} of "
-                f"{name} for "
-                f"{over} {choices(sorted(missing))}"
+                f"{name} for {over} {choices(sorted(missing))}"
             )
         distinct = set(topics.values())
         if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
@@ -724,9 +720,8 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
             )
             raise MultiAspectError(
                 f"expected each {over} to have the same topics (seeds), or distinct topics "
-                "(folds), but for "
-                f"{name}, {over} {first} and {second} {share}. Evaluate all of them on the same "
-                "topics"
+                f"(folds), but for {name}, {over} {first} and {second} {share}. Evaluate all of "
+                "them on the same topics"
             )
 
 

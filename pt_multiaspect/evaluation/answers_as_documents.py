@@ -42,14 +42,11 @@ def warn_of_answers(plan: Plan, outcomes: Sequence[Outcome]) -> None:
         return
     warn_once(
         f"each of the {len(outcomes)} runs has one document per topic, and no document is in two "
-        "runs, as if the "
-        f"documents were generated answers. Then values of {choices(labels)} do not tell how good "
-        "an answer is: "
-        "they are divided by an ideal or by the number of relevant documents, which contain the "
-        "answers of other "
-        "runs. Score answers with ma.answers, as in "
-        "ma.answers.combine(ma.answers.from_criteria(judged, "
-        "aspects=…), 'CAM'), or choose measures without this division, such as CG@1 and P@1"
+        f"runs, as if the documents were generated answers. Then values of {choices(labels)} do "
+        "not tell how good an answer is: they are divided by an ideal or by the number of relevant "
+        "documents, which contain the answers of other runs. Score answers with ma.answers, as in "
+        "ma.answers.combine(ma.answers.from_criteria(judged, aspects=…), 'CAM'), or choose "
+        "measures without this division, such as CG@1 and P@1"
     )
 
 

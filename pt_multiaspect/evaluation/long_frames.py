@@ -63,9 +63,8 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     if missing:
         raise MultiAspectError(
             f"expected a long frame with the columns {choices(COLUMNS)}, got "
-            f"{choices(frame.columns)} "
-            f"({choices(missing)} is missing); pass the result of pt.Experiment(perquery=True) or "
-            "pt_multiaspect.evaluate"
+            f"{choices(frame.columns)} ({choices(missing)} is missing); pass the result of "
+            "pt.Experiment(perquery=True) or pt_multiaspect.evaluate"
         )
     check_distinct_columns(frame, "a long frame")
     record = dict(frame.attrs)
@@ -142,10 +141,8 @@ def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
         more = ""
     warn_once(
         f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN "
-        "and left out: "
-        f"{choices(shown)}{more}. PyTerrier returns NaN for topics without judgments; remove such "
-        "rows by "
-        "perquery.dropna(subset=['value'])"
+        f"and left out: {choices(shown)}{more}. PyTerrier returns NaN for topics without "
+        "judgments; remove such rows by perquery.dropna(subset=['value'])"
     )
     return perquery.dropna(subset=["value"])
 
@@ -157,8 +154,7 @@ def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
         if empty:
             raise MultiAspectError(
                 f"the column {column} has an empty cell {tally(empty, 'cell')}; if names such as "
-                "NA or None were "
-                "read from a file, read it with keep_default_na=False"
+                "NA or None were read from a file, read it with keep_default_na=False"
             )
 
 
@@ -229,10 +225,8 @@ def measures_by_label(
         if measure is None and label in written:
             warn_once(
                 f"{label} is recorded as the measure {text}, which cannot be parsed here. Its "
-                "values are averaged "
-                f"and higher values count as better; {declare_measures()}, or import or declare "
-                "what the "
-                "measure requires"
+                f"values are averaged and higher values count as better; {declare_measures()}, or "
+                "import or declare what the measure requires"
             )
         known[label] = measure
     return known
@@ -244,8 +238,7 @@ def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
     if missing:
         raise MultiAspectError(
             f"measures= lacks {choices(missing)}: expected all measures of the long frame "
-            f"({choices(labels)}), "
-            f"got {choices(known)}"
+            f"({choices(labels)}), got {choices(known)}"
         )
 
 

@@ -99,15 +99,13 @@ def read_macro(
     if method[1] != "t":
         raise MultiAspectError(
             f"{parameter(*method)} is not defined for macro means: use "
-            f"{parameter(method[0], 't')}, or omit "
-            f"{parameter('macro')}"
+            f"{parameter(method[0], 't')}, or omit {parameter('macro')}"
         )
     sums = [label for label, measure in measures.items() if aggregate_is_sum(measure)]
     if sums:
         raise MultiAspectError(
             f"{parameter('macro')}: {sums[0]} is a sum over topics, not a mean; leave it out, or "
-            "omit "
-            f"{parameter('macro')}"
+            f"omit {parameter('macro')}"
         )
     if clusters is None:
         return MacroMean(by, are_groups_drawn=False)
@@ -116,10 +114,8 @@ def read_macro(
     if are_drawn and n_drawn < _FEW_DRAWN:
         warn_once(
             f"{parameter('macro')}: a new draw of groups is estimated from {n_drawn}, of which "
-            "intervals are wide, "
-            "and tests mislead where they are skewed. Add groups, or give clusters of topics "
-            "within groups, for "
-            "means of these groups"
+            "intervals are wide, and tests mislead where they are skewed. Add groups, or give "
+            "clusters of topics within groups, for means of these groups"
         )
     return MacroMean(by, are_drawn)
 
@@ -135,10 +131,8 @@ def _are_groups_drawn(by: Mapping[str, str], clusters: Mapping[str, str]) -> boo
         return False
     raise MultiAspectError(
         f"{parameter('macro')}: expected clusters that all lie within groups, or all contain whole "
-        "groups, but the "
-        f"cluster {cluster_in_several} has topics of several groups, and the group "
-        f"{group_in_several} has topics "
-        "of several clusters"
+        f"groups, but the cluster {cluster_in_several} has topics of several groups, and the group "
+        f"{group_in_several} has topics of several clusters"
     )
 
 

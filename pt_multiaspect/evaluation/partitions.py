@@ -118,8 +118,7 @@ def _check_declared(plan: Plan) -> None:
             raise MultiAspectError(
                 f"{measure}: expected declared scales with by='query', got inferred ones for "
                 f"{choices(view.name for view in inferred)}, which would differ if qrels were "
-                "divided by query as "
-                "well. Declare them, as in "
+                "divided by query as well. Declare them, as in "
                 f"aspects={{{choices(f'{v.name!r}: {v.aspect!r}' for v in inferred)}}}"
             )
 
@@ -281,8 +280,7 @@ class Evaluator:
         if lost:
             raise MultiAspectError(
                 f"expected values of every run, got none of {choices(lost[:3])} "
-                f"{tally(len(lost), 'run')}: no "
-                "query of these is judged, or a part was lost"
+                f"{tally(len(lost), 'run')}: no query of these is judged, or a part was lost"
             )
 
     def _read_values(self, order: list[str], rows: pd.DataFrame) -> Floats:
@@ -312,15 +310,13 @@ class Evaluator:
             run, measure, query = incomplete[0]
             raise MultiAspectError(
                 f"expected a value of every measure, got none of {self._plan.labels[measure]} for "
-                "run "
-                f"{order[run]}, query {qids[query]} {tally(len(incomplete), 'value')}"
+                f"run {order[run]}, query {qids[query]} {tally(len(incomplete), 'value')}"
             )
         if empty.any() and self._by == "run":
             run, query = np.argwhere(empty)[0]
             raise MultiAspectError(
                 f"expected values for every judged query, got none for run {order[run]}, query "
-                f"{qids[query]}: a "
-                "part of the results was lost"
+                f"{qids[query]}: a part of the results was lost"
             )
 
     def _empty_values(self, order: list[str], empty: Bools) -> Floats:
@@ -350,8 +346,7 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
         remedy = ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part in table.groupby(...)]"
         raise MultiAspectError(
             "expected a column name with the run of each row, got the columns "
-            f"{choices(rows.columns)}"
-            f"{remedy if isinstance(group, tuple) else ''}"
+            f"{choices(rows.columns)}{remedy if isinstance(group, tuple) else ''}"
         )
     return rows
 

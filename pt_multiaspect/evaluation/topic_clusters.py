@@ -62,10 +62,9 @@ def read_clusters(
         if not isinstance(cluster, str) or "(" not in cluster:
             raise MultiAspectError(
                 "cluster: expected 'qid' (topics are independent), a column of clusters, a file of "
-                "topics and "
-                "clusters, a regular expression with one group in parentheses such as (\\d+)_.*, "
-                "or a mapping "
-                f"{{qid: cluster}}, got {shown(cluster)} (columns: {choices(topics.columns)})"
+                "topics and clusters, a regular expression with one group in parentheses such as "
+                f"(\\d+)_.*, or a mapping {{qid: cluster}}, got {shown(cluster)} (columns: "
+                f"{choices(topics.columns)})"
             )
         pairs = _match_qids(cluster, dict.fromkeys(map(str, topics["qid"])))
     return one_group_per_topic(pairs, topics, "cluster", "cluster")
@@ -80,16 +79,14 @@ def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
     if compiled.groups != 1:
         raise MultiAspectError(
             "cluster: expected a regular expression with one group in parentheses, got "
-            f"{compiled.groups} in "
-            f"{pattern!r}; write others as (?:...)"
+            f"{compiled.groups} in {pattern!r}; write others as (?:...)"
         )
     matches = {qid: compiled.fullmatch(qid) for qid in qids}
     missing = [qid for qid, match in matches.items() if match is None or not match[1]]
     if missing:
         raise MultiAspectError(
             f"cluster: expected a pattern that matches each whole query id, but {pattern!r} finds "
-            "no cluster for "
-            f"{choices(missing[:5])} {tally(len(missing), 'topic')}"
+            f"no cluster for {choices(missing[:5])} {tally(len(missing), 'topic')}"
         )
     return [(qid, match[1]) for qid, match in matches.items() if match is not None]
 
@@ -139,10 +136,8 @@ def check_clusters(clusters: Clusters) -> Clusters:
     if not clusters.are_single_topics and clusters.freedom < _FEW:
         warn_once(
             f"{topics_in_words(clusters)} leave {clusters.freedom:.2g} degrees of freedom: "
-            "intervals are at least "
-            "1.3 times as wide as with many clusters, and tests mislead where values are skewed. "
-            "Judge topics of "
-            "further clusters"
+            "intervals are at least 1.3 times as wide as with many clusters, and tests mislead "
+            "where values are skewed. Judge topics of further clusters"
         )
     return clusters
 
@@ -164,8 +159,7 @@ def check_drawn_clusters(clusters: Clusters) -> Clusters:
     if not clusters.are_single_topics and len(clusters) < _FEW_DRAWN:
         warn_once(
             f"{topics_in_words(clusters)}: percentile intervals are too narrow, as they draw from "
-            "fewer than "
-            f"{_FEW_DRAWN} clusters. Judge topics of further clusters"
+            f"fewer than {_FEW_DRAWN} clusters. Judge topics of further clusters"
         )
     return clusters
 
@@ -174,8 +168,7 @@ def _refuse_one_cluster(clusters: Clusters) -> None:
     if len(clusters) < 2 and not clusters.are_single_topics:
         raise MultiAspectError(
             f"{parameter('cluster')}: expected at least two clusters, got one of all "
-            f"{clusters.n_topics} topics, "
-            "which has no standard error"
+            f"{clusters.n_topics} topics, which has no standard error"
         )
 
 

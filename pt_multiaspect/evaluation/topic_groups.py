@@ -45,8 +45,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     if pairs is None:
         raise MultiAspectError(
             "by: expected a column of groups, a mapping {qid: group}, a Series or a file of topics "
-            "and groups, got "
-            f"{shown(by)} (columns: {choices(topics.columns)})"
+            f"and groups, got {shown(by)} (columns: {choices(topics.columns)})"
         )
     groups = one_group_per_topic(pairs, topics, "by", "group")
     if ALL in groups.values():
@@ -138,8 +137,7 @@ def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterato
         if len(fields) < 2:
             raise MultiAspectError(
                 f"{what}: {text.name}:{line_number}: expected a query id, a blank and the name of "
-                f"its {noun}, got "
-                f"{shown(line.decode())}"
+                f"its {noun}, got {shown(line.decode())}"
             )
         qid, group = line.decode().split(maxsplit=1)
         yield qid, group
@@ -182,8 +180,7 @@ def _check_group_types(groups: Iterable[object], what: str, noun: str) -> None:
         if name in others:
             raise MultiAspectError(
                 f"{what}: expected names of {noun}s of one type, got {others[name]} and the text "
-                f"{text!r}; convert "
-                "them to one type, as by astype(str)"
+                f"{text!r}; convert them to one type, as by astype(str)"
             )
 
 

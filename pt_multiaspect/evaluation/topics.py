@@ -39,8 +39,7 @@ def check_all_topics(measures: object, purpose: str) -> None:
             remedy = "'pt-multiaspect evaluate' evaluates it"
         raise MultiAspectError(
             f"expected measures over all judged topics, as {purpose}, got a suite over the topics "
-            "with a positive "
-            f"document; {remedy}"
+            f"with a positive document; {remedy}"
         )
 
 
@@ -84,8 +83,7 @@ def counted_topics(
         if not counted[label].any():
             raise MultiAspectError(
                 f"{positive}: no topic has a positive document for {label}, so it has no mean; "
-                "leave the measure "
-                f"out, or use {judged}"
+                f"leave the measure out, or use {judged}"
             )
     return counted
 

@@ -80,8 +80,7 @@ def _read_ir_measures(text: Text, layout: str) -> Iterator[_Row]:
         if len(fields) == 2:
             raise MultiAspectError(
                 f"{text.name}:{number}: expected {layout}, got 2 fields: {excerpt(line)}; "
-                "aggregates have no "
-                "topic, --by_query prints values of topics"
+                "aggregates have no topic, --by_query prints values of topics"
             )
         if not columns:
             columns = _FIELDS["ir_measures"]
@@ -248,8 +247,7 @@ def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
     if not is_topic.any():
         raise MultiAspectError(
             f"{text.name}: expected values of topics, got only aggregates (topic all); write the "
-            "file with the "
-            "option -q of trec_eval, ir_measures or pt-multiaspect"
+            "file with the option -q of trec_eval, ir_measures or pt-multiaspect"
         )
     if "name" not in rows:
         with refuse_surrogates("name"):
@@ -279,8 +277,7 @@ def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
     if result is None:
         raise MultiAspectError(
             f"{text.name}:{number}: expected a number as value, got {shown(row['value'])} (topic "
-            f"{row['qid']}): "
-            f"{excerpt(line)}"
+            f"{row['qid']}): {excerpt(line)}"
         )
     return result
 

@@ -109,9 +109,8 @@ def _check_columns(title: str, frame: pd.DataFrame) -> None:
         remedy = 'write one row per value, as melt(["name", "qid"], var_name="measure") of pandas returns them'
     raise MultiAspectError(
         f"{title}: expected rows with the columns {choices(COLUMNS)}, which 'pt-multiaspect "
-        "evaluate -q' writes as "
-        f"csv, tsv, json or parquet, got {number_of(len(frame), 'row')} with "
-        f"{choices(frame.columns)}; {remedy}"
+        f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} "
+        f"with {choices(frame.columns)}; {remedy}"
     )
 
 
@@ -168,8 +167,7 @@ def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str
         if earlier != definition:
             raise MultiAspectError(
                 f"{title}: expected one definition of the measure {name}, got {earlier} and "
-                f"{definition}; rename "
-                "one of the two"
+                f"{definition}; rename one of the two"
             )
         if not _is_empty(cell):
             defined.add(name)
@@ -188,6 +186,5 @@ def _check_definition(title: str, name: str, definition: str) -> None:
         if not is_unknown_measure(error):
             raise MultiAspectError(
                 f"{title}: expected a measure as the definition of {name}, got {definition!r}: "
-                f"{error}. Correct "
-                "it, or leave its cells empty"
+                f"{error}. Correct it, or leave its cells empty"
             ) from error

@@ -92,10 +92,8 @@ def _check_comments(text: Text, comments: list[tuple[int, int]], layout: LineFor
         line = text.data[doubtful[0] :].partition(b"\n")[0]
         warn_once(
             f"{text.name}:{number}: a line that begins with #, and has the fields `{layout}`, "
-            f"{excerpt(line)}, is "
-            f"skipped as a comment {tally(len(doubtful), 'line')}, as trec_eval does. If it is "
-            "none, rename the "
-            "query; otherwise, write a blank after #"
+            f"{excerpt(line)}, is skipped as a comment {tally(len(doubtful), 'line')}, as "
+            "trec_eval does. If it is none, rename the query; otherwise, write a blank after #"
         )
 
 
@@ -117,8 +115,7 @@ def split_metadata(text: Text) -> tuple[str | None, Text]:
         number = text.line_number(start.start())
         raise MultiAspectError(
             f"{text.name}:{number}: the header begins with # ir_metadata.start, but no line # "
-            "ir_metadata.end "
-            "follows"
+            "ir_metadata.end follows"
         )
     lines = text.data[start.end() : end.start()].decode().splitlines()
     metadata = "".join(f"{line.removeprefix('#').removeprefix(' ').rstrip()}\n" for line in lines)

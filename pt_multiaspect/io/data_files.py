@@ -123,8 +123,7 @@ class DataFile:
         except (OSError, ValueError) as error:  # errors of requests are OSErrors
             raise MultiAspectError(
                 f"{self.url} cannot be downloaded: {error}. Without a network, save the file as "
-                f"{path} (or set "
-                f"{DATA_VARIABLE} to a directory that contains {self.name})"
+                f"{path} (or set {DATA_VARIABLE} to a directory that contains {self.name})"
             ) from error
         finally:
             logger.setLevel(level)

@@ -302,7 +302,6 @@ def read_delimited(text: Text, separator: str) -> pd.DataFrame:
     if not all(header):
         raise MultiAspectError(
             f"{text.name}: expected a name for each column, got none for column "
-            f"{header.index('') + 1}; without "
-            "index=False, pandas writes the index of a frame so"
+            f"{header.index('') + 1}; without index=False, pandas writes the index of a frame so"
         )
     return pd.DataFrame(rows, columns=header, dtype=object)

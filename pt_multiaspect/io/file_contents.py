@@ -86,8 +86,7 @@ def _content(name: str, data: bytes) -> Content:
                 form, remedy = "of spreadsheets", "save it as CSV (UTF-8)"
             raise MultiAspectError(
                 f"{name}: expected text or Parquet, plain or compressed by {COMPRESSIONS}, got a "
-                "file in the "
-                f"format {form}; {remedy}"
+                f"file in the format {form}; {remedy}"
             )
     for form, (magic, decompress) in _COMPRESSED.items():
         if data.startswith(magic):
@@ -144,8 +143,7 @@ def _check_encoding(name: str, data: bytes) -> None:
         line = data.count(b"\n", 0, data.index(_BYTE_ORDER_MARK)) + 1
         raise MultiAspectError(
             f"{name}:{line}: a byte order mark (U+FEFF) within the text, which would be part of an "
-            "id; remove it "
-            "(files that are joined may each start with one)"
+            "id; remove it (files that are joined may each start with one)"
         )
 
 
@@ -178,8 +176,7 @@ def _decompress(
     except ImportError as error:
         raise MultiAspectError(
             f"{name}: reading {form} files requires the package zstandard, which is part of the "
-            "extra "
-            "compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
+            "extra compressed: pip install 'pt-multiaspect[compressed]', or decompress the file"
         ) from error
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise MultiAspectError(f"{name}: a damaged {form} file: {error}") from error
@@ -217,8 +214,7 @@ def _start_of_next(data: bytes, start: int, magic: bytes) -> int:
     if start < len(data) and not data.startswith(magic, start):
         raise ValueError(
             f"other data follow the compressed ones, from byte {start + 1} of {len(data)}; remove "
-            "them, or "
-            "copy or download the file again"
+            "them, or copy or download the file again"
         )
     return start
 

@@ -105,8 +105,7 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
     if columns.has_ids(content):
         raise MultiAspectError(
             f"{name}: expected {form}, got the keys {choices(content)}, the columns of a frame; "
-            "write its rows, by "
-            "frame.to_json(…, orient='records', lines=True)"
+            "write its rows, by frame.to_json(…, orient='records', lines=True)"
         )
     if isinstance(content, RepeatedKey):
         raise MultiAspectError(
@@ -120,8 +119,7 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
         if isinstance(documents, RepeatedKey):
             raise MultiAspectError(
                 f"{name}: expected each document of a query once, got document {documents.key} "
-                "several times for "
-                f"query {qid}"
+                f"several times for query {qid}"
             )
     content = {qid: documents for qid, documents in content.items() if documents}
     docnos = list(chain.from_iterable(content.values()))
@@ -181,8 +179,7 @@ def read_json_rows(text: Text) -> pd.DataFrame | None:
         if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or row.keys() != keys:
             raise MultiAspectError(
                 f"{text.name}:{line}: expected an object with each of {choices(keys)} once, and "
-                "nothing else, as "
-                f"before, got {shown(row)}; a missing value is null"
+                f"nothing else, as before, got {shown(row)}; a missing value is null"
             )
     return pd.DataFrame({key: [row[key] for _, row in values] for key in keys})
 
@@ -397,8 +394,7 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
             fault = f" of predictions of MTEB {retrieve} the document with {their} own id"
             remedy = (
                 "In some tasks (ArguAna, Quora, FiQA, FEVER, MSMARCO and others), MTEB drops these "
-                "documents "
-                "before it scores a run, but not from the file"
+                "documents before it scores a run, but not from the file"
             )
         else:
             fault = f" {agree(n_own, n_queries, 'ranks', 'rank')} the document with {their} own id first"

@@ -37,8 +37,7 @@ def read_topics(topics: Any) -> pd.DataFrame:
     if isinstance(topics, str):
         raise MultiAspectError(
             f"topics: expected a DataFrame or a dataset of PyTerrier, got {shown(topics)}; read "
-            "files with "
-            "pt.io.read_topics, and get datasets with pt.get_dataset"
+            "files with pt.io.read_topics, and get datasets with pt.get_dataset"
         )
     frame = to_pandas(topics.get_topics() if hasattr(topics, "get_topics") else topics)
     if frame is None:
@@ -50,8 +49,7 @@ def read_topics(topics: Any) -> pd.DataFrame:
     if "qid" not in frame.columns or not len(frame):
         raise MultiAspectError(
             "topics: expected at least one row, and a column qid, got "
-            f"{number_of(len(frame), 'row')} with the "
-            f"columns {choices(frame.columns)}"
+            f"{number_of(len(frame), 'row')} with the columns {choices(frame.columns)}"
         )
     return frame
 
@@ -84,8 +82,7 @@ def select_topics(judgments: Judgments, topics: pd.DataFrame | None) -> Judgment
         raise MultiAspectError(
             "the topics and the qrels have no query in common: the topics have queries such as "
             f"{choices(qids[:3])}, the qrels have queries such as {choices(judgments.qids[:3])}. "
-            "Check the "
-            "query ids"
+            "Check the query ids"
         )
     rows = np.flatnonzero(judgments.row_values(kept[judgments.pool_query]))
     return judgments.take_rows(rows)

@@ -145,8 +145,7 @@ class NamedRuns:
                     if self.topics is None:
                         raise MultiAspectError(
                             f"the pipeline {name} requires topics: pass topics=..., as in "
-                            "pt.Experiment, or its "
-                            "run, pipeline.transform(topics)"
+                            "pt.Experiment, or its run, pipeline.transform(topics)"
                         )
                     run = retrieve(name, run, self.topics)
                 if bar is not None:
@@ -286,8 +285,7 @@ def no_common_query(name: str, judgments: Judgments, qids: Sequence[str]) -> Mul
     return MultiAspectError(
         f"{run_title(name)} and the qrels have no query in common: the qrels have queries such as "
         f"{choices(judgments.qids[:3])}, the run has queries such as {choices(qids[:3])}. Check "
-        "the query ids"
-        f"{overlap.by_query_remedy(judgments, qids)}"
+        f"the query ids{overlap.by_query_remedy(judgments, qids)}"
     )
 
 

@@ -90,8 +90,7 @@ def _read_batches(name: str, data: bytes) -> Any:
         if size > most:
             raise MultiAspectError(
                 f"{name}: {expansion(most)}, unlike runs and judgments; to read it anyway, give "
-                "the frame "
-                "that pandas.read_parquet(…) returns"
+                "the frame that pandas.read_parquet(…) returns"
             )
     table = pyarrow.Table.from_batches(batches, file.schema_arrow)
     if len(table) != file.metadata.num_rows:
@@ -182,8 +181,7 @@ def labels_of_table(
                     qid, docno, _ = values[several].iloc[0]
                     raise MultiAspectError(
                         f"{name}: expected one row for query {qid}, document {docno}, got several "
-                        "values of "
-                        f"{column}. {columns.ALONE_BY_SUBTOPIC}"
+                        f"values of {column}. {columns.ALONE_BY_SUBTOPIC}"
                     )
                 rows[column] = identifiers(frame[column], name)
                 keys.append(column)
@@ -225,8 +223,7 @@ def _label_columns(
     if not label_columns or len(set(label_columns.values())) < len(label_columns):
         raise MultiAspectError(
             f"{name}: expected label columns, at most one of them label or relevance, got the "
-            "columns "
-            f"{choices(frame.columns)}"
+            f"columns {choices(frame.columns)}"
         )
     return label_columns
 
@@ -254,7 +251,6 @@ def _read_finite_labels(name: str, column: pd.Series[Any], rows: pd.DataFrame) -
         qid, docno = rows.iloc[int(faulty[0])][["qid", "docno"]]
         raise MultiAspectError(
             f"{name}: {column.name}: expected a finite number (or a missing value for no "
-            "judgment), got "
-            f"{column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
+            f"judgment), got {column.iloc[int(faulty[0])]} (query {qid}, document {docno})"
         )
     return values

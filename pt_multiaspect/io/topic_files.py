@@ -63,8 +63,7 @@ def _tab_separated(text: Text) -> Iterator[tuple[str, str]]:
         if len(fields) == 1:
             raise MultiAspectError(
                 f"{text.name}:{line_number}: expected a query id, a tab and the text of the topic, "
-                "got "
-                f"{shown(fields[0])}"
+                f"got {shown(fields[0])}"
             )
         yield fields[0].strip(), " ".join(fields[1].split())
 
@@ -77,8 +76,7 @@ def _trec_topics(text: Text) -> Iterator[tuple[str, str]]:
     if not topics:
         raise MultiAspectError(
             f"{text.name}: expected topics of TREC (<top> or <topic>), got none; or write a query "
-            "id, a tab and "
-            "the text per line"
+            "id, a tab and the text per line"
         )
     for number, (_, attributes, content) in enumerate(topics, 1):
         elements: dict[str, str] = {}

@@ -417,8 +417,7 @@ def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
         warn_of_run(
             f"ranks contradict scores in {n_rows} of {len(differs)} rows, such as that of {pair}",
             "The order is by descending score, as in trec_eval; if the ranks are right, replace "
-            "the scores, for "
-            "instance by -rank",
+            "the scores, for instance by -rank",
             run=name,
             key=f"{name} {n_rows} {len(differs)}",
             group="ranks and scores",
@@ -494,8 +493,7 @@ def _several_files_error(named: Mapping[str, str]) -> MultiAspectError:
     """Return the error for files without the names of their aspects, which shows a mapping of names to files."""
     return MultiAspectError(
         "qrels: expected a file, or a mapping of aspects to files, got several files: name the "
-        "aspect of each, "
-        f"read_qrels({named})"
+        f"aspect of each, read_qrels({named})"
     )
 
 
@@ -553,8 +551,7 @@ def _warn_of_copy(first: _AspectFile, second: _AspectFile) -> None:
     if all(first.frame[column].equals(second.frame[column]) for column in ("qid", "docno")):
         warn_once(
             f"{first} and {second} have the same labels; one may be a copy. Give each aspect the "
-            "file that "
-            f"judges it, or disable the check with {parameter('check', False)}"
+            f"file that judges it, or disable the check with {parameter('check', False)}"
         )
 
 
@@ -570,8 +567,7 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
             raise MultiAspectError(
                 f"{first} and {second} have no {what} in common: {first.samples(columns)} against "
                 f"{second.samples(columns)}. Check that the files belong to the same collection "
-                "and use the "
-                f"same ids, or read them anyway with {parameter('check', False)}"
+                f"and use the same ids, or read them anyway with {parameter('check', False)}"
             )
     labels = first.judged.iloc[:, 2].to_numpy()
     distinct = np.unique(np.maximum(labels, 0))
@@ -593,11 +589,9 @@ def _check_common(first: _AspectFile, second: _AspectFile) -> None:
         if len(common) and common.mean() < _MOST_PAIRS:
             warn_once(
                 f"{judge} judges only {int(common.sum())} of the {len(common)} pairs "
-                f"({common.mean():.0%}) {whose}"
-                f"; the others are evaluated as the lowest grade of {aspect.aspect}. Check that "
-                "the files "
-                "belong to the same collection and use the same ids, or disable the check with "
-                f"{parameter('check', False)}"
+                f"({common.mean():.0%}) {whose}; the others are evaluated as the lowest grade of "
+                f"{aspect.aspect}. Check that the files belong to the same collection and use the "
+                f"same ids, or disable the check with {parameter('check', False)}"
             )
 
 
@@ -632,9 +626,8 @@ def _qrels_remedy(fields: Sequence[bytes]) -> str:
     if is_line(fields, _PRELS) and not second.isdigit():
         return (
             f"; this looks like sampled judgments (`{_PRELS}`), whose probabilities no measure "
-            "here uses. To "
-            "evaluate the sample as if it were all judgments, write `qid 0 docno label` from the "
-            "first three fields"
+            "here uses. To evaluate the sample as if it were all judgments, write `qid 0 docno "
+            "label` from the first three fields"
         )
     if len(fields) > len(_QRELS.fields):
         return _name_columns()
@@ -714,8 +707,7 @@ def _distinct_judgments(
         raise MultiAspectError(
             f"{text.name}:{later}: expected one judgment of query {excerpt(fields[0])}, document "
             f"{excerpt(fields[2])}, got the second field {excerpt(later_fields[1])} here and "
-            f"{excerpt(fields[1])} "
-            f"on line {number}. {ALONE_BY_SUBTOPIC}"
+            f"{excerpt(fields[1])} on line {number}. {ALONE_BY_SUBTOPIC}"
         )
     rows = rows[[*pair, *aspects, *key[2:]]].drop_duplicates()
     conflicts = rows.duplicated(key)

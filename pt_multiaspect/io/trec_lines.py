@@ -334,8 +334,7 @@ def _check_no_binary_data(text: Text) -> None:
     if b"\0" in text.data:
         raise MultiAspectError(
             f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); "
-            "expected text in "
-            f"UTF-8, plain or compressed by {COMPRESSIONS}"
+            f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
         )
 
 
@@ -401,8 +400,7 @@ def _error(
     if len(fields) != width:
         return MultiAspectError(
             f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: "
-            f"{excerpt(line)}"
-            f"{_width_remedy(number, line, fields, layout)}"
+            f"{excerpt(line)}{_width_remedy(number, line, fields, layout)}"
         )
     position, column, kind = next(
         (position, column, kind)
@@ -411,9 +409,8 @@ def _error(
     )
     return MultiAspectError(
         f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(fields[position])} "
-        "(query "
-        f"{excerpt(fields[0])}, document {excerpt(fields[2])}): {excerpt(line)}"
-        f"{_remedy(number, fields, fields[position])}"
+        f"(query {excerpt(fields[0])}, document {excerpt(fields[2])}): "
+        f"{excerpt(line)}{_remedy(number, fields, fields[position])}"
     )
 
 

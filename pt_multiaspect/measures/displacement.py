@@ -271,8 +271,7 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     if len(terms) != 1:
         raise MultiAspectError(
             "expected a measure with one gain per document, such as On or TOMA, got "
-            f"{shown(measure)}, which has "
-            f"{len(terms) or 'none'}"
+            f"{shown(measure)}, which has {len(terms) or 'none'}"
         )
     target = terms[0].target
     target.source.check_degrees()

@@ -41,9 +41,8 @@ def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> No
         missing = choices(f"{name} in {number_of(n, 'topic')}" for name, n in lacking.items() if n)
         warn_once(
             f"the qrels have no label of {missing}: {measure.NAME} counts such an intent as one "
-            "without relevant "
-            "documents. Evaluate topics with other intents by a measure that selects them by its "
-            "parameter aspects",
+            "without relevant documents. Evaluate topics with other intents by a measure that "
+            "selects them by its parameter aspects",
             key=missing,
             group=f"intents of {measure.NAME}",
         )

@@ -75,8 +75,7 @@ class Joint:
         if gain.shape != views[0].label.shape or not (np.isfinite(gain) & (gain >= 0)).all():
             raise MultiAspectError(
                 f"expected one finite, non-negative gain for each of {len(views[0].label)} judged "
-                "documents, got "
-                f"{gain} of shape {gain.shape}"
+                f"documents, got {gain} of shape {gain.shape}"
             )
         if self.top is None:
             top = float(gain.max(initial=0.0))
@@ -128,8 +127,7 @@ class JointSource:
         """Raise an error: labels of several aspects cannot be mapped to gains."""
         raise MultiAspectError(
             "a base that maps raw labels to gains cannot evaluate several aspects combined; "
-            "declare the gains of "
-            "the aspects instead"
+            "declare the gains of the aspects instead"
         )
 
 

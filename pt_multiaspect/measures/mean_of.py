@@ -155,8 +155,7 @@ def _parse(measures: object) -> _Weighted | None:
     else:
         raise MultiAspectError(
             "measures: expected a list of measures, or a dict of measures and weights, as in "
-            "{'nDCG@10': 2, "
-            f"'RR': 1}}, got {shown(measures)}"
+            f"{{'nDCG@10': 2, 'RR': 1}}, got {shown(measures)}"
         )
     refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
     if not any(weight for _, weight in weighted):
@@ -186,8 +185,7 @@ def _read(measure: object) -> ir_measures.Measure:
     if not isinstance(read.aggregator(), MeanAgg):
         raise MultiAspectError(
             f"measures: {read} is not aggregated by the mean over topics, so its mean with others "
-            "is undefined; "
-            "average measures that are, such as AP"
+            "is undefined; average measures that are, such as AP"
         )
     return check_params(read)
 
@@ -293,8 +291,7 @@ class _MeanOf(MeasureMean):
         if member.cutoff is not None:
             raise MultiAspectError(
                 f"{self.NAME}@{cutoff} has the cutoff {cutoff}, but its member is {measure}; set "
-                "one cutoff, on "
-                "the mean or on the member"
+                "one cutoff, on the mean or on the member"
             )
         return member(cutoff=cutoff)
 

@@ -140,8 +140,7 @@ class AspectMean(TermMean, BasedMeasure):
         if self.NONNEGATIVE is not None and negative:
             raise MultiAspectError(
                 f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} "
-                "mean of negative "
-                "values is undefined; choose another base, or use CAM"
+                "mean of negative values is undefined; choose another base, or use CAM"
             )
         lower = [base.text for base in self.bases.each() if base.LOWER_IS_BETTER]
         if self.NONNEGATIVE is not None and lower:
@@ -331,14 +330,12 @@ class _CAM(AspectMean):
             if not is_sum_over_ranks(base):
                 raise MultiAspectError(
                     "normalized=True requires a base that is a sum over ranks (nDCG, P, R, Rprec, "
-                    "RBP, SetR, "
-                    f"DCG, CG), got {base.text}"
+                    f"RBP, SetR, DCG, CG), got {base.text}"
                 )
             if base.RANGE[0] < 0 or base.LOWER_IS_BETTER:
                 raise MultiAspectError(
                     "normalized=True requires a non-negative base for which higher is better, got "
-                    f"{base.text}: "
-                    "its maximum attainable value may not be positive"
+                    f"{base.text}: its maximum attainable value may not be positive"
                 )
 
     def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
@@ -477,8 +474,7 @@ class _WHAM(_MM):
         if len(names) != 2:
             raise MultiAspectError(
                 f"WHAM: expected exactly two aspects, got {len(names)}: {choices(names)}; select "
-                "two, as in "
-                f"WHAM(aspects='relevance,credibility'), or use MM"
+                "two, as in WHAM(aspects='relevance,credibility'), or use MM"
             )
         super()._check_names(names)
 

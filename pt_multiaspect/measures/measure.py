@@ -113,8 +113,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             ]
             raise MultiAspectError(
                 f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), "
-                "got values "
-                "without names"
+                "got values without names"
             )
         refuse_unknown(params, self.SUPPORTED_PARAMS, "parameters", self.NAME)
         canonical = {}
@@ -158,8 +157,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         if undefined:
             raise MultiAspectError(
                 f"{choices(undefined)} is defined for rankings, but the criteria of an answer are "
-                "combined as they "
-                "are; omit it"
+                "combined as they are; omit it"
             )
 
     def _refuse_inner_cutoffs(self, names: Sequence[str]) -> None:
@@ -404,10 +402,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             name = views[0].name
             warn_once(
                 f"{self.NAME} combines several aspects, but the qrels have one numeric label "
-                f"column, {name}, so "
-                "only this aspect is evaluated. Check the columns of the qrels; if one aspect is "
-                "meant, select it, "
-                f"as in {self(aspects=[name])}",
+                f"column, {name}, so only this aspect is evaluated. Check the columns of the "
+                f"qrels; if one aspect is meant, select it, as in {self(aspects=[name])}",
                 key=f"one aspect: {name}",
             )
 
@@ -668,8 +664,7 @@ def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
         )
     warn_once(
         f"{measure.NAME} depends on the label scales, which were inferred from these qrels: "
-        f"{scales}. {advice}, "
-        f"as in {measure._spell_declared(declared)}"
+        f"{scales}. {advice}, as in {measure._spell_declared(declared)}"
         + start_at_one_note(view.label_counts for view in inferred),
         key=scales,
         group=group,

@@ -151,7 +151,6 @@ def measure_on_relevance(measure: ir_measures.Measure) -> Measure:
     if isinstance(measure, type(ir_measures.ERR)):
         raise MultiAspectError(
             f"{measure} uses 4 as the highest grade in ir-measures, but the highest grade of the "
-            "aspect "
-            f"as a base; pass On(base={str(measure)!r}) for the latter"
+            f"aspect as a base; pass On(base={str(measure)!r}) for the latter"
         )
     return On(base=measure)

@@ -146,8 +146,7 @@ def _default(measure: type[M] | M) -> M:
         if default is not None and param.parse(default) != default:
             raise MultiAspectError(
                 f"{measure_class.NAME}: the default {default!r} of {name} is read as "
-                f"{param.parse(default)!r}; "
-                "give the latter as default"
+                f"{param.parse(default)!r}; give the latter as default"
             )
     if isinstance(measure, type):
         made: M = measure()
@@ -155,8 +154,7 @@ def _default(measure: type[M] | M) -> M:
     if measure.params:
         raise MultiAspectError(
             f"register: expected a measure with default parameters, got {measure}; its name would "
-            "denote these "
-            "parameters and not the defaults. Register the class"
+            "denote these parameters and not the defaults. Register the class"
         )
     return measure
 

@@ -243,9 +243,8 @@ class _nMDCU(_MDCU):
         if len(endless):
             raise MultiAspectError(
                 f"the ideal list in the column {self['ideal']} has no document with a utility for "
-                "query "
-                f"{judgments.qids[endless[0]]}, but the run has; add the query's ideal ranks, or "
-                "use ideal='greedy'"
+                f"query {judgments.qids[endless[0]]}, but the run has; add the query's ideal "
+                "ranks, or use ideal='greedy'"
             )
         return ratio(values, ideal)
 
@@ -273,8 +272,7 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
         first, second = row[ties[0]], row[ties[0] + 1]
         raise MultiAspectError(
             f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the "
-            "documents "
-            f"{judgments.docnos[first]} and {judgments.docnos[second]} of query "
+            f"documents {judgments.docnos[first]} and {judgments.docnos[second]} of query "
             f"{judgments.qids[query[ties[0]]]}"
         )
     return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, positions(query) + 1)

@@ -65,10 +65,8 @@ def warn_of_units(
     if unbounded and len({kind for kind, _ in distinct.values()}) > 1:
         warn_once(
             f"{name} averages {what} on different scales, {choices(distinct)}: the values of "
-            f"{choices(unbounded)} "
-            f"have no maximum and may dominate. Choose {what} with the same range, such as nDCG "
-            "and P, or weights "
-            "that balance them",
+            f"{choices(unbounded)} have no maximum and may dominate. Choose {what} with the same "
+            "range, such as nDCG and P, or weights that balance them",
             key=f"units: {choices(distinct)}",
         )
 

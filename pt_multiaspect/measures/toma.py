@@ -44,8 +44,7 @@ def _grades(values: Floats, name: str, scale: Scale) -> Ints:
         raise MultiAspectError(
             f"expected values of {name} that are those of its grades ({scale}), "
             f"{choices(map(spell, grade_positions.tolist()))}, got {spell(float(faulty[0]))}; "
-            "convert grades with "
-            "from_criteria"
+            "convert grades with from_criteria"
         )
     return index.astype(np.intp)
 
@@ -57,8 +56,7 @@ def _powers(target: Target, base: Base) -> Target:
     if not np.isfinite(gain).all():
         raise MultiAspectError(
             f"the gain 2^{target.gain.max():g} - 1 is too large for the base {base.text}; use "
-            "another "
-            "weighting than 'exponential', or a base that rescales gains, such as nDCG"
+            "another weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
     top, bottom = np.exp2(np.minimum([target.top, target.bottom], 1023.0)) - 1.0
     return replace(target.with_gain(gain, float(top)), bottom=float(bottom))
@@ -94,9 +92,8 @@ class _Classes(JointSource):
         if rel > top:
             warn_once(
                 f"rel={spell(rel)} of the base is above {top}, the highest class index: no "
-                "document is relevant. "
-                "Under TOMA, rel is a class index, not a grade; without rel, all classes above 0 "
-                "are relevant",
+                "document is relevant. Under TOMA, rel is a class index, not a grade; without rel, "
+                "all classes above 0 are relevant",
                 group="rel of TOMA",
             )
 
@@ -217,8 +214,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     PRETTY_NAME = "Total order multi-aspect evaluation"
     SHORT_DESC = (
         "How near each document's labels come to the best ones on all aspects, discounted by rank, "
-        "divided by that "
-        "of the best ranking (if the base is nDCG)."
+        "divided by that of the best ranking (if the base is nDCG)."
     )
     CRITERIA_DESC = "How near the labels of an answer come to the best ones on all criteria."
     CITATION = "Maistro et al. 2021, §3"
@@ -263,8 +259,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         if base.stated.reads_labels:
             raise MultiAspectError(
                 f"the base {base.text} maps raw labels to gains, but TOMA evaluates classes of "
-                "label tuples; "
-                "declare the gains of the aspects instead"
+                "label tuples; declare the gains of the aspects instead"
             )
         if self["weighting"] == "exponential":
             exponential = base.exponential()
@@ -444,8 +439,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         if order is not None and order.lower_is_better:
             raise MultiAspectError(
                 f"lower is better for the order {spell_order(order)}, so its weights are not "
-                "labels to train on; "
-                "use another order"
+                "labels to train on; use another order"
             )
         warn_if_inferred(self, self.views(judgments))
         gain = graded_gain(self.bases.one, self.target(judgments))
@@ -485,9 +479,8 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
                 cutoff = ""
             warn_once(
                 f"{measure.NAME} has no gate, so that documents that are not relevant gain from "
-                "their labels of "
-                f"{choices(others)}. If these matter for relevant documents only, use "
-                f"TOMA(gate={_PRECONDITION!r}{further}){cutoff}",
+                f"their labels of {choices(others)}. If these matter for relevant documents only, "
+                f"use TOMA(gate={_PRECONDITION!r}{further}){cutoff}",
                 key="TOMA without a gate",
             )
 
