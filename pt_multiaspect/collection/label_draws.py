@@ -1,10 +1,9 @@
-"""All documents of topics, and labels for those without some, drawn from documents that have all."""
+"""Draw the missing labels of documents from documents that have all labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -84,87 +83,110 @@ def draw_labels(
     """
     if model is None:
         return _Donors(universe, views, missing).draw(seed, draws)
-    return np.tile(_labels_of_model(model, universe, views)[missing], (len(draws), 1))
+    labels = _labels_of_model(model, universe, views)
+    return np.tile(labels[missing], (len(draws), 1))
 
 
 class _Donors:
-    """The documents with labels on all aspects, which donate theirs; the parameters are those of `draw_labels`.
+    """The documents with labels on all aspects, which donate theirs.
 
-    All missing labels of a document come from one donor with the same known labels, of the topic or
-    of any.
+    The parameters are those of `draw_labels`. All missing labels of a document come from one donor
+    with the same known labels, of the topic or of any.
     """
 
     def __init__(self, universe: Judgments, views: Sequence[AspectView], missing: Bools) -> None:
-        self.universe, self.views = universe, views
-        #: The grades of each document, -1 if missing.
-        self.grade = np.where(missing, -1, np.stack([view.grade for view in views])).T
-        self.rows = np.flatnonzero(missing.any(axis=0))
-        complete = ~missing.any(axis=0) & np.any([view.known for view in views], axis=0)
-        self.tuples, code = np.unique(self.grade[complete], axis=0, return_inverse=True)
+        self.universe = universe
+        self.views = views
+        grades = np.stack([view.grade for view in views])
+        #: The grades of each document, -1 if missing; documents × aspects.
+        self.grade = np.where(missing, -1, grades).T
+        lacks_label = missing.any(axis=0)
+        #: The documents with missing labels.
+        self.rows = np.flatnonzero(lacks_label)
+        is_judged = np.any([view.known for view in views], axis=0)
+        is_donor = is_judged & ~lacks_label
+        #: The distinct grades of donors; tuples × aspects.
+        self.tuples, tuple_of_donor = np.unique(self.grade[is_donor], axis=0, return_inverse=True)
+        topic_of_donor = universe.pool_query[is_donor]
+        #: The number of donors; topics × tuples.
         self.counts = np.zeros((universe.n_queries, len(self.tuples)), dtype=np.intp)
-        np.add.at(self.counts, (universe.pool_query[complete], code.reshape(-1)), 1)
+        np.add.at(self.counts, (topic_of_donor, tuple_of_donor.reshape(-1)), 1)
 
     def draw(self, seed: int, draws: Ints) -> Floats:
-        rows, everywhere = self.rows, self.counts.sum(axis=0)
         local_or_not, position = self._uniform(seed, draws)
-        chosen = np.zeros(position.shape, dtype=np.intp)
-        keys = pd.DataFrame(np.column_stack([self.universe.pool_query[rows], self.grade[rows]]))
-        if len(keys):
-            groups: Any = keys.groupby([*keys.columns]).indices
-        else:
-            groups = {}
+        chosen = np.zeros(position.shape, dtype=np.intp)  # documents × draws
+        everywhere = self.counts.sum(axis=0)
         donors: dict[tuple[int, ...], Bools] = {}
-        for (topic, *grades), group in sorted(groups.items(), key=itemgetter(0)):
-            pattern = tuple(grades)
+        for topic, pattern, group in self._groups():
             if pattern not in donors:
                 donors[pattern] = self._donors(pattern)
                 if not donors[pattern].any():
-                    raise self._no_donor_error(rows[group], pattern)
+                    raise self._no_donor_error(self.rows[group], pattern)
+            from_any_topic = _choose(everywhere * donors[pattern], position[group])
             local = self.counts[topic] * donors[pattern]
-            is_local = local_or_not[group] < local.sum() / (local.sum() + _PRIOR)
-            of_any = _choose(everywhere * donors[pattern], position[group])
-            if local.any():
-                chosen[group] = np.where(is_local, _choose(local, position[group]), of_any)
-            else:
-                chosen[group] = of_any
-        labels = [
-            view.scale.grades[self.tuples[chosen[grade < 0], column]]
-            for column, (view, grade) in enumerate(zip(self.views, self.grade[rows].T, strict=True))
-        ]
+            if not local.any():
+                chosen[group] = from_any_topic
+                continue
+            n_local = local.sum()
+            is_local = local_or_not[group] < n_local / (n_local + _PRIOR)
+            from_topic = _choose(local, position[group])
+            chosen[group] = np.where(is_local, from_topic, from_any_topic)
+        return self._labels(chosen)
+
+    def _groups(self) -> Iterator[tuple[int, tuple[int, ...], Ints]]:
+        """Yield documents of a topic with the same known grades, as positions in `rows`."""
+        if not len(self.rows):
+            return
+        topic = self.universe.pool_query[self.rows]
+        keys = pd.DataFrame(np.column_stack([topic, self.grade[self.rows]]))
+        groups: Any = keys.groupby([*keys.columns]).indices
+        for key in sorted(groups):
+            yield key[0], tuple(key[1:]), groups[key]
+
+    def _labels(self, chosen: Ints) -> Floats:
+        """Return the missing labels of the chosen tuples, one row per draw."""
+        grade = self.grade[self.rows]
+        labels = []
+        for aspect, view in enumerate(self.views):
+            drawn = self.tuples[chosen[grade[:, aspect] < 0], aspect]
+            labels.append(view.scale.grades[drawn])
         return np.concatenate(labels).T
 
     def _uniform(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
         """Return two numbers in [0, 1) per document and draw."""
-        universe = self.universe
-        qids, docnos = universe.qids[universe.pool_query[self.rows]], universe.docnos[self.rows]
-        texts = (f"{seed}\0{qid}\0{docno}" for qid, docno in zip(qids, docnos, strict=True))
-        digests = b"".join(
-            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            for text in texts
-        )
-        keys = np.frombuffer(digests, dtype="<u8").astype(np.uint64).reshape(-1, 2, 1)
-        numbers = _mix(keys + (draws + 1).astype(np.uint64) * _GOLDEN)
-        first, second = (
-            (numbers[:, side] >> np.uint64(11)).astype(np.float64) * 2.0**-53 for side in (0, 1)
-        )
-        return first, second
+        qids = self.universe.qids[self.universe.pool_query[self.rows]]
+        docnos = self.universe.docnos[self.rows]
+        digests = [_digest(seed, qid, docno) for qid, docno in zip(qids, docnos, strict=True)]
+        keys = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+        keys = keys.reshape(-1, 2, 1)  # documents × numbers × draws
+        steps = (draws + 1).astype(np.uint64) * _GOLDEN
+        numbers = _mix(keys + steps)
+        fractions = (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return fractions[:, 0], fractions[:, 1]
 
     def _donors(self, pattern: Sequence[int]) -> Bools:
-        """Return a mask of the tuples with the known grades, or else on the same sides of their thresholds."""
-        is_known = np.array(pattern) >= 0
-        same = (self.tuples == pattern)[:, is_known].all(axis=1)
-        if same.any():
-            return np.asarray(same, dtype=np.bool_)
+        """Return a mask of the tuples with the known grades.
+
+        If there are none, return those on the same sides of the thresholds.
+        """
+        grades = np.array(pattern)
+        is_known = grades >= 0
+        same_grade = self.tuples == grades
+        has_same_grades = same_grade[:, is_known].all(axis=1)
+        if has_same_grades.any():
+            return np.asarray(has_same_grades, dtype=np.bool_)
         threshold = np.array([view.scale.threshold for view in self.views])
-        sides = (self.tuples >= threshold) == (np.array(pattern) >= threshold)
-        return np.asarray(sides[:, is_known].all(axis=1), dtype=np.bool_)
+        same_side = (self.tuples >= threshold) == (grades >= threshold)
+        has_same_sides = same_side[:, is_known].all(axis=1)
+        return np.asarray(has_same_sides, dtype=np.bool_)
 
     def _no_donor_error(self, rows: Ints, pattern: Sequence[int]) -> NoDonorError:
-        universe, views = self.universe, self.views
-        known = choices(view.name for view, grade in zip(views, pattern, strict=True) if grade >= 0)
-        missing = choices(
-            view.name for view, grade in zip(views, pattern, strict=True) if grade < 0
-        )
+        universe = self.universe
+        names = np.array([view.name for view in self.views], dtype=object)
+        is_known = np.array(pattern) >= 0
+        known = choices(names[is_known])
+        missing = choices(names[~is_known])
+        document = universe.docnos[rows[0]]
         topic = universe.qids[universe.pool_query[rows[0]]]
         remedy = "evaluate with gate=, so that nothing is missing"
         if not in_shell():
@@ -172,25 +194,27 @@ class _Donors:
         return NoDonorError(
             f"expected documents with labels of all aspects and similar ones of {known or 'any'}, "
             "from which to "
-            f"draw {missing}, got none for document {universe.docnos[rows[0]]} of topic {topic} "
+            f"draw {missing}, got none for document {document} of topic {topic} "
             f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, "
             f"{remedy}"
         )
 
 
 def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[AspectView]) -> Floats:
-    """Return the labels that other judgments have of the universe, aspects × documents, NaN if none."""
+    """Return the labels in other judgments, aspects × documents of the universe, NaN if none."""
     names = [view.name for view in views]
     scales = {view.name: view.aspect for view in views if view.name in model.label_names}
     if not scales:
         raise MultiAspectError(
             f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}"
         )
-    labels, pair = np.full((len(views), len(universe)), np.nan), matching_pairs(model, universe)
+    labels = np.full((len(views), len(universe)), np.nan)
+    pair = matching_pairs(model, universe)
     with errors_of("labels"):
         for view in model.views(Aspects(scales)):
             graded = np.where(view.known, view.scale.grades[view.grade], np.nan)
-            labels[names.index(view.name)] = np.append(graded, np.nan)[pair]
+            graded_or_none = np.append(graded, np.nan)  # pair -1: not judged
+            labels[names.index(view.name)] = graded_or_none[pair]
     return labels
 
 
@@ -201,6 +225,12 @@ def _choose(counts: Ints, uniform: Floats) -> Ints:
     return np.asarray(np.minimum(chosen, len(counts) - 1), dtype=np.intp)
 
 
+def _digest(seed: int, qid: str, docno: str) -> bytes:
+    """Return the 16 bytes from which the draws for a document begin."""
+    text = f"{seed}\0{qid}\0{docno}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return well-distributed numbers, the finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -209,7 +239,7 @@ def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def matching_pairs(judgments: Judgments, others: Judgments) -> Ints:
-    """Return the judged pair that equals each pair of other judgments, of any queries; -1 if there is none."""
+    """Return the judged pair that equals each pair of other judgments; -1 if there is none."""
     query = judgments.query_positions(others.qids)[others.pool_query]
     pair, _ = judgments.pairs.lookup(query, Texts.from_strings(others.docnos))
     return np.where(query < 0, -1, pair)
@@ -222,7 +252,7 @@ def join_universe(
     cutoff: int | None,
     is_left_out: Bools | None = None,
 ) -> Judgments:
-    """Return judgments of all documents of the qrels and of the runs, without labels where there are none.
+    """Return judgments of all documents of the qrels and of the runs; labels may be missing.
 
     Parameters
     ----------
@@ -243,9 +273,13 @@ def join_universe(
         The judgments, with the same queries and the further columns of the qrels, which measures
         may read.
     """
-    retrieved = [_first_documents(run, cutoff, is_left_out) for run in rankings]
-    query, docnos = (np.concatenate(column) for column in zip(*retrieved, strict=True))
-    return judgments.with_documents(query, docnos, {view.name: view.label for view in views})
+    queries, docnos = [], []
+    for run in rankings:
+        query_of_run, docnos_of_run = _first_documents(run, cutoff, is_left_out)
+        queries.append(query_of_run)
+        docnos.append(docnos_of_run)
+    labels = {view.name: view.label for view in views}
+    return judgments.with_documents(np.concatenate(queries), np.concatenate(docnos), labels)
 
 
 def _first_documents(
@@ -256,9 +290,11 @@ def _first_documents(
         query, _, docnos = run.documents(cutoff)
         return query, docnos
     query, rank, docnos = run.documents(None)
+    left_out = run.hits.retrieved_index[is_left_out[run.hits.row]]
     counts = np.ones(len(query), dtype=np.intp)
-    counts[run.hits.retrieved_index[is_left_out[run.hits.row]]] = 0
-    counted = np.cumsum(counts)
-    above_query = (counted - counts)[np.arange(len(query)) - rank + 1]
-    is_first = counted - above_query <= cutoff
+    counts[left_out] = 0
+    n_up_to_row = np.cumsum(counts)
+    n_above_row = n_up_to_row - counts
+    first_row = np.arange(len(query)) - rank + 1  # of the query of each row
+    is_first = n_up_to_row - n_above_row[first_row] <= cutoff
     return query[is_first], docnos[is_first]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -34,15 +34,15 @@ class Ranking(Hits):
 
     @property
     def ties(self) -> Ints:
-        """One number per retrieved document of the run, which is equal for tied documents of a query."""
+        """One number per retrieved document of the run, equal for tied documents of a query."""
         return self.run.levels
 
     def labels(self, column: str) -> Floats:
-        """Return the labels of any column of the qrels, one float per judged document, NaN where missing."""
+        """Return the labels of any column of the qrels, NaN where missing."""
         return self.judgments.labels(column)
 
     def frame(self) -> pd.DataFrame:
-        """Return the whole run as a frame with decreasing integer scores, see `Rankings.frame_by_rank`."""
+        """Return the whole run with decreasing integer scores, see `Rankings.frame_by_rank`."""
         return self.run.frame_by_rank()
 
 
@@ -73,33 +73,41 @@ class Rankings(Memo):
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         source = Run.of(run)
-        docnos, scores = source.docnos, _round_scores(source, dtype)
+        docnos = source.docnos
+        scores = _round_scores(source, dtype)
+
+        # Rows of judged queries only.
         common = judgments.query_positions(source.qids)
         n_common = int((common >= 0).sum())
         query = common[source.query]
         if n_common < len(source.qids):
             kept = query >= 0
-            query, scores, docnos = query[kept], scores[kept], docnos.take(kept)
+            query = query[kept]
+            scores = scores[kept]
+            docnos = docnos.take(kept)
+
+        # The last row of each repeated document. Rows of a query are mostly adjacent.
         row, keys = judgments.pairs.lookup(query, docnos)
-        first = heads(query)
-        # Rows of a query are mostly adjacent.
-        last = _last_occurrences(query, docnos, keys, first if len(first) == n_common else None)
+        begins = heads(query)
+        are_adjacent = len(begins) == n_common
+        if are_adjacent:
+            last = _last_occurrences(query, docnos, keys, begins)
+        else:
+            last = _last_occurrences(query, docnos, keys, None)
         if last is not None:
-            query, scores, docnos, row = query[last], scores[last], docnos.take(last), row[last]
-            first = heads(query)
+            query = query[last]
+            scores = scores[last]
+            docnos = docnos.take(last)
+            row = row[last]
+            begins = heads(query)
+
         n_ret = np.bincount(query, minlength=judgments.n_queries)
-        position = positions(query, scores, docnos, n_ret, first)
-        judged = np.flatnonzero(row >= 0)
-        judged_position = position[judged]
-        if np.any(judged_position[1:] < judged_position[:-1]):
-            judged = judged[np.argsort(judged_position)]
-        rank = position[judged] - query_starts(n_ret)[query[judged]] + 1
-        hits = Hits(
-            judgments.n_queries, judgments.pool_query, query[judged], rank, row[judged], n_ret
-        )
+        position = positions(query, scores, docnos, n_ret, begins)
+        hits = _judged_hits(judgments, query, row, position, n_ret)
         self._set_arrays(judgments, query, scores, position, hits, n_common)
         # Subclasses define these as properties.
-        self.source, self._docnos = source, docnos
+        self.source = source
+        self._docnos = docnos
 
     def _set_arrays(
         self,
@@ -110,7 +118,7 @@ class Rankings(Memo):
         hits: Hits,
         n_common: int,
     ) -> None:
-        """Set all attributes but `source` and `_docnos`: the constructor from arrays, which subclasses call.
+        """Set all attributes but `source` and `_docnos`, also for subclasses.
 
         Parameters
         ----------
@@ -125,13 +133,18 @@ class Rankings(Memo):
         n_common : int
             The number of queries that the run and the qrels have in common.
         """
-        self.judgments, self.hits, self.n_common = judgments, hits, n_common
-        self._query, self._scores, self._position = query, scores, position
+        self.judgments = judgments
+        self.hits = hits
+        self.n_common = n_common
+        self._query = query
+        self._scores = scores
+        self._position = position
 
     @property
     def some_documents(self) -> list[str]:
         """Some documents retrieved for judged queries, for warnings."""
-        return list(self._docnos.take(self._order[:3]).decode())
+        first_rows = self._order[:3]
+        return list(self._docnos.take(first_rows).decode())
 
     @property
     def scores(self) -> Scores:
@@ -160,56 +173,65 @@ class Rankings(Memo):
         )
 
     def ranked_documents(self, query: int) -> tuple[Objects, Scores]:
-        """Return the documents retrieved for a query in the order of their ranks, and their scores."""
-        end = int(np.cumsum(self.hits.n_ret)[query])
-        rows = self._order[end - int(self.hits.n_ret[query]) : end]
+        """Return the documents retrieved for a query and their scores, by rank."""
+        n_ret = self.hits.n_ret
+        end = int(np.cumsum(n_ret)[query])
+        start = end - int(n_ret[query])
+        rows = self._order[start:end]
         return self._docnos.take(rows).decode(), self._scores[rows]
 
     def documents(self, cutoff: int | None) -> tuple[Ints, Ints, Objects]:
-        """Return the queries, ranks and names of all retrieved documents, judged or not, down to the cutoff."""
+        """Return the queries, ranks and names of the retrieved documents, down to the cutoff."""
         rows, rank = self._first_rows(cutoff)
         return self._query[rows], rank, self._docnos.take(rows).decode()
 
     def _first_rows(self, cutoff: int | None) -> tuple[Ints, Ints]:
         """Return the rows in the order by query and rank, down to the cutoff, and their ranks."""
         order = self._order
-        rank = np.arange(1, len(order) + 1) - query_starts(self.hits.n_ret)[self._query[order]]
-        kept = slice(None) if cutoff is None else rank <= cutoff
+        start = query_starts(self.hits.n_ret)[self._query[order]]
+        rank = np.arange(1, len(order) + 1) - start
+        if cutoff is None:
+            return order, rank
+        kept = rank <= cutoff
         return order[kept], rank[kept]
 
     def cut(self, cutoff: int, judgments: Judgments | None = None) -> Rankings:
-        """Return the rankings, or those of other judgments, without the documents below rank `cutoff`."""
+        """Return the rankings without documents below rank `cutoff`, also for other judgments."""
         kept, _ = self._first_rows(cutoff)
         queries, codes = np.unique(self._query[kept], return_inverse=True)
+        qids = self.judgments.qids[queries]
+        docnos = self._docnos.take(kept)
         scores = self._scores[kept]
-        run = Run(
-            self.judgments.qids[queries], codes, self._docnos.take(kept), scores.astype(np.float64)
-        )
-        return Rankings(
-            run, self.judgments if judgments is None else judgments, dtype=scores.dtype.type
-        )
+        run = Run(qids, codes, docnos, scores.astype(np.float64))
+        if judgments is None:
+            judgments = self.judgments
+        return Rankings(run, judgments, dtype=scores.dtype.type)
 
     @property
     def levels(self) -> Ints:
         """One number per retrieved document, equal for tied documents of a query."""
+        return self.compute_once("levels", self._compute_levels)
 
-        def make() -> Ints:
-            query, score = self._query[self._order], self._scores[self._order]
-            begins = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
-            return np.concatenate([np.zeros(min(len(score), 1), dtype=np.intp), np.cumsum(begins)])
-
-        return self.compute_once("levels", make)
+    def _compute_levels(self) -> Ints:
+        query = self._query[self._order]
+        score = self._scores[self._order]
+        differs = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
+        first_level = np.zeros(min(len(score), 1), dtype=np.intp)  # empty for an empty run
+        return np.concatenate([first_level, np.cumsum(differs)])
 
     def frame_by_rank(self) -> pd.DataFrame:
-        """Return the run as a frame whose scores count down to 1, for measures computed by other libraries.
+        """Return the run as a frame whose scores count down to 1, for other libraries.
 
         Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
         """
         query, rank, docnos = self.documents(None)
-        score = (self.hits.n_ret[query] - rank + 1).astype(np.float64)
-        return pd.DataFrame(
-            {"query_id": self.judgments.qids[query], "doc_id": docnos, "score": score}
-        )
+        score = self.hits.n_ret[query] - rank + 1
+        columns = {
+            "query_id": self.judgments.qids[query],
+            "doc_id": docnos,
+            "score": score.astype(np.float64),
+        }
+        return pd.DataFrame(columns)
 
 
 class TopicCopies:
@@ -226,44 +248,63 @@ class TopicCopies:
     """
 
     def __init__(self, original: Judgments, topics: Ints, labels: Mapping[str, Floats]) -> None:
-        self.topics, self.number = topics, len(next(iter(labels.values())))
+        self.topics = topics
+        first_labels = next(iter(labels.values()))
+        self.number = len(first_labels)
         #: The judged pairs of the topics.
         self.rows: Ints = np.flatnonzero(np.isin(original.pool_query, topics))
-        qids = original.qids[topics].tolist()
+        topic_of_row = np.searchsorted(topics, original.pool_query[self.rows])
         #: The copies as judgments.
         self.judgments = original.with_copies(
-            np.tile(self.rows, self.number),
-            self.repeat(np.searchsorted(topics, original.pool_query[self.rows]), len(topics)),
-            np.array(
-                [f"{copy:09d}-{qid}" for copy in range(self.number) for qid in qids], dtype=object
-            ),
-            {name: values.ravel() for name, values in labels.items()},
+            pairs=np.tile(self.rows, self.number),
+            query=self.repeat(topic_of_row, len(topics)),
+            qids=_qids_of_copies(original.qids[topics].tolist(), self.number),
+            labels={name: values.ravel() for name, values in labels.items()},
         )
 
     def repeat(self, values: Ints, step: int) -> Ints:
         """Return integers once per copy, each copy `step` above the last."""
-        return np.asarray((values + step * np.arange(self.number)[:, None]).ravel(), dtype=np.intp)
+        offsets = step * np.arange(self.number)
+        repeated = values + offsets[:, None]  # copies × values
+        return np.asarray(repeated.ravel(), dtype=np.intp)
 
     def rankings(self, run: Rankings) -> Rankings:
         """Return the rankings of the copies, joined with their judgments."""
         return _CopiedRankings(self, run)
 
 
+def _qids_of_copies(qids: Sequence[str], n_copies: int) -> Objects:
+    """Return names of copied topics, whose alphabetical order is that of the copies."""
+    names: list[str] = []
+    for copy_number in range(n_copies):
+        names += [f"{copy_number:09d}-{qid}" for qid in qids]
+    return np.array(names, dtype=object)
+
+
 class _CopiedRankings(Rankings):
-    """The rankings of copies of topics; documents are copied when they are read, which few measures do."""
+    """The rankings of copies of topics.
+
+    Documents are copied when they are read, which few measures do.
+    """
 
     def __init__(self, copies: TopicCopies, original: Rankings) -> None:
-        self._copies, self._original = copies, original
-        topics, hits, judgments = copies.topics, original.hits, copies.judgments
+        self._copies = copies
+        self._original = original
+        self.judgments = copies.judgments
+        self.n_common = copies.judgments.n_queries
+        topics = copies.topics
+        hits = original.hits
         kept = np.flatnonzero(np.isin(hits.query, topics))
-        query = copies.repeat(np.searchsorted(topics, hits.query[kept]), len(topics))
-        row = copies.repeat(np.searchsorted(copies.rows, hits.row[kept]), len(copies.rows))
-        rank, n_ret = (
-            np.tile(hits.rank[kept], copies.number),
-            np.tile(hits.n_ret[topics], copies.number),
+        topic = np.searchsorted(topics, hits.query[kept])
+        row = np.searchsorted(copies.rows, hits.row[kept])
+        self.hits = Hits(
+            self.judgments.n_queries,
+            self.judgments.pool_query,
+            query=copies.repeat(topic, len(topics)),
+            rank=np.tile(hits.rank[kept], copies.number),
+            row=copies.repeat(row, len(copies.rows)),
+            n_ret=np.tile(hits.n_ret[topics], copies.number),
         )
-        self.hits = Hits(judgments.n_queries, judgments.pool_query, query, rank, row, n_ret)
-        self.judgments, self.n_common = judgments, judgments.n_queries
 
     @cached_property
     def _original_rows(self) -> Ints:
@@ -294,6 +335,22 @@ class _CopiedRankings(Rankings):
         return Run(self.judgments.qids, self._query, self._docnos, self._scores.astype(np.float64))
 
 
+def _judged_hits(judgments: Judgments, query: Ints, row: Ints, position: Ints, n_ret: Ints) -> Hits:
+    """Return the judged documents by query and rank.
+
+    The query of each retrieved document, its judged pair (or -1) and its position in the order by
+    query and rank are in the order of the run.
+    """
+    judged = np.flatnonzero(row >= 0)
+    judged_position = position[judged]
+    is_sorted = not np.any(judged_position[1:] < judged_position[:-1])
+    if not is_sorted:
+        judged = judged[np.argsort(judged_position)]
+    start = query_starts(n_ret)[query[judged]]
+    rank = position[judged] - start + 1
+    return Hits(judgments.n_queries, judgments.pool_query, query[judged], rank, row[judged], n_ret)
+
+
 def _round_scores(run: Run, dtype: ScoreType) -> Scores:
     """Return the scores in the precision of comparisons."""
     with np.errstate(over="ignore"):
@@ -317,30 +374,31 @@ def _warn_of_lost_precision(
     Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order
     of rows.
     """
-    lost = np.flatnonzero(
-        (short[1:] == short[:-1]) & (values[1:] != values[:-1]) & (codes[1:] == codes[:-1])
-    )
+    same_query = codes[1:] == codes[:-1]
+    differ = values[1:] != values[:-1]
+    equal_as_short = short[1:] == short[:-1]
+    lost = np.flatnonzero(equal_as_short & differ & same_query)
     if not len(lost):
         return
-    pairs = np.bincount(codes, minlength=len(qids)) - 1
-    mostly = (pairs >= _MIN_PAIRS) & (2 * np.bincount(codes[lost], minlength=len(qids)) > pairs)
-    lost = lost[mostly[codes[lost]]]
-    if len(lost):
-        qid, first, second = (
-            qids[codes[lost[0]]],
-            float(values[lost[0]]),
-            float(values[lost[0] + 1]),
-        )
-        warn_of_run(
-            f"most scores of {number_of(int(mostly.sum()), 'topic')} are equal as 32-bit floats, "
-            "as in trec_eval, "
-            f"but differ, such as {first!r} and {second!r} of topic {qid}",
-            "These documents are sorted by docno. Rescale the scores, for example by their "
-            "logarithm, or use "
-            "scores that count down by rank",
-            key=f"{qid} {first} {second}",
-            group="scores as 32-bit floats",
-        )
+    n_pairs = np.bincount(codes, minlength=len(qids)) - 1
+    n_lost = np.bincount(codes[lost], minlength=len(qids))
+    is_affected = (n_pairs >= _MIN_PAIRS) & (2 * n_lost > n_pairs)
+    lost = lost[is_affected[codes[lost]]]
+    if not len(lost):
+        return
+    row = lost[0]
+    qid = qids[codes[row]]
+    first = float(values[row])
+    second = float(values[row + 1])
+    topics = number_of(int(is_affected.sum()), "topic")
+    warn_of_run(
+        f"most scores of {topics} are equal as 32-bit floats, as in trec_eval, "
+        f"but differ, such as {first!r} and {second!r} of topic {qid}",
+        "These documents are sorted by docno. Rescale the scores, for example by their "
+        "logarithm, or use scores that count down by rank",
+        key=f"{qid} {first} {second}",
+        group="scores as 32-bit floats",
+    )
 
 
 def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | None) -> Bools | None:
@@ -350,9 +408,9 @@ def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | No
         return None
     surplus = docnos.take(repeated)
     some = surplus.take(slice(3)).decode().tolist()
+    rows = number_of(len(surplus), "surplus row")
     warn_of_run(
-        f"repeated documents for a query, such as {some[0]} "
-        f"({number_of(len(surplus), 'surplus row')})",
+        f"repeated documents for a query, such as {some[0]} ({rows})",
         "Each document counts once, with its last score. Drop duplicates to choose which score "
         "counts",
         key=f"{len(surplus)} {some}",
