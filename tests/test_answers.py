@@ -915,6 +915,9 @@ def test_different_judges_of_the_runs_of_a_topic_warn() -> None:
         MultiAspectWarning, match=r"on 1 topic \(q2\), runs were judged by different judges"
     ):
         ma.answers.from_criteria(fewer, aspects=ONE_TO_FIVE)
+    gap = rows.assign(score=rows["score"].where(rows.index > 0))
+    with pytest.warns(MultiAspectWarning, match=r"missing .* on 1 topic \(q0\); there, runs were"):
+        ma.answers.from_criteria(gap, aspects=ONE_TO_FIVE)
     by_topic = rows[(rows["judge"] == "a") == (rows["topic"] == "q0")]
     by_criterion = rows[(rows["judge"] == "a") == (rows["criterion"] == "faithful")]
     repetitions = fewer.rename(columns={"judge": "repetition"})

@@ -237,7 +237,8 @@ MISTAKES = [
         "evaluate -m TOMA --qrels relevance=relevance.txt credibility=other.txt runs",
         "read them anyway with --no-check",
     ),
-    ("measures TOMA CAM", "unexpected argument CAM"),
+    ("measures 10.1145/0000000.0000000", "no measure has a paper with the DOI 10.1145/0000000"),
+    ("measures TOMA CAM", "unknown measure 'TOMA CAM'; the nearest names are TOMA, CAM"),
 ]
 
 #: Commands that take no qrels.

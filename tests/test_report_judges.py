@@ -191,6 +191,12 @@ def test_low_agreement_is_called_low() -> None:
     assert "It is low" not in said(judged, scores(judged))
 
 
+def test_agreement_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pt_multiaspect.reporting.answers.find_spec", lambda name: None)
+    said_in_section = said(labels(), scores(labels()))
+    assert "agreement of judges requires krippendorff: pip install" in said_in_section
+
+
 @pytest.mark.filterwarnings("ignore:judged. on 8 topics")
 def test_judges_of_different_answers_have_no_difference() -> None:
     """The means of a judge would be over other topics for each run."""

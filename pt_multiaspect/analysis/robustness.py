@@ -375,7 +375,10 @@ def robustness(
     model = parse_labels(labels)
     if is_long_frame(runs):
         if qrels is not None:
-            raise MultiAspectError("qrels: expected None, as runs is a frame of values; omit it")
+            raise MultiAspectError(
+                "qrels: expected None, as runs is a frame of values; omit it, and give the measure by its name, "
+                "measure=..."
+            )
         if topics is not None:
             raise MultiAspectError(
                 "topics: expected None, as runs is a frame of values; select its rows by qid"

@@ -181,10 +181,13 @@ def _warn_of_gaps(
         if not missing["has_others"].all():
             said[0] += ", and answers without a label of a criterion have no value of it"
     if unlike:
+        if len(missing) and set(unlike) == set(missing["qid"]):
+            where = "there"
+        else:
+            where = f"on {number_of(len(unlike), 'topic')} ({choices(unlike)})"
         said.append(
-            f"on {number_of(len(unlike), 'topic')} ({choices(unlike)}), runs were judged by "
-            "different judges, so "
-            "their values may not be comparable; select labels of judges who judged all runs"
+            f"{where}, runs were judged by different judges, so their values may not be comparable; select labels of "
+            "judges who judged all runs"
         )
     if said:
         given = []

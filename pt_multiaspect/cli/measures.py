@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from textwrap import fill
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 import ir_measures
 
 from ..bases.strings import UnknownMeasureError
+from ..errors import MultiAspectError
 from ..measures import ALL, Param
 from ..measures.definitions import as_in_paper, details, sentence
 from ..suites import suite
@@ -21,6 +23,9 @@ from .verb import verb
 
 #: The aspects in the help of suites that apply to any aspects.
 EXAMPLE_ASPECTS = {"relevance": 2, "credibility": 2}
+
+#: How every DOI begins, also in an address.
+_DOI = re.compile(r"\b10\.\d{4,}/")
 
 #: Options are not broken across lines.
 _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
@@ -91,6 +96,10 @@ def _measure_help(name: str) -> str:
 def _measures_of_source(text: str) -> str:
     """Return the measures of papers with these words, one paragraph each."""
     found = find_by_source(text)
+    if not found and _DOI.search(text):
+        raise MultiAspectError(
+            f"no measure has a paper with the DOI {text}; search by an author or words of the title"
+        )
     if not found:
         raise UnknownMeasureError(text)
     hint = f"'{NAME} measures {found[0].NAME}' shows the parameters of a measure."

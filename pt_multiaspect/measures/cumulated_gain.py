@@ -32,7 +32,7 @@ class _CG(LinearMeasure):
 
     References
     ----------
-    As in Järvelin and Kekäläinen 2002, §2: ``CG @ 10``, 16 of their example, which is shown below.
+    As in Järvelin and Kekäläinen 2002, §2: ``CG @ 10``, 16 of their example.
 
     Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
 
@@ -90,8 +90,8 @@ class _DCG(_CG):
 
     References
     ----------
-    As in Järvelin and Kekäläinen 2002, §2: ``DCG(dcg='jarvelin') @ 10``, 9.61 of their example,
-    which is shown below; by default, the gain at rank i is divided by log2(i + 1).
+    As in Järvelin and Kekäläinen 2002, §2: ``DCG(dcg='jarvelin') @ 10``, 9.61 of their example; by
+    default, the gain at rank i is divided by log2(i + 1).
 
     Järvelin, Kekäläinen: Cumulated Gain-Based Evaluation of IR Techniques. ACM TOIS 20(4), 2002.
 

@@ -277,7 +277,7 @@ class _CAM(AspectMean):
     References
     ----------
     As in Maistro et al. 2021, Table 3: ``CAM(base='nDCG')``, the default, with equal weights; one
-    of its values is shown below.
+    of its values is an example.
 
     Lioma, Simonsen, Larsen: Evaluation Measures for Relevance and Credibility in Ranked Lists.
     ICTIR 2017, Eq. 12. Maistro et al.: Principled Multi-Aspect Evaluation Measures of Rankings.

@@ -174,7 +174,7 @@ class _TOMA(JointMeasure, BasedMeasure):
     References
     ----------
     As in Maistro et al. 2021, Table 3: ``TOMA(axes='gains', positives='top-half',
-    gate='relevance')``. One of its values is shown below. The defaults differ: equal axes, all
+    gate='relevance')``. One of its values is an example. The defaults differ: equal axes, all
     classes above 0 positive, and no gate.
 
     Maistro, Lima, Simonsen, Lioma: Principled Multi-Aspect Evaluation Measures of Rankings.

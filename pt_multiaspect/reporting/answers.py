@@ -317,7 +317,7 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
     if find_spec("krippendorff") is None:
         return [
             Sentence(
-                "The agreement of judges requires krippendorff:",
+                "The agreement of judges requires krippendorff",
                 code='pip install "pt-multiaspect[judges]"',
             )
         ]
