@@ -98,20 +98,19 @@ def cite(measures: Measures | pd.DataFrame) -> str:
         parsed = parse_all(measures)
     else:
         parsed = measures_by_label(perquery)
-    sources: dict[str, None] = {}
+    sources: list[str] = []
     for label, measure in parsed.items():
-        if measure is None:
-            keys = []
-        else:
+        keys: list[str] = []
+        if measure is not None:
             keys = list(_sources(measure))
         if not keys:
             warn_once(
                 f"no source is known for the measure {label}, which is not cited. If it is your "
-                "own, state "
-                "SOURCES in its class, a tuple of BibTeX entries"
+                "own, state SOURCES in its class, a tuple of BibTeX entries"
             )
-        sources.update(dict.fromkeys(keys))
-    entries = [_entry(source) for source in [*sources, _SOFTWARE]]
+        sources += keys
+    sources.append(_SOFTWARE)
+    entries = map(_entry, dict.fromkeys(sources))
     return "\n\n".join(entries) + "\n"
 
 
@@ -139,7 +138,7 @@ def _entry(source: str) -> str:
 
 
 def find_by_source(text: str) -> list[ir_measures.Measure]:
-    """Return the measures of this package and of ir-measures whose source has all words of a text.
+    """Return the measures whose source has all words of a text.
 
     Parameters
     ----------
@@ -150,20 +149,30 @@ def find_by_source(text: str) -> list[ir_measures.Measure]:
     Returns
     -------
     list of Measure
-        Measures of this package first.
+        Measures of this package first, then those of ir-measures.
     """
-    words = _plain(re.sub(r"(https?://)?(dx\.)?doi\.org/", "", text)).split()
+    without_resolver = re.sub(r"(https?://)?(dx\.)?doi\.org/", "", text)
+    words = _plain(without_resolver).split()
     if not words:
         return []
-    own = [(measure, (*measure.SOURCES, measure.CITATION)) for measure in ALL]
-    others = [(registry[name], (key,)) for name, key in SOURCES_OF_IR_MEASURES.items()]
-    return [measure for measure, sources in (*own, *others) if _have_words(sources, words)]
+    found: list[ir_measures.Measure] = []
+    for measure in ALL:
+        if _have_words((*measure.SOURCES, measure.CITATION), words):
+            found.append(measure)
+    for name, key in SOURCES_OF_IR_MEASURES.items():
+        if _have_words((key,), words):
+            found.append(registry[name])
+    return found
 
 
 def _have_words(sources: Iterable[str], words: Iterable[str]) -> bool:
-    """Return whether each word begins one of the words of the sources: keys of BibTeX entries, or texts."""
+    """Return whether each word begins one of the words of the sources.
+
+    Sources are keys of BibTeX entries, or texts.
+    """
     known = references()
-    text = _plain(" ".join(known.get(source, source) for source in sources))
+    entries = [known.get(source, source) for source in sources]
+    text = _plain(" ".join(entries))
     return all(re.search(rf"(?<!\w){re.escape(word)}", text) for word in words)
 
 
@@ -171,7 +180,8 @@ def _plain(text: str) -> str:
     """Return a text in lower case, without accents and the commands and braces of TeX."""
     without_tex = re.sub(r"\\[a-z]+ |[{}\\\"'`^~,:$]", "", text)
     decomposed = unicodedata.normalize("NFD", without_tex)
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).lower()
+    letters = [letter for letter in decomposed if not unicodedata.combining(letter)]
+    return "".join(letters).lower()
 
 
 @cache
@@ -183,6 +193,12 @@ def references() -> Mapping[str, str]:
     mapping of str to str
         The entries as text.
     """
-    text = (files("pt_multiaspect") / "data" / "references.bib").read_text(encoding="utf-8")
+    path = files("pt_multiaspect") / "data" / "references.bib"
+    text = path.read_text(encoding="utf-8")
     text = text.replace("VERSION", __version__)
-    return {re.match(r"@\w+{(.*),", entry)[1]: entry for entry in text.strip().split("\n\n")}  # type: ignore[index]
+    entries = {}
+    for entry in text.strip().split("\n\n"):
+        begin = re.match(r"@\w+{(.*),", entry)
+        assert begin is not None, entry
+        entries[begin[1]] = entry
+    return entries

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -90,7 +91,7 @@ class Head:
     is_numbered: bool = False
 
     def define(self) -> Sentence | None:
-        """Return what the measure computes and is printed as, in one line; None if the head says all."""
+        """Return what the measure computes and is printed as; None if the head says all."""
         if self.meaning is None:
             if self.definition:
                 return Sentence(f"{self.short}: {self.definition}")
@@ -114,58 +115,68 @@ def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None])
         The heads, in the order of `measures`. Labels that are printed measures are shortened to
         name and cutoff. If these are equal, they keep the parameters that differ, or are numbered.
     """
-    known = {
-        label: None if isinstance(measure, Direction) else measure
-        for label, measure in measures.items()
-    }
-    of_answers = labels_of_answers(measures)
+    known: dict[str, ir_measures.Measure | None] = {}
+    for label, measure in measures.items():
+        if isinstance(measure, Direction):
+            known[label] = None
+        else:
+            known[label] = measure
+    labels_of_criteria = labels_of_answers(measures)
     shorts = _distinct_heads(known)
     numbered = _number_equal_heads(shorts)
-    return [
-        Head(
+    heads = []
+    for label, measure in known.items():
+        definition = ""
+        if getattr(measure, "is_multi_aspect", False):
+            definition = sentence(measure, label in labels_of_criteria)
+        head = Head(
             label,
             numbered[label],
             _meaning(numbered[label], label, measure),
             lower_is_better(measures[label]),
             _scales_with_name(measure),
-            sentence(measure, label in of_answers)
-            if getattr(measure, "is_multi_aspect", False)
-            else "",
+            definition,
             is_numbered=numbered[label] != shorts[label],
         )
-        for label, measure in known.items()
-    ]
+        heads.append(head)
+    return heads
 
 
 def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str, str]:
-    """Return short heads; equal ones keep the parameters in which their measures differ, if these are short."""
+    """Return short heads.
+
+    Equal ones keep the parameters in which their measures differ, if these are short.
+    """
     shorts = {label: short_label(label, measure) for label, measure in known.items()}
     result = dict(shorts)
     for head in set(shorts.values()):
         labels = [label for label, short in shorts.items() if short == head]
         measures = [known[label] for label in labels]
-        if len(labels) > 1 and None not in measures:
-            longer = _with_differing_parameters(measures)
-            if len(set(longer)) == len(longer) and max(map(len, longer)) <= _LONGEST_HEAD:
-                result |= zip(labels, longer, strict=True)
+        if len(labels) == 1 or None in measures:
+            continue
+        longer = _with_differing_parameters(measures)
+        are_distinct = len(set(longer)) == len(longer)
+        if are_distinct and max(map(len, longer)) <= _LONGEST_HEAD:
+            result |= zip(labels, longer, strict=True)
     return result
 
 
 def _with_differing_parameters(measures: Sequence[Any]) -> list[str]:
-    """Return the names of measures, each with its parameters that others lack or have with another value."""
+    """Return the names of measures, with the parameters in which others differ."""
     heads = []
     for measure in measures:
-        differing = [
-            f"{name}={option_name(option)}"
-            for name, option in measure.params.items()
-            if name != "cutoff" and any(other.params.get(name) != option for other in measures)
-        ]
+        differing = []
+        for name, option in measure.params.items():
+            differs = any(other.params.get(name) != option for other in measures)
+            if differs and name != "cutoff":
+                differing.append(f"{name}={option_name(option)}")
+        head = str(measure.NAME)
         if differing:
-            parameters = f"({', '.join(differing)})"
-        else:
-            parameters = ""
+            head += f"({', '.join(differing)})"
         cutoff = measure.params.get("cutoff")
-        heads.append(f"{measure.NAME}{parameters}" + ("" if cutoff is None else f"@{cutoff}"))
+        if cutoff is not None:
+            head += f"@{cutoff}"
+        heads.append(head)
     return heads
 
 
@@ -186,7 +197,9 @@ def _number_equal_heads(shorts: dict[str, str]) -> dict[str, str]:
 def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str | None:
     """Return the measure of a head, unless the head is its name."""
     if measure is None:
-        return None if short == label else label
+        if short == label:
+            return None
+        return label
     if short == str(measure):
         return None
     if find_measures(short) == [measure]:
@@ -197,7 +210,9 @@ def _meaning(short: str, label: str, measure: ir_measures.Measure | None) -> str
 def _scales_with_name(measure: ir_measures.Measure | None) -> Aspects | None:
     """Return the scales of a measure, if they have a name."""
     scales = getattr(measure, "params", {}).get("aspects")
-    return scales if isinstance(scales, Aspects) and scales.name is not None else None
+    if isinstance(scales, Aspects) and scales.name is not None:
+        return scales
+    return None
 
 
 def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
@@ -207,22 +222,24 @@ def best_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     else:
         gains = values
     near = _TOLERANCE * float(np.abs(gains).max())
-    best = gains >= gains.max() - near
-    if best.all():
-        return [""] * len(gains)
-    second = gains >= gains[~best].max() - near
-    return [
-        "best" if first else "second" if next_lower else ""
-        for first, next_lower in zip(best, second, strict=True)
-    ]
+    is_best = gains >= gains.max() - near
+    marks: list[Mark] = [""] * len(gains)
+    if is_best.all():
+        return marks
+    is_second = gains >= gains[~is_best].max() - near  # or best
+    for row in np.flatnonzero(is_second):
+        marks[row] = "second"
+    for row in np.flatnonzero(is_best):
+        marks[row] = "best"
+    return marks
 
 
 def shown_marks(values: Floats, lower_is_better: bool) -> list[Mark]:
     """Mark the best value and, of three or more systems, the second best."""
     marks = best_marks(values, lower_is_better)
-    if len(marks) > 2:
-        return marks
-    return ["" if mark == "second" else mark for mark in marks]
+    if len(marks) <= 2 and "second" in marks:
+        marks[marks.index("second")] = ""
+    return marks
 
 
 def test_name(test: str, correction: str | None) -> str:
@@ -241,13 +258,21 @@ def decimals_by_label(
         named, default = (decimals, 3)
     else:
         named, default = ({}, decimals)
-    by_label = {find_label(known, name): number for name, number in named.items()}
-    refuse_unknown(by_label, labels, "measures", "decimals")
-    for number in (default, *by_label.values()):
-        if isinstance(number, bool) or not isinstance(number, Integral) or not 0 <= number <= 15:
+    chosen = {find_label(known, name): number for name, number in named.items()}
+    refuse_unknown(chosen, labels, "measures", "decimals")
+    for number in (default, *chosen.values()):
+        is_integer = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_integer or not 0 <= number <= 15:
             raise MultiAspectError(f"decimals: expected integers from 0 to 15, got {number!r}")
-    is_sum = {label: aggregate_is_sum(known[label]) for label in labels}
-    return {label: int(by_label.get(label, 0 if is_sum[label] else default)) for label in labels}
+    by_label = {}
+    for label in labels:
+        if label in chosen:
+            by_label[label] = int(chosen[label])
+        elif aggregate_is_sum(known[label]):
+            by_label[label] = 0
+        else:
+            by_label[label] = int(default)
+    return by_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,37 +332,40 @@ class Comparisons:
         return cls(perquery, tests, signs, structure, test, correction, alpha, margins)
 
     def mark_note(self, heads: Sequence[Head], topics: str) -> str:
-        """Return what the signs mean: the baselines, the margin, the test and the number of topics."""
+        """Return what the signs mean: the baselines, the margin, the test and the topics."""
         (first, sign), *others = self.signs.items()
-        further = [f", {letter} from {name}" for name, letter in others]
+        note = f"{sign} differs from {first}"
+        for name, letter in others:
+            note += f", {letter} from {name}"
         if self.margins is not None:
             margin = self._margin_in_words(heads)
-            further.append(
-                f", {_NOT_WORSE} is not worse by {margin}, {_EQUIVALENT} differs by less than "
-                f"{margin}"
-            )
+            note += f", {_NOT_WORSE} is not worse by {margin}"
+            note += f", {_EQUIVALENT} differs by less than {margin}"
         test = test_name(self.test, self.correction)
-        return (
-            f"{sign} differs from {first}{''.join(further)} ({test}, p < {self.alpha:g}, {topics})"
-        )
+        return f"{note} ({test}, p < {self.alpha:g}, {topics})"
 
     def mark_note_in_text(self, heads: Sequence[Head], topics: str, width: int) -> str:
-        """Return the same note, with shorter names of the test and a single baseline if it is too wide."""
+        """Return the same note; if it is too wide, the test and a single baseline are shortened."""
         note = self.mark_note(heads, topics)
         if len(note) <= width or len(self.signs) > 1 or self.margins is not None:
             return note
         (baseline,) = self.signs
         test, _, correction = test_name(self.test, self.correction).partition(", ")
-        words = [_IN_TEXT.get(test, test), correction, f"p < {self.alpha:g}", topics]
-        rest = f" ({', '.join(filter(None, words))})"
-        room = width - len("† differs from ") - len(rest)
-        return f"† differs from {crop(baseline, max(room, _LEAST_NAME))}{rest}"
+        words = [_IN_TEXT.get(test, test)]
+        if correction:
+            words.append(correction)
+        words += [f"p < {self.alpha:g}", topics]
+        ending = f" ({', '.join(words)})"
+        room = width - len("† differs from ") - len(ending)
+        short_name = crop(baseline, max(room, _LEAST_NAME))
+        return f"† differs from {short_name}{ending}"
 
     def _margin_in_words(self, heads: Sequence[Head]) -> str:
         """Return the margin, or those of the measures."""
         margins = self.margins or {}
-        if len(set(margins.values())) == 1:
-            return f"{next(iter(margins.values())):g}"
+        distinct = set(margins.values())
+        if len(distinct) == 1:
+            return f"{distinct.pop():g}"
         return choices(f"{margins[head.label]:g} {head.short}" for head in heads)
 
     def design_effects(self) -> Floats:
@@ -353,35 +381,41 @@ class Comparisons:
         if self.test == "tukey":  # which has a level of its own, for all pairs of systems
             return
         detectable = _median_detectable(self)
-        known = [
-            f"{head.short} {fixed_point(detectable[head.label], digits[head.label])}"
-            for head in heads
-            if head.label in detectable
-        ]
-        if known:
-            if self.test == "t":
-                test = ""
-            else:
-                test = f" of a {_TESTS['t']}"
-            several = len(self.tests[["baseline", "name"]].drop_duplicates()) > 1
-            pairs = ", median over the pairs of systems" if several else ""
-            yield f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}."
+        known = []
+        for head in heads:
+            if head.label in detectable:
+                difference = fixed_point(detectable[head.label], digits[head.label])
+                known.append(f"{head.short} {difference}")
+        if not known:
+            return
+        test = pairs = ""
+        if self.test != "t":
+            test = f" of a {_TESTS['t']}"
+        if len(self.tests[["baseline", "name"]].drop_duplicates()) > 1:
+            pairs = ", median over the pairs of systems"
+        yield f"Detectable difference{test} (power {POWER:g}{pairs}): {', '.join(known)}."
 
     def interval_note(self, labels: Sequence[str]) -> str:
-        """Return what the intervals of the differences from the only baseline are, and what their levels mean."""
+        """Return what the intervals of the differences from the only baseline are.
+
+        It also says what their levels mean.
+        """
         levels = sorted(self.tests["confidence"].dropna().unique().tolist())
         low, high = level_text(levels[0]), level_text(levels[-1])
         if low == high:
             level = low
         else:
             level = f"{low.removesuffix(' %')}–{high}"
-        method = "studentised range" if self.test == "tukey" else "Student’s t"
+        if self.test == "tukey":
+            method = "studentised range"
+        else:
+            method = "Student’s t"
         joint = self._joint_level(levels)
         note = f"[…] {level} interval of the difference ({method}{joint})."
-        return f"{note}{self._disagreement(labels)}"
+        return note + self._disagreement(labels)
 
     def _disagreement(self, labels: Sequence[str]) -> str:
-        """Return why some differences have a sign although their interval includes 0, or none; '' if none do."""
+        """Return why signs and intervals of some differences disagree, '' if none do."""
         tests = self.tests[self.tests["measure"].isin(labels)]
         excludes_zero = (tests["low"] > 0) | (tests["high"] < 0)
         if (excludes_zero == tests["significant"]).all():
@@ -400,63 +434,82 @@ class Comparisons:
         if self.correction == "fdr_bh":
             return f", false coverage rate {self.alpha:g}"
         if len(levels) == 1:
-            return f", {joint_level(confidence, round(self.alpha / (1 - levels[0])))}"
+            n_comparisons = round(self.alpha / (1 - levels[0]))
+            return f", {joint_level(confidence, n_comparisons)}"
         return f", {level_text(confidence)} for all of a measure"
 
-    def rows(self, keys: list[str], label: str, row_keys: Sequence[Any]) -> pd.DataFrame:
-        """Return the tests of a measure against the only baseline by the keys of rows, NaN for the baseline."""
+    def tests_by_row(self, means: pd.DataFrame, label: str) -> pd.DataFrame:
+        """Return the tests of a measure for the rows of means, NaN for the only baseline."""
+        keys = _row_keys(means)
         tests = self.tests[self.tests["measure"] == label].set_index(keys)
-        return tests.reindex(
-            pd.MultiIndex.from_tuples(row_keys) if len(keys) > 1 else [key for (key,) in row_keys]
-        )
+        if len(keys) == 1:
+            return tests.reindex(means[keys[0]])
+        return tests.reindex(pd.MultiIndex.from_frame(means[keys]))
 
-    def signs_by_row(self, keys: list[str], label: str) -> dict[Hashable, str]:
-        """Return the signs of the baselines from which the values of a measure differ, by the keys of the row."""
-        rows = self.tests[self.tests["measure"] == label]
-        signs = rows["baseline"].map(self.signs).where(rows["significant"], "")
+    def signs_by_row(self, means: pd.DataFrame, label: str) -> list[str]:
+        """Return the signs of the baselines from which a measure differs, for the rows of means."""
+        tests = self.tests[self.tests["measure"] == label]
+        signs = tests["baseline"].map(self.signs)
+        signs = signs.where(tests["significant"], "")
         if self.margins is not None:
-            is_equivalent, is_not_worse = (
-                rows[p] < self.alpha for p in ("p_equivalent", "p_not_worse")
-            )
+            is_equivalent = tests["p_equivalent"] < self.alpha
+            is_not_worse = tests["p_not_worse"] < self.alpha
             signs += np.select([is_equivalent, is_not_worse], [_EQUIVALENT, _NOT_WORSE], "")
-        return {
-            key: "".join(group)
-            for key, group in signs.groupby([rows[key] for key in keys], sort=False)
-        }
+        keys = _row_keys(means)
+        columns = [tests[key] for key in keys]
+        joined = {key: "".join(group) for key, group in signs.groupby(columns, sort=False)}
+        row_keys = means[keys].itertuples(index=False, name=None)
+        return [joined.get(key, "") for key in row_keys]
+
+
+def _row_keys(table: pd.DataFrame) -> list[str]:
+    """Return the columns that identify the rows of means."""
+    if "group" in table:
+        return ["group", "name"]
+    return ["name"]
 
 
 def _median_detectable(comparisons: Comparisons) -> dict[str, float]:
-    """Return the median detectable difference of the measures that are averaged, where differences vary."""
+    """Return the median detectable difference by measure.
+
+    Measures that are not averaged, or whose differences do not vary, have none.
+    """
     if comparisons.alpha >= POWER:
         return {}
     known = measures_by_label(comparisons.perquery)
-    baselines, clusters = list(comparisons.signs), comparisons.structure.clusters
+    structure = comparisons.structure
     medians = {}
     for label, rows in by_measure(comparisons.perquery):
         qids = rows["qid"].unique().tolist()
-        if (
-            not aggregate_is_mean(known[str(label)])
-            or len(comparisons.structure.clusters_of(qids)) < 2
-        ):
+        if not aggregate_is_mean(known[str(label)]) or len(structure.clusters_of(qids)) < 2:
             continue
+        cluster = None
+        if structure.clusters is not None:
+            cluster = {str(qid): structure.clusters[str(qid)] for qid in qids}
         found = detectable_difference(
             rows,
-            baseline=baselines,
+            baseline=list(comparisons.signs),
             power=POWER,
             alpha=comparisons.alpha,
             correction=comparisons.correction,
-            cluster=None if clusters is None else {str(qid): clusters[str(qid)] for qid in qids},
+            cluster=cluster,
         )
-        medians[str(label)] = float(found.table["median"].iloc[0])
-    return {label: median for label, median in medians.items() if not np.isnan(median)}
+        median = float(found.table["median"].iloc[0])
+        if not np.isnan(median):
+            medians[str(label)] = median
+    return medians
 
 
-def _interval_ends(table: pd.DataFrame, columns: Sequence[str], digits: int) -> list[str]:
+def _intervals_in_words(table: pd.DataFrame, columns: Sequence[str], digits: int) -> list[str]:
     """Return the ends of the intervals in two columns as text, '' where there are none."""
-    return [
-        "" if np.isnan(ends).any() else f"[{', '.join(fixed_point(end, digits) for end in ends)}]"
-        for ends in table[list(columns)].to_numpy(dtype=np.float64).tolist()
-    ]
+    ends = table[list(columns)].to_numpy(dtype=np.float64)
+    texts = []
+    for low, high in ends.tolist():
+        if np.isnan(low) or np.isnan(high):
+            texts.append("")
+        else:
+            texts.append(f"[{fixed_point(low, digits)}, {fixed_point(high, digits)}]")
+    return texts
 
 
 def means_table(
@@ -503,92 +556,127 @@ def means_table(
     notes : {'short', 'full'}, default 'short'
         Whether notes also define the measures and their scales, and state detectable differences.
     """
-    sections = _sections(means)
-    if "group" in means:
-        keys = ["group", "name"]
-    else:
-        keys = ["name"]
-    row_keys = list(means[keys].itertuples(index=False, name=None))
     columns = [Column("", left=True, shorten=12)]
-    signs = {} if comparisons is None else comparisons.signs
-    cells = [[Cell(name, signs=signs.get(name, "").strip("†"))] for *_, name in row_keys]
+    columns += [_value_column(head) for head in heads]
     known = measures_by_label(perquery)
     averaged = [head.label for head in heads if aggregate_is_mean(known[head.label])]
+    sections = _sections(means)
+    cells = [[cell] for cell in _name_cells(means["name"], comparisons)]
     for head in heads:
-        columns.append(Column(f"{head.short} ↓" if head.lower_is_better else head.short))
-        values = means[head.label].to_numpy(dtype=np.float64)
-        marks = _marks_by_row(values, sections, head)
-        if comparisons is None:
-            different = {}
-        else:
-            different = comparisons.signs_by_row(keys, head.label)
-        after: Sequence[str] = [""] * len(values)
+        intervals = [""] * len(means)
         if interval == "mean":
-            after = _interval_ends(means, interval_columns(head.label, level), digits[head.label])
+            ends = interval_columns(head.label, level)
+            intervals = _intervals_in_words(means, ends, digits[head.label])
         elif interval == "difference" and comparisons is not None and head.label in averaged:
-            tests = comparisons.rows(keys, head.label, row_keys)
-            after = _interval_ends(tests, ("low", "high"), digits[head.label])
-        for row, key in enumerate(row_keys):
-            text = fixed_point(values[row], digits[head.label])
-            cells[row].append(
-                Cell(text, mark=marks[row], signs=different.get(key, ""), after=after[row])
-            )
+            tests = comparisons.tests_by_row(means, head.label)
+            intervals = _intervals_in_words(tests, ("low", "high"), digits[head.label])
+        values = _value_cells(means, sections, head, digits[head.label], comparisons, intervals)
+        for row, cell in enumerate(values):
+            cells[row].append(cell)
+
     lines: list[Row] = []
     for title, rows in sections:
-        lines += [Row([title], span=len(columns))] if title is not None else []
+        if title is not None:
+            lines.append(Row([title], span=len(columns)))
         lines += [Row(cells[row]) for row in rows]
-    numbers = perquery.groupby("measure", sort=False)["qid"].nunique()
-    counts = {head.short: int(numbers[head.label]) for head in heads}
+
+    n_topics = perquery.groupby("measure", sort=False)["qid"].nunique()
+    counts = {head.short: int(n_topics[head.label]) for head in heads}
     clusters = structure.clusters_of(perquery["qid"].unique().tolist())
-    topics = _topics(counts, clusters) + (" in all" if structure.by is not None else "")
-    values_shown = [cell for row in cells for cell in row]
-    below = [_marks_note({cell.mark for cell in values_shown}, comparisons, heads, topics)]
-    has_intervals = any(cell.after for cell in values_shown)
-    details = [
-        *(_interval_notes(interval, level, comparisons, averaged) if has_intervals else []),
-        *_cluster_notes(clusters, comparisons),
-        *_topics_notes(counts, perquery, n_judged),
-        *_group_notes(structure, has_error=has_intervals or comparisons is not None),
-        *advice,
-    ]
-    below += [Sentence(" ".join(details))] if details else []
+    topics = _topics(counts, clusters)
+    if structure.by is not None:
+        topics += " in all"
+    marks = {cell.mark for cell in chain(*cells)}
+    below = _marks_notes(marks, comparisons, heads, topics)
+    details: list[str] = []
+    has_intervals = any(cell.after for cell in chain(*cells))
+    if has_intervals:
+        details += _interval_notes(interval, level, comparisons, averaged)
+    details += _cluster_notes(clusters, comparisons)
+    if n_judged is None:
+        details += _different_topics_notes(counts, perquery)
+    else:
+        details += _fewer_topics_notes(counts, n_judged)
+    details += _group_notes(structure, has_error=has_intervals or comparisons is not None)
+    details += advice
+    if details:
+        below.append(Sentence(" ".join(details)))
     if notes == "full":
         below += _explaining_notes(heads, digits, comparisons)
     else:
-        below += [
-            note for head in heads if head.is_numbered and (note := head.define()) is not None
-        ]
-    return Table(
-        columns, lines, most=len(lines), notes=[note for note in below if note is not None]
-    )
+        below += _definitions([head for head in heads if head.is_numbered])
+    return Table(columns, lines, most=len(lines), notes=below)
+
+
+def _name_cells(names: Iterable[str], comparisons: Comparisons | None) -> list[Cell]:
+    """Return the cells of the names of systems, with the letters of several baselines."""
+    if comparisons is None:
+        return [Cell(name) for name in names]
+    letters = {name: sign.strip("†") for name, sign in comparisons.signs.items()}
+    return [Cell(name, signs=letters.get(name, "")) for name in names]
+
+
+def _value_column(head: Head) -> Column:
+    """Return the column of a measure, with an arrow if lower is better."""
+    if head.lower_is_better:
+        return Column(f"{head.short} ↓")
+    return Column(head.short)
+
+
+def _value_cells(
+    means: pd.DataFrame,
+    sections: Sequence[tuple[str | None, Ints]],
+    head: Head,
+    digits: int,
+    comparisons: Comparisons | None,
+    intervals: Sequence[str],
+) -> list[Cell]:
+    """Return the cells of a measure, one per row of means."""
+    values = means[head.label].to_numpy(dtype=np.float64)
+    marks = _marks_by_row(values, sections, head)
+    if comparisons is None:
+        signs = [""] * len(values)
+    else:
+        signs = comparisons.signs_by_row(means, head.label)
+    columns = zip(values, marks, signs, intervals, strict=True)
+    return [
+        Cell(fixed_point(value, digits), mark=mark, signs=sign, after=interval)
+        for value, mark, sign, interval in columns
+    ]
 
 
 def _marks_by_row(
     values: Floats, sections: Sequence[tuple[str | None, Ints]], head: Head
 ) -> list[Mark]:
-    """Return the marks of the values that are best in their section, none where some are missing."""
+    """Return the marks of the best values of each section, none where some are missing."""
     marks: list[Mark] = [""] * len(values)
     for _, rows in sections:
-        if not np.isnan(values[rows]).any():
-            for row, mark in zip(
-                rows, shown_marks(values[rows], head.lower_is_better), strict=True
-            ):
-                marks[row] = mark
+        if np.isnan(values[rows]).any():
+            continue
+        marks_of_section = shown_marks(values[rows], head.lower_is_better)
+        for row, mark in zip(rows, marks_of_section, strict=True):
+            marks[row] = mark
     return marks
 
 
 def _sections(means: pd.DataFrame) -> list[tuple[str | None, Ints]]:
-    """Return the title and the rows of each group of topics; without groups, one section without title."""
+    """Return the title and the rows of each group of topics.
+
+    Without groups, there is one section without title.
+    """
     if "group" not in means:
         return [(None, np.arange(len(means)))]
-    return [
-        (str(group), np.flatnonzero(means["group"] == group)) for group in means["group"].unique()
-    ]
+    sections: list[tuple[str | None, Ints]] = []
+    for group in means["group"].unique():
+        rows = np.flatnonzero(means["group"] == group)
+        sections.append((str(group), rows))
+    return sections
 
 
 def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
-    """Return the number of topics in words, or the lowest and the highest one, and that of clusters."""
-    low, high = min(counts.values()), max(counts.values())
+    """Return the lowest and the highest number of topics in words, and that of clusters."""
+    low = min(counts.values())
+    high = max(counts.values())
     if low == high:
         topics = number_of(high, "topic")
     else:
@@ -598,9 +686,9 @@ def _topics(counts: Mapping[str, int], clusters: Clusters) -> str:
     return f"{topics} in {number_of(len(clusters), 'cluster')}"
 
 
-def _marks_note(
+def _marks_notes(
     marks: Set[str], comparisons: Comparisons | None, heads: Sequence[Head], topics: str
-) -> Sentence | None:
+) -> list[Sentence]:
     """Return the note of every table: what its marks mean, the test and the number of topics."""
     has_best = bool(marks - {""})
     if comparisons is None:
@@ -609,15 +697,13 @@ def _marks_note(
         note = comparisons.mark_note(heads, topics)
         in_text = comparisons.mark_note_in_text(heads, topics, WIDTH - len("* best; ."))
     if has_best:
-        best = (
-            "Best values in bold, second best underlined"
-            if "second" in marks
-            else "Best values in bold"
-        )
-        return Sentence(f"{best}; {note}.", in_text=f"* best; {in_text}.")
+        best = "Best values in bold"
+        if "second" in marks:
+            best += ", second best underlined"
+        return [Sentence(f"{best}; {note}.", in_text=f"* best; {in_text}.")]
     if comparisons is None:
-        return None
-    return Sentence(f"{note}.")
+        return []
+    return [Sentence(f"{note}.")]
 
 
 def _interval_notes(
@@ -630,33 +716,39 @@ def _interval_notes(
         yield comparisons.interval_note(labels)
 
 
-def _topics_notes(
-    counts: Mapping[str, int], perquery: pd.DataFrame, n_judged: int | None
-) -> Iterator[str]:
-    """Yield the number of topics of each column, if columns are over different or fewer topics."""
-    columns = choices(f"{short} {count}" for short, count in counts.items())
-    if n_judged is None:
-        if topics_differ(perquery):
-            yield f"Columns are over different topics: {columns}."
-    elif any(count != n_judged for count in counts.values()):
+def _different_topics_notes(counts: Mapping[str, int], perquery: pd.DataFrame) -> Iterator[str]:
+    """Yield the number of topics of each column, if columns are over different topics."""
+    if topics_differ(perquery):
+        yield f"Columns are over different topics: {_counts_in_words(counts)}."
+
+
+def _fewer_topics_notes(counts: Mapping[str, int], n_judged: int) -> Iterator[str]:
+    """Yield the number of topics of each column, if columns are over fewer topics than judged."""
+    if set(counts.values()) - {n_judged}:
+        columns = _counts_in_words(counts)
         yield f"Means over the topics with a positive document, of {n_judged} judged: {columns}."
 
 
+def _counts_in_words(counts: Mapping[Any, int]) -> str:
+    return choices(f"{name} {count}" for name, count in counts.items())
+
+
 def _cluster_notes(clusters: Clusters, comparisons: Comparisons | None) -> Iterator[str]:
-    """Yield the sizes of clusters and their degrees of freedom, and of pairs of systems the design effect."""
-    if not clusters.are_single_topics:
-        if comparisons is None:
-            effects = np.empty(0)
-        else:
-            effects = comparisons.design_effects()
-        yield f"{clusters_in_words(clusters, effects)}."
+    """Yield the sizes of clusters, their degrees of freedom, and the design effects."""
+    if clusters.are_single_topics:
+        return
+    if comparisons is None:
+        effects = np.empty(0)
+    else:
+        effects = comparisons.design_effects()
+    yield f"{clusters_in_words(clusters, effects)}."
 
 
 def _group_notes(structure: TopicStructure, *, has_error: bool) -> Iterator[str]:
     """Yield the number of topics of each group, and what the macro mean is."""
     if structure.by is not None:
         sizes = pd.Series(structure.by).value_counts(sort=False)
-        yield f"Topics: {choices(f'{group} {size}' for group, size in sizes.items())}."
+        yield f"Topics: {_counts_in_words(sizes.to_dict())}."
     if structure.macro is not None:
         yield structure.macro.in_words(has_error=has_error)
 
@@ -666,14 +758,27 @@ def _explaining_notes(
 ) -> Iterator[Sentence]:
     """Yield what only those ask for who do not know the measures or plan to test."""
     if comparisons is not None:
-        yield from map(Sentence, comparisons.detectable_note(heads, digits))
+        for note in comparisons.detectable_note(heads, digits):
+            yield Sentence(note)
         structure = comparisons.structure
         if structure.by is not None and comparisons.correction is not None:
-            further = "" if structure.macro is None else " and those of macro means"
+            further = ""
+            if structure.macro is not None:
+                further = " and those of macro means"
             yield Sentence(
                 f"Comparisons in all groups are corrected together, those over all topics{further} "
                 "separately."
             )
-    yield from filter(None, (head.define() for head in heads))
-    named_scales = dict.fromkeys(head.scales for head in heads if head.scales is not None)
-    yield from (Sentence(f"{scales.name}: {in_words(scales)}.") for scales in named_scales)
+    yield from _definitions(heads)
+    named_scales = dict.fromkeys(head.scales for head in heads)
+    for scales in named_scales:
+        if scales is not None:
+            yield Sentence(f"{scales.name}: {in_words(scales)}.")
+
+
+def _definitions(heads: Iterable[Head]) -> Iterator[Sentence]:
+    """Yield the definitions of measures that their heads do not tell."""
+    for head in heads:
+        definition = head.define()
+        if definition is not None:
+            yield definition

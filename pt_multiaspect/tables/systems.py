@@ -24,7 +24,7 @@ from ..evaluation.long_frames import measures_by_label
 from ..evaluation.topic_clusters import ClusterSpec
 from ..evaluation.topic_structure import TopicStructure
 from ..integration.parsing import Measures, record_measures
-from ..views import Cell, Table, View, latex_of
+from ..views import Cell, Sentence, Table, View, latex_of
 from .content import Comparisons, column_heads, decimals_by_label, means_table
 
 if TYPE_CHECKING:
@@ -103,49 +103,54 @@ class SystemsTable(View):
             table, has the notes. Names are escaped for HTML.
         """
         heads = [column.head for column in self.cells.columns[1:]]
-        group, groups, names, rows = None, [], [], []
-        for row in self.cells.all_rows():
-            first, *cells = row.cells
-            if not cells:
-                group = _cell(first).text
-                continue
-            groups.append(group)
-            names.append(_cell(first).whole)
-            rows.append([_cell(cell) for cell in cells])
-        index = (
-            pd.MultiIndex.from_arrays([groups, names])
-            if group is not None
-            else pd.Index(names, dtype=object)
-        )
-        texts = pd.DataFrame([[cell.whole for cell in cells] for cells in rows], index, heads)
-        styles = pd.DataFrame(
-            [[_style_of_cell(cell) for cell in cells] for cells in rows], index, heads
-        )
-        styler = texts.style.apply(lambda _: styles, axis=None).format(escape="html")
+        index, rows = _index_and_rows(self.cells)
+        texts = pd.DataFrame([[cell.whole for cell in row] for row in rows], index, heads)
+        styles = pd.DataFrame([list(map(_style_of_cell, row)) for row in rows], index, heads)
+        styler = texts.style.apply(lambda _: styles, axis=None)
+        styler = styler.format(escape="html")
         for column, head in enumerate(heads):
             for mark, style in _STYLES.items():
-                is_partly_marked = [
-                    cells[column].mark == mark and bool(cells[column].after) for cells in rows
-                ]
-                styler = styler.format(
-                    partial(_mark_number, style), subset=(index[is_partly_marked], [head])
-                )
+                column_cells = [row[column] for row in rows]
+                is_partly_marked = [cell.mark == mark and bool(cell.after) for cell in column_cells]
+                marked_rows = index[is_partly_marked]
+                styler = styler.format(partial(_mark_number, style), subset=(marked_rows, [head]))
         for axis in (0, 1):
             styler = styler.format_index(escape="html", axis=axis)
         # The class of pandas' own tables, to which themes apply their colours.
         styler = styler.set_table_attributes('class="dataframe"')
-        notes = [
-            f"{note.text}: {note.code}." if note.code else note.text for note in self.cells.notes
-        ]
-        styler = styler.set_caption("<br>".join(map(html.escape, notes)))
+        notes = [html.escape(_note_text(note)) for note in self.cells.notes]
+        styler = styler.set_caption("<br>".join(notes))
         styler = styler.set_table_styles([{"selector": "caption", "props": _BELOW}])
         return styler.set_properties(subset=None, **{"text-align": "right"})
+
+
+def _index_and_rows(table: Table) -> tuple[pd.Index[Any], list[list[Cell]]]:
+    """Return the names of the rows, with their groups if there are any, and the cells."""
+    group = None
+    groups, names, rows = [], [], []
+    for row in table.all_rows():
+        first, *cells = row.cells
+        if not cells:
+            group = _cell(first).text
+            continue
+        groups.append(group)
+        names.append(_cell(first).whole)
+        rows.append(list(map(_cell, cells)))
+    if group is None:
+        return pd.Index(names, dtype=object), rows
+    return pd.MultiIndex.from_arrays([groups, names]), rows
 
 
 def _cell(cell: object) -> Cell:
     if isinstance(cell, Cell):
         return cell
     return Cell(str(cell))
+
+
+def _note_text(note: Sentence) -> str:
+    if note.code:
+        return f"{note.text}: {note.code}."
+    return note.text
 
 
 def _style_of_cell(cell: Cell) -> str:
@@ -317,13 +322,14 @@ def systems_table(
         )
     choice("test", *TESTS)(test)
     proportion("alpha")(alpha)
-    check_correction(test, None if test == "tukey" else correction)
+    if test != "tukey":  # which has no correction
+        check_correction(test, correction)
     perquery, known = _read_values(perquery, measures)
     heads = column_heads(known)
-    averaged = {
-        label: None if isinstance(measure, Direction) else measure
-        for label, measure in known.items()
-    }
+    averaged = dict(known)
+    for label, measure in known.items():
+        if isinstance(measure, Direction):
+            averaged[label] = None
     if measures is not None:
         record_measures(perquery, averaged)
     structure = TopicStructure.read(
@@ -338,14 +344,16 @@ def systems_table(
             structure.check_clusters_apply(
                 perquery["qid"].unique().tolist(), "baseline= or interval='mean'"
             )
+    digits = decimals_by_label(decimals, heads, averaged)
+    comparisons = Comparisons.of(perquery, baseline, structure, test, correction, alpha, margin)
     table = means_table(
         means,
         perquery,
         heads,
-        decimals_by_label(decimals, heads, averaged),
+        digits,
         interval=interval,
         level=level,
-        comparisons=Comparisons.of(perquery, baseline, structure, test, correction, alpha, margin),
+        comparisons=comparisons,
         structure=structure,
         notes=notes,
     )
@@ -353,11 +361,15 @@ def systems_table(
 
 
 def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Return the values of the chosen measures, and the measure or direction of each label, None if unknown."""
-    single = isinstance(measures, str) or is_measure(measures)
-    rows, given = select_measures(
-        _in_given_order(as_pandas(perquery)), [measures] if single else measures
-    )
+    """Return the values of the chosen measures, and the measure or direction of each label.
+
+    These are None if unknown.
+    """
+    if isinstance(measures, str) or is_measure(measures):
+        chosen: object = [measures]
+    else:
+        chosen = measures
+    rows, given = select_measures(_in_given_order(as_pandas(perquery)), chosen)
     _, by_label = matrices(rows, least=1)
     values = {str(label): matrix for label, matrix in by_label.items()}
     if set(values) <= set(given):
@@ -365,22 +377,28 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
     else:
         recorded = measures_by_label(rows)
     known = {label: given.get(label, recorded.get(label)) for label in values}
-    lowest = np.array([[[matrix.min() for matrix in values.values()]]])
-    check_directions(rows, lowest, list(values), known, "systems_table")
-    return rows.assign(name=rows["name"].map(str), measure=rows["measure"].map(str)), known
+    lowest = [matrix.min() for matrix in values.values()]
+    check_directions(rows, np.array([[lowest]]), list(values), known, "systems_table")
+    names = rows["name"].map(str)
+    labels = rows["measure"].map(str)
+    return rows.assign(name=names, measure=labels), known
 
 
 def _in_given_order(perquery: Any) -> Any:
-    """Return a frame whose rows PyTerrier has sorted by name and topic in the order of the runs given to it.
+    """Return a frame in the order of the runs given to PyTerrier, which sorts its rows.
 
     Its index still has the order in which the runs were evaluated.
     """
-    if not isinstance(perquery, pd.DataFrame) or not {"name", "qid"} <= set(perquery.columns):
+    if not isinstance(perquery, pd.DataFrame):
+        return perquery
+    if "name" not in perquery.columns or "qid" not in perquery.columns:
         return perquery
     index = perquery.index
     if index.is_monotonic_increasing or not index.is_unique or not is_integer_dtype(index.dtype):
         return perquery
-    keys = list(zip(perquery["name"].map(str), perquery["qid"].map(str), strict=True))
+    names = perquery["name"].map(str)
+    qids = perquery["qid"].map(str)
+    keys = list(zip(names, qids, strict=True))
     if keys == sorted(keys):
         return perquery.sort_index()
     return perquery
