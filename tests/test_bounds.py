@@ -190,7 +190,7 @@ def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> 
         rank = sum(counts)
         continuations = list(ways(progress, counts, totals))
         assert not any(gain for gains in continuations for gain in gains[max(depth - rank, 0) :])
-        rest = progress.rest(rank, np.array([counts], dtype=np.int32))[0]
+        rest = progress.bound_of_rest(rank, np.array([counts], dtype=np.int32))[0]
         wanted = max(map(sum, continuations))
         if base.startswith("ERR") and rank < 3:  # the bound of a single document is its gain
             assert rest >= wanted - 1e-12
@@ -201,7 +201,7 @@ def test_the_rest_is_what_the_best_continuation_gains(base: str, depth: int) -> 
 @pytest.mark.parametrize("base", ["RR", "Success@3", "AP", "Rprec"])
 def test_the_rest_of_a_single_positive_document_is_1(base: str) -> None:
     progress, totals = progress_of(base, [1, 0, 0])
-    assert progress.rest(0, np.zeros((1, len(totals)), dtype=np.int32)).tolist() == [1]
+    assert progress.bound_of_rest(0, np.zeros((1, len(totals)), dtype=np.int32)).tolist() == [1]
 
 
 @pytest.mark.parametrize(

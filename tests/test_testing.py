@@ -140,8 +140,8 @@ class Wrapped(ma.SingleAspectMeasure):
 
 class LowRest(Wrapped):
     class Low(APProgress):
-        def rest(self, rank, counts):
-            return 0.9 * super().rest(rank, counts)
+        def bound_of_rest(self, rank, counts):
+            return 0.9 * super().bound_of_rest(rank, counts)
 
     def progression(self, target):
         return Progression(

@@ -293,7 +293,7 @@ def test_what_reads_long_frames_reads_these(cli, trec_files):
         ),
         (
             ["--format", "trec_eval", "-m", "num_q=AP", "runs/alpha.run"],
-            ["'num_q' of a measure is the name of"],
+            ["'num_q' is the name of a measure (NumQ)"],
         ),
         (
             ["--format", "tot", "--interval", "mean", "runs"],
