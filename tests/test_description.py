@@ -1019,8 +1019,8 @@ AT = {"name": "mine", "aspect": "trust", "judged@5": 1.0, "judged@10": 1.0, "jud
 def test_both_sides_of_a_threshold(
     rule: str, table: str, changes: dict[str, Any], severities: list[str]
 ) -> None:
-    figures = ma.describe(sound())._figures
-    per_aspect = figures.per_aspect[lambda rows: rows["aspect"] == "trust"].iloc[0].to_dict()
+    statistics = ma.describe(sound())._statistics
+    per_aspect = statistics.per_aspect[lambda rows: rows["aspect"] == "trust"].iloc[0].to_dict()
     rows = {
         "between": PAIR,
         "top_labels": TOP,
@@ -1032,13 +1032,15 @@ def test_both_sides_of_a_threshold(
         name: pd.DataFrame([row | (changes if name == table else {})]) for name, row in rows.items()
     }
     tables["per_aspect"] = pd.concat(
-        [figures.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]],
+        [statistics.per_aspect[lambda rows: rows["aspect"] != "trust"], tables["per_aspect"]],
         ignore_index=True,
     )
-    brought = replace(figures.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at"))
+    brought = replace(
+        statistics.retrieved, runs=tables.pop("runs"), judged_at=tables.pop("judged_at")
+    )
     apply = getattr(rules, rule)
     assert [
-        finding.severity for finding in apply(replace(figures, retrieved=brought, **tables))
+        finding.severity for finding in apply(replace(statistics, retrieved=brought, **tables))
     ] == severities
 
 

@@ -16,7 +16,7 @@ from ..analysis._significance import TESTS
 from ..analysis.prediction_powered import estimates_table
 from ..aspects import Aspects
 from ..description.scales import read_judged
-from ..description.statistics import run_figures
+from ..description.statistics import run_statistics
 from ..errors import MultiAspectError, errors_of, refuse_repeated, refuse_unknown, silence_warnings
 from ..evaluation import aggregate, interval_columns
 from ..evaluation.long_frames import find_label, measures_by_label
@@ -296,7 +296,7 @@ def _judged_fractions(
 ) -> dict[str, list[float]]:
     """Return the fraction of the first documents of each run that is judged, per aspect, over its queries."""
     with silence_warnings():
-        judged = run_figures(runs, read_judged(qrels, aspects)).judged_at
+        judged = run_statistics(runs, read_judged(qrels, aspects)).judged_at
     return {
         f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"]
         .reindex(list(runs))

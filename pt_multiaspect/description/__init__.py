@@ -1,4 +1,4 @@
-"""Description of judgments and runs: figures and findings."""
+"""Description of judgments and runs: statistics and findings."""
 
 from .report import Description, describe
 

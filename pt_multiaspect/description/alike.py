@@ -49,24 +49,28 @@ def mending_calls(first: str, second: str) -> str:
 
 def simplify_all(texts: Sequence[str]) -> list[str]:
     """Return strings that are equal where those of `simplify` are, if possible at once."""
-    blob = "\n".join(texts)
-    if not blob.isascii() or blob.count("\n") != len(texts) - 1:
+    joined = "\n".join(texts)
+    n_separators = len(texts) - 1
+    if not joined.isascii() or joined.count("\n") != n_separators:
         return [simplify(text) for text in texts]
-    blob = re.sub(r"[^\S\n]+", "", blob.casefold())
-    result = blob.split("\n")
+    joined = joined.casefold()
+    joined = re.sub(r"[^\S\n]+", "", joined)
+    simplified = joined.split("\n")
     # Removing zeros changes the length: not needed if all are equal, unless decimals balance zeros
     # (1.0, 001).
-    if len(set(map(len, result))) > 1 or ".0" in blob:
-        blob = re.sub(r"(?m)^(\d+)\.0+$", r"\1", blob)
-        result = re.sub(r"(?m)^([^\d\n]*)0+(?=\d)", r"\1", blob).split("\n")
-    return result
+    lengths = set(map(len, simplified))
+    if len(lengths) == 1 and ".0" not in joined:
+        return simplified
+    joined = re.sub(r"(?m)^(\d+)\.0+$", r"\1", joined)
+    joined = re.sub(r"(?m)^([^\d\n]*)0+(?=\d)", r"\1", joined)
+    return joined.split("\n")
 
 
 def _codes(texts: Objects) -> Ints:
     """Return one code per identifier, the same for those that look alike."""
-    return np.asarray(
-        pd.factorize(np.array(simplify_all(texts.tolist()), dtype=object))[0], dtype=np.intp
-    )
+    simplified = np.array(simplify_all(texts.tolist()), dtype=object)
+    codes, _ = pd.factorize(simplified)
+    return np.asarray(codes, dtype=np.intp)
 
 
 def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
@@ -75,11 +79,12 @@ def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
     Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example)
     and ``count``.
     """
-    qids = pd.DataFrame({"id": judgments.qids, "plain": _codes(judgments.qids)})
-    rows = _first_lookalikes(qids, ["plain"], "qid")
+    queries = pd.DataFrame({"id": judgments.qids, "plain": _codes(judgments.qids)})
+    rows = _first_lookalikes(queries, ["plain"], "qid")
     code, distinct = pd.factorize(judgments.docnos)
     plain_code = _codes(np.asarray(distinct, dtype=object))
-    if plain_code.max(initial=-1) + 1 < len(distinct):
+    n_plain = plain_code.max(initial=-1) + 1
+    if n_plain < len(distinct):
         documents = pd.DataFrame(
             {"query": judgments.pool_query, "plain": plain_code[code], "id": judgments.docnos}
         )
@@ -90,41 +95,71 @@ def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
 def _first_lookalikes(
     ids: pd.DataFrame, within: list[str], kind: str
 ) -> list[tuple[str, str, str, str, int]]:
-    """Return one row with two ids of a group that look alike, and the number of further ones, if there are any."""
+    """Return one row with two ids of a group that look alike, and the number of further ones.
+
+    There is no row if no ids look alike.
+    """
     ids = ids[ids.duplicated(within, keep=False)]
     if not len(ids):
         return []
-    first, second = ids[(ids[within] == ids.iloc[0][within]).all(axis=1)]["id"].iloc[:2]
-    return [("qrels", kind, first, second, len(ids) - ids.groupby(within).ngroups)]
+    first_group = ids.iloc[0][within]
+    is_in_first_group = (ids[within] == first_group).all(axis=1)
+    first, second = ids.loc[is_in_first_group, "id"].iloc[:2]
+    n_further = len(ids) - ids.groupby(within).ngroups
+    return [("qrels", kind, first, second, n_further)]
 
 
 def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
-    """Return queries and documents of a run that look like judged ones; columns as `judged_lookalikes`."""
-    rows = []
+    """Return queries and documents of a run that look like judged ones.
+
+    The columns are those of `judged_lookalikes`.
+    """
     query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
     position = judgments.query_positions(np.asarray(qids, dtype=object))
-    judged_as = {simplify(qid): qid for qid in judgments.qids.tolist()}
-    strangers = qids[position < 0].tolist()
-    alike = [(qid, judged_as[simplify(qid)]) for qid in strangers if simplify(qid) in judged_as]
-    if alike:
-        rows.append((name, "qid", *alike[0], len(alike)))
+    rows = _lookalike_queries(name, qids[position < 0].tolist(), judgments)
     query = position[query_code]
-    documents = pd.DataFrame({"query": query, "docno": run["doc_id"].to_numpy(dtype=object)})[
-        query >= 0
-    ]
+    documents = pd.DataFrame({"query": query, "docno": run["doc_id"].to_numpy(dtype=object)})
+    rows += _lookalike_documents(name, documents[query >= 0], judgments)
+    return _table(rows)
+
+
+def _lookalike_queries(
+    name: str, unjudged: list[str], judgments: Judgments
+) -> list[tuple[str, str, str, str, int]]:
+    """Return one row if unjudged queries of a run look like judged ones."""
+    judged_as = {simplify(qid): qid for qid in judgments.qids.tolist()}
+    pairs = []
+    for qid in unjudged:
+        plain = simplify(qid)
+        if plain in judged_as:
+            pairs.append((qid, judged_as[plain]))
+    if not pairs:
+        return []
+    first, second = pairs[0]
+    return [(name, "qid", first, second, len(pairs))]
+
+
+def _lookalike_documents(
+    name: str, retrieved: pd.DataFrame, judgments: Judgments
+) -> list[tuple[str, str, str, str, int]]:
+    """Return one row if unjudged documents of a run look like judged ones of the same query."""
     known = pd.DataFrame({"query": judgments.pool_query, "docno": judgments.docnos})
-    both = pd.concat([known, documents.drop_duplicates()], ignore_index=True)
+    both = pd.concat([known, retrieved.drop_duplicates()], ignore_index=True)
     in_qrels = np.arange(len(both)) < len(known)
     code, distinct = pd.factorize(both["docno"].to_numpy(dtype=object))
-    both["plain"] = _codes(np.asarray(distinct, dtype=object))[code]
-    if both["plain"].max() + 1 == len(distinct):
-        return _table(rows)
-    unjudged = ~in_qrels & ~both.duplicated(["query", "docno"]).to_numpy()
-    pairs = both[unjudged].merge(both[in_qrels], on=["query", "plain"], suffixes=("", "_judged"))
-    if len(pairs):
-        count = len(pairs.drop_duplicates(["query", "docno"]))
-        rows.append((name, "docno", pairs["docno"].iloc[0], pairs["docno_judged"].iloc[0], count))
-    return _table(rows)
+    plain_code = _codes(np.asarray(distinct, dtype=object))
+    both["plain"] = plain_code[code]
+    if both["plain"].max() + 1 == len(distinct):  # no two documents look alike
+        return []
+    is_repeated = both.duplicated(["query", "docno"]).to_numpy()
+    unjudged = both[~in_qrels & ~is_repeated]
+    pairs = unjudged.merge(both[in_qrels], on=["query", "plain"], suffixes=("", "_judged"))
+    if not len(pairs):
+        return []
+    first = pairs["docno"].iloc[0]
+    second = pairs["docno_judged"].iloc[0]
+    n_documents = len(pairs.drop_duplicates(["query", "docno"]))
+    return [(name, "docno", first, second, n_documents)]
 
 
 def _table(rows: list[tuple[str, str, str, str, int]]) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from ..errors import agree, choices, number_of
 from ..views import percent
 from . import rules
 from .scales import JudgedAnswers
-from .statistics import AGREEMENT, Figures, Finding
+from .statistics import AGREEMENT, Finding, Statistics
 
 #: A criterion hardly distinguishes systems if this fraction of at least this many answers has its
 #: best grade.
@@ -49,15 +49,15 @@ def reword(finding: Finding) -> Finding:
     return replace(finding, finding=text, remedy=re.sub(r"\bqrels\b", "judged", finding.remedy))
 
 
-def _answers(figures: Figures) -> JudgedAnswers:
-    answers = figures.judged.answers
+def _answers(statistics: Statistics) -> JudgedAnswers:
+    answers = statistics.judged.answers
     assert answers is not None
     return answers
 
 
-def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
+def find_unreadable_labels(statistics: Statistics) -> Iterator[Finding]:
     """Find labels that are no numbers, and answers without a label."""
-    given = _answers(figures)
+    given = _answers(statistics)
     missing: dict[str, Ints] = {}
     for name, criterion in given.criteria.items():
         text: Bools = np.isnan(read_labels(criterion.column)) & criterion.column.notna().to_numpy()
@@ -68,7 +68,7 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
                 name,
                 "labels are no numbers; if they mean that there is no label, declare them",
                 changes={
-                    name: _with_codes(figures, name, criterion.column[text].unique().tolist())
+                    name: _with_codes(statistics, name, criterion.column[text].unique().tolist())
                 },
                 numbers=f"{int(text.sum())}, {listed}",
             )
@@ -93,15 +93,15 @@ def find_unreadable_labels(figures: Figures) -> Iterator[Finding]:
             "warning",
             name,
             "answers without a label, which have no value",
-            f"judged[~{figures.column('qid')}.astype(str).isin({topics!r})]",
+            f"judged[~{statistics.column('qid')}.astype(str).isin({topics!r})]",
             numbers=f"{len(unlabelled)} of {len(given.answers)}, such as "
             f"{answer_title(given.answers, int(unlabelled[0]))}",
         )
 
 
-def _with_codes(figures: Figures, name: str, codes: Sequence[float | str]) -> Aspect:
+def _with_codes(statistics: Statistics, name: str, codes: Sequence[float | str]) -> Aspect:
     """Return the scale of a criterion, on which further codes mean that there is no label."""
-    view = figures.judged.view(name)
+    view = statistics.judged.view(name)
     assert view is not None
     spec = as_given(view.label_counts).to_spec()
     if isinstance(spec, int):
@@ -124,13 +124,13 @@ def _division(columns: Sequence[str], name: str) -> str:
     return f"for scores in judged[{judged_answers.NESTED!r}]: scores[{name!r}] /= 100"
 
 
-def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
+def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
     """Find grades on a scale that is not declared."""
     tops = {
-        view.name: float(view.label[view.known].max(initial=0)) for view in figures.judged.views
+        view.name: float(view.label[view.known].max(initial=0)) for view in statistics.judged.views
     }
     highest = max(tops, key=tops.__getitem__)
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         labels = view.label[view.known]
         outside = ((labels > 1) | (labels < 0)).any()
         if not view.inferred or not outside or find_constant(view.label_counts):
@@ -150,7 +150,7 @@ def find_undeclared_grades(figures: Figures) -> Iterator[Finding]:
         text = "the labels are not in [0, 1]"
         span = f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
         if view.scale.is_fractional:
-            remedy = _division(_answers(figures).columns, view.name)
+            remedy = _division(_answers(statistics).columns, view.name)
             yield Finding(
                 "error", view.name, f"{text}; divide percentages by 100", remedy, numbers=span
             )
@@ -201,15 +201,15 @@ def _counts(labels: Floats, aspect: Aspect) -> str:
     return f"{n_codes} of {number_of(len(labels), 'label')}"
 
 
-def find_missing_answers(figures: Figures) -> Iterator[Finding]:
+def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:
     """Find runs without answers to some topics."""
-    answers = _answers(figures).answers
+    answers = _answers(statistics).answers
     grid = pd.MultiIndex.from_product([answers["name"].unique(), answers["qid"].unique()])
     missing = grid.difference(pd.MultiIndex.from_frame(answers), sort=False)
     if len(missing):
         name, qid = missing[0]
         runs = missing.get_level_values(0).unique()
-        qids, names = figures.column("qid"), figures.column("docno")
+        qids, names = statistics.column("qid"), statistics.column("docno")
         are = agree(len(missing), len(grid), "is", "are")
         yield Finding(
             "warning",
@@ -222,9 +222,9 @@ def find_missing_answers(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_best_only(figures: Figures) -> Iterator[Finding]:
+def find_best_only(statistics: Statistics) -> Iterator[Finding]:
     """Find criteria on which nearly all answers have the best grade."""
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         best = view.label[view.known] == view.scale.grades[-1]
         if len(best) >= _MIN_BEST and _BEST <= best.mean() < 1:
             yield Finding(
@@ -235,9 +235,9 @@ def find_best_only(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_disagreement(figures: Figures) -> Iterator[Finding]:
+def find_disagreement(statistics: Statistics) -> Iterator[Finding]:
     """Find criteria on which judges, or repetitions, disagree."""
-    given = _answers(figures)
+    given = _answers(statistics)
     for name in given.criteria:
         rows, labels = given.known(name)
         answer = rows["answer"].to_numpy()

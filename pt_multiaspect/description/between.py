@@ -54,42 +54,58 @@ class Cells:
         n_groups : int
             The number of groups.
         """
-        n_x, n_y = int(x.max(initial=0)) + 1, int(y.max(initial=0)) + 1
+        n_x = int(x.max(initial=0)) + 1
+        n_y = int(y.max(initial=0)) + 1
         keys = (group.astype(np.int64) * n_x + x) * n_y + y
         cell, weight = np.unique(keys, return_counts=True)
-        return cls(cell // (n_x * n_y), cell // n_y % n_x, cell % n_y, weight, n_groups)
+        return cls(
+            group=cell // (n_x * n_y),
+            x=cell // n_y % n_x,
+            y=cell % n_y,
+            weight=weight,
+            n_groups=n_groups,
+        )
 
     def transpose(self) -> Cells:
         """Return the same cells with x and y exchanged."""
         order = np.lexsort((self.x, self.y, self.group))
         return Cells(
-            self.group[order], self.y[order], self.x[order], self.weight[order], self.n_groups
+            group=self.group[order],
+            x=self.y[order],
+            y=self.x[order],
+            weight=self.weight[order],
+            n_groups=self.n_groups,
         )
 
 
 def kendall(cells: Cells) -> Floats:
     """Return Kendall's τ-b of x and y within each group, NaN where one of them is constant."""
-    n_groups, weight = cells.n_groups, cells.weight
-    total = _pairs(sums(cells.group, weight, n_groups))
-    ties_x = _tied_pairs(cells.group, cells.x, weight, n_groups)
-    ties_y = _tied_pairs(cells.group, cells.y, weight, n_groups)
-    ties_both = sums(cells.group, _pairs(weight), n_groups)
-    discordant = _inversions(cells.group, cells.y, weight, n_groups)
-    difference = total - ties_x - ties_y + ties_both - 2 * discordant
+    group, weight, n_groups = cells.group, cells.weight, cells.n_groups
+    # All of shape (n_groups,).
+    total = _pairs(sums(group, weight, n_groups))
+    ties_x = _tied_pairs(group, cells.x, weight, n_groups)
+    ties_y = _tied_pairs(group, cells.y, weight, n_groups)
+    ties_both = sums(group, _pairs(weight), n_groups)
+    discordant = _inversions(group, cells.y, weight, n_groups)
+    concordant_less_discordant = total - ties_x - ties_y + ties_both - 2 * discordant
     scale = np.sqrt(total - ties_x) * np.sqrt(total - ties_y)
-    result: Floats = np.divide(difference, scale, out=np.full(n_groups, np.nan), where=scale > 0)
-    return result
+    tau: Floats = np.full(n_groups, np.nan)
+    np.divide(concordant_less_discordant, scale, out=tau, where=scale > 0)
+    return tau
 
 
 def _pairs(counts: Ints | Floats) -> Floats:
+    """Return the numbers of pairs of so many elements."""
     return np.asarray(counts * (counts - 1) / 2, dtype=np.float64)
 
 
 def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
     """Return the number of pairs of elements with the same code, per group."""
     n_codes = int(code.max(initial=0)) + 1
-    level, element = np.unique(group.astype(np.int64) * n_codes + code, return_inverse=True)
-    return sums(level // n_codes, _pairs(sums(element.reshape(-1), weight, len(level))), n_groups)
+    keys = group.astype(np.int64) * n_codes + code
+    tie, tie_of_cell = np.unique(keys, return_inverse=True)
+    tie_size = sums(tie_of_cell.reshape(-1), weight, len(tie))
+    return sums(tie // n_codes, _pairs(tie_size), n_groups)
 
 
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
@@ -100,42 +116,61 @@ def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Float
     """
     result = np.zeros(n_groups)
     block = group.astype(np.int64)
-    for bit in range(int(values.max(initial=0)).bit_length() - 1, -1, -1):
+    n_bits = int(values.max(initial=0)).bit_length()
+    for bit in reversed(range(n_bits)):
         order = np.argsort(block, kind="stable")
-        block, values, weight, group = block[order], values[order], weight[order], group[order]
-        bits = (values >> bit) & 1
-        before = running_sum(weight * bits, block) - weight * bits
-        result += sums(group, np.where(bits == 0, weight * before, 0), n_groups)
-        block = block * 2 + bits
+        block = block[order]
+        values = values[order]
+        weight = weight[order]
+        group = group[order]
+        is_one = (values >> bit) & 1
+        weight_of_ones = weight * is_one
+        ones_before = running_sum(weight_of_ones, block) - weight_of_ones
+        inverted = np.where(is_one == 0, weight * ones_before, 0)
+        result += sums(group, inverted, n_groups)
+        block = block * 2 + is_one
     return result
 
 
 def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return tables of pairs of aspects, and of their highest labels compared on other aspects."""
-    rows, tops = [], []
+    pair_rows = []
+    top_rows = []
     for first, second in combinations(judged.views, 2):
         both = first.known & second.known
         cells = Cells.count(
             first.pool_query[both], first.grade[both], second.grade[both], first.n_queries
         )
-        taus = kendall(cells)
-        defined = taus[~np.isnan(taus)]
-        n_both = int(both.sum())
-        row = {
-            "first": first.name,
-            "second": second.name,
-            "both": n_both,
-            "only_first": int(first.known.sum()) - n_both,
-            "only_second": int(second.known.sum()) - n_both,
-            "tau": float(defined.mean()) if len(defined) else np.nan,
-            "tau_error": float(standard_error(defined)),
-            "topics": len(defined),
-            "same": same_labels(first, second, cells),
-        }
-        rows.append(row)
-        tops += [top_label(first, second, cells), top_label(second, first, cells.transpose())]
-    top_rows = [row for row in tops if row]
-    return pd.DataFrame(rows, columns=PAIR_COLUMNS), pd.DataFrame(top_rows, columns=TOP_COLUMNS)
+        pair_rows.append(_pair_row(first, second, cells))
+        top_rows.append(top_label(first, second, cells))
+        top_rows.append(top_label(second, first, cells.transpose()))
+    comparable_tops = [row for row in top_rows if row is not None]
+    return (
+        pd.DataFrame(pair_rows, columns=PAIR_COLUMNS),
+        pd.DataFrame(comparable_tops, columns=TOP_COLUMNS),
+    )
+
+
+def _pair_row(first: AspectView, second: AspectView, cells: Cells) -> dict[str, object]:
+    """Return the overlap and the rank correlation of two aspects."""
+    n_both = int((first.known & second.known).sum())
+    taus = kendall(cells)
+    defined = taus[~np.isnan(taus)]
+    if len(defined):
+        mean_tau = float(defined.mean())
+    else:
+        mean_tau = np.nan
+    return {
+        "first": first.name,
+        "second": second.name,
+        "both": n_both,
+        "only_first": int(first.known.sum()) - n_both,
+        "only_second": int(second.known.sum()) - n_both,
+        "tau": mean_tau,
+        "tau_error": float(standard_error(defined)),
+        "topics": len(defined),
+        "same": same_labels(first, second, cells),
+    }
 
 
 def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
@@ -145,17 +180,22 @@ def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
         return ""
     if np.array_equal(first.label[both], second.label[both]):
         return "equal"
-    pairs = pd.DataFrame({"x": cells.x, "y": cells.y}).drop_duplicates()
-    return "recoded" if pairs["x"].is_unique and pairs["y"].is_unique else ""
+    pairs = pd.DataFrame({"x": cells.x, "y": cells.y})
+    pairs = pairs.drop_duplicates()
+    if pairs["x"].is_unique and pairs["y"].is_unique:
+        return "recoded"
+    return ""
 
 
 def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:
     """Count the documents of each pair of labels; a missing label is NaN."""
     rows, row = np.unique(first.label, return_inverse=True)  # NaN is last
     columns, column = np.unique(second.label, return_inverse=True)
-    counts = np.bincount(row * len(columns) + column, minlength=len(rows) * len(columns))
+    shape = (len(rows), len(columns))
+    cell = row * len(columns) + column
+    counts = np.bincount(cell, minlength=len(rows) * len(columns))
     return pd.DataFrame(
-        counts.reshape(len(rows), len(columns)),
+        counts.reshape(shape),
         index=pd.Index(rows, name=first.name),
         columns=pd.Index(columns, name=second.name),
     )
@@ -191,48 +231,60 @@ def gap_shares(
     n_documents : int
         The number of documents: those judged on any aspect that are not at distance 0.
     """
-    per_grade = gaps_to_best([view.scale for view in views], axes)
-    shut = np.zeros(len(views[0].grade), dtype=np.bool_)
-    if gate is not None:
-        shut = next(view.grade for view in views if view.name == gate) == 0
-    gaps = [
-        weight * np.array(gap_of, dtype=np.float64)[np.where(shut, 0, view.grade)]
-        for view, gap_of, weight in zip(
-            views, per_grade, weights or [1.0] * len(views), strict=True
-        )
-    ]
-    gap = np.stack(gaps)
+    gap = _gaps_to_best_tuple(views, axes, weights, gate)  # shape (n_views, n_documents)
     largest = gap.max(axis=0)
-    counted = np.any([view.known for view in views], axis=0) & (largest > 0)
-    relative = gap[:, counted] / largest[counted]
+    is_judged = np.any([view.known for view in views], axis=0)
+    is_counted = is_judged & (largest > 0)
+    n_documents = int(is_counted.sum())
+    if not n_documents:
+        return np.full(len(views), np.nan), 0
+    # Relative to the largest gap, so that no power overflows.
+    relative = gap[:, is_counted] / largest[is_counted]
     if np.isinf(exponent):
         power = (relative == 1.0).astype(np.float64)
     else:
         power = relative**exponent
     shares = power / power.sum(axis=0)
-    n_documents = int(counted.sum())
-    return (shares.mean(axis=1) if n_documents else np.full(len(views), np.nan)), n_documents
+    return shares.mean(axis=1), n_documents
+
+
+def _gaps_to_best_tuple(
+    views: Sequence[AspectView], axes: str, weights: Sequence[float] | None, gate: str | None
+) -> Floats:
+    """Return the gap of each document to the highest grade, shape (n_views, n_documents)."""
+    gaps_of_grades = gaps_to_best([view.scale for view in views], axes)
+    weights = weights or [1.0] * len(views)
+    is_shut = np.zeros(len(views[0].grade), dtype=np.bool_)
+    for view in views:
+        if view.name == gate:
+            is_shut = view.grade == 0
+    gaps = []
+    for view, gap_of_grade, weight in zip(views, gaps_of_grades, weights, strict=True):
+        grade = np.where(is_shut, 0, view.grade)
+        gaps.append(weight * np.array(gap_of_grade, dtype=np.float64)[grade])
+    return np.stack(gaps)
 
 
 def association(
     cells: Cells, x: Floats, y: Floats, kept: Bools | None = None
 ) -> tuple[float, float]:
     """Return Σ(x - x̄)(y - ȳ) of the cells within groups, and its error under permutation."""
-    if kept is None:
-        weight = cells.weight
-    else:
-        weight = np.where(kept, cells.weight, 0)
-    size = sums(cells.group, weight, cells.n_groups)
+    group, weight, n_groups = cells.group, cells.weight, cells.n_groups
+    if kept is not None:
+        weight = np.where(kept, weight, 0)
+    size = sums(group, weight, n_groups)  # shape (n_groups,), as the spreads
 
     def center(values: Floats) -> Floats:
-        mean = sums(cells.group, weight * values, cells.n_groups) / np.maximum(size, 1)
-        return np.asarray(values - mean[cells.group], dtype=np.float64)
+        mean = sums(group, weight * values, n_groups) / np.maximum(size, 1)
+        return np.asarray(values - mean[group], dtype=np.float64)
 
-    dx, dy = center(x), center(y)
-    spread_x, spread_y = (sums(cells.group, weight * d * d, cells.n_groups) for d in (dx, dy))
-    return float((weight * dx) @ dy), float(
-        np.sqrt((spread_x * spread_y / np.maximum(size - 1, 1)).sum())
-    )
+    dx = center(x)
+    dy = center(y)
+    spread_x = sums(group, weight * dx * dx, n_groups)
+    spread_y = sums(group, weight * dy * dy, n_groups)
+    covariation = (weight * dx) @ dy
+    variance = spread_x * spread_y / np.maximum(size - 1, 1)
+    return float(covariation), float(np.sqrt(variance.sum()))
 
 
 def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:
@@ -250,20 +302,33 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
     used = np.unique(cells.x)
     if not 3 <= len(used) <= _MOST_LABELS:
         return None
-    top, next_ = int(used[-1]), int(used[-2])
-    is_top, values, level = cells.x == top, view.scale.gains[cells.x], cells.y.astype(np.float64)
-    marked = is_top.astype(np.float64)
-    trend, _ = association(cells, values, level, ~is_top)
-    spread, _ = association(cells, values, values, ~is_top)
-    effect, error = association(cells, marked, level)
-    reach, _ = association(cells, marked, values)
-    step, step_error = association(cells, marked, level, is_top | (cells.x == next_))
+    top = int(used[-1])
+    next_ = int(used[-2])
+    is_top = cells.x == top
+    is_next = cells.x == next_
+    top_indicator = is_top.astype(np.float64)
+    gains = view.scale.gains[cells.x]
+    other_grade = cells.y.astype(np.float64)
+    # The slope of the other aspect over the gains, below the top label.
+    trend, _ = association(cells, gains, other_grade, ~is_top)
+    spread, _ = association(cells, gains, gains, ~is_top)
+    # The top label against all others, and against the next one.
+    effect, error = association(cells, top_indicator, other_grade)
+    reach, _ = association(cells, top_indicator, gains)
+    step, step_error = association(cells, top_indicator, other_grade, is_top | is_next)
+    z = z_expected = z_next = 0.0
+    if error > 0:
+        z = effect / error
+    if error > 0 and spread > 0:
+        z_expected = trend / spread * reach / error
+    if step_error > 0:
+        z_next = step / step_error
     return {
         "aspect": view.name,
         "other": other.name,
         "top": view.scale.grades[top],
         "next": view.scale.grades[next_],
-        "z": effect / error if error > 0 else 0.0,
-        "expected": trend / spread * reach / error if error > 0 and spread > 0 else 0.0,
-        "z_next": step / step_error if step_error > 0 else 0.0,
+        "z": z,
+        "expected": z_expected,
+        "z_next": z_next,
     }

@@ -14,13 +14,13 @@ from ..collection.label_rules import as_given, as_short
 from . import rules
 from .answer_rules import ANSWER_RULES, find_undeclared_grades, reword
 from .scales import read_judged, scale_to_declare
-from .statistics import LOOK, Figures, Finding, declaration
+from .statistics import LOOK, Finding, Statistics, declaration
 
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note":
 #: for information.
 SEVERITIES = ("error", "warning", "note")
 
-Rule = Callable[[Figures], Iterator[Finding]]
+Rule = Callable[[Statistics], Iterator[Finding]]
 
 #: The rules in the order of findings with equal severity.
 RULES: tuple[Rule, ...] = (
@@ -62,16 +62,16 @@ _PLACEHOLDER = "\0"
 _MOST_ROUNDS = 20
 
 
-def apply_rules(figures: Figures, applied: Sequence[Rule] | None = None) -> list[Finding]:
+def apply_rules(statistics: Statistics, applied: Sequence[Rule] | None = None) -> list[Finding]:
     """Return the findings of rules, by default of all that apply, most serious first."""
-    answers = figures.judged.answers is not None
+    answers = statistics.judged.answers is not None
     if applied is None:
         applied = ANSWER_RULES if answers else RULES
     else:
         applied = applied
     found: list[Finding] = []
     for rule in applied:
-        found += merge_alike(list(rule(figures)))
+        found += merge_alike(list(rule(statistics)))
     if answers:
         found = [reword(finding) for finding in found]
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
@@ -119,12 +119,12 @@ def _merge(findings: Sequence[Finding]) -> Finding:
     )
 
 
-def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspect]:
+def propose_scales(statistics: Statistics, found: Sequence[Finding]) -> dict[str, Aspect]:
     """Return the scales with the changes of findings, applied one after another until none is left.
 
     Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
     """
-    judged = figures.judged
+    judged = statistics.judged
     if judged.answers is None:
         declaring = _DECLARING
     else:
@@ -138,7 +138,7 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
         kept = {name: aspect for name, aspect in changed.items() if aspect is not None}
         if not kept or kept == scales:
             break
-        if judged is figures.judged:
+        if judged is statistics.judged:
             given = judged.given
             labels = pd.DataFrame(
                 {"query_id": given.qids[given.pool_query], "doc_id": given.docnos}
@@ -149,7 +149,7 @@ def propose_scales(figures: Figures, found: Sequence[Finding]) -> dict[str, Aspe
             kept,
             replace(read_judged(judgments, Aspects(kept)), answers=judged.answers),
         )
-        found = apply_rules(Figures.of(judged, figures.retrieved), declaring)
+        found = apply_rules(Statistics.of(judged, statistics.retrieved), declaring)
     if judged.answers is not None:
         return {view.name: scale_to_declare(view) for view in judged.views}
     return {view.name: as_short(view.label_counts) for view in judged.views}

@@ -25,7 +25,7 @@ from ..views import Block, View
 from .between import contingency, gap_shares
 from .findings import apply_rules, findings_table, propose_scales
 from .scales import Judged, read_answers_judged, read_judged, scale_to_declare
-from .statistics import Figures, Finding, dependences, has_distance, run_figures
+from .statistics import Finding, Statistics, dependences, has_distance, run_statistics
 from .view import blocks
 
 
@@ -61,7 +61,7 @@ def describe(
     -------
     Description
         The result prints as a report of at most 80 columns, is shown as HTML in notebooks, and
-        contains all figures as data frames.
+        contains all statistics as data frames.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def describe(
         spec = parse_aspects(aspects)
         read = read_answers_judged(qrels, spec)
         with silence_warnings():
-            return _description(Figures.of(read, run_figures({}, read)), spec)
+            return _description(Statistics.of(read, run_statistics({}, read)), spec)
     if topics is not None:
         topics = read_topics(topics)
         qrels = select_topics(Judgments.of(qrels), topics)
@@ -121,21 +121,23 @@ def describe(
         else:
             labelled = parse_all(measures)
         table, refused = dependences(labelled, judged)
-        figures = Figures.of(
+        statistics = Statistics.of(
             judged,
-            run_figures(named, judged),
+            run_statistics(named, judged),
             measures=labelled,
             dependences=table,
             refused=refused,
         )
-        return _description(figures, spec)
+        return _description(statistics, spec)
 
 
-def _description(figures: Figures, spec: AspectSpec) -> Description:
-    """Return the description of figures, with findings."""
-    found = apply_rules(figures)
+def _description(statistics: Statistics, spec: AspectSpec) -> Description:
+    """Return the description of statistics, with findings."""
+    found = apply_rules(statistics)
     name = spec.name if isinstance(spec, Aspects) else None
-    return Description(figures, found, propose_scales(figures, found), _shares(figures), name)
+    return Description(
+        statistics, found, propose_scales(statistics, found), _shares(statistics), name
+    )
 
 
 def _is_answers(qrels: object) -> bool:
@@ -180,8 +182,8 @@ class Description(View):
 
     Parameters
     ----------
-    figures : Figures
-        The figures.
+    statistics : Statistics
+        The statistics.
     found : list of Finding
         The findings, most serious first.
     scales : mapping of str to Aspect
@@ -265,35 +267,35 @@ class Description(View):
 
     def __init__(
         self,
-        figures: Figures,
+        statistics: Statistics,
         found: Sequence[Finding],
         scales: Mapping[str, Aspect],
         shares: pd.DataFrame,
         name: str | None,
     ) -> None:
-        self._figures = figures
+        self._statistics = statistics
         self._name = name
         if scales == dict(self.aspects):
             self.proposed = self.aspects
         else:
             self.proposed = Aspects(scales)
         self.findings = findings_table(found, self.proposed)
-        self.per_aspect = figures.per_aspect
-        self.labels = figures.labels
-        self.between = figures.between
+        self.per_aspect = statistics.per_aspect
+        self.labels = statistics.labels
+        self.between = statistics.between
         self.distance_shares = shares
-        self.runs = figures.retrieved.runs
-        self.judged_at = figures.retrieved.judged_at
-        self.alike = figures.retrieved.alike
-        self.top_labels = figures.top_labels
-        self.measures = figures.dependences
-        self.refused = dict(figures.refused)
-        self.n_topics, self.n_documents = figures.n_topics, figures.n_documents
+        self.runs = statistics.retrieved.runs
+        self.judged_at = statistics.retrieved.judged_at
+        self.alike = statistics.retrieved.alike
+        self.top_labels = statistics.top_labels
+        self.measures = statistics.dependences
+        self.refused = dict(statistics.refused)
+        self.n_topics, self.n_documents = statistics.n_topics, statistics.n_documents
 
     @cached_property
     def aspects(self) -> Aspects:
         """The scales, declared or inferred."""
-        judged = self._figures.judged
+        judged = self._statistics.judged
         if judged.answers is not None:
             return Aspects(
                 {view.name: scale_to_declare(view) for view in judged.views}, name=self._name
@@ -330,10 +332,10 @@ class Description(View):
         return contingency(self._view(first), self._view(second))
 
     def _view(self, name: str) -> AspectView:
-        view = self._figures.judged.view("relevance" if name == "label" else name)
+        view = self._statistics.judged.view("relevance" if name == "label" else name)
         if view is None:
             raise MultiAspectError(
-                f"expected one of the aspects described ({choices(self._figures.judged.names)}), "
+                f"expected one of the aspects described ({choices(self._statistics.judged.names)}), "
                 f"got {name!r}"
             )
         return view
@@ -341,7 +343,7 @@ class Description(View):
     def _counts(self) -> str:
         """Return the numbers of judged documents, topics, aspects and findings, in words."""
         counts = {
-            f"judged {self._figures.noun}": self.n_documents,
+            f"judged {self._statistics.noun}": self.n_documents,
             "topic": self.n_topics,
             "aspect": len(self.per_aspect),
             "finding": len(self.findings),
@@ -352,20 +354,20 @@ class Description(View):
         return f"<Description: {self._counts()}>"
 
     def _blocks(self) -> list[Block]:
-        return blocks(self._figures, self.findings, self.proposed, self.distance_shares)
+        return blocks(self._statistics, self.findings, self.proposed, self.distance_shares)
 
     def _title(self) -> str:
         return "Judgments"
 
 
-def _shares(figures: Figures) -> pd.DataFrame:
+def _shares(statistics: Statistics) -> pd.DataFrame:
     """Return the contribution of each aspect to TOMA's distance: for both kinds of axes, and each given TOMA."""
     orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
-    judged: Judged = figures.judged
+    judged: Judged = statistics.judged
     if len(judged.views) > 1 and judged.answers is None:
         orders = {f"axes={axes!r}": (judged.views, {"axes": axes}) for axes in ("equal", "gains")}
-    for label, measure in figures.measures.items():
-        if label in figures.refused or not has_distance(measure):
+    for label, measure in statistics.measures.items():
+        if label in statistics.refused or not has_distance(measure):
             continue
         views = measure.views(judged.judgments)
         options = {

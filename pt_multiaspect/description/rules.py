@@ -18,7 +18,7 @@ from ..orders.tuple_order import weights_of
 from ..views import fixed_point, percent
 from . import alike
 from .scales import records, used_labels
-from .statistics import Figures, Finding, has_distance
+from .statistics import Finding, Statistics, has_distance
 
 #: Labels are considered codes if they are this many times the length of the scale above it.
 _FAR = 3
@@ -28,9 +28,9 @@ _FAR = 3
 _UNEVEN = 0.1 - 1e-9
 
 
-def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
+def find_labels_out_of_scale(statistics: Statistics) -> Iterator[Finding]:
     """Find labels that are not on the declared scale."""
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         label, count = used_labels(view)
         if view.scale.identity and len(label) and label[-1] > 1:
             yield Finding(
@@ -41,7 +41,7 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
                 changes={view.name: Aspect(label.tolist())},
                 numbers=f"{int(count[label > 1].sum())} labels, up to {spell(float(label[-1]))}",
             )
-        off = figures.judged.off_scale.get(view.name)
+        off = statistics.judged.off_scale.get(view.name)
         if off is None:
             continue
         labels, scale = np.unique(off), view.scale
@@ -62,13 +62,13 @@ def find_labels_out_of_scale(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_label_warnings(figures: Figures) -> Iterator[Finding]:
+def find_label_warnings(statistics: Statistics) -> Iterator[Finding]:
     """Find the causes of measures' warnings."""
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         counts = view.label_counts
         for finding in (
             label_rules.find_unjudged(counts),
-            label_rules.find_constant(counts) or _find_doubtful_scale(figures, view),
+            label_rules.find_constant(counts) or _find_doubtful_scale(statistics, view),
             label_rules.find_labels_below(counts),
         ):
             if finding is None:
@@ -83,23 +83,25 @@ def find_label_warnings(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def _find_doubtful_scale(figures: Figures, view: AspectView) -> label_rules.LabelFinding | None:
+def _find_doubtful_scale(
+    statistics: Statistics, view: AspectView
+) -> label_rules.LabelFinding | None:
     """Find a doubtful threshold or, for scores of answers, which read none, a doubtful start of a scale."""
-    if figures.judged.answers is None:
+    if statistics.judged.answers is None:
         return label_rules.find_doubtful_threshold(view.label_counts)
     if view.inferred:
         return None
     return label_rules.find_start_above_zero(view.label_counts)
 
 
-def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
+def find_codes_on_top(statistics: Statistics) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         label, count = used_labels(view)
         if not view.scale.greater_is_better or len(label) < 3:
             continue
         top, below = float(label[-1]), float(label[-2])
-        if figures.judged.answers is not None and top <= 1:  # a value
+        if statistics.judged.answers is not None and top <= 1:  # a value
             continue
         others = np.diff(label[:-1][label[:-1] >= 0])
         widest, span = float(others.max(initial=0.0)), below - max(float(label[0]), 0.0)
@@ -107,7 +109,7 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
         grades = view.aspect.grades or ()
         declared = not view.inferred and not any(below < grade < top for grade in grades)
         apart = widest > 0 and gap >= 2 * widest and gap >= 0.1 * span and not declared
-        rows = figures.top_labels[figures.top_labels["aspect"] == view.name]
+        rows = statistics.top_labels[statistics.top_labels["aspect"] == view.name]
         foreseen = rows[rows["expected"].abs() >= 6]
         independent = len(foreseen) > 0 and bool((rows["z"].abs() < 2).all())
         lower = rows[(rows["other"] == "relevance") & (rows["z_next"] < -3)]
@@ -135,10 +137,10 @@ def find_codes_on_top(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_missing_positives(figures: Figures) -> Iterator[Finding]:
+def find_missing_positives(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects without a positive document in some or all topics."""
-    n_topics = figures.judged.judgments.n_queries
-    for row in records(figures.per_aspect):
+    n_topics = statistics.judged.judgments.n_queries
+    for row in records(statistics.per_aspect):
         if (
             row.judged
             and row.positive >= label_rules.RARELY
@@ -154,13 +156,13 @@ def find_missing_positives(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
+def find_doubtful_columns(statistics: Statistics) -> Iterator[Finding]:
     """Find columns that are evaluated as aspects, but are unlikely to contain labels."""
-    if not figures.judged.all_columns:
+    if not statistics.judged.all_columns:
         return
-    names = figures.judged.names
+    names = statistics.judged.names
     reasons = {}
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         if view.name == "relevance":
             reason = None
         else:
@@ -178,11 +180,11 @@ def find_doubtful_columns(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_text_columns(figures: Figures) -> Iterator[Finding]:
+def find_text_columns(statistics: Statistics) -> Iterator[Finding]:
     """Find columns of numbers that are stored as text."""
-    if not figures.judged.all_columns:
+    if not statistics.judged.all_columns:
         return
-    for column, texts in figures.judged.judgments.text_columns.items():
+    for column, texts in statistics.judged.judgments.text_columns.items():
         yield Finding(
             "warning",
             column,
@@ -193,11 +195,11 @@ def find_text_columns(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_added_columns(figures: Figures) -> Iterator[Finding]:
+def find_added_columns(statistics: Statistics) -> Iterator[Finding]:
     """Find columns that are left out, as they contain numbers of rows or ids."""
-    if not figures.judged.all_columns:
+    if not statistics.judged.all_columns:
         return
-    for column in added_columns(figures.judged.judgments.columns):
+    for column in added_columns(statistics.judged.judgments.columns):
         yield Finding(
             "note",
             column,
@@ -207,13 +209,13 @@ def find_added_columns(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
+def find_reversed_scales(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects whose grades are negatively correlated with relevance."""
-    for row in records(figures.between):
+    for row in records(statistics.between):
         if "relevance" not in (row.first, row.second) or not row.tau < -0.2:
             continue
         name = row.second if row.first == "relevance" else row.first
-        view = figures.judged.view(name)
+        view = statistics.judged.view(name)
         assert view is not None
         # Gains, probabilities and a threshold that were declared do not apply to the reversed
         # scale.
@@ -233,10 +235,12 @@ def find_reversed_scales(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_copied_labels(figures: Figures) -> Iterator[Finding]:
+def find_copied_labels(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects whose labels are those of another aspect."""
-    distinct = dict(zip(figures.per_aspect["aspect"], figures.per_aspect["distinct"], strict=True))
-    for row in records(figures.between):
+    distinct = dict(
+        zip(statistics.per_aspect["aspect"], statistics.per_aspect["distinct"], strict=True)
+    )
+    for row in records(statistics.between):
         if row.both < 10 or min(distinct[row.first], distinct[row.second]) <= 1:
             continue
         names, copied = (
@@ -262,12 +266,12 @@ def find_copied_labels(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_different_documents(figures: Figures) -> Iterator[Finding]:
+def find_different_documents(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects that are judged on different documents."""
-    views = figures.judged.views
+    views = statistics.judged.views
     if len(views) < 2:
         return
-    reference = figures.judged.view("relevance") or max(
+    reference = statistics.judged.view("relevance") or max(
         views, key=lambda view: int(view.known.sum())
     )
     relevant = reference.known & (reference.grade > 0)
@@ -308,22 +312,22 @@ def find_different_documents(figures: Figures) -> Iterator[Finding]:
             yield Finding("warning", names, text, look)
 
 
-def find_refused_measures(figures: Figures) -> Iterator[Finding]:
+def find_refused_measures(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that cannot be computed."""
-    for label, message in figures.refused.items():
-        measure = figures.measures[label]
+    for label, message in statistics.refused.items():
+        measure = statistics.measures[label]
         explained = measure.NAME if supports(measure) else "evaluate"
         yield Finding(
             "error", "", f"{label} cannot be computed: {message}", f"help(ma.{explained})"
         )
 
 
-def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
+def find_unequal_axes(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects whose longer gains dominate TOMA's distance."""
-    for label, measure in figures.measures.items():
-        if label in figures.refused or not has_distance(measure) or measure["axes"] != "gains":
+    for label, measure in statistics.measures.items():
+        if label in statistics.refused or not has_distance(measure) or measure["axes"] != "gains":
             continue
-        views = measure.views(figures.judged.judgments)
+        views = measure.views(statistics.judged.judgments)
         names = [view.name for view in views]
         weights = weights_of(measure["weights"], names)
         spans = [
@@ -344,10 +348,10 @@ def find_unequal_axes(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
+def find_inferred_scales(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that depend on inferred scales."""
-    depends = figures.dependences[
-        figures.dependences["inferred"].eq(True) & figures.dependences["scale"].eq(True)
+    depends = statistics.dependences[
+        statistics.dependences["inferred"].eq(True) & statistics.dependences["scale"].eq(True)
     ]
     alike: dict[str, list[str]] = {}
     for label, rows in depends.groupby("measure", sort=False):
@@ -363,15 +367,15 @@ def find_inferred_scales(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
+def find_lookalike_ids(statistics: Statistics) -> Iterator[Finding]:
     """Find identifiers that look alike but differ."""
-    for row in records(figures.retrieved.alike):
+    for row in records(statistics.retrieved.alike):
         kind = "query" if row.what == "qid" else "document"
-        column, change = figures.column(row.what), alike.mending_calls(row.first, row.second)
+        column, change = statistics.column(row.what), alike.mending_calls(row.first, row.second)
         # The same change for the qrels and every run, or identifiers that are equal now would
         # differ.
         remedy = f"{column} = {column}{change}"
-        if len(figures.retrieved.runs):
+        if len(statistics.retrieved.runs):
             remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
         if row.where == "qrels":
             where = "the qrels have"
@@ -387,13 +391,13 @@ def find_lookalike_ids(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_other_collections(figures: Figures) -> Iterator[Finding]:
+def find_other_collections(statistics: Statistics) -> Iterator[Finding]:
     """Find runs that seem to be from another collection."""
-    alike_in = figures.retrieved.alike
-    n_topics = figures.judged.judgments.n_queries
-    for row in records(figures.retrieved.runs):
+    alike_in = statistics.retrieved.alike
+    n_topics = statistics.judged.judgments.n_queries
+    for row in records(statistics.retrieved.runs):
         spelled = alike_in[alike_in["where"] == row.name]
-        at = figures.retrieved.judged_at
+        at = statistics.retrieved.judged_at
         at = at[at["name"] == row.name]
         is_misspelt = (spelled["what"] == "qid").any()
         if not row.topics and not is_misspelt:
@@ -413,9 +417,9 @@ def find_other_collections(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
+def find_sparse_tops(statistics: Statistics) -> Iterator[Finding]:
     """Find runs whose first ranks are hardly judged."""
-    at = figures.retrieved.judged_at
+    at = statistics.retrieved.judged_at
     # A run without documents judged on any aspect has another finding.
     at = at[at.groupby("name")["judged@10"].transform("max") > 0]
     for aspect, rows in at.groupby("aspect", sort=False):
@@ -430,11 +434,11 @@ def find_sparse_tops(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
+def find_uneven_tops(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects on which the first ranks of some runs are judged less than those of others."""
-    at = figures.retrieved.judged_at
+    at = statistics.retrieved.judged_at
     at = at[at.groupby("name")["judged@10"].transform("max") > 0]
-    for view in figures.judged.views:
+    for view in statistics.judged.views:
         share = at[at["aspect"] == view.name].set_index("name")["judged@10"]
         if len(share) > 1 and share.max() - share.min() >= _UNEVEN:
             measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
@@ -450,9 +454,9 @@ def find_uneven_tops(figures: Figures) -> Iterator[Finding]:
             )
 
 
-def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
+def find_repeated_documents(statistics: Statistics) -> Iterator[Finding]:
     """Find runs that repeat documents."""
-    for row in records(figures.retrieved.runs[figures.retrieved.runs["repeated"] > 0]):
+    for row in records(statistics.retrieved.runs[statistics.retrieved.runs["repeated"] > 0]):
         run = f"runs[{row.name!r}]"
         yield Finding(
             "warning",
@@ -463,9 +467,9 @@ def find_repeated_documents(figures: Figures) -> Iterator[Finding]:
         )
 
 
-def find_nested_topics(figures: Figures) -> Iterator[Finding]:
+def find_nested_topics(statistics: Statistics) -> Iterator[Finding]:
     """Find topics whose ids look like those of groups, such as turns of conversations."""
-    nested = nested_topics(figures.judged.judgments.qids)
+    nested = nested_topics(statistics.judged.judgments.qids)
     if nested is not None:
         text = (
             f"{nested}; tests and intervals treat them as independent unless their groups are given"
@@ -473,9 +477,9 @@ def find_nested_topics(figures: Figures) -> Iterator[Finding]:
         yield Finding("note", "", text, cluster_argument(nested))
 
 
-def find_tied_scores(figures: Figures) -> Iterator[Finding]:
+def find_tied_scores(statistics: Statistics) -> Iterator[Finding]:
     """Find runs with many tied scores."""
-    for row in records(figures.retrieved.runs[figures.retrieved.runs["tied"] > 0.1]):
+    for row in records(statistics.retrieved.runs[statistics.retrieved.runs["tied"] > 0.1]):
         run = f"runs[{row.name!r}]"
         yield Finding(
             "note",

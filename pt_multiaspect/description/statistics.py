@@ -1,18 +1,19 @@
-"""Figures of judgments, runs and measures, and findings about them."""
+"""Statistics of judgments, runs and measures, and findings about them."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
 import pandas as pd
 
 from .._typing import Floats
-from ..aspects import Aspect, Aspects
+from ..aspects import Aspect, Aspects, Scale
 from ..collection import AspectView, Judgments, Rankings
 from ..collection.columns import KNOWN
 from ..errors import MultiAspectError
@@ -34,50 +35,68 @@ JUDGED_COLUMNS = ["name", "aspect", *(f"judged@{cutoff}" for cutoff in CUTOFFS)]
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """The figures of all runs."""
+    """The statistics of all runs."""
 
     runs: pd.DataFrame
     judged_at: pd.DataFrame
     alike: pd.DataFrame
 
 
-def run_figures(runs: Mapping[str, object], judged: Judged) -> Retrieved:
-    """Compute the figures of each of `runs`."""
-    rows, judged_at, similar = [], [], []
+def run_statistics(runs: Mapping[str, object], judged: Judged) -> Retrieved:
+    """Compute the statistics of each of `runs`."""
+    rows = []
+    judged_at = []
+    lookalikes = [alike.judged_lookalikes(judged.judgments)]
     for name, run in runs.items():
         frame = run_of(name, run).to_pandas()
-        repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
-        rankings = Rankings(frame[~repeated], judged.judgments)
-        n_topics, times = frame["query_id"].nunique(), np.bincount(rankings.levels)
-        row = {
-            "name": name,
-            "topics": rankings.n_common,
-            "missed": judged.judgments.n_queries - rankings.n_common,
-            "unjudged_topics": n_topics - rankings.n_common,
-            "documents": int(rankings.hits.n_ret.sum()),
-            "repeated": int(repeated.sum()),
-            "tied": float(times[times > 1].sum() / max(times.sum(), 1)),
-        }
-        rows.append(row)
-        judged_at += [{"name": name, **row} for row in _judged_fractions(rankings, judged)]
-        similar.append(alike.run_lookalikes(name, frame, judged.judgments))
+        is_repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
+        rankings = Rankings(frame[~is_repeated], judged.judgments)
+        rows.append(_run_row(name, frame, int(is_repeated.sum()), rankings))
+        for fractions in _judged_fractions(rankings, judged):
+            judged_at.append({"name": name, **fractions})
+        lookalikes.append(alike.run_lookalikes(name, frame, judged.judgments))
     return Retrieved(
-        pd.DataFrame(rows, columns=RUN_COLUMNS),
-        pd.DataFrame(judged_at, columns=JUDGED_COLUMNS),
-        pd.concat([alike.judged_lookalikes(judged.judgments), *similar], ignore_index=True),
+        runs=pd.DataFrame(rows, columns=RUN_COLUMNS),
+        judged_at=pd.DataFrame(judged_at, columns=JUDGED_COLUMNS),
+        alike=pd.concat(lookalikes, ignore_index=True),
     )
 
 
+def _run_row(
+    name: str, frame: pd.DataFrame, n_repeated: int, rankings: Rankings
+) -> dict[str, object]:
+    """Return the numbers of topics and documents of a run, and its fraction of tied scores."""
+    n_topics = frame["query_id"].nunique()
+    n_judged_topics = rankings.judgments.n_queries
+    documents_per_level = np.bincount(rankings.levels)
+    n_tied = documents_per_level[documents_per_level > 1].sum()
+    n_scored = max(documents_per_level.sum(), 1)
+    return {
+        "name": name,
+        "topics": rankings.n_common,
+        "missed": n_judged_topics - rankings.n_common,
+        "unjudged_topics": n_topics - rankings.n_common,
+        "documents": int(rankings.hits.n_ret.sum()),
+        "repeated": n_repeated,
+        "tied": float(n_tied / n_scored),
+    }
+
+
 def _judged_fractions(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
-    """Return the fraction of the first k ranks that is judged, per aspect, over the topics of the run."""
-    answered = rankings.hits.n_ret > 0
+    """Return the mean fraction of the first k ranks that is judged, per aspect.
+
+    The mean is over the topics of the run.
+    """
+    is_answered = rankings.hits.n_ret > 0  # shape (n_topics,)
     rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]
     for cutoff in CUTOFFS:
         top = rankings.top(cutoff)
+        n_retrieved = top.n_ret[is_answered]
         for view, row in zip(judged.views, rows, strict=True):
-            n_judged = top.total(view.known[top.row].astype(np.float64))[answered]
-            if answered.any():
-                row[f"judged@{cutoff}"] = float((n_judged / top.n_ret[answered]).mean())
+            is_known = view.known[top.row].astype(np.float64)
+            n_judged = top.total(is_known)[is_answered]
+            if is_answered.any():
+                row[f"judged@{cutoff}"] = float((n_judged / n_retrieved).mean())
             else:
                 row[f"judged@{cutoff}"] = np.nan
     return rows
@@ -88,8 +107,8 @@ LOOK = "ma.describe(qrels).labels"
 
 
 @dataclass(frozen=True, eq=False)
-class Figures:
-    """The figures that the rules use."""
+class Statistics:
+    """The statistics that the rules use."""
 
     judged: Judged
     per_aspect: pd.DataFrame
@@ -102,16 +121,25 @@ class Figures:
     refused: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, judged: Judged, retrieved: Retrieved, **others: Any) -> Figures:
-        """Count everything."""
-        labels = label_counts(judged)
-        pairs, tops = pair_tables(judged)
-        return cls(judged, aspect_table(judged), labels, pairs, tops, retrieved, **others)
+    def of(cls, judged: Judged, retrieved: Retrieved, **others: Any) -> Statistics:
+        """Count labels, judged documents and pairs of aspects."""
+        between, top_labels = pair_tables(judged)
+        return cls(
+            judged=judged,
+            per_aspect=aspect_table(judged),
+            labels=label_counts(judged),
+            between=between,
+            top_labels=top_labels,
+            retrieved=retrieved,
+            **others,
+        )
 
     @property
     def noun(self) -> str:
         """The noun for what is judged."""
-        return "document" if self.judged.answers is None else "answer"
+        if self.judged.answers is None:
+            return "document"
+        return "answer"
 
     @property
     def n_topics(self) -> int:
@@ -125,7 +153,8 @@ class Figures:
 
     def column(self, name: str) -> str:
         """Return the label column of an aspect, as code."""
-        return f"qrels[{self.judged.columns.get(name, name)!r}]"
+        column = self.judged.columns.get(name, name)
+        return f"qrels[{column!r}]"
 
 
 #: The remedy of disagreeing judges, which has a command.
@@ -150,24 +179,30 @@ class Finding:
 
 def declaration(aspects: Aspects) -> str:
     """Return declared scales as code."""
-    return f"ma.Aspects({{{', '.join(f'{name!r}: {_scale(aspect)}' for name, aspect in aspects.items())}}})"
+    scales = [f"{name!r}: {_scale(aspect)}" for name, aspect in aspects.items()]
+    return f"ma.Aspects({{{', '.join(scales)}}})"
 
 
 def _scale(aspect: Aspect) -> str:
+    """Return the declaration of one aspect as code."""
     spec = aspect.to_spec()
     if isinstance(spec, int):
         return str(spec)
+    arguments = []
     grades = spec.pop("grades", None)
-    plain = grades is not None and grades == list(range(len(grades)))
-    if grades is None:
-        first = []
-    else:
-        first = [str(len(grades) - 1 if plain else grades)]
-    return f"ma.Aspect({', '.join([*first, *(f'{key}={value!r}' for key, value in spec.items())])})"
+    if grades is not None:
+        is_plain = grades == list(range(len(grades)))
+        if is_plain:
+            arguments.append(str(len(grades) - 1))
+        else:
+            arguments.append(str(grades))
+    for key, value in spec.items():
+        arguments.append(f"{key}={value!r}")
+    return f"ma.Aspect({', '.join(arguments)})"
 
 
 def has_distance(measure: ir_measures.Measure) -> bool:
-    """Return whether a measure is TOMA with a Minkowski distance, to which all aspects contribute."""
+    """Return whether a measure is TOMA with a Minkowski distance, which reads all aspects."""
     if "distance" not in measure.SUPPORTED_PARAMS or measure["order"] is not None:
         return False
     return exponent_of(measure["distance"]) is not None
@@ -195,10 +230,12 @@ def dependences(
     refused : dict of str to str
         The errors by measure.
     """
-    rows, refused = [], {}
+    rows = []
+    refused = {}
     for label, measure in measures.items():
-        try:  # on an empty run
-            Plan(judged.given, {label: measure}).values(Rankings({}, judged.given))
+        try:
+            empty_run = Rankings({}, judged.given)
+            Plan(judged.given, {label: measure}).values(empty_run)
         except MultiAspectError as error:
             refused[label] = str(error)
         if not supports(measure):
@@ -209,10 +246,9 @@ def dependences(
         except MultiAspectError:
             continue
         properties = _scale_dependences(measure, views)
-        rows += [
-            {"measure": label, "aspect": v.name, "inferred": v.inferred, **properties[v.name]}
-            for v in views
-        ]
+        for view in views:
+            row = {"measure": label, "aspect": view.name, "inferred": view.inferred}
+            rows.append({**row, **properties[view.name]})
     return pd.DataFrame(rows, columns=COLUMNS), refused
 
 
@@ -231,18 +267,25 @@ def _scale_dependences(
     for name, aspect in scales.items():
         result[name] = {}
         for changed in PROPERTIES:
-            variants = [{**scales, name: variant} for variant in _variants(aspect, changed)]
-            values = [_values(measure, variant, rankings) for variant in variants]
+            values = []
+            for variant in _variants(aspect, changed):
+                changed_scales = {**scales, name: variant}
+                values.append(_values(measure, changed_scales, rankings))
             result[name][changed] = _is_affected(reference, values)
     return result
 
 
 def _is_affected(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
     """Return whether any of the changed values differ; None if this is unknown."""
-    values = [result for result in changed if result is not None]
-    if reference is not None and any(np.abs(reference - result).max() > 1e-12 for result in values):
-        return True
-    return False if reference is not None and len(values) == len(changed) else None
+    if reference is None:
+        return None
+    known = [values for values in changed if values is not None]
+    for values in known:
+        if np.abs(reference - values).max() > 1e-12:
+            return True
+    if len(known) < len(changed):
+        return None
+    return False
 
 
 def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
@@ -256,83 +299,137 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
         return None
 
 
-def _thin_scale(aspect: Aspect) -> Aspect:
-    """Return the aspect with its grades, gains, probabilities and threshold, at most `_LONGEST` grades."""
-    scale = aspect.scale
-    kept = np.unique(np.linspace(0, len(scale) - 1, min(len(scale), _LONGEST)).astype(int))
-    threshold = None
-    if scale.threshold < len(scale):
-        kept, threshold = np.union1d(kept, [scale.threshold]), scale.grades[scale.threshold]
-    return _aspect(
-        scale.grades[kept],
-        scale.gains[kept],
-        None if scale.identity else scale.probabilities[kept],
-        threshold,
-        scale.greater_is_better,
-    )
+class _ScaleParts(NamedTuple):
+    """What an aspect is made of, to be changed in part."""
 
+    grades: Floats
+    gains: Floats
+    #: None if labels are probabilities.
+    probabilities: Floats | None
+    #: None if no grade is positive.
+    threshold: float | None
+    greater_is_better: bool
 
-def _aspect(
-    grades: Floats, gains: Floats, probabilities: Floats | None, threshold: Any, upwards: bool
-) -> Aspect:
-    return Aspect(
-        grades.tolist(),
-        # Grades below 0 count as 0; as declared gains, they would be those of harmful documents.
-        gains=None if np.array_equal(gains, grades) else gains.tolist(),
-        probabilities="identity" if probabilities is None else probabilities.tolist(),
-        threshold=None if threshold is None else float(threshold),
-        greater_is_better=upwards,
-    )
-
-
-def _variants(aspect: Aspect, what: str) -> list[Aspect]:
-    """Return the aspect with one property changed, in all ways that may have an effect."""
-    scale = aspect.scale
-    grades, gains, upwards = scale.grades, scale.gains, scale.greater_is_better
-    probabilities = None if scale.identity else scale.probabilities
-    if scale.threshold < len(scale):
-        threshold = grades[scale.threshold]
-    else:
+    @classmethod
+    def of(cls, scale: Scale) -> _ScaleParts:
+        """Return the parts of a scale."""
+        probabilities = None
+        if not scale.identity:
+            probabilities = scale.probabilities
         threshold = None
-    if what == "threshold":
-        others = [grade for at, grade in enumerate(grades) if at > 0 and at != scale.threshold]
-        if others:
-            picked = {others[0], others[len(others) // 2], others[-1]}
-        else:
-            picked = set()
-        return [_aspect(grades, gains, probabilities, grade, upwards) for grade in sorted(picked)]
-    if what == "gains":
+        if scale.threshold < len(scale):
+            threshold = scale.grades[scale.threshold]
+        return cls(scale.grades, scale.gains, probabilities, threshold, scale.greater_is_better)
+
+    def to_aspect(self) -> Aspect:
+        """Return the aspect that declares the parts."""
+        # Grades below 0 count as 0; as declared gains, they would be those of harmful documents.
+        gains = None
+        if not np.array_equal(self.gains, self.grades):
+            gains = self.gains.tolist()
+        probabilities: Any = "identity"
+        if self.probabilities is not None:
+            probabilities = self.probabilities.tolist()
+        threshold = None
+        if self.threshold is not None:
+            threshold = float(self.threshold)
+        return Aspect(
+            self.grades.tolist(),
+            gains=gains,
+            probabilities=probabilities,
+            threshold=threshold,
+            greater_is_better=self.greater_is_better,
+        )
+
+
+def _thin_scale(aspect: Aspect) -> Aspect:
+    """Return the aspect with at most `_LONGEST` of its grades, and with the one of its threshold."""
+    scale = aspect.scale
+    n_kept = min(len(scale), _LONGEST)
+    kept = np.unique(np.linspace(0, len(scale) - 1, n_kept).astype(int))
+    if scale.threshold < len(scale):
+        kept = np.union1d(kept, [scale.threshold])
+    parts = _ScaleParts.of(scale)
+    probabilities = parts.probabilities
+    if probabilities is not None:
+        probabilities = probabilities[kept]
+    thinned = parts._replace(
+        grades=parts.grades[kept], gains=parts.gains[kept], probabilities=probabilities
+    )
+    return thinned.to_aspect()
+
+
+def _variants(aspect: Aspect, changed: str) -> list[Aspect]:
+    """Return the aspect with one property changed, in all ways that may have an effect."""
+    parts = _ScaleParts.of(aspect.scale)
+    if changed == "threshold":
+        thresholds = _other_thresholds(aspect.scale)
+        return [parts._replace(threshold=grade).to_aspect() for grade in thresholds]
+    if changed == "gains":
         # A non-linear change, so that neither ratios nor differences are kept.
+        gains = parts.gains
         span = (gains[-1] - gains[0]) or 1.0
         bent = gains + span * np.linspace(0.1, 1.7, len(gains)) ** 3
-        return [_aspect(grades, bent, probabilities, threshold, upwards)]
-    if what == "probabilities":
-        if probabilities is None:
+        return [parts._replace(gains=bent).to_aspect()]
+    if changed == "probabilities":
+        if parts.probabilities is None:
             return []
-        return [_aspect(grades, gains, probabilities**2 * 0.9 + 0.05, threshold, upwards)]
-    longer = np.append(grades, grades[-1] + (1.0 if upwards else -1.0))
+        bent = parts.probabilities**2 * 0.9 + 0.05
+        return [parts._replace(probabilities=bent).to_aspect()]
+    return [_extend(parts).to_aspect()]
+
+
+def _other_thresholds(scale: Scale) -> list[float]:
+    """Return the lowest, middle and highest grade that may be the threshold instead, sorted."""
+    others = []
+    for position, grade in enumerate(scale.grades):
+        if position > 0 and position != scale.threshold:
+            others.append(grade)
+    if not others:
+        return []
+    return sorted({others[0], others[len(others) // 2], others[-1]})
+
+
+def _extend(parts: _ScaleParts) -> _ScaleParts:
+    """Return the scale with a grade added at the top."""
+    upwards = parts.greater_is_better
+    step = 1.0 if upwards else -1.0
+    grades = np.append(parts.grades, parts.grades[-1] + step)
+    gains = np.append(parts.gains, parts.gains[-1] + 1.0)
+    probabilities = parts.probabilities
     if probabilities is not None:
-        on_line = np.allclose(
-            probabilities, Aspect(grades.tolist(), greater_is_better=upwards).scale.probabilities
-        )
-        linear = Aspect(longer.tolist(), greater_is_better=upwards).scale.probabilities
-        if on_line:
-            probabilities = linear
+        if np.allclose(probabilities, _linear_probabilities(parts.grades, upwards)):
+            probabilities = _linear_probabilities(grades, upwards)
         else:
             probabilities = np.append(probabilities, probabilities[-1])
-    return [_aspect(longer, np.append(gains, gains[-1] + 1.0), probabilities, threshold, upwards)]
+    return parts._replace(grades=grades, gains=gains, probabilities=probabilities)
+
+
+def _linear_probabilities(grades: Floats, greater_is_better: bool) -> Floats:
+    """Return the default probabilities of grades."""
+    aspect = Aspect(grades.tolist(), greater_is_better=greater_is_better)
+    return aspect.scale.probabilities
 
 
 def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
-    """Return rankings with random judgments on the grades of the scales, and a few unjudged documents."""
-    pairs = [
-        (f"q{topic:02}", f"d{number}") for topic in range(_TOPICS) for number in range(_DOCUMENTS)
-    ]
+    """Return rankings with random judgments on the grades of the scales.
+
+    A few of the retrieved documents are unjudged.
+    """
+    qids = [f"q{topic:02}" for topic in range(_TOPICS)]
+    docnos = [f"d{number}" for number in range(_DOCUMENTS)]
+    pairs = list(product(qids, docnos))
     qrels = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     for name, aspect in scales.items():
-        qrels[name] = generator.choices(aspect.scale.grades.tolist(), k=len(pairs))
+        grades = aspect.scale.grades.tolist()
+        qrels[name] = generator.choices(grades, k=len(pairs))
     if KNOWN not in qrels:
         qrels[KNOWN] = generator.choices([0, 1], k=len(pairs))
-    run = [(qid, docno, generator.random()) for qid, docno in pairs if generator.random() < 0.9]
-    run += [(f"q{topic:02}", "unjudged", generator.random()) for topic in range(_TOPICS)]
-    return Rankings(pd.DataFrame(run, columns=["query_id", "doc_id", "score"]), Judgments(qrels))
+    rows = []
+    for qid, docno in pairs:
+        if generator.random() < 0.9:
+            rows.append((qid, docno, generator.random()))
+    for qid in qids:
+        rows.append((qid, "unjudged", generator.random()))
+    run = pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+    return Rankings(run, Judgments(qrels))

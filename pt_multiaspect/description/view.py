@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import shlex
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from ..views import (
     percent,
 )
 from .scales import records
-from .statistics import AGREEMENT, Figures, declaration
+from .statistics import AGREEMENT, Statistics, declaration
 
 #: Scales with more labels are drawn in ranges of labels.
 _MOST_BARS = 12
@@ -37,65 +37,69 @@ _NAME = 12
 
 
 def blocks(
-    figures: Figures, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame
+    statistics: Statistics, findings: pd.DataFrame, proposed: Aspects, shares: pd.DataFrame
 ) -> list[Block]:
     """Return the whole report, findings first."""
     counts = [
-        *_judged(figures),
-        number_of(figures.n_topics, "topic"),
-        number_of(len(figures.per_aspect), "aspect"),
+        *_judged_counts(statistics),
+        number_of(statistics.n_topics, "topic"),
+        number_of(len(statistics.per_aspect), "aspect"),
     ]
-    return [
-        Sentence(choices(counts)),
-        *_findings(findings, proposed),
-        *(block for row in records(figures.per_aspect) for block in _aspect(figures, row)),
-        *_pairs(figures.between, figures.noun),
-        *_shares(shares),
-        *_runs(figures.retrieved.runs, figures.retrieved.judged_at),
-        *_measures(figures.dependences),
-    ]
+    report: list[Block] = [Sentence(choices(counts))]
+    report += _findings(findings, proposed)
+    for row in records(statistics.per_aspect):
+        report += _aspect(statistics, row)
+    report += _pairs(statistics.between, statistics.noun)
+    report += _shares(shares)
+    report += _runs(statistics.retrieved.runs, statistics.retrieved.judged_at)
+    report += _measures(statistics.dependences)
+    return report
 
 
-def _judged(figures: Figures) -> list[str]:
-    """Return the number of judged documents or answers, and of judgments of answers by several judges."""
-    given = figures.judged.answers
-    if given is None or given.n_judges == 1:
-        return [number_of(figures.n_documents, f"judged {figures.noun}")]
-    judgments = number_of(figures.n_documents, "judgment")
+def _judged_counts(statistics: Statistics) -> list[str]:
+    """Return the number of judged documents or answers; if several judge answers, of judgments."""
+    answers = statistics.judged.answers
+    if answers is None or answers.n_judges == 1:
+        return [number_of(statistics.n_documents, f"judged {statistics.noun}")]
+    judgments = number_of(statistics.n_documents, "judgment")
     return [
-        number_of(len(given.answers), "judged answer"),
-        f"{judgments} by {given.n_judges} judges",
+        number_of(len(answers.answers), "judged answer"),
+        f"{judgments} by {answers.n_judges} judges",
     ]
 
 
 def _findings(findings: pd.DataFrame, proposed: Aspects) -> list[Block]:
+    """Return the findings, and the declaration that resolves some of them."""
     if findings.empty:
         return [Heading("Findings"), Sentence("none")]
     declared = declaration(proposed)
     items: list[list[Sentence | Code]] = []
-    for row in records(findings):
+    declaring = []
+    for number, row in enumerate(records(findings), 1):
+        text = row.finding
         if row.aspects:
-            about = f"{row.aspects}: "
+            text = f"{row.aspects}: {text}"
+        remedy: Sentence | Code
+        if row.remedy == declared:  # findings resolved by one declaration share it
+            declaring.append(number)
+            remedy = Sentence("declare the scales as below")
         else:
-            about = ""
-        # Findings resolved by one declaration share it.
-        remedy = (
-            Sentence("declare the scales as below") if row.remedy == declared else _code(row.remedy)
-        )
-        items.append([Sentence(f"{about}{row.finding}", tag=row.severity), remedy])
-    declaring = [
-        number for number, remedy in enumerate(findings["remedy"], 1) if remedy == declared
-    ]
+            remedy = _code(row.remedy)
+        items.append([Sentence(text, tag=row.severity), remedy])
     listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if declaring:
         noun = "finding" if len(declaring) == 1 else "findings"
         title = f"Declaration for {noun} {choices(declaring)}; check it before use:"
-        listed += [Sentence(title), _option(proposed) if in_shell() else Code(declared)]
+        listed.append(Sentence(title))
+        listed.append(_declaration_code(proposed, declared))
     return listed
 
 
 def _code(remedy: str) -> Sentence | Code:
-    """Return a remedy; in the shell, without calls of `describe`, which the report is the result of."""
+    """Return a remedy.
+
+    In the shell, it is without calls of `describe`, which the report is the result of.
+    """
     if not in_shell():
         return Code(remedy)
     if remedy == AGREEMENT:
@@ -103,182 +107,240 @@ def _code(remedy: str) -> Sentence | Code:
     call = re.fullmatch(r"ma\.describe\(\w+\)\.(labels|contingency)(.*)", remedy)
     if call is None:
         return Code(remedy)
-    if call[1] == "labels":
+    table, arguments = call.groups()
+    if table == "labels":
         return Sentence("look at the labels below")
-    return Code(" ".join(["--contingency", *map(shlex.quote, ast.literal_eval(call[2]))]))
+    names = map(shlex.quote, ast.literal_eval(arguments))
+    return Code(f"--contingency {' '.join(names)}")
 
 
-def _option(proposed: Aspects) -> Code:
-    """Return a declaration as a command-line option."""
+def _declaration_code(proposed: Aspects, declared: str) -> Code:
+    """Return a declaration, in the shell as a command-line option."""
+    if not in_shell():
+        return Code(declared)
     specs = {name: aspect.to_spec() for name, aspect in proposed.items()}
     # No quote may end the shell argument.
     text = json.dumps(specs, ensure_ascii=False).replace("'", r"\u0027")
     return Code(text, before="--aspects '", after="'")
 
 
-def _aspect(figures: Figures, row: Any) -> list[Block]:
-    threshold = ""
+def _aspect(statistics: Statistics, row: Any) -> list[Block]:
+    """Return the scale, the numbers of judgments and the labels of an aspect."""
+    scale = f"{row.scale} scale {row.grades}"
     facts = [
-        f"judged {row.judged} of {figures.n_documents}",
-        f"topics {row.topics} of {figures.n_topics}",
+        f"judged {row.judged} of {statistics.n_documents}",
+        f"topics {row.topics} of {statistics.n_topics}",
     ]
-    if figures.judged.answers is None:  # scores of answers have no threshold
-        if np.isnan(row.threshold):
-            threshold = ""
-        else:
-            threshold = f", positive from {spell(row.threshold)}"
-        without = f"{number_of(row.topics_without_positive, 'topic')} without a positive document"
-        facts += [f"positive {percent(row.positive)}", without]
-    for count, what in ((row.below_scale, "below the scale"), (row.out_of_scale, "out of scale")):
-        if count:
-            facts.append(f"{number_of(count, 'label')} {what}")
-    drawn = _ranges(figures.labels[figures.labels["aspect"] == row.aspect])
-    most = max((share for _, _, share, _ in drawn), default=0.0) or 1.0
-    labels: list[Cells] = [
-        [
-            text if kind == "grade" else f"{text} ({kind})",
-            Bar(share / most, label=f"{text}: {percent(share)}"),
-            str(count),
-            percent(share),
-        ]
-        for text, count, share, kind in drawn
-    ]
+    if statistics.judged.answers is None:  # scores of answers have no threshold
+        if not np.isnan(row.threshold):
+            scale += f", positive from {spell(row.threshold)}"
+        n_without = number_of(row.topics_without_positive, "topic")
+        facts.append(f"positive {percent(row.positive)}")
+        facts.append(f"{n_without} without a positive document")
+    if row.below_scale:
+        facts.append(f"{number_of(row.below_scale, 'label')} below the scale")
+    if row.out_of_scale:
+        facts.append(f"{number_of(row.out_of_scale, 'label')} out of scale")
+    labels = statistics.labels[statistics.labels["aspect"] == row.aspect]
     return [
         Heading(row.aspect),
-        Sentence(f"{row.scale} scale {row.grades}{threshold}"),
+        Sentence(scale),
         Sentence("; ".join(facts)),
-        Table(
-            [
-                Column("label"),
-                Column("", left=True),
-                Column(f"{figures.noun}s"),
-                Column("fraction"),
-            ],
-            labels,
-        ),
+        _label_table(labels, statistics.noun),
     ]
 
 
-def _ranges(labels: pd.DataFrame) -> list[tuple[str, int, float, str]]:
-    """Return text, count, fraction and kind of each label of an aspect, with those of long scales in ranges."""
-    rows = [(spell(row.label), row.count, row.share, row.kind) for row in records(labels)]
+class _Bin(NamedTuple):
+    """A label or range of labels, and its documents."""
+
+    text: str
+    n_documents: int
+    share: float
+    kind: str
+
+
+def _label_table(labels: pd.DataFrame, noun: str) -> Table:
+    """Return the number and fraction of documents of each label of an aspect."""
+    bins = _bins(labels)
+    largest = max((row.share for row in bins), default=0.0) or 1.0
+    rows: list[Cells] = []
+    for row in bins:
+        head = row.text
+        if row.kind != "grade":
+            head = f"{row.text} ({row.kind})"
+        fraction = percent(row.share)
+        bar = Bar(row.share / largest, label=f"{row.text}: {fraction}")
+        rows.append([head, bar, str(row.n_documents), fraction])
+    columns = [Column("label"), Column("", left=True), Column(f"{noun}s"), Column("fraction")]
+    return Table(columns, rows)
+
+
+def _bins(labels: pd.DataFrame) -> list[_Bin]:
+    """Return the labels of an aspect to draw; long scales are divided into ranges."""
+    rows = [_Bin(spell(row.label), row.count, row.share, row.kind) for row in records(labels)]
     grades = labels[labels["kind"] == "grade"]
     if len(grades) <= _MOST_BARS:
         return rows
-    used = [row for row in rows if row[1]]
+    used = [row for row in rows if row.n_documents]
     if len(used) <= _MOST_BARS:
         return used
-    low, high = float(grades["label"].min()), float(grades["label"].max())
-    whole = bool((grades["label"] % 1 == 0).all())
-    if whole:  # ranges of equally many labels, but the last
-        step = max(1, round((high - low) / 10))
-        edges = np.append(np.arange(low, high + 1 - step / 2, step), high)
+    below = [row for row in rows if row.kind == "below the scale"]
+    outside = [row for row in rows if row.kind == "out of scale"]
+    return [*below, *_ranges(grades), *outside]
+
+
+def _ranges(grades: pd.DataFrame) -> list[_Bin]:
+    """Return about ten ranges of grades with their numbers of documents."""
+    label = grades["label"]
+    lowest = float(label.min())
+    highest = float(label.max())
+    is_whole = bool((label % 1 == 0).all())
+    if is_whole:  # ranges of equally many labels, but the last
+        step = max(1, round((highest - lowest) / 10))
+        edges = np.append(np.arange(lowest, highest + 1 - step / 2, step), highest)
     else:
-        edges = np.linspace(low, high, 11)
-    positions = np.clip(
-        np.searchsorted(edges, grades["label"], side="right") - 1, 0, len(edges) - 2
-    )
-    result = [row for row in rows if row[3] == "below the scale"]
-    for position in range(len(edges) - 1):
-        inside = grades[positions == position]
-        last = position == len(edges) - 2
-        lower, upper = edges[position], edges[position + 1] - (1 if whole and not last else 0)
-        ends = [spell(round(float(end), 3)) for end in dict.fromkeys((lower, upper))]
-        text = (".." if whole or last else "..<").join(ends)
-        result.append((text, int(inside["count"].sum()), float(inside["share"].sum()), "grade"))
-    return result + [row for row in rows if row[3] == "out of scale"]
+        edges = np.linspace(lowest, highest, 11)
+    last = len(edges) - 2
+    position = np.searchsorted(edges, label, side="right") - 1
+    position = np.clip(position, 0, last)
+    ranges = []
+    for number in range(last + 1):
+        inside = grades[position == number]
+        text = _range_text(edges[number], edges[number + 1], is_whole, number == last)
+        n_documents = int(inside["count"].sum())
+        share = float(inside["share"].sum())
+        ranges.append(_Bin(text, n_documents, share, "grade"))
+    return ranges
+
+
+def _range_text(lower: float, upper: float, is_whole: bool, is_last: bool) -> str:
+    """Return a range of labels as text; only the last one includes its upper edge."""
+    if is_whole and not is_last:
+        upper = upper - 1
+    ends = [spell(round(float(lower), 3))]
+    if upper != lower:
+        ends.append(spell(round(float(upper), 3)))
+    if is_whole or is_last:
+        return "..".join(ends)
+    return "..<".join(ends)
 
 
 def _name(head: str) -> Column:
+    """Return a column of names, which may be shortened."""
     return Column(head, left=True, shorten=_NAME)
 
 
 def _pairs(between: pd.DataFrame, noun: str) -> list[Block]:
+    """Return the overlap and the rank correlation of pairs of aspects."""
     if between.empty:
         return []
-    heads = ["both", "first only", "second only", "tau-b (topics)"]
-    rows = [
-        [
-            row.first,
-            row.second,
-            str(row.both),
-            str(row.only_first),
-            str(row.only_second),
-            "-" if np.isnan(row.tau) else f"{fixed_point(row.tau, 2)} ({row.topics})",
-        ]
-        for row in records(between)
+    rows = []
+    for row in records(between):
+        tau = "-"
+        if not np.isnan(row.tau):
+            tau = f"{fixed_point(row.tau, 2)} ({row.topics})"
+        counts = map(str, (row.both, row.only_first, row.only_second))
+        rows.append([row.first, row.second, *counts, tau])
+    text = (
+        f"{noun.capitalize()}s judged on both aspects or one, and the mean of Kendall's tau-b "
+        "within topics."
+    )
+    columns = [
+        _name("first"),
+        _name("second"),
+        Column("both"),
+        Column("first only"),
+        Column("second only"),
+        Column("tau-b (topics)"),
     ]
-    return [
-        Heading("Between aspects"),
-        Sentence(
-            f"{noun.capitalize()}s judged on both aspects or one, and the mean of Kendall's tau-b "
-            "within topics."
-        ),
-        Table([_name("first"), _name("second"), *map(Column, heads)], rows),
-    ]
+    return [Heading("Between aspects"), Sentence(text), Table(columns, rows)]
 
 
 def _shares(shares: pd.DataFrame) -> list[Block]:
+    """Return the share of each aspect in TOMA's distance."""
     if shares.empty:
         return []
-    rows: list[Cells] = [
-        [row.order, row.aspect, Bar(0.0 if np.isnan(row.share) else row.share), percent(row.share)]
-        for row in records(shares)
-    ]
+    rows: list[Cells] = []
+    for row in records(shares):
+        length = 0.0
+        if not np.isnan(row.share):
+            length = row.share
+        rows.append([row.order, row.aspect, Bar(length), percent(row.share)])
+    text = (
+        "The mean over judged documents of gap^p / sum of gap^p; documents at distance 0 are "
+        "left out."
+    )
+    columns = [_name("order"), _name("aspect"), Column("", left=True), Column("share")]
     return [
         Heading("Share of each aspect in TOMA's distance"),
-        Sentence(
-            "The mean over judged documents of gap^p / sum of gap^p; documents at distance 0 are "
-            "left out."
-        ),
-        Table([_name("order"), _name("aspect"), Column("", left=True), Column("share")], rows),
+        Sentence(text),
+        Table(columns, rows),
     ]
 
 
-def _runs(runs: pd.DataFrame, judged: pd.DataFrame) -> list[Block]:
+def _runs(runs: pd.DataFrame, judged_at: pd.DataFrame) -> list[Block]:
+    """Return the numbers of topics and documents of runs, and how deep they are judged."""
     if runs.empty:
         return []
     heads = ["topics", "missed", "unjudged topics", "documents", "repeated", "tied scores"]
-    rows = [[name, *map(str, counts), percent(tied)] for name, *counts, tied in records(runs)]
-    cutoffs = [column for column in judged.columns if column.startswith("judged@")]
-    judged_rows: list[list[str]] = []
-    for name, fractions in judged.groupby("name", sort=False):
-        values = fractions[cutoffs]
-        if len(fractions) > 1 and (values == values.iloc[0]).all(axis=None):
-            judged_rows.append([str(name), "all aspects", *map(percent, values.iloc[0])])
-        else:
-            judged_rows += [
-                [str(name), str(row[0]), *map(percent, row[1:])]
-                for row in fractions[["aspect", *cutoffs]].itertuples(index=False, name=None)
-            ]
+    rows = []
+    for name, *counts, tied in records(runs):
+        rows.append([name, *map(str, counts), percent(tied)])
     return [
         Heading("Runs"),
         Table([_name("run"), *map(Column, heads)], rows),
-        Table([_name("run"), _name("aspect"), *map(Column, cutoffs)], judged_rows),
+        _judged_table(judged_at),
     ]
 
 
-def _measures(measures: pd.DataFrame) -> list[Block]:
-    if measures.empty:
+def _judged_table(judged_at: pd.DataFrame) -> Table:
+    """Return the judged fraction of the first ranks; one row for aspects judged alike."""
+    cutoffs = [column for column in judged_at.columns if column.startswith("judged@")]
+    rows: list[list[str]] = []
+    for name, fractions in judged_at.groupby("name", sort=False):
+        values = fractions[cutoffs]
+        first = values.iloc[0]
+        are_equal = (values == first).all(axis=None)
+        if len(fractions) > 1 and are_equal:
+            rows.append([str(name), "all aspects", *map(percent, first)])
+            continue
+        columns = fractions[["aspect", *cutoffs]]
+        for aspect, *aspect_values in columns.itertuples(index=False, name=None):
+            rows.append([str(name), str(aspect), *map(percent, aspect_values)])
+    return Table([_name("run"), _name("aspect"), *map(Column, cutoffs)], rows)
+
+
+def _measures(dependences: pd.DataFrame) -> list[Block]:
+    """Return what the values of each measure depend on."""
+    if dependences.empty:
         return []
     blocks: list[Block] = [Heading("What values depend on")]
-    for measure, rows in measures.groupby("measure", sort=False):
-        read = [[Sentence(f"{row.aspect}: {_dependence(row)}")] for row in records(rows)]
-        blocks += [Sentence(str(measure)), Items(read)]
+    for measure, rows in dependences.groupby("measure", sort=False):
+        items = [[Sentence(f"{row.aspect}: {_dependence(row)}")] for row in records(rows)]
+        blocks.append(Sentence(str(measure)))
+        blocks.append(Items(items))
     return blocks
 
 
 def _dependence(row: Any) -> str:
     """Return a description of the properties of an aspect that a measure depends on."""
-    names = {
-        "scale": "the length of the scale" + (" (inferred)" if row.inferred else ""),
+    texts = {
+        "scale": "the length of the scale",
         "threshold": "the threshold",
         "gains": "the gains",
         "probabilities": "the probabilities",
     }
-    read = [text for name, text in names.items() if getattr(row, name) is True]
-    if all(getattr(row, name) is None for name in names):
+    if row.inferred:
+        texts["scale"] += " (inferred)"
+    depends = [text for name, text in texts.items() if getattr(row, name) is True]
+    unknown = [text for name, text in texts.items() if getattr(row, name) is None]
+    if len(unknown) == len(texts):
         return "unknown"
-    unknown = [text for name, text in names.items() if getattr(row, name) is None]
-    known = ", ".join(read) or ("" if unknown else "the order of labels at most")
-    return "; ".join(filter(None, [known, f"unknown: {', '.join(unknown)}" if unknown else ""]))
+    if not depends and not unknown:
+        return "the order of labels at most"
+    parts = []
+    if depends:
+        parts.append(", ".join(depends))
+    if unknown:
+        parts.append(f"unknown: {', '.join(unknown)}")
+    return "; ".join(parts)
