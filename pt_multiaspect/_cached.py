@@ -33,7 +33,10 @@ class cached_property(functools.cached_property[T]):
 
 
 class Memo:
-    """A base class of objects with a cache of derived results, which copies and pickles do not contain."""
+    """A base class of objects with a cache of derived results.
+
+    Copies and pickles do not contain the cache.
+    """
 
     def compute_once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the result of `make`, computed once per `key`."""

@@ -13,7 +13,7 @@ from .errors import did_you_mean
 def lazy_attributes(
     package: str, names_by_module: Mapping[str, Iterable[str]]
 ) -> Callable[[str], Any]:
-    """Return a module's ``__getattr__`` that imports names on first use from these modules of `package`.
+    """Return a module's ``__getattr__`` that imports names on first use from modules of `package`.
 
     A name that is also the name of its module refers to that module.
     """

@@ -100,7 +100,10 @@ def real(
 
 
 def whole(description: str, *, low: int, high: int | None = None) -> Callable[[Any], int | None]:
-    """Return a parser that accepts None or whole numbers from `low` to `high`; errors start with `description`."""
+    """Return a parser that accepts None or whole numbers from `low` to `high`.
+
+    Errors start with `description`.
+    """
 
     def parse(value: Any) -> int | None:
         if value is None:

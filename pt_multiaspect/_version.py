@@ -1,3 +1,6 @@
-"""The version of the package. It is stated here only; the build reads it without importing the package."""
+"""The version of the package, stated here only.
+
+The build reads it without importing the package.
+"""
 
 __version__ = "0.1.0"

@@ -65,7 +65,9 @@ def write_file(path: str | PathLike[str], content: str | bytes) -> None:
 
 
 def is_special(path: str | PathLike[str]) -> bool:
-    """Return whether an existing file is a pipe, a device or an open file, for which no temporary file can be used.
+    """Return whether an existing file is a pipe, a device or an open file.
+
+    No temporary file can be used for these.
 
     Regular files in /dev/shm are none of these.
     """

@@ -69,7 +69,7 @@ _lock = threading.Lock()
 
 
 def _renew_lock() -> None:
-    """Replace the lock, which a thread of the parent process may have held when this process was forked."""
+    """Replace the lock: a thread of the parent process may have held it when this one was forked."""
     global _lock
     _lock = threading.Lock()
 
@@ -82,7 +82,7 @@ _PER_GROUP = 3
 
 
 class Cause(NamedTuple):
-    """The arguments of a call of `warn_once`, `warn_of_run` (with a remedy) or `warn` (without a key)."""
+    """The arguments of `warn_once`, `warn_of_run` (with a remedy) or `warn` (without a key)."""
 
     message: str
     key: str | None
@@ -115,7 +115,9 @@ _earlier: ContextVar[_Causes | None] = ContextVar("_earlier", default=None)
 
 @contextmanager
 def warn_once_of(earlier: _Causes) -> Iterator[None]:
-    """Issue no warning of `warn_once` that earlier calls have issued, for objects that keep data for many calls.
+    """Issue no warning of `warn_once` that earlier calls have issued.
+
+    This is for objects that keep data for many calls.
 
     Parameters
     ----------
@@ -172,7 +174,9 @@ _CAUSES = "__pt_multiaspect_causes__"
 
 
 def _causes_of_call() -> _Causes:
-    """Return the causes of which the outermost call of a tool has warned, such as a grid search with its folds.
+    """Return the causes of which the outermost call of a tool has warned.
+
+    Such a call is a grid search with its folds.
 
     They are a local variable of this call, as they are to end with it: Python has no weak
     references to calls.
@@ -234,7 +238,7 @@ _MOST_RUNS = 3
 
 
 def warn_of_runs(causes: Iterable[tuple[str, Cause]]) -> None:
-    """Issue one warning per group for the collected causes of all runs, each with the title of its run."""
+    """Issue one warning per group for the causes of all runs, which are given with their titles."""
     groups: dict[str | None, list[tuple[str, Cause]]] = {}
     for title, cause in causes:
         groups.setdefault(cause.group, []).append((title, cause))
@@ -286,7 +290,7 @@ def _users_frame() -> FrameType:
 
 @contextmanager
 def errors_of(title: object) -> Iterator[None]:
-    """Begin errors of this package with a title, such as the parameter or the measure that they are about."""
+    """Begin errors of this package with a title, such as the name of a parameter or of a measure."""
     try:
         yield
     except MultiAspectError as error:
@@ -295,7 +299,7 @@ def errors_of(title: object) -> Iterator[None]:
 
 @contextmanager
 def refuse_surrogates(title: object) -> Iterator[None]:
-    """Raise an error that begins with a title if text with a lone surrogate is encoded, by Python or by pandas."""
+    """Raise an error with a title if Python or pandas encodes text with a lone surrogate."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -334,12 +338,15 @@ def messages_for_shell(options: Mapping[str, str]) -> Iterator[None]:
 
 
 def in_shell() -> bool:
-    """Return whether messages are for the shell, for remedies that differ in more than the names of parameters."""
+    """Return whether messages are for the shell.
+
+    Remedies there can differ in more than the names of parameters.
+    """
     return _options.get() is not None
 
 
 def parameter(name: str, value: object = None) -> str:
-    """Return how to give a parameter, for messages: ``aspects=`` in Python, ``--aspects`` in the shell.
+    """Return how to give a parameter: ``aspects=`` in Python, ``--aspects`` in the shell.
 
     Parameters
     ----------
@@ -378,17 +385,20 @@ def number_of(number: int, noun: str) -> str:
 
 
 def agree(number: int, total: int, singular: str, plural: str) -> str:
-    """Return the form of a verb for some of all: '1 of 2 pairs has', '0 of 1 pair has', '0 of 2 pairs have'."""
+    """Return the form of a verb for some of all.
+
+    Examples: '1 of 2 pairs has', '0 of 1 pair has', '0 of 2 pairs have'.
+    """
     return singular if 1 in (number, total) else plural
 
 
 def tally(number: int, noun: str) -> str:
-    """Return the total count in parentheses, for an error message that shows the first case only."""
+    """Return the total count in parentheses, for an error that shows the first case only."""
     return f"({number_of(number, f'such {noun}')} in all)"
 
 
 def did_you_mean(unknown: Iterable[object], known: Iterable[object]) -> str:
-    """Return a question that suggests known names similar to the `unknown` ones, empty if there are none."""
+    """Return a question that suggests known names similar to `unknown` ones, empty if none are."""
     from difflib import get_close_matches
 
     options = [str(name) for name in known]
@@ -468,7 +478,7 @@ def _start(parameter: str) -> str:
 
 
 def choices(names: Iterable[object]) -> str:
-    """Join `names` for an error message, in the given order; of many names, the first ones and the total."""
+    """Join `names` in their order for an error; of many, the first ones and the total."""
     listed = list(map(str, names))
     if len(listed) > _MOST_CHOICES:
         return f"{', '.join(listed[:_MOST_CHOICES])}, … ({len(listed)} in total)"
@@ -476,7 +486,7 @@ def choices(names: Iterable[object]) -> str:
 
 
 def known_names(names: Sequence[object], hint: str) -> str:
-    """List known names for an error about an unknown one; of many, the first ones, or only their number.
+    """List known names for an error; of many, the first ones, or only their number.
 
     Parameters
     ----------

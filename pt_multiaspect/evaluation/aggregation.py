@@ -335,7 +335,7 @@ class _Options:
 
 
 def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd.DataFrame:
-    """Return one row per run with the aggregates over the topics of a group, or with macro means."""
+    """Return one row per run with aggregates over the topics of a group, or macro means."""
     if group in (ALL, MACRO):
         within = ""
     else:
@@ -480,7 +480,7 @@ def check_one_value(perquery: pd.DataFrame) -> None:
 
 
 def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
-    """Warn if runs have values of a measure for different topics, as their means cannot be compared."""
+    """Warn if runs have values for different topics, as their means cannot be compared."""
     topics = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset).reset_index()
     for label, run_topics in topics.groupby("measure", sort=False):
         names, sets = run_topics["name"].tolist(), run_topics["qid"].tolist()
@@ -551,7 +551,7 @@ def _interval(
     per_query: Sequence[float],
     ends: Callable[..., tuple[float, float]],
 ) -> list[float]:
-    """Return the ends of the interval of an aggregate, which is a function of the mean over topics."""
+    """Return the ends of the interval of an aggregate, a function of the mean over topics."""
     values = np.asarray(per_query, dtype=np.float64)
     if not np.isfinite(values).all():
         raise MultiAspectError("expected finite values on all topics")
@@ -587,7 +587,10 @@ def _limits_by_label(
 def _limits(
     measure: AnyMeasure | None, values: pd.Series[float], is_score: bool
 ) -> tuple[float, float]:
-    """Return the range of a measure or score, infinite if unknown or values are not in it, such as percentages."""
+    """Return the range of a measure or score.
+
+    It is infinite if it is unknown, or if values are not in it, such as percentages.
+    """
     if is_score and measure is None:
         low, high = (0.0, 1.0)
     else:
@@ -601,7 +604,7 @@ def _limits(
 
 
 def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
-    """Return the minimum and maximum that a measure states, None if it is unknown or states none."""
+    """Return the minimum and maximum that a measure states, None if it states none."""
     if supports(measure):
         own_range: tuple[float, float] = measure.range
         return own_range
@@ -659,7 +662,7 @@ def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
 def _weighted_aggregate(
     measure: AnyMeasure | None, topics: pd.DataFrame, weights: Mapping[str, float] | None
 ) -> float:
-    """Return the aggregate of a measure over the topics of one run, seed or fold, which may have weights.
+    """Return the aggregate over the topics of one run, seed or fold, which may have weights.
 
     Raises
     ------
@@ -687,7 +690,7 @@ def _weighted_aggregate(
 
 
 def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
-    """Check that all runs have the same seeds (on the same topics) or the same folds (on distinct topics)."""
+    """Check that all runs have the same seeds (on equal topics) or folds (on distinct topics)."""
     if perquery[over].isna().any():
         raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
     check_distinct(perquery, "keep one of them", [over])
@@ -726,7 +729,7 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
 
 
 def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation (with n − 1) of values; for a single value, the latter is NaN."""
+    """Return the mean and the standard deviation (with n − 1), which is NaN for a single value."""
     if len(values) == 1:
         return values[0], math.nan
     if max(values) == min(values):  # their deviations from the mean could be rounding errors

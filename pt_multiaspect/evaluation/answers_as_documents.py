@@ -1,15 +1,20 @@
-"""Generated answers that are evaluated as documents: each run has one per topic, and no other run has it."""
+"""Generated answers that are evaluated as documents.
+
+Each run has one per topic, which no other run has.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from .._typing import Floats, Ints
 from ..bases.delegated import function_of
 from ..bases.standard import is_diversity_measure
-from ..collection import Rankings
+from ..collection import Judgments, Rankings
 from ..collection.judgments import numbered_names
 from ..errors import MultiAspectError, choices, silence_warnings, warn_once
 from .plan import Outcome, Plan
@@ -22,7 +27,7 @@ _MOST_ALONE = 500
 
 
 def warn_of_answers(plan: Plan, outcomes: Sequence[Outcome]) -> None:
-    """Warn if the documents of all runs look like answers, and a measure compares them with each other.
+    """Warn if documents look like answers, and a measure compares them with each other.
 
     Parameters
     ----------
@@ -54,47 +59,57 @@ def _are_answers(outcomes: Sequence[Outcome]) -> bool:
     """Return whether all runs have one document per topic, which no other run has."""
     if len(outcomes) < 2 or not all(outcome.documents for outcome in outcomes):
         return False
-    run_documents = [docno for outcome in outcomes for docno in set(outcome.documents.values())]
-    if len(set(run_documents)) < len(run_documents):
+    runs_per_document: Counter[str] = Counter()
+    runs_per_topic: Counter[str] = Counter()
+    for outcome in outcomes:
+        runs_per_document.update(set(outcome.documents.values()))
+        runs_per_topic.update(outcome.documents.keys())
+    if max(runs_per_document.values()) > 1:
         return False
-    runs_per_topic = Counter(qid for outcome in outcomes for qid in outcome.documents)
     n_shared = sum(n_runs > 1 for n_runs in runs_per_topic.values())
     return n_shared >= _MIN_SHARED and 2 * n_shared > len(runs_per_topic)
 
 
 def _comparing_measures(plan: Plan, outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the measures by which an answer has another value if no other answer is judged for its topic.
+    """Return the measures whose value of an answer depends on judgments of other answers.
 
     The first answers are evaluated, each as the only judged document of a topic. Functions of users
     are not called, and diversity measures read the qrels by subtopic.
     """
-    measures = {
-        label: measure
-        for label, measure in zip(plan.labels, plan.measures, strict=True)
-        if function_of(measure) is None and not is_diversity_measure(measure)
-    }
-    if not measures:
+    rows = []  # the positions of the measures that are evaluated
+    for row, measure in enumerate(plan.measures):
+        if function_of(measure) is None and not is_diversity_measure(measure):
+            rows.append(row)
+    if not rows:
         return []
     run_of_document: dict[str, int] = {}
     answers: dict[str, dict[str, float]] = {}
-    for position, outcome in enumerate(outcomes):
+    for run, outcome in enumerate(outcomes):
         for qid, docno in outcome.documents.items():
-            run_of_document[docno] = position
+            run_of_document[docno] = run
             answers.setdefault(qid, {})[docno] = 1.0
-    judgments = plan.judgments
-    hits = Rankings(answers, judgments).hits
-    query, pair = hits.query[:_MOST_ALONE], hits.row[:_MOST_ALONE]
-    docnos = judgments.docnos[pair].tolist()
+    hits = Rankings(answers, plan.judgments).hits
+    pair = hits.row[:_MOST_ALONE]
+    query = hits.query[:_MOST_ALONE]
+    docnos = plan.judgments.docnos[pair].tolist()
+    measures = {plan.labels[row]: plan.measures[row] for row in rows}
+    values_alone = _evaluate_alone(plan.judgments, measures, pair, docnos)
+    values = np.stack([outcome.values for outcome in outcomes])  # runs, measures, queries
+    runs = [run_of_document[docno] for docno in docnos]
+    values_together = values[runs, :, query].T  # measures, answers
+    labels = []
+    for row, row_alone in zip(rows, values_alone, strict=True):
+        if not np.allclose(values_together[row], row_alone):
+            labels.append(plan.labels[row])
+    return labels
+
+
+def _evaluate_alone(
+    judgments: Judgments, measures: dict[str, Any], pair: Ints, docnos: list[str]
+) -> Floats:
+    """Return the values of judged pairs, each as the only judged document, (n_measures, n_pairs)."""
     qids = np.array(numbered_names(len(pair)), dtype=object)
     labels = {name: judgments.labels(name)[pair] for name in judgments.label_names}
     alone = judgments.with_copies(pair, np.arange(len(pair)), qids, labels)
     run = {qid: {docno: 1.0} for qid, docno in zip(qids, docnos, strict=True)}
-    values_alone = Plan(alone, measures).values(Rankings(run, alone))
-    values = np.stack([outcome.values for outcome in outcomes])  # runs, measures, queries
-    values_together = values[[run_of_document[docno] for docno in docnos], :, query].T
-    row_of_label = {label: row for row, label in enumerate(plan.labels)}
-    return [
-        label
-        for label, row_alone in zip(measures, values_alone, strict=True)
-        if not np.allclose(values_together[row_of_label[label]], row_alone)
-    ]
+    return Plan(alone, measures).values(Rankings(run, alone))

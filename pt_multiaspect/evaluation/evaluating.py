@@ -104,7 +104,8 @@ def evaluate(
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> runs = {"mine": {"q1": {"d1": 2.0, "d2": 1.0}}}
     >>> ma.evaluate(runs, qrels, ["map", ma.CAM(base="AP")], progress=False)
        name qid        measure  value
@@ -151,7 +152,7 @@ def _show_progress(outcomes: Iterator[Outcome], total: int | None) -> Iterator[O
 
 
 def _collect_outcomes(outcomes: Iterator[Outcome]) -> list[Outcome]:
-    """Return the outcomes of all runs; issue their warnings, those about runs in one message for all."""
+    """Return the outcomes of all runs; issue their warnings, with one message for all runs."""
     collected: list[Outcome] = []
     run_causes: list[tuple[str, Cause]] = []
     try:

@@ -87,39 +87,40 @@ def fill_labels(
         cutoff = None
     else:
         cutoff = count("depth")(depth)
-    seed, model = random_seed(seed), parse_labels(labels)
+    seed = random_seed(seed)
+    model = parse_labels(labels)
     judgments = Judgments.of(qrels)
-    views = judgments.views(parse_aspects(aspects))
+    judged_views = judgments.views(parse_aspects(aspects))
     named = NamedRuns.read(runs)
     named.check_files()
-    universe = join_universe(
-        judgments, views, [join(name, run, judgments) for name, run in named], cutoff
-    )
-    of_universe = universe.views(Aspects({view.name: view.aspect for view in views}))
-    missing = np.stack([~view.known for view in of_universe])
-    complete = np.stack([view.label for view in of_universe])
-    complete[missing] = draw_labels(
-        model, universe, of_universe, missing, seed, np.zeros(1, dtype=np.intp)
-    )[0]
-    by_row = universe.row_values
-    query, docnos = by_row(universe.pool_query), by_row(universe.docnos)
+    rankings = [join(name, run, judgments) for name, run in named]
+    universe = join_universe(judgments, judged_views, rankings, cutoff)
+    scales = Aspects({view.name: view.aspect for view in judged_views})
+    views = universe.views(scales)
+    # Both have the shape (n_aspects, n_documents).
+    missing = np.stack([~view.known for view in views])
+    complete = np.stack([view.label for view in views])
+    draws = draw_labels(model, universe, views, missing, seed, np.zeros(1, dtype=np.intp))
+    complete[missing] = draws[0]
+    query = universe.row_values(universe.pool_query)
+    docnos = universe.row_values(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
+    source = "observed"
+    if model is not None:
+        source = "labels"
     record: dict[str, Mapping[str, Any]] = {}
-    for view, labels in zip(of_universe, complete, strict=True):
-        is_label = view.name == "relevance" and "label" in judgments.columns
-        frame["label" if is_label else view.name] = by_row(labels)
-        n_left = int(np.isnan(labels).sum())
-        by = "observed" if model is None else "labels"
-        record[view.name] = {
-            "filled": int((~view.known).sum()) - n_left,
-            "missing": n_left,
-            "by": by,
-        }
-    further = [
-        column for column in universe.columns if column not in ("query_id", "doc_id", *record)
-    ]
-    frame = (
-        frame.join(universe.rows(further)).iloc[np.lexsort((docnos, query))].reset_index(drop=True)
-    )
+    for view, aspect_labels in zip(views, complete, strict=True):
+        column = view.name
+        if column == "relevance" and "label" in judgments.columns:
+            column = "label"
+        frame[column] = universe.row_values(aspect_labels)
+        n_missing = int(np.isnan(aspect_labels).sum())
+        n_filled = int((~view.known).sum()) - n_missing
+        record[view.name] = {"filled": n_filled, "missing": n_missing, "by": source}
+    known_columns = ("query_id", "doc_id", *record)
+    further = [column for column in universe.columns if column not in known_columns]
+    frame = frame.join(universe.rows(further))
+    by_topic_and_document = np.lexsort((docnos, query))
+    frame = frame.iloc[by_topic_and_document].reset_index(drop=True)
     frame.attrs[FILLED] = record
     return frame

@@ -85,7 +85,7 @@ def without_attrs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_long_frame(runs: object) -> bool:
-    """Return whether runs are values per topic, or the pair that ``pt.Experiment(perquery="both")`` returns."""
+    """Return whether runs are values per topic, or the pair of ``pt.Experiment(perquery="both")``."""
     if isinstance(runs, tuple) and len(runs) == 2:
         frame = runs[1]
     else:
@@ -119,7 +119,7 @@ def _float_values(perquery: pd.DataFrame) -> Floats:
 
 
 def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
-    """Warn about values that are NaN, and leave them out; the warning begins with the name of the caller."""
+    """Warn, in the name of the caller, about values that are NaN, and leave them out."""
     missing = perquery[perquery["value"].isna()]
     if not len(missing):
         return perquery
@@ -148,7 +148,10 @@ def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
 
 
 def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise an error for empty cells in columns of names; pandas reads texts such as NA in files as empty."""
+    """Raise an error for empty cells in columns of names.
+
+    pandas reads texts such as NA in files as empty.
+    """
     for column in columns:
         empty = int(perquery[column].isna().sum())
         if empty:
@@ -159,7 +162,7 @@ def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
 
 
 def check_distinct(perquery: pd.DataFrame, remedy: str, others: Sequence[str] = ()) -> None:
-    """Raise an error with a `remedy` if a run has several values of a measure for a topic and equal `others`."""
+    """Raise an error with a `remedy` if a run, measure, topic and `others` have several values."""
     keys = ["name", "measure", "qid", *others]
     repeated = perquery[perquery.duplicated(keys)]
     if len(repeated):
@@ -177,7 +180,7 @@ def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
 
 
 def is_unit_score(perquery: pd.DataFrame, label: str) -> bool:
-    """Return whether the frame records that the values of a label lie in [0, 1], without a measure."""
+    """Return whether the frame records no measure of a label, but that values lie in [0, 1]."""
     return bool(read_record(perquery).get(label) == UNIT_SCORE)
 
 
@@ -243,7 +246,7 @@ def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
 
 
 def is_measure_name(text: str) -> bool:
-    """Return whether a name refers to a measure, or (like "P") to several with the same direction."""
+    """Return whether a name refers to a measure, or (like "P") to several of one direction."""
     return len(set(map(lower_is_better, find_measures(text)))) == 1
 
 
@@ -254,7 +257,7 @@ def warn_of_unknown_labels(
     labels: Sequence[str],
     consequence: str,
 ) -> None:
-    """Warn once about labels that are neither known nor recorded nor names of measures, and what follows."""
+    """Warn once about labels that name no known or recorded measure, and of the consequence."""
     unknown = [
         label
         for label in labels
@@ -296,7 +299,9 @@ def find_labels(perquery: pd.DataFrame, measures: Iterable[object]) -> list[str]
 
 
 def find_label(known: Mapping[str, ir_measures.Measure | None], measure: object) -> str:
-    """Return the label in a frame of a measure given as an object or by a name, which is compared as a measure.
+    """Return the label of a measure, given as an object or by a name, in a frame.
+
+    Names are compared as measures.
 
     Parameters
     ----------
@@ -330,7 +335,7 @@ def is_combined(measure: object) -> bool:
 
 
 def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
-    """Return the labels of measures that combine criteria of answers, which are labels without a measure.
+    """Return the labels of measures that combine criteria, which are labels without a measure.
 
     Beside measures of rankings, only those that name their criteria count as such.
     """
@@ -345,7 +350,10 @@ def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
 
 
 def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of each aspect: measures of one aspect, or criteria that the first mean combines, if any."""
+    """Return the label of each aspect.
+
+    Aspects are those of measures of one aspect, or else the criteria that the first mean combines.
+    """
     single = {
         label: measure
         for label, measure in measures.items()

@@ -43,7 +43,7 @@ class MacroMean:
         return list(dict.fromkeys(self.group_of.values()))
 
     def in_words(self, *, has_error: bool) -> str:
-        """Return what the mean is, and for a mean with a standard error also which groups it is about."""
+        """Return what the mean is, and with a standard error also which groups it is about."""
         mean = f"{MACRO}: mean of {number_of(len(self.groups), 'group')}, which count equally"
         if not has_error:
             return f"{mean}."

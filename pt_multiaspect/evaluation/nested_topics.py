@@ -49,7 +49,7 @@ class NestedTopics:
 
     @property
     def pattern(self) -> str | None:
-        """A regular expression of the whole qid, whose one group is the group of topics; None if none fits."""
+        """A regular expression whose one group is the group of topics; None if none fits."""
         for pattern in _patterns(self.groups):
             matches = [re.fullmatch(pattern, qid) for qid in self.groups.index]
             if [match and match[1] for match in matches] == self.groups.to_list():
@@ -76,7 +76,7 @@ def nested_topics(
 
 
 def warn_of_nested_topics(qids: Iterable[object], by: Mapping[str, str] | None = None) -> None:
-    """Warn that topics which look nested are treated as independent; parameters as of `nested_topics`."""
+    """Warn that topics which look nested are treated as independent; see `nested_topics`."""
     nested = nested_topics(qids, by)
     if nested is None:
         return
@@ -88,7 +88,7 @@ def warn_of_nested_topics(qids: Iterable[object], by: Mapping[str, str] | None =
 
 
 def cluster_argument(nested: NestedTopics) -> str:
-    """Return the parameter ``cluster`` for nested topics: a pattern if one fits, else a mapping or a file."""
+    """Return the parameter ``cluster``: a pattern if one fits, else a mapping or a file."""
     pattern = nested.pattern
     if in_shell():
         return parameter("cluster", pattern or "FILE")
@@ -112,7 +112,10 @@ def nested_levels(qids: Iterable[object]) -> list[pd.Series]:
 
 
 def _find_heads(ids: pd.Series) -> pd.Series | None:
-    """Return the head of each of distinct ids, itself if it has no other, or None if they do not look nested."""
+    """Return the head of each of distinct ids, or None if they do not look nested.
+
+    The head of an id that has no other is the id itself.
+    """
     parts = _split_ids(ids, _SHORT_TAIL)
     if not _is_nested(parts, len(ids)):
         parts = _split_ids(ids, _SIX_DIGITS)

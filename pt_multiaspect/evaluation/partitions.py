@@ -1,4 +1,7 @@
-"""Evaluation of runs by engines that apply a function to parts of a table: Spark, Dask, Ray, Polars, pandas."""
+"""Evaluation of runs by engines that apply a function to parts of a table.
+
+Such engines are Spark, Dask, Ray, Polars and pandas.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ SCHEMA = "name string, qid string, measure string, value double"
 
 
 def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluator:
-    """Return a function that evaluates the runs of a table, for engines such as Spark, Dask, Ray and Polars.
+    """Return a function that evaluates the runs of a table, for engines such as Spark and Dask.
 
     Parameters
     ----------
@@ -111,7 +114,7 @@ def _are_measures(argument: object) -> bool:
 
 
 def _check_declared(plan: Plan) -> None:
-    """Raise an error if the values of a measure depend on scales that were inferred from all judgments."""
+    """Raise an error if values of a measure depend on scales that were inferred."""
     for measure in filter(supports, plan.measures):
         inferred = inferred_views(measure, measure.views(plan.judgments))
         if inferred:
@@ -284,7 +287,7 @@ class Evaluator:
             )
 
     def _read_values(self, order: list[str], rows: pd.DataFrame) -> Floats:
-        """Return the values, of shape (n_runs, n_measures, n_queries), with NaN where there are none."""
+        """Return the values, shape (n_runs, n_measures, n_queries), with NaN where there are none."""
         labels, qids = self._plan.labels, self._plan.judgments.qids
         refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
         refuse_unknown(rows["qid"].unique(), qids, "values of the queries")
@@ -303,7 +306,7 @@ class Evaluator:
         return values
 
     def _check_all_measures(self, order: list[str], values: Floats, empty: Bools) -> None:
-        """Raise an error if a query of a run has values of some measures only, or by run, of none."""
+        """Raise an error if a query of a run lacks values of some measures, or by run, of all."""
         qids = self._plan.judgments.qids
         incomplete = np.argwhere(np.isnan(values) & ~empty[:, None, :])
         if len(incomplete):
@@ -333,7 +336,7 @@ class Evaluator:
 
 
 def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
-    """Return the rows with the column by which `groupby` of pandas has grouped them, which `apply` leaves out."""
+    """Return the rows with the column of their group, which `groupby(…).apply` leaves out."""
     names = {"name": ["name"], "qid": ["qid", "query_id"]}
     missing = [column for column in names if not rows.columns.isin(names[column]).any()]
     if isinstance(frame, pd.DataFrame) and missing:

@@ -92,13 +92,14 @@ class Plan:
         others = {measure for measure in self.measures if not supports(measure)}
         diverse = set(filter(is_diversity_measure, others))
         self._standard = _standard(others - diverse, judgments)
-        self._diverse = DiversityMeasures(diverse, judgments) if diverse else None
+        self._diverse: DiversityMeasures | None = None
+        if diverse:
+            self._diverse = DiversityMeasures(diverse, judgments)
         #: The columns of runs that measures read besides queries, documents and scores.
         self.run_columns = run_inputs(others)
+        counted = counted_topics(labelled, judgments, average_over)
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
-        self.counted: Bools = np.stack(
-            list(counted_topics(labelled, judgments, average_over).values())
-        )
+        self.counted: Bools = np.stack(list(counted.values()))
         #: The causes of warnings about the judgments that the evaluation of a run has issued.
         self._warned: set[Any] = set()
 
@@ -117,15 +118,15 @@ class Plan:
         """
         with collect_warnings() as causes:
             rankings = join(name, run, self.judgments, self.run_columns)
-            warn_of_missing_topics(
-                self.judgments, rankings.hits.n_ret > 0, np.any(self.counted, axis=0)
-            )
+            is_retrieved = rankings.hits.n_ret > 0
+            is_counted = np.any(self.counted, axis=0)
+            warn_of_missing_topics(self.judgments, is_retrieved, is_counted)
             values = self.values(rankings)
             warn_of_missing_gates(self.measures, self.judgments)
         return Outcome(name, values, causes, single_documents(rankings))
 
     def values(self, rankings: Rankings) -> Floats:
-        """Return the values of a run that is joined with the judgments, shape (n_measures, n_queries)."""
+        """Return the values of a run that is joined with the judgments, (n_measures, n_queries)."""
 
         def run() -> pd.DataFrame:
             # Measures computed here count the last row of each document of a query, so all measures
@@ -133,15 +134,15 @@ class Plan:
             return rankings.source.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
 
         with warn_once_of(self._warned):
-            if self._standard is None:
-                elsewhere = {}
-            else:
-                elsewhere = self._standard.values(rankings, run)
+            values: dict[AnyMeasure, Floats] = {}
+            if self._standard is not None:
+                values.update(self._standard.values(rankings, run))
             if self._diverse is not None:
-                elsewhere.update(self._diverse.values(rankings.frame_by_rank()))
-            return np.stack(
-                [elsewhere[m] if m in elsewhere else m.evaluate(rankings) for m in self.measures]
-            )
+                values.update(self._diverse.values(rankings.frame_by_rank()))
+            for measure in self.measures:
+                if measure not in values:
+                    values[measure] = measure.evaluate(rankings)
+            return np.stack([values[measure] for measure in self.measures])
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
         """Return the long frame of runs, with the judged queries that count."""
@@ -167,20 +168,25 @@ def long_frame(
     values : list of ndarray of float, each of shape (n_measures, n_queries)
         The values of each run.
     """
-    sizes = [len(labels) * len(run_qids) for run_qids in qids]
+    measure_labels = np.array(labels, dtype=object)
+    n_rows: list[int] = []
+    qid_column: list[np.ndarray] = []
+    measure_column: list[np.ndarray] = []
+    for run_qids in qids:
+        n_rows.append(len(labels) * len(run_qids))
+        qid_column.append(np.tile(run_qids, len(labels)))
+        measure_column.append(np.repeat(measure_labels, len(run_qids)))
     rows = {
-        "name": np.repeat(np.array(names, dtype=object), sizes),
-        "qid": np.concatenate([np.tile(run_qids, len(labels)) for run_qids in qids]),
-        "measure": np.concatenate(
-            [np.repeat(np.array(labels, object), len(run_qids)) for run_qids in qids]
-        ),
+        "name": np.repeat(np.array(names, dtype=object), n_rows),
+        "qid": np.concatenate(qid_column),
+        "measure": np.concatenate(measure_column),
         "value": np.concatenate([run_values.ravel() for run_values in values]),
     }
     return pd.DataFrame(rows)[COLUMNS]
 
 
 def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
-    """Prepare the measures of ir-measures, which evaluate the aspect relevance; None if there are none."""
+    """Prepare the measures of ir-measures, which evaluate relevance; None if there are none."""
     if not others:
         return None
     for measure in sorted(others, key=str):
@@ -203,7 +209,7 @@ def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures
 
 
 def pack_plan(plan: Plan) -> tuple[str, bytes]:
-    """Return a key and the bytes of a plan, with the code of measures that a notebook or script defines."""
+    """Return a key and the bytes of a plan, with the code of measures that a script defines."""
     content = pickle_with_code(plan)
     return hashlib.sha256(content).hexdigest(), content
 
@@ -216,8 +222,8 @@ def unpack_plan(key: str, content: bytes) -> Plan:
     with silence_warnings():  # about names of scales that another plan has, too
         plan: Plan = pickle.loads(content)
     _plans[key] = plan
-    for earlier in list(_plans)[
-        :-_MOST_PLANS
-    ]:  # threads of the caller may add and remove others meanwhile
-        _plans.pop(earlier, None)
+    superseded = list(_plans)[:-_MOST_PLANS]
+    for earlier_key in superseded:
+        # Threads of the caller may add and remove others meanwhile.
+        _plans.pop(earlier_key, None)
     return plan

@@ -1,4 +1,4 @@
-"""Clusters of topics that were drawn together, as given by `cluster=`, and what results say of them."""
+"""Clusters of topics that were drawn together, as given by `cluster=`, and notes on them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def check_clusters_apply(clusters: Mapping[str, str] | None, confidence: float | None) -> None:
-    """Raise an error if clusters are given, other than single topics, but no intervals are computed."""
+    """Raise an error if clusters of several topics are given, but no intervals are computed."""
     if confidence is None and are_clusters(clusters):
         raise MultiAspectError(
             f"{parameter('cluster')}: clusters affect intervals only: give {parameter('ci')}, or "
@@ -106,7 +106,7 @@ def are_clusters(clusters: Mapping[str, str] | None) -> bool:
 
 
 def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Collection[object]) -> Clusters:
-    """Return the clusters of topics in their order; each topic is one of its own if none are given."""
+    """Return the clusters of topics in their order, the topics themselves if none are given."""
     if clusters is None:
         return Clusters.independent(len(qids))
     topics = list(map(str, qids))
@@ -120,7 +120,7 @@ def clusters_of_topics(clusters: Mapping[str, str] | None, qids: Collection[obje
 
 
 def check_clusters(clusters: Clusters) -> Clusters:
-    """Return the clusters of all topics of an analysis, after checking that they suffice for a test.
+    """Return the clusters of all topics of an analysis, checked to suffice for a test.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def topics_in_words(clusters: Clusters) -> str:
 
 
 def clusters_in_words(clusters: Clusters, design_effects: Floats) -> str:
-    """Return a note on clusters: their sizes, the degrees of freedom, and the median of the pairs' design effects.
+    """Return a note on clusters: sizes, degrees of freedom, median of the design effects of pairs.
 
     Design effects are NaN where differences do not vary over topics.
     """

@@ -58,7 +58,7 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
 def given_pairs(
     given: object, topics: pd.DataFrame, what: str, noun: str
 ) -> Iterable[tuple[Any, Any]] | None:
-    """Return pairs of a query id and its group from a mapping, a Series, a column or a file; None for others.
+    """Return pairs of query id and group from a mapping, Series, column or file, else None.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def given_pairs(
 def one_group_per_topic(
     pairs: Iterable[tuple[Any, Any]], topics: pd.DataFrame, what: str, noun: str
 ) -> dict[str, str]:
-    """Return the group of each topic, after checking that every topic has one; see `given_pairs`."""
+    """Return the group of each topic, checked to have one; see `given_pairs`."""
     groups: dict[str, str] = {}
     distinct = dict.fromkeys(_read_pairs(pairs, what, noun))
     _check_group_types(

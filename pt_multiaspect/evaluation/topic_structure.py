@@ -70,7 +70,7 @@ class TopicStructure:
         return {"by": self.by, "macro": self.macro is not None}
 
     def clusters_of(self, qids: Collection[object]) -> Clusters:
-        """Return the clusters of topics in their order; each topic is one of its own if none are given."""
+        """Return the clusters of topics in their order, the topics themselves if none are given."""
         return clusters_of_topics(self.clusters, qids)
 
     def check_clusters_apply(self, qids: Collection[object], remedy: str) -> None:

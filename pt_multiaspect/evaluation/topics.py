@@ -23,7 +23,7 @@ _check = choice("average_over", *TOPICS)
 
 
 def check_average_over(average_over: object, measures: object) -> str:
-    """Return the choice of topics; by default, that of `measures` if they are a suite, else all judged topics."""
+    """Return the choice of topics; by default, that of a suite, else all judged topics."""
     return str(
         _check(
             getattr(measures, "average_over", TOPICS[0]) if average_over is None else average_over
@@ -32,7 +32,10 @@ def check_average_over(average_over: object, measures: object) -> str:
 
 
 def check_all_topics(measures: object, purpose: str) -> None:
-    """Raise an error for a suite over the topics with a positive document; the caller evaluates all topics."""
+    """Raise an error for a suite over topics with a positive document.
+
+    The caller evaluates all topics.
+    """
     if check_average_over(None, measures) != TOPICS[0]:
         remedy = "pass dict(suite) to evaluate its measures over all judged topics"
         if in_shell():
@@ -89,7 +92,7 @@ def counted_topics(
 
 
 def _topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
-    """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
+    """Return a mask of the queries that have a positive document, so that values can exceed 0."""
     terms = measure.terms(judgments)
     if not terms:
         raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")

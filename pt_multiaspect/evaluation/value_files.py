@@ -283,7 +283,9 @@ def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
 
 
 def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:
-    """Write values in the format of another tool: per run, the values of topics, then the aggregates (topic all).
+    """Write values in the format of another tool.
+
+    Per run, the values of topics come first, then the aggregates (topic all).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of values: long frames in CSV, TSV, JSON and Parquet files, with the definitions of their names."""
+"""Tables of values: long frames in files, with the definitions of their names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DEFINITION = "definition"
 
 
 def with_definitions(perquery: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of a long frame, and the definitions of its names if a name is not that of its measure."""
+    """Return the columns of a long frame, and definitions if a name is not that of its measure."""
     table = perquery[COLUMNS]
     names = table["measure"].unique()
     record = read_record(perquery)
@@ -177,7 +177,10 @@ def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str
 
 
 def _check_definition(title: str, name: str, definition: str) -> None:
-    """Raise an error if a definition is not a measure; one of an unknown class, such as a user's, may be one."""
+    """Raise an error if a definition is not a measure.
+
+    One of an unknown class, such as a user's, may be one.
+    """
     if definition == UNIT_SCORE:
         return
     try:

@@ -14,10 +14,8 @@ _COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
 _ROW = re.compile(rb"^[ \t\r]*[^ \t\r\n#]", re.MULTILINE)
 
 #: The lines around the header of a run (Breuer et al. 2022).
-_START, _END = (
-    re.compile(rb"^# ?ir_metadata\.%s[ \t\r]*\n" % mark, re.MULTILINE)
-    for mark in (b"start", b"end")
-)
+_START = re.compile(rb"^# ?ir_metadata\.start[ \t\r]*\n", re.MULTILINE)
+_END = re.compile(rb"^# ?ir_metadata\.end[ \t\r]*\n", re.MULTILINE)
 
 
 def skip_leading_comments(text: Text) -> Text:
@@ -29,7 +27,7 @@ def skip_leading_comments(text: Text) -> Text:
 
 
 def _end_of_leading_comments(text: Text) -> int:
-    """Return the position of the first line that is neither a comment nor blank; the end if there is none."""
+    """Return the position of the first line that is no comment and not blank, else the end."""
     first = _ROW.search(text.data)
     if first is None:
         return len(text.data)
@@ -75,7 +73,7 @@ def skip_comments(text: Text, layout: LineFormat) -> Text:
 
 
 def _check_comments(text: Text, comments: list[tuple[int, int]], layout: LineFormat) -> None:
-    """Warn of comments that may be lines of the layout; raise an error for a header of ir_metadata."""
+    """Warn of comments that may be lines; raise an error for a header of ir_metadata."""
     doubtful: list[int] = []
     for start, stop in comments:
         line = text.data[start:stop]
@@ -117,6 +115,9 @@ def split_metadata(text: Text) -> tuple[str | None, Text]:
             f"{text.name}:{number}: the header begins with # ir_metadata.start, but no line # "
             "ir_metadata.end follows"
         )
-    lines = text.data[start.end() : end.start()].decode().splitlines()
-    metadata = "".join(f"{line.removeprefix('#').removeprefix(' ').rstrip()}\n" for line in lines)
+    header = text.data[start.end() : end.start()].decode()
+    metadata = ""
+    for line in header.splitlines():
+        yaml = line.removeprefix("#").removeprefix(" ").rstrip()
+        metadata += f"{yaml}\n"
     return metadata, text.rest(end.end())

@@ -29,7 +29,10 @@ def trec_fields(text: Text) -> Rows:
 
 
 def a66_fields(text: Text) -> Rows:
-    """Yield the fields of each judgment of A66, whose published file has comments after them, and no header."""
+    """Yield the fields of each judgment of A66.
+
+    The published file has comments after the judgments, and no header.
+    """
     for _, line, _ in text.lines():
         fields = line.rstrip(b"\r").split(b",")[:6]
         if fields[0] != b"assessor":

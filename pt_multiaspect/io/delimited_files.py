@@ -40,7 +40,7 @@ _MISSING = ("", "nan", "NaN")
 
 
 def find_separator(text: Text) -> str | None:
-    """Return the character between the fields of a table, None if there is no header of a run or of judgments."""
+    """Return the character between fields, None if there is no header of a run or judgments."""
     line = first_line(text)
     for separator in _SEPARATORS:
         if columns.has_ids(_split_header(line, separator)):
@@ -104,7 +104,7 @@ def read_plain_run(text: Text, separator: str) -> Columns | None:
 
 
 def read_judgment_table(text: Text, separator: str) -> pd.DataFrame:
-    """Read judgments with all of their columns; labels are numbers, and NaN where they are missing."""
+    """Read judgments with all of their columns; labels are numbers, NaN where missing."""
     names = _split_header(first_line(text), separator)
     others = [name for name in names if name not in (*_QUERIES, *_DOCUMENTS)]
     ids = _id_columns(names)
@@ -123,7 +123,7 @@ def read_judgment_table(text: Text, separator: str) -> pd.DataFrame:
 
 
 def _read_label_cells(column: pd.Series[str]) -> pd.Series[float] | pd.Series[str]:
-    """Return cells as numbers, NaN where they are empty, or as they are if one of them is no number."""
+    """Return cells as numbers, NaN where empty, or unchanged if one of them is no number."""
     cells = column.where(~column.isin(_MISSING), "nan")
     labels = _as_floats(cells)
     if labels is None:
@@ -134,7 +134,7 @@ def _read_label_cells(column: pd.Series[str]) -> pd.Series[float] | pd.Series[st
 def _read_plain(
     text: Text, separator: str, names: Sequence[str], numbers: dict[str, NumberField]
 ) -> Columns | None:
-    """Read a table without quotes and blanks fast; None if there are any, or a line is malformed."""
+    """Read a table fast; None if it has quotes or blanks, or a line is malformed."""
     ids = _id_columns(names)
     end = text.data.index(b"\n") + 1
     is_plain = (
@@ -159,7 +159,7 @@ def _read_plain(
 
 
 def _id_columns(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the names of the columns of queries and documents, None if one is missing or ambiguous."""
+    """Return the columns of queries and documents, None if one is missing or ambiguous."""
     queries = [name for name in names if name in _QUERIES]
     documents = [name for name in names if name in _DOCUMENTS]
     if len(queries) != 1 or len(documents) != 1:
@@ -206,7 +206,7 @@ def first_line(text: Text) -> str:
 
 
 def read_beir(text: Text) -> pd.DataFrame | None:
-    """Read judgments as in BEIR: a header with query-id and corpus-id, and tabs; None for other files."""
+    """Read judgments of BEIR: a header with query-id and corpus-id, and tabs; else None."""
     ids = columns.beir_columns(_split_header(first_line(text), "\t"))
     if ids is None:
         return None
@@ -219,7 +219,7 @@ def read_beir(text: Text) -> pd.DataFrame | None:
 
 
 def _read_plain_beir(text: Text, query: str, document: str) -> pd.DataFrame | None:
-    """Read judgments without quotes and further columns fast; None if there are any, or a line is malformed."""
+    """Read judgments fast; None if there are quotes or other columns, or a line is malformed."""
     end = text.data.index(b"\n") + 1
     fields = text.data[:end].decode().rstrip("\r\n").split("\t")
     if (

@@ -202,7 +202,7 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
 
 
 def _start_of_next(data: bytes, start: int, magic: bytes) -> int:
-    """Return the start of the next member at or after a position, behind a padding of zeros, or the end.
+    """Return the start of the next member at or after a position, past zeros, or the end.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""JSON files: rows, numbers by query and document, predictions of MTEB and of sentence-transformers."""
+"""JSON files: rows, numbers by query and document, predictions of MTEB and others."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:
-    """Return values as floats, or None if one of them is not a finite number; truth values and texts are not."""
+    """Return values as floats, or None if one is no finite number (texts, truth values)."""
     if not {*map(type, numbers)} <= {int, float}:
         return None
     try:
@@ -158,7 +158,7 @@ _FIRST_ROW = re.compile(r'\s*\[?\s*(?=\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[^\s{\[])')
 
 
 def read_json_rows(text: Text) -> pd.DataFrame | None:
-    """Read objects with a query, a document and further columns, in lines or in an array; None for other JSON.
+    """Read rows: objects with a query and a document, in lines or in an array; else None.
 
     Raises
     ------
@@ -246,7 +246,7 @@ class Predictions(NamedTuple):
 
 
 def model_in_file(path: str | os.PathLike[str]) -> str | None:
-    """Return the name of the model in predictions of MTEB, None for other files. Only the head is read."""
+    """Return the name of the model in predictions of MTEB, else None, by reading the head."""
     match = _HEAD.match(read_head(os.path.expanduser(os.fspath(path))))
     if match is None:
         return None
@@ -300,7 +300,7 @@ def read_predictions(text: Text) -> Predictions:
 
 
 def _untie(run: Run) -> Run:
-    """Return a run in which later equal scores are lowered by the least 32-bit step, to keep their order.
+    """Return a run with its order: later equal scores are lowered by the least 32-bit step.
 
     sentence-transformers evaluates this order, and measures break ties by docno.
     """
@@ -376,7 +376,7 @@ def _identifier(value: object) -> str:
 
 
 def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
-    """Warn if queries of predictions of MTEB retrieve their own id, or most queries of a run rank it first."""
+    """Warn if queries of MTEB retrieve their own id, or most queries of a run rank it first."""
     is_own = Texts.from_strings(run.qids).take(run.query).equals(run.docnos)
     if not is_own.any():
         return

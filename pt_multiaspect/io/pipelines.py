@@ -21,7 +21,7 @@ from ..strings.identifiers import identifiers
 
 
 def is_pipeline(run: object) -> bool:
-    """Return whether an object is a PyTerrier transformer, which requires that PyTerrier is already imported."""
+    """Return whether an object is a PyTerrier transformer, without importing PyTerrier."""
     transformer = getattr(sys.modules.get("pyterrier"), "Transformer", None)
     return transformer is not None and isinstance(run, transformer)
 
@@ -113,7 +113,7 @@ def retrieve(name: str, pipeline: Any, topics: pd.DataFrame) -> pd.DataFrame:
 
 
 def progress_bar(total: int | None, show: bool) -> Any:
-    """Return PyTerrier's progress bar of systems, which is visible in terminals and notebooks only."""
+    """Return PyTerrier's progress bar of systems, shown in terminals and notebooks only."""
     from tqdm import tqdm
 
     bar = getattr(sys.modules.get("pyterrier"), "tqdm", tqdm)

@@ -180,7 +180,7 @@ def _repeatable_file(name: str, run: object) -> object:
 
 
 def _name_runs(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, object]]:
-    """Yield the first run, if there is one, and the others with their names, without keeping a run."""
+    """Yield the first run, if any, and the others with their names, without keeping a run."""
     if first[0] is not None:
         yield _name_run(first.pop(), 1)
         numbers = count(2)  # enumerate would keep a run
@@ -206,7 +206,7 @@ def _name_run(run: Any, position: int) -> tuple[str, object]:
 
 
 def name_of_file(path: str | os.PathLike[str]) -> str:
-    """Return the name of the run in a file: that of the model in predictions of MTEB, else that of the file.
+    """Return the name of the run in a file: that of the model of MTEB, else of the file.
 
     The suffix of the runs that ``pt.Experiment(save_dir=…)`` writes is left out, as its tables have
     it.
@@ -215,7 +215,7 @@ def name_of_file(path: str | os.PathLike[str]) -> str:
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is one run {qid: {docno: score}} rather than {name: {qid: {docno: score}}}."""
+    """Return whether a mapping is one run {qid: {docno: score}} rather than runs by name."""
     for value in runs.values():
         if not isinstance(value, Mapping):
             return False
@@ -231,7 +231,7 @@ def named_runs(runs: object) -> dict[str, object]:
 
 
 def run_title(name: str) -> str:
-    """Return the name of a run in errors; unnamed runs already have the names run 1, run 2 and so on."""
+    """Return the name of a run in errors; unnamed runs are already named run 1, run 2, …."""
     if name.startswith("run "):
         return name
     return f"run {name}"
@@ -392,6 +392,6 @@ def _check_readable(path: str | os.PathLike[str]) -> None:
 
 
 def _is_read_once(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file can be read only once, such as a named pipe or the shell's ``<(command)``."""
+    """Return whether a file can be read only once, such as a pipe or ``<(command)``."""
     file = os.path.expanduser(os.fspath(path))
     return os.path.exists(file) and not os.path.isfile(file) and not os.path.isdir(file)

@@ -110,7 +110,7 @@ def run_of_table(name: str, table: Any, others: Sequence[str] = ()) -> Run:
 
 
 def frame_of_run(name: str, table: Any) -> pd.DataFrame:
-    """Return the run of a file's table as a frame: qid, docno, score, and the other columns of the file."""
+    """Return the run of a table as a frame: qid, docno, score and the other columns."""
     ids_and_scores = (*columns.RUN_QUERY_COLUMNS, *columns.DOCUMENT_COLUMNS, "score")
     names = [column for column in as_frame(table, name).columns if not is_saved_index(column)]
     others = [column for column in names if column not in ids_and_scores]

@@ -81,18 +81,36 @@ def _trec_topics(text: Text) -> Iterator[tuple[str, str]]:
     for number, (_, attributes, content) in enumerate(topics, 1):
         elements: dict[str, str] = {}
         for name, raw in _ELEMENT.findall(content):
-            elements.setdefault(name.lower(), _plain(raw))
-        ids = [*_ATTRIBUTE.findall(attributes), *(elements.get(name, "") for name in _IDS)]
-        texts = [*(elements.get(name, "") for name in _TEXTS), _plain(content.partition("<")[0])]
-        qid, title = next(filter(None, ids), ""), next(filter(None, texts), "")
-        if not qid or not title:
-            lacking = "a text, such as <title>" if qid else "an id, such as <num>"
-            raise MultiAspectError(
-                f"{text.name}: expected {lacking} in each topic, got none in topic {number}"
-            )
+            elements.setdefault(name.lower(), _one_line(raw))
+        ids = _ATTRIBUTE.findall(attributes)
+        ids += [elements.get(name, "") for name in _IDS]
+        texts = [elements.get(name, "") for name in _TEXTS]
+        text_before_elements, _, _ = content.partition("<")
+        texts.append(_one_line(text_before_elements))
+        qid = _first_filled(ids)
+        title = _first_filled(texts)
+        if not qid:
+            raise _missing_element(text.name, "an id, such as <num>", number)
+        if not title:
+            raise _missing_element(text.name, "a text, such as <title>", number)
         yield qid, title
 
 
-def _plain(raw: str) -> str:
+def _first_filled(texts: list[str]) -> str:
+    """Return the first text that is not empty, or an empty one."""
+    for text in texts:
+        if text:
+            return text
+    return ""
+
+
+def _missing_element(name: str, element: str, topic_number: int) -> MultiAspectError:
+    return MultiAspectError(
+        f"{name}: expected {element} in each topic, got none in topic {topic_number}"
+    )
+
+
+def _one_line(raw: str) -> str:
     """Return the content of an element without its label, in one line."""
-    return _LABEL.sub("", " ".join(html.unescape(raw).split()))
+    words = html.unescape(raw).split()
+    return _LABEL.sub("", " ".join(words))

@@ -385,7 +385,7 @@ def _first_width(text: Text) -> int:
 
 
 def _read_ranking(text: Text) -> Columns | None:
-    """Read lines of ranks; None if they are malformed, or the numbers of a topic are not its ranks from 0 or 1."""
+    """Read lines of ranks; None if malformed, or no ranks of each topic from 0 or 1."""
     try:
         columns = read_lines(text, _RANKING)
     except MultiAspectError:
@@ -405,7 +405,7 @@ _MIN_ROWS, _CONTRADICTORY = 10, 0.75
 
 
 def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
-    """Warn if most rows of a run with another rank than the row before have the opposite order of scores."""
+    """Warn if ranks contradict scores in most rows whose rank differs from the row before."""
     query, score = run.query, run.score
     differs = np.flatnonzero((query[1:] == query[:-1]) & (rank[1:] != rank[:-1])) + 1
     is_after, is_above = rank[differs] > rank[differs - 1], score[differs] > score[differs - 1]
@@ -425,7 +425,7 @@ def warn_of_ranks(name: str, run: Run, rank: Floats) -> None:
 
 
 def _run_remedy(fields: Sequence[bytes]) -> str:
-    """Return the remedy for a line of a run with another number of fields, empty if none is known."""
+    """Return the remedy for a line of a run with a wrong number of fields, if one is known."""
     if len(fields) == len(_RANKING.fields):
         return "; with three fields, the last one is a rank, counted from 0 or 1 in each query"
     if is_line([*fields, b"tag"], _RUN):
@@ -483,14 +483,14 @@ def _label_columns(aspects: Iterable[str]) -> dict[str, str]:
 
 
 def _may_be_file(aspects: object) -> bool:
-    """Return whether the second argument of `read_qrels` is a file rather than the name of an aspect."""
+    """Return whether the second argument of `read_qrels` is a file rather than an aspect."""
     if isinstance(aspects, str):
         return os.path.exists(aspects) or Path(aspects).suffix != "" or "/" in aspects
     return isinstance(aspects, Path)
 
 
 def _several_files_error(named: Mapping[str, str]) -> MultiAspectError:
-    """Return the error for files without the names of their aspects, which shows a mapping of names to files."""
+    """Return the error for files without aspects, which shows a mapping of aspects to files."""
     return MultiAspectError(
         "qrels: expected a file, or a mapping of aspects to files, got several files: name the "
         f"aspect of each, read_qrels({named})"
@@ -526,7 +526,9 @@ class _AspectFile:
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
-    """Raise an error if a file and that of relevance (or the first) have no pair in common; warn if many differ.
+    """Raise an error if files have no pair in common with relevance, or else with the first.
+
+    Warn if many pairs differ.
 
     Also warn if two files have the same labels.
     """
@@ -614,7 +616,7 @@ _PRELS = LineFormat(
 
 
 def _qrels_remedy(fields: Sequence[bytes]) -> str:
-    """Return the remedy for a line of qrels with another number of fields, empty if none is known."""
+    """Return the remedy for a line of qrels with a wrong number of fields, if one is known."""
     if len(fields) > 1:
         second = fields[1]
     else:

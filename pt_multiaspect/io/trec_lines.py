@@ -39,11 +39,10 @@ _NEWLINE, _BLANK, _TAB = b"\n \t"
 _NO_FIELD = np.frombuffer(b"\0\t\n\v\f\r ", dtype=np.uint8)
 
 #: The option of pandas for exact reading of numbers, which is the default since 3.1.
-_EXACT: dict[str, Any] = (
-    {}
-    if tuple(map(int, pd.__version__.split(".")[:2])) >= (3, 1)
-    else {"float_precision": "round_trip"}
-)
+_EXACT: dict[str, Any] = {}
+_PANDAS_VERSION = tuple(map(int, pd.__version__.split(".")[:2]))
+if _PANDAS_VERSION < (3, 1):
+    _EXACT["float_precision"] = "round_trip"
 
 
 def is_whole(values: Floats) -> Bools:
@@ -99,8 +98,11 @@ class Columns:
 
     def frame(self) -> pd.DataFrame:
         """Return identifiers as Python strings, and numbers."""
-        ids = {column: distinct[codes] for column, (codes, distinct) in self.codes.items()}
-        return pd.DataFrame({"docno": self.docnos.decode(), **ids, **self.numbers})
+        frame: dict[str, Any] = {"docno": self.docnos.decode()}
+        for column, (codes, distinct) in self.codes.items():
+            frame[column] = distinct[codes]
+        frame.update(self.numbers)
+        return pd.DataFrame(frame)
 
 
 class _Unreadable(Exception):
@@ -124,9 +126,10 @@ def read_lines(text: Text, layout: LineFormat, ids: Collection[str] | None = Non
     MultiAspectError
         If the file is empty, or a line is malformed.
     """
-    wanted = {
-        position: column for position, column in layout.ids.items() if ids is None or column in ids
-    }
+    if ids is None:
+        wanted = dict(layout.ids)
+    else:
+        wanted = {position: column for position, column in layout.ids.items() if column in ids}
     for regular in _forms(text):
         if not regular.data:
             raise MultiAspectError(f"{text.name}: the file is empty; expected lines `{layout}`")
@@ -153,14 +156,17 @@ def _with_newlines(text: Text) -> Text:
 
 
 def _forms(text: Text) -> Iterator[Text]:
-    """Yield the text with newlines, then a copy with one blank between fields and without blank lines."""
+    """Yield the text with newlines, then a copy with regular lines.
+
+    These have one blank between fields, and none of them is blank.
+    """
     yield _with_newlines(text)
     _check_no_binary_data(text)
-    blocks = (text.lines(*block) for block in text.blocks(_SPLIT))
-    yield Text(
-        text.name,
-        b"".join(b"".join(b" ".join(fields) + b"\n" for *_, fields in block) for block in blocks),
-    )
+    blocks: list[bytes] = []
+    for start, end in text.blocks(_SPLIT):
+        lines = [b" ".join(fields) + b"\n" for *_, fields in text.lines(start, end)]
+        blocks.append(b"".join(lines))
+    yield Text(text.name, b"".join(blocks))
 
 
 @dataclass(frozen=True)
@@ -179,36 +185,46 @@ class _Lines:
             If a line is irregular, or a number is not accepted.
         """
         data = self.text.data
-        # Rows of a query, and of a run, are mostly adjacent.
-        columns = {
-            name: _Column(position, only_changes=name != "docno") for position, name in ids.items()
-        }
+        columns: dict[str, _Column] = {}
+        for position, name in ids.items():
+            # Rows of a query, and of a run, are mostly adjacent.
+            columns[name] = _Column(position, only_changes=name != "docno")
         n_lines, are_digits = self._fill(columns.values())
+        values = None
         if are_digits and len(data) >= _WORTHWHILE:
             values = self._parse_numbers()
-        else:
-            values = None
         if values is None or any(len(column) != n_lines for column in values.values()):
             values = self._convert_numbers()
-        for position, (_, number) in self.layout.numbers.items():
+        numbers: dict[str, Floats] = {}
+        for position, (name, number) in self.layout.numbers.items():
             if not np.all(number.accepts(values[position])):
                 raise _Unreadable
-        return Columns(
-            columns.pop("docno").texts(data),
-            {name: column.codes(data) for name, column in columns.items()},
-            {name: values[position] for position, (name, _) in self.layout.numbers.items()},
-        )
+            numbers[name] = values[position]
+        docnos = columns.pop("docno").texts(data)
+        codes = {name: column.codes(data) for name, column in columns.items()}
+        return Columns(docnos, codes, numbers)
 
     def _fill(self, columns: Collection[_Column]) -> tuple[int, bool]:
-        """Add all lines to columns; return the number of lines, and whether no number begins with a letter."""
-        n_lines, are_digits = 0, True
+        """Add all lines to columns.
+
+        Returns
+        -------
+        n_lines : int
+            The number of lines.
+        are_digits : bool
+            Whether no number begins with a letter.
+        """
+        n_lines = 0
+        are_digits = True
         before_numbers = [position - 1 for position in self.layout.numbers]
         bytes_ = np.frombuffer(self.text.data, dtype=np.uint8)
         for begin, end in self.text.blocks(_SEARCHED):
             ends = self._ends(bytes_[begin:end])
             ends += begin
             n_lines += len(ends)
-            are_digits = are_digits and bool((bytes_[ends[:, before_numbers] + 1] < ord("A")).all())
+            if are_digits:
+                first_bytes = bytes_[ends[:, before_numbers] + 1]
+                are_digits = bool((first_bytes < ord("A")).all())
             for column in columns:
                 column.add(self.text.data, begin, ends)
         return n_lines, are_digits
@@ -228,18 +244,27 @@ class _Lines:
         if not is_mark.all():
             if np.isin(marks[~is_mark], _NO_FIELD).any():
                 raise _Unreadable
-            ends, marks = ends[is_mark], marks[is_mark]
+            ends = ends[is_mark]
+            marks = marks[is_mark]
         width = len(self.layout.fields)
-        if len(ends) % width or ends[0] == 0 or (ends[1:] - ends[:-1]).min(initial=2) < 2:
+        if len(ends) % width or ends[0] == 0:
+            raise _Unreadable
+        steps = ends[1:] - ends[:-1]
+        if steps.min(initial=2) < 2:  # an empty field
             raise _Unreadable
         marks = marks.reshape(-1, width)
-        if np.any(marks[:, -1] != _NEWLINE) or np.any(marks[:, :-1] != self._separator):
+        if np.any(marks[:, -1] != _NEWLINE):
+            raise _Unreadable
+        if np.any(marks[:, :-1] != self._separator):
             raise _Unreadable
         return ends.reshape(-1, width)
 
     @property
     def _separator(self) -> int:
-        return _TAB if self.text.data.find(b"\t", 0, self.text.data.index(b"\n")) >= 0 else _BLANK
+        first_line_end = self.text.data.index(b"\n")
+        if self.text.data.find(b"\t", 0, first_line_end) >= 0:
+            return _TAB
+        return _BLANK
 
     def _parse_numbers(self) -> dict[int, Floats] | None:
         """Return numbers as pandas reads them; None if it cannot read all of them."""
@@ -263,24 +288,25 @@ class _Lines:
 
     def _convert_numbers(self) -> dict[int, Floats]:
         """Return numbers as Python reads them, including nan."""
-        columns = {
-            position: _Column(position, only_changes=False) for position in self.layout.numbers
-        }
+        columns: dict[int, _Column] = {}
+        for position in self.layout.numbers:
+            columns[position] = _Column(position, only_changes=False)
         self._fill(columns.values())
-        values = {
-            position: _as_numbers(column.fields(self.text.data))
-            for position, column in columns.items()
-        }
-        if any(column is None for column in values.values()):
-            raise _Unreadable
-        return {position: column for position, column in values.items() if column is not None}
+        values: dict[int, Floats] = {}
+        for position, column in columns.items():
+            numbers = _as_numbers(column.fields(self.text.data))
+            if numbers is None:
+                raise _Unreadable
+            values[position] = numbers
+        return values
 
 
 class _Column:
-    """The positions of a field in each line, or only in lines where it differs from the line before."""
+    """The positions of a field in each line, or only where it differs from the line before."""
 
     def __init__(self, position: int, *, only_changes: bool) -> None:
-        self._position, self._only_changes = position, only_changes
+        self._position = position
+        self._only_changes = only_changes
         self._n_lines = 0
         self._lines: list[Ints] = []
         self._starts: list[NDArray[np.int64]] = []
@@ -296,28 +322,31 @@ class _Column:
         if self._only_changes:
             heads = Texts.from_bytes(data, start, size).heads()
             self._lines.append(self._n_lines + heads)
-            start, size = start[heads], size[heads]
+            start = start[heads]
+            size = size[heads]
         self._n_lines += len(ends)
         self._starts.append(start)
         self._sizes.append(size)
 
     def texts(self, data: bytes) -> Texts:
         """Return the fields as texts."""
-        return Texts.from_bytes(data, np.concatenate(self._starts), np.concatenate(self._sizes))
+        start = np.concatenate(self._starts)
+        size = np.concatenate(self._sizes)
+        return Texts.from_bytes(data, start, size)
 
     def codes(self, data: bytes) -> tuple[Ints, Objects]:
         """Factorise the fields: return one code per line, and the distinct strings."""
         codes, distinct = self.texts(data).codes()
         lines = np.append(np.concatenate(self._lines), self._n_lines)
-        return np.repeat(codes, lines[1:] - lines[:-1]), distinct.decode()
+        n_repeats = lines[1:] - lines[:-1]
+        return np.repeat(codes, n_repeats), distinct.decode()
 
     def fields(self, data: bytes) -> list[bytes]:
         """Return the fields as bytes."""
         texts = self.texts(data)
-        ends = texts.start + texts.size
-        return [
-            data[start:end] for start, end in zip(texts.start.tolist(), ends.tolist(), strict=True)
-        ]
+        starts = texts.start.tolist()
+        ends = (texts.start + texts.size).tolist()
+        return [data[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
@@ -327,13 +356,16 @@ def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
     except ValueError:
         return None
     # float() also accepts 1_000, which other tools do not read as a number.
-    return None if b"_" in b"".join(fields) else values
+    if b"_" in b"".join(fields):
+        return None
+    return values
 
 
 def _check_no_binary_data(text: Text) -> None:
     if b"\0" in text.data:
+        line = text.line_number(text.data.index(0))
         raise MultiAspectError(
-            f"{text.name}:{text.line_number(text.data.index(0))}: binary data (a NUL byte); "
+            f"{text.name}:{line}: binary data (a NUL byte); "
             f"expected text in UTF-8, plain or compressed by {COMPRESSIONS}"
         )
 
@@ -342,20 +374,25 @@ def _first_error(text: Text, layout: LineFormat) -> MultiAspectError:
     """Return the error about the first malformed line."""
     for start, end in text.blocks(_SPLIT):
         lines = list(text.lines(start, end))
-        if not _are_good([fields for *_, fields in lines], layout):
-            for number, line, fields in lines:
-                if not _are_good([fields], layout):
-                    return _error(text.name, number, line, fields, layout)
+        rows = [fields for *_, fields in lines]
+        if _are_good(rows, layout):
+            continue
+        for number, line, fields in lines:
+            if not is_line(fields, layout):
+                return _error(text.name, number, line, fields, layout)
     raise AssertionError("expected a malformed line")
 
 
 def _are_good(rows: Sequence[Sequence[bytes]], layout: LineFormat) -> bool:
     """Return whether lines have the right number of fields, and numbers where expected."""
     width = len(layout.fields)
-    return all(len(fields) == width for fields in rows) and all(
-        _is_accepted([fields[position] for fields in rows], number)
-        for position, (_, number) in layout.numbers.items()
-    )
+    if any(len(fields) != width for fields in rows):
+        return False
+    for position, (_, number) in layout.numbers.items():
+        column = [fields[position] for fields in rows]
+        if not _is_accepted(column, number):
+            return False
+    return True
 
 
 def is_line(fields: Sequence[bytes], layout: LineFormat) -> bool:
@@ -369,10 +406,15 @@ def _is_accepted(fields: Sequence[bytes], number: NumberField) -> bool:
 
 
 def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
-    """Return whether a line of qrels has several labels: whole numbers, unlike the scores and the tag of a run."""
+    """Return whether a line of qrels has several labels, which are whole numbers.
+
+    A run has scores and a tag instead.
+    """
     width = len(layout.fields)
-    labels = [field.removeprefix(b"-") for field in fields[width - 1 :]]
-    return len(fields) > width and fields[1].upper() != b"Q0" and all(map(bytes.isdigit, labels))
+    if len(fields) <= width or fields[1].upper() == b"Q0":
+        return False
+    labels = fields[width - 1 :]
+    return all(label.removeprefix(b"-").isdigit() for label in labels)
 
 
 #: What separates the fields of other files, and its name.
@@ -386,7 +428,10 @@ def lookalike_hint(kind: str) -> str:
         remedy = f": write {parameter('qrels')} ASPECT=FILE for each aspect"
     else:
         text = "; this looks like a run, not qrels"
-        remedy = f": give runs after the other options, and qrels as {parameter('qrels')} ASPECT=FILE for each aspect"
+        remedy = (
+            f": give runs after the other options, and qrels as {parameter('qrels')} ASPECT=FILE "
+            "for each aspect"
+        )
     if in_shell():
         return text + remedy
     return text
@@ -396,22 +441,24 @@ def _error(
     name: str, number: int, line: bytes, fields: list[bytes], layout: LineFormat
 ) -> MultiAspectError:
     """Return the error about a malformed line."""
+    place = f"{name}:{number}"
     width = len(layout.fields)
     if len(fields) != width:
+        remedy = _width_remedy(number, line, fields, layout)
         return MultiAspectError(
-            f"{name}:{number}: expected {width} fields ({layout}), got {len(fields)}: "
-            f"{excerpt(line)}{_width_remedy(number, line, fields, layout)}"
+            f"{place}: expected {width} fields ({layout}), got {len(fields)}: "
+            f"{excerpt(line)}{remedy}"
         )
-    position, column, kind = next(
-        (position, column, kind)
-        for position, (column, kind) in layout.numbers.items()
-        if not _is_accepted([fields[position]], kind)
-    )
-    return MultiAspectError(
-        f"{name}:{number}: {column}: expected {kind.expected}, got {excerpt(fields[position])} "
-        f"(query {excerpt(fields[0])}, document {excerpt(fields[2])}): "
-        f"{excerpt(line)}{_remedy(number, fields, fields[position])}"
-    )
+    for position, (column, number_field) in layout.numbers.items():
+        value = fields[position]
+        if not _is_accepted([value], number_field):
+            remedy = _number_remedy(number, fields, value)
+            return MultiAspectError(
+                f"{place}: {column}: expected {number_field.expected}, got {excerpt(value)} "
+                f"(query {excerpt(fields[0])}, document {excerpt(fields[2])}): "
+                f"{excerpt(line)}{remedy}"
+            )
+    raise AssertionError("expected a malformed line")
 
 
 _DIGIT = re.compile(rb"\d")
@@ -419,16 +466,27 @@ _DIGIT = re.compile(rb"\d")
 
 def _width_remedy(number: int, line: bytes, fields: list[bytes], layout: LineFormat) -> str:
     """Return a remedy for a line with another number of fields, empty if none is known."""
-    marks = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
-    if len(fields) < 3 and marks:
-        return f"; with {marks[0]} between the fields, the first line is a header, such as qid,docno,score"
+    separators = [word for mark, word in _OTHER_SEPARATORS.items() if line.count(mark) >= 2]
+    if len(fields) < 3 and separators:
+        return (
+            f"; with {separators[0]} between the fields, the first line is a header, such as "
+            "qid,docno,score"
+        )
     n_fields, kind_of_file = layout.lookalike
     if len(fields) == n_fields and not _has_more_labels(fields, layout):
         return lookalike_hint(kind_of_file)
-    names = [field for field in fields if field.upper() != b"Q0"]
-    if len(fields) >= 3 and number == 1 and not any(map(_DIGIT.search, names)):
-        return "; if this is a header, write tabs or commas between the fields, and name two of them qid and docno"
+    if len(fields) >= 3 and number == 1 and not _has_digits(fields):
+        return (
+            "; if this is a header, write tabs or commas between the fields, and name two of "
+            "them qid and docno"
+        )
     return layout.remedy(fields)
+
+
+def _has_digits(fields: Sequence[bytes]) -> bool:
+    """Return whether a field other than Q0 contains a digit."""
+    names = [field for field in fields if field.upper() != b"Q0"]
+    return any(_DIGIT.search(name) for name in names)
 
 
 def _may_be_header(number: int, fields: Sequence[bytes]) -> bool:
@@ -436,7 +494,7 @@ def _may_be_header(number: int, fields: Sequence[bytes]) -> bool:
     return number == 1 and not any(field[:1].isdigit() for field in fields[1:])
 
 
-def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
+def _number_remedy(number: int, fields: list[bytes], value: bytes) -> str:
     """Return a remedy for a line with a field that is not a number, empty if none is known."""
     if _may_be_header(number, fields):
         return "; if this is a header, delete the line: TREC files have none"
@@ -447,4 +505,5 @@ def _remedy(number: int, fields: list[bytes], value: bytes) -> str:
 
 def excerpt(piece: bytes) -> str:
     """Return the beginning of a line or field in quotes, for an error message."""
-    return repr(cut(piece.decode("utf-8").strip(), 80))
+    text = piece.decode("utf-8").strip()
+    return repr(cut(text, 80))

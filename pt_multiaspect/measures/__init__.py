@@ -1,4 +1,4 @@
-"""The measures. Each class declares its parameters, names and source, and defines how it is computed.
+"""The measures: classes with their parameters, names, sources and computations.
 
 The package has all names of `__all__`, too.
 """

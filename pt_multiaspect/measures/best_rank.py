@@ -35,7 +35,7 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
 
 
 def best_alone(term: Term, judgments: Judgments) -> Ints | None:
-    """Return the rank of each judged document in a best ranking for a single term; None if unknown."""
+    """Return the ranks of documents in a best ranking for a single term; None if unknown."""
     form = term.base.additive(term.target)
     if isinstance(form, Linear):
         form.check_sorting()

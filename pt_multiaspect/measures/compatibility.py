@@ -102,7 +102,7 @@ class _PreferenceCompat(TermMeasure):
 
 
 class _HelpfulCompat(_PreferenceCompat):
-    """Compatibility of a ranking with the ideal ranking of the helpful documents, those of positive weight.
+    """Compatibility with the ideal ranking of the helpful documents, those of positive weight.
 
     Compatibility is RBO(R, I) / RBO(I, I). RBO is the rank-biased overlap: the sum of p^(k-1) / k
     times the number of documents in the first k of both rankings, for k from 1 to 1000. The ideal
@@ -156,7 +156,7 @@ class _HelpfulCompat(_PreferenceCompat):
 
 
 class _HarmfulCompat(_PreferenceCompat):
-    """Compatibility of a ranking with the ideal ranking of the *harmful* documents, those of negative weight.
+    """Compatibility with the ideal ranking of the *harmful* documents, those of negative weight.
 
     The ideal ranking sorts the harmful documents by decreasing harm. Values are between 0 and 1;
     lower is better.
@@ -230,7 +230,7 @@ class _HelpfulMinusHarmful(_PreferenceCompat):
     SIGNS = (1, -1)
 
     def statements(self) -> Statements:
-        """State that topics need helpful and harmful documents to count, as in the track of 2022."""
+        """State that topics must have helpful and harmful documents, as in the track of 2022."""
         return replace(super().statements(), every_term_counts=True)
 
     def combine(self, values: Floats, weights: Floats) -> Floats:

@@ -75,7 +75,7 @@ class _CG(LinearMeasure):
 
 
 class _DCG(_CG):
-    """Discounted cumulated gain: the sum of the gains of the retrieved documents, discounted by rank.
+    """Discounted cumulated gain: the sum of the gains of documents, discounted by rank.
 
     DCG = Σ_i g(d_i) / log2(i + 1), where g is the aspect's gain. Values have no upper limit, and
     are at least 0 unless negative gains are declared.
@@ -137,7 +137,7 @@ class _DCG(_CG):
 
 
 class _G(SingleAspectMeasure):
-    """Normalised gain of trec_eval: gains, discounted by what the ranking has missed, divided by all gains.
+    """Normalised gain of trec_eval: gains, discounted by what was missed, divided by all gains.
 
     G = Σ_i g(d_i) / log2(2 + I_i - S_i) / Σ g, where S_i is the sum of the gains in the first i
     ranks, and I_i that of the ideal ranking, in which each rank counts at least 1. The last sum is

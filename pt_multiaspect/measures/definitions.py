@@ -44,7 +44,7 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
 
 
 def details(measure: Any, of_criteria: bool = False) -> str:
-    """Return the parameters of a measure, its range and its source, in a few words each; as for `sentence`."""
+    """Return the parameters, the range and the source of a measure in words; see `sentence`."""
     low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
     described = _defined_measure(measure)
     ends = getattr(measure, "range", None) or getattr(ADAPTERS.get(type(described)), "RANGE", None)
@@ -63,7 +63,7 @@ def details(measure: Any, of_criteria: bool = False) -> str:
 
 
 def as_in_paper(measure: Any) -> str:
-    """Return how the docstring of a measure says that its paper uses it, in plain text, '' if it does not."""
+    """Return how the paper of a measure uses it, from its docstring in plain text, else ''."""
     stated = re.search(
         r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE
     )
@@ -73,14 +73,14 @@ def as_in_paper(measure: Any) -> str:
 
 
 def _defined_measure(measure: Any) -> Any:
-    """Return the measure that is described: the base of `On`, and the measure that a base adapts."""
+    """Return the measure to describe: the base of `On`, and the measure that a base adapts."""
     if getattr(measure, "one_aspect", None) is not None:
         measure = measure.bases.one
     return measure.measure if isinstance(measure, Adapter) else measure
 
 
 def _parameters(described: Any, with_base: bool) -> str:
-    """Return the base, the other parameters that differ from their defaults, and the cutoff, in words."""
+    """Return the base, other parameters that differ from their defaults, and the cutoff."""
     named = []
     for name, param in described.SUPPORTED_PARAMS.items():
         is_base = name == "base" and with_base and described["base"]

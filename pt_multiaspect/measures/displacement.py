@@ -1,4 +1,4 @@
-"""Displacement: cumulated relative position (CRP), its normalised form, its recovery ratio and its curve."""
+"""Displacement: cumulated relative position (CRP), also normalised, ratio and curve."""
 
 from __future__ import annotations
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import ir_measures
 import numpy as np
 
 from .._numbers import exact
-from .._typing import Floats
+from .._typing import Bools, Floats
 from .._validation import fraction
 from ..bases import Base, Term, as_base
 from ..collection import AspectView, Judgments, Rankings
@@ -31,14 +32,18 @@ PROBABILITIES = weights_param(
 
 def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn about topics without any label of an intent, which the measure nevertheless counts."""
-    labelled = {
-        view.name: np.bincount(view.pool_query[view.known], minlength=view.n_queries) > 0
-        for view, _ in weighted_views(measure["weights"], views)
-    }
-    any_label = np.any([*labelled.values()], axis=0)
-    lacking = {name: int((any_label & ~topics).sum()) for name, topics in labelled.items()}
-    if any(lacking.values()):
-        missing = choices(f"{name} in {number_of(n, 'topic')}" for name, n in lacking.items() if n)
+    has_label: dict[str, Bools] = {}  # per intent, a mask of the topics
+    for view, _ in weighted_views(measure["weights"], views):
+        n_labels = np.bincount(view.pool_query[view.known], minlength=view.n_queries)
+        has_label[view.name] = n_labels > 0
+    has_any_label = np.any(list(has_label.values()), axis=0)
+    lacking: list[str] = []
+    for name, topics in has_label.items():
+        n_lacking = int((has_any_label & ~topics).sum())
+        if n_lacking:
+            lacking.append(f"{name} in {number_of(n_lacking, 'topic')}")
+    if lacking:
+        missing = choices(lacking)
         warn_once(
             f"the qrels have no label of {missing}: {measure.NAME} counts such an intent as one "
             "without relevant documents. Evaluate topics with other intents by a measure that "
@@ -100,7 +105,8 @@ class _IRec(_OfIntents, TermMean):
     >>> measure = IRec(aspects={"buy": 2, "repair": 1, "sell": 1})
     >>> round(measure.calc_aggregate(qrels, run), 4)
     0.6667
-    >>> measure.explain(run, qrels, "q1").ranks[["docno", "buy part", "repair part", "contribution"]].round(4)
+    >>> columns = ["docno", "buy part", "repair part", "contribution"]
+    >>> measure.explain(run, qrels, "q1").ranks[columns].round(4)
       docno  buy part  repair part  contribution
     0    d1    0.3333       0.0000        0.3333
     1    d3    0.0000       0.0000        0.0000
@@ -127,10 +133,10 @@ class _IRec(_OfIntents, TermMean):
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         warn_of_missing_intents(self, views)
-        successes = [
-            term.base.values(rankings, term.target) for term in self.terms(rankings.judgments)
-        ]
-        return np.asarray(np.sum(successes, axis=0) / len(successes), dtype=np.float64)
+        terms = self.terms(rankings.judgments)
+        success = [term.base.values(rankings, term.target) for term in terms]
+        n_covered = np.sum(success, axis=0)
+        return np.asarray(n_covered / len(terms), dtype=np.float64)
 
 
 def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Floats:
@@ -139,19 +145,25 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
     Sums are of integers over a common denominator, so that equal sums are equal.
     """
     total_weight = sum(map(exact, weights))
-    tables = [
-        [exact(weight) / total_weight * exact(max(gain, 0.0)) for gain in view.scale.gains.tolist()]
-        for view, weight in zip(views, weights, strict=True)
-    ]
-    denominator = math.lcm(*(gain.denominator for table in tables for gain in table))
-    largest = int(sum(max(table) for table in tables) * denominator)
-    kind: Any = np.int64 if max(largest, denominator) < 2**53 else object
-    total = np.zeros(len(views[0].label) + 2, dtype=kind)
-    for view, table in zip(views, tables, strict=True):
-        gains = np.array([int(gain * denominator) for gain in table], dtype=kind)
-        total[:-2] += np.where(view.known, gains[view.grade], 0)
-        total[-2:] += gains[[0, -1]]
-    return np.asarray(total / denominator, dtype=np.float64)
+    gains_by_intent: list[list[Fraction]] = []  # P g of each grade
+    denominators: set[int] = set()
+    for view, weight in zip(views, weights, strict=True):
+        probability = exact(weight) / total_weight
+        gains = [probability * exact(max(gain, 0.0)) for gain in view.scale.gains.tolist()]
+        gains_by_intent.append(gains)
+        denominators.update(gain.denominator for gain in gains)
+    denominator = math.lcm(*denominators)
+    largest_gain = sum(max(gains) for gains in gains_by_intent)
+    largest_integer = max(int(largest_gain * denominator), denominator)
+    integer_type: Any = np.int64
+    if largest_integer >= 2**53:
+        integer_type = object
+    global_gain = np.zeros(len(views[0].label) + 2, dtype=integer_type)
+    for view, gains in zip(views, gains_by_intent, strict=True):
+        integers = np.array([int(gain * denominator) for gain in gains], dtype=integer_type)
+        global_gain[:-2] += np.where(view.known, integers[view.grade], 0)
+        global_gain[-2:] += integers[[0, -1]]
+    return np.asarray(global_gain / denominator, dtype=np.float64)
 
 
 class _DnDCG(_OfIntents, JointMeasure):
@@ -212,8 +224,11 @@ class _DnDCG(_OfIntents, JointMeasure):
         intents = [view for view, _ in weighted_views(self["weights"], views)]
         for view in intents:
             view.check_gains(self.NAME)
-        weights = self["weights"] or dict.fromkeys((view.name for view in intents), 1)
-        *gains, bottom, top = _global_gain(intents, [weights[view.name] for view in intents])
+        if self["weights"]:
+            weights = [self["weights"][view.name] for view in intents]
+        else:
+            weights = [1] * len(intents)
+        *gains, bottom, top = _global_gain(intents, weights)
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
@@ -227,7 +242,7 @@ class _DnDCG(_OfIntents, JointMeasure):
 
 
 class _DSharpnDCG(_OfIntents, MeasureMean):
-    """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of the diversity and of the relevance of a ranking.
+    """D♯-nDCG: the mean γ I-rec + (1 - γ) D-nDCG of diversity and relevance.
 
     The aspects are the intents of a topic; see `IRec` and `DnDCG`. Values are between 0 and 1. The
     maximum attainable value of a topic can be below 1, as there may be no ranking that is ideal for
@@ -286,7 +301,8 @@ class _DSharpnDCG(_OfIntents, MeasureMean):
 
     def _check(self) -> None:
         shared = {name: self[name] for name in ("weights", "aspects", "cutoff")}
-        weighted = ((IRec(**shared), self["gamma"]), (DnDCG(**shared), 1 - self["gamma"]))
+        gamma = self["gamma"]
+        weighted = [(IRec(**shared), gamma), (DnDCG(**shared), 1 - gamma)]
         self.members = tuple((member, weight) for member, weight in weighted if weight)
 
 

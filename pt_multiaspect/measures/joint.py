@@ -1,4 +1,4 @@
-"""Measures that combine the aspects of each document into one gain and evaluate it with a base measure."""
+"""Measures that combine the aspects of each document into one gain for a base measure."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class JointSource:
 
     @property
     def junk(self) -> Floats:
-        """The highest label of each document that is junk on every judged aspect; NaN if it has no label."""
+        """The highest label of a document that is junk on every judged aspect; NaN if none."""
         labels = np.stack([view.label for view in self.views])
         is_junk = ~(labels >= 0).any(axis=0)
         best = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)
@@ -132,7 +132,7 @@ class JointSource:
 
 
 class JointMeasure(TermMeasure):
-    """A measure that defines `joint`, the gain of each document, and `base`, the measure that evaluates it.
+    """A measure with `joint`, the gain of each document, and `base`, which evaluates it.
 
     Parameters
     ----------
@@ -151,7 +151,8 @@ class JointMeasure(TermMeasure):
     ...     def joint(self, views):
     ...         return ma.Joint(np.min([view.target.gain for view in views], axis=0))
     >>> Weakest = ma.register(_Weakest)
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> aspects = {"relevance": 1, "credibility": 1}
     >>> round(Weakest(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.6309

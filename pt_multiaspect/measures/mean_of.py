@@ -51,25 +51,28 @@ class MeasureMean(TermMean):
         """The weighted means of the minima and of the maxima of the members."""
         if not self.members:
             return self.RANGE
-        low, high = (
-            self._mean(weight * member.range[end] for member, weight in self.members)
-            for end in (0, 1)
-        )
+        low = self._mean(weight * member.range[0] for member, weight in self.members)
+        high = self._mean(weight * member.range[1] for member, weight in self.members)
         return float(low), float(high)
 
     def _mean(self, weighted: Iterable[Any]) -> Any:
-        """Return the sum of the weighted values over that of the weights, so that a mean of ones is exactly 1."""
-        return sum(weighted) / sum(weight for _, weight in self.members)
+        """Return Σ w v / Σ w from the products w v, so that a mean of ones is exactly 1."""
+        total_weight = sum(weight for _, weight in self.members)
+        return sum(weighted) / total_weight
 
     @property
     def spec(self) -> AspectSpec:
         """The scales that all members declare, or the names that all select; None otherwise."""
         merged: dict[str, Any] = {}
-        for spec in [member.selection for member, _ in self.members]:
+        for member, _ in self.members:
+            spec = member.selection
             if spec is None:
                 return None
             for name in spec:
-                merged.setdefault(name, spec[name] if isinstance(spec, Aspects) else None)
+                scale = None
+                if isinstance(spec, Aspects):
+                    scale = spec[name]
+                merged.setdefault(name, scale)
         if merged and None not in merged.values():
             return Aspects(merged)
         return tuple(merged) or None
@@ -77,12 +80,13 @@ class MeasureMean(TermMean):
     @property
     def required_aspects(self) -> tuple[str, ...]:
         """The label columns that the members require."""
-        return tuple(
-            dict.fromkeys(name for member, _ in self.members for name in member.required_aspects)
-        )
+        names: dict[str, None] = {}
+        for member, _ in self.members:
+            names.update(dict.fromkeys(member.required_aspects))
+        return tuple(names)
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return the aspects that the members evaluate; if an aspect has several scales, one that was inferred."""
+        """Return the aspects of the members; of several scales of an aspect, an inferred one."""
         self.validate_params()
         views: dict[str, AspectView] = {}
         for member, _ in self.members:
@@ -92,43 +96,45 @@ class MeasureMean(TermMean):
         return tuple(views.values())
 
     def depends_on(self, view: AspectView) -> bool:
-        """Return whether a member that evaluates the aspect and does not declare it depends on its scale."""
-        specs = [(member, member.selection) for member, _ in self.members]
-        return any(
-            member.depends_on(view)
-            for member, spec in specs
-            if not isinstance(spec, Aspects) and (spec is None or view.name in spec)
-        )
+        """Return whether a member that does not declare the aspect depends on its scale."""
+        for member, _ in self.members:
+            spec = member.selection
+            if isinstance(spec, Aspects):
+                continue
+            is_evaluated = spec is None or view.name in spec
+            if is_evaluated and member.depends_on(view):
+                return True
+        return False
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         judgments = rankings.judgments
-        values = (
-            weight * member._evaluate(rankings, member.views(judgments))
-            for member, weight in self.members
-        )
-        return np.asarray(self._mean(values), dtype=np.float64)
+        weighted_values: list[Floats] = []
+        for member, weight in self.members:
+            values = member._evaluate(rankings, member.views(judgments))
+            weighted_values.append(weight * values)
+        return np.asarray(self._mean(weighted_values), dtype=np.float64)
 
     def _names(self) -> list[str]:
         """Return a name for each member."""
         return [member.NAME for member, _ in self.members]
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        """Return the terms of all members, with weights; empty if a member is not the weighted sum of its terms."""
+        """Return the weighted terms of all members; empty if a member is no weighted sum."""
         return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
         terms: list[Term] = []
-        total = sum(weight for _, weight in self.members)
-        for name, (member, weight) in zip(self._names(), self.members, strict=True):
-            parts = member.terms(judgments)
-            if not parts or not member.stated.is_weighted_sum or member.params.get("normalized"):
+        total_weight = sum(weight for _, weight in self.members)
+        for member_name, (member, weight) in zip(self._names(), self.members, strict=True):
+            member_terms = member.terms(judgments)
+            if not member_terms or not member.stated.is_weighted_sum:
                 return []
-            terms += [
-                replace(
-                    part, weight=part.weight * (weight / total), name=f"{name} {part.name}".strip()
-                )
-                for part in parts
-            ]
+            if member.params.get("normalized"):
+                return []
+            share = weight / total_weight
+            for term in member_terms:
+                name = f"{member_name} {term.name}".strip()
+                terms.append(replace(term, weight=term.weight * share, name=name))
         return terms
 
 
@@ -147,16 +153,15 @@ def _parse(measures: object) -> _Weighted | None:
     if measures is None or isinstance(measures, _Weighted):
         return measures
     if isinstance(measures, Mapping):
-        weighted = [
-            (_read(measure), _weight(measure, weight)) for measure, weight in measures.items()
-        ]
+        pairs = list(measures.items())
     elif isinstance(measures, Sequence) and not isinstance(measures, str):
-        weighted = [(_read(measure), 1) for measure in measures]
+        pairs = [(measure, 1) for measure in measures]
     else:
         raise MultiAspectError(
             "measures: expected a list of measures, or a dict of measures and weights, as in "
             f"{{'nDCG@10': 2, 'RR': 1}}, got {shown(measures)}"
         )
+    weighted = [(_read(measure), _read_weight(measure, weight)) for measure, weight in pairs]
     refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
     if not any(weight for _, weight in weighted):
         raise MultiAspectError(
@@ -165,7 +170,7 @@ def _parse(measures: object) -> _Weighted | None:
     return _Weighted(tuple(weighted))
 
 
-def _weight(measure: object, weight: object) -> float:
+def _read_weight(measure: object, weight: object) -> float:
     value = number(weight, f"the weight of {measure}")
     if value < 0:
         raise MultiAspectError(
@@ -175,7 +180,7 @@ def _weight(measure: object, weight: object) -> float:
 
 
 def _read(measure: object) -> ir_measures.Measure:
-    """Return a measure given as an object or a string, after checking that the mean of its values is meaningful."""
+    """Return a measure from an object or a string, checked to be aggregated by the mean."""
     if isinstance(measure, str):
         read: Any = read_measure(measure)
     else:
@@ -226,9 +231,11 @@ class _MeanOf(MeasureMean):
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
-    >>> mean = ma.MeanOf({"On(aspect='relevance',base='AP')": 3, "On(aspect='credibility',base='RR')": 1})
+    >>> ap, rr = "On(aspect='relevance',base='AP')", "On(aspect='credibility',base='RR')"
+    >>> mean = ma.MeanOf({ap: 3, rr: 1})
     >>> mean.calc_aggregate(qrels, run)  # (3 · 1 + 1 · ½) / 4
     0.875
     >>> ma.MeanOf(["nDCG", ma.CAM(base="AP")]) @ 10
@@ -261,31 +268,35 @@ class _MeanOf(MeasureMean):
             super().__init__(*args, **params)
 
     def _check(self) -> None:
-        weighted: _Weighted | None = self["measures"]
-        if weighted is None:
+        if self["measures"] is None:
             return
-        members = [
-            (self._read_member(measure), weight) for measure, weight in weighted.measures if weight
-        ]
-        if self["cutoff"] is not None and not any(member.accepts_cutoff for member, _ in members):
-            texts = choices(measure for measure, weight in weighted.measures if weight)
+        weighted = self._weighted_measures()
+        members = [self._read_member(measure) for measure, _ in weighted]
+        weights = [weight for _, weight in weighted]
+        if self["cutoff"] is not None and not any(member.accepts_cutoff for member in members):
+            texts = choices(measure for measure, _ in weighted)
             raise MultiAspectError(
                 f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}"
             )
-        if not np.isfinite(sum(weight for _, weight in members)):
-            largest = max(weight for _, weight in members)
-            members = [(member, weight / largest) for member, weight in members]
-        self.members = tuple(members)
-        lower = [str(member) for member, _ in members if member.lower_is_better]
+        if not np.isfinite(sum(weights)):
+            largest = max(weights)
+            weights = [weight / largest for weight in weights]
+        self.members = tuple(zip(members, weights, strict=True))
+        lower = [str(member) for member in members if member.lower_is_better]
         if 0 < len(lower) < len(members):
             raise MultiAspectError(
                 f"lower is better for {choices(lower)}, and higher for other members; average "
                 "measures that agree"
             )
 
+    def _weighted_measures(self) -> list[tuple[ir_measures.Measure, float]]:
+        """Return the measures of positive weight, and their weights, as given."""
+        return [(measure, weight) for measure, weight in self["measures"].measures if weight]
+
     def _read_member(self, measure: ir_measures.Measure) -> Measure:
-        """Return a measure with the aspects and the cutoff of the mean, if it accepts these and has none."""
-        member, cutoff = measure_on_relevance(measure).declare(self["aspects"]), self["cutoff"]
+        """Return a member with the aspects and the cutoff of the mean, unless it has its own."""
+        cutoff = self["cutoff"]
+        member = measure_on_relevance(measure).declare(self["aspects"])
         if cutoff is None or not member.accepts_cutoff or member.cutoff == cutoff:
             return member
         if member.cutoff is not None:
@@ -303,23 +314,32 @@ class _MeanOf(MeasureMean):
     @property
     def cutoff(self) -> int | None:
         """The last rank that counts for a member, or None."""
-        cutoffs = [member.cutoff for member, _ in self.members]
-        if not cutoffs or None in cutoffs:
+        if not self.members:
             return None
-        return max(cutoff for cutoff in cutoffs if cutoff is not None)
+        largest = 0
+        for member, _ in self.members:
+            if member.cutoff is None:
+                return None
+            largest = max(largest, member.cutoff)
+        return largest
 
     def _names(self) -> list[str]:
-        texts = [str(measure) for measure, weight in self["measures"].measures if weight]
-        kinds = super()._names()
-        return [
-            text if len(text) <= _LONGEST or kinds.count(kind) > 1 else kind
-            for text, kind in zip(texts, kinds, strict=True)
-        ]
+        class_names = super()._names()
+        names: list[str] = []
+        for (measure, _), class_name in zip(self._weighted_measures(), class_names, strict=True):
+            text = str(measure)
+            if len(text) > _LONGEST and class_names.count(class_name) == 1:
+                names.append(class_name)
+            else:
+                names.append(text)
+        return names
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        if len({weight for _, weight in self.members}) == 1:
-            named = zip(self._names(), self.members, strict=True)
-            parts = [(name, member.NAME, member.range) for name, (member, _) in named]
+        weights = {weight for _, weight in self.members}
+        if len(weights) == 1:
+            parts = []
+            for name, (member, _) in zip(self._names(), self.members, strict=True):
+                parts.append((name, member.NAME, member.range))
             warn_of_units(self.NAME, "measures", parts)
         return super()._evaluate(rankings, views)
 

@@ -51,7 +51,8 @@ class AspectMean(TermMean, BasedMeasure):
     ...     def combine(self, values, weights):
     ...         return values.min(axis=0)
     >>> Lowest = ma.register(_Lowest)
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> Lowest(base="AP").calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}})
     0.5
     """
@@ -229,7 +230,7 @@ class AspectMean(TermMean, BasedMeasure):
         return (view.name, gate)
 
     def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
-        """Return the aspect as the mean evaluates it: unchanged, unless another aspect is its precondition."""
+        """Return the aspect as the mean evaluates it, after its precondition, if any."""
         return view
 
 
@@ -286,7 +287,8 @@ class _CAM(AspectMean):
     Examples
     --------
     >>> from pt_multiaspect import CAM
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> CAM(base="AP").calc_aggregate(qrels, run)
     0.75
@@ -354,7 +356,7 @@ class _CAM(AspectMean):
         return np.minimum(ratio(values, best), 1.0)
 
     def _best(self, judgments: Judgments) -> Floats:
-        """Return the maximum of the weighted sum over all rankings of the judged documents, per query.
+        """Return the maximum of the weighted sum over all rankings of judged documents, per query.
 
         The weights are those of the numerator, for either value of `empty`.
         """
@@ -401,7 +403,8 @@ class _MM(AspectMean):
     Examples
     --------
     >>> from pt_multiaspect import MM
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> round(MM(base="AP").calc_aggregate(qrels, run), 4)
     0.6667
@@ -453,7 +456,8 @@ class _WHAM(_MM):
     >>> from pt_multiaspect import WHAM
     >>> print(WHAM(aspects="relevance,credibility") @ 10)
     WHAM(aspects='relevance,credibility')@10
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> explanation = WHAM(base="AP").explain(run, qrels, "q1")
     >>> explanation.ranks[["docno", "relevance part", "credibility part", "contribution"]].round(3)
@@ -500,7 +504,8 @@ class _GAM(AspectMean):
     Examples
     --------
     >>> from pt_multiaspect import GAM
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> round(GAM(base="AP").calc_aggregate(qrels, run), 4)
     0.7071

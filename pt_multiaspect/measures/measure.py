@@ -161,14 +161,14 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _refuse_inner_cutoffs(self, names: Sequence[str]) -> None:
-        """Raise an error if a parameter is the name of an aspect and a cutoff, as in ``gate='relevance@5'``."""
+        """Raise an error if a parameter names an aspect with a cutoff: ``gate='relevance@5'``."""
         for param in self.params:
             self._refuse_inner_cutoff(self.params, param, names)
 
     def _refuse_inner_cutoff(
         self, params: Mapping[str, Any], param: str, names: Sequence[str]
     ) -> None:
-        """Raise an error if a parameter is one of `names` and a cutoff, which says where the cutoff goes."""
+        """Raise an error, which says where the cutoff goes, if a parameter is a name with one."""
         value = params[param]
         if not isinstance(value, str) or value in names or "cutoff" not in self.SUPPORTED_PARAMS:
             return
@@ -181,7 +181,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Raise an error if aspect names do not match the parameters; called as soon as the names are known."""
+        """Raise an error if aspects do not match the parameters, as soon as they are known."""
         weights_of(self.params.get("weights"), names)
         if self.SUPPORTED_PARAMS.get("gate") is GATE and self["gate"] is not None:
             check_gate(self["gate"], names)
@@ -207,7 +207,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _spell_params(self) -> tuple[dict[str, object], int | None]:
-        """Return the printed forms of the parameters that differ from their defaults, and the cutoff."""
+        """Return the printed forms of parameters that differ from their defaults, and the cutoff."""
         spelled = {
             name: param.spell(self.params[name])
             for name, param in self.SUPPORTED_PARAMS.items()
@@ -281,7 +281,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def one_aspect(self) -> str | None:
-        """The aspect on which the measure is a single base; None for measures of several aspects."""
+        """The aspect on which the measure is a single base; None for several aspects."""
         return None
 
     @property
@@ -291,7 +291,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def selection(self) -> AspectSpec:
-        """The scales or the names of the aspects that the measure evaluates; None for all label columns."""
+        """The scales or names of the evaluated aspects; None for all label columns."""
         return self.spec
 
     def declare(self, spec: AspectSpec, option: str = "aspects") -> Measure:
@@ -331,11 +331,11 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
-        """The label columns that the qrels must have; without `aspects`, others are evaluated if present."""
+        """The label columns that the qrels must have; others are optional without `aspects`."""
         return tuple(self.spec or self.params.get("weights") or ("relevance",))
 
     def views(self, judgments: Judgments) -> tuple[AspectView, ...]:
-        """Return the aspects that this measure evaluates, after checking that they match its parameters."""
+        """Return the aspects that this measure evaluates, checked to match its parameters."""
         self._refuse_inner_cutoffs(judgments.label_names)
         views = judgments.views(self.spec)
         self._check_names([view.name for view in views])
@@ -375,7 +375,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         raise NotImplementedError(f"{type(self).__name__} does not define its computation")
 
     def depends_on(self, view: AspectView) -> bool:
-        """Return whether values could change if the scale of an aspect were inferred from other judgments.
+        """Return whether values depend on the scale of an aspect, if it is inferred.
 
         Parameters
         ----------
@@ -390,7 +390,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return True
 
     def _check_views(self, views: Sequence[AspectView]) -> None:
-        """Warn about aspects without judgments or on doubtful scales, and multi-aspect measures of one aspect.
+        """Warn about aspects without judgments, doubtful scales, and measures of too few aspects.
 
         There is no warning if a single aspect is selected or declared by name.
         """
@@ -443,7 +443,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         Examples
         --------
         >>> from pt_multiaspect import TOMA
-        >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+        >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0},
+        ...                 "d2": {"relevance": 1, "credibility": 1}}}
         >>> measure = TOMA(aspects={"relevance": 2, "credibility": 1}) @ 10
         >>> explanation = measure.explain({"q1": {"d1": 2.0, "new": 1.5, "d2": 1.0}}, qrels, "q1")
         >>> explanation.ranks[["rank", "docno", "class", "gain", "contribution", "note"]].round(3)
@@ -559,7 +560,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return None
 
     def document_gain(self, judgments: Judgments) -> Floats | None:
-        """Return the gain of each judged document that the measure sums over ranks, for use as a training label.
+        """Return the gain of each judged document, for use as a training label.
+
+        The measure sums these gains over ranks.
 
         Parameters
         ----------
@@ -681,7 +684,7 @@ def hashable(value: object) -> object:
 
 
 def _set_signatures(measure: Any) -> None:
-    """Set the signatures of the class and of its instances, for `inspect.signature` and code completion."""
+    """Set the signatures of the class and its instances, which code completion shows."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter(name, keyword, default=param.spell(param.default))

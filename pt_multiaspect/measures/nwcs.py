@@ -23,7 +23,7 @@ from .weights import normalised_weights
 
 
 class _NWCS(DirectMeasure):
-    """Normalised weighted cumulative score: discounted weighted gains, divided by those of an ideal ranking.
+    """Normalised weighted cumulative score: discounted weighted gains, divided by ideal ones.
 
     The score of a ranking is Σ_i (1/log2(1+i)) Σ_a p_a Z_a(i), where Z_a(i) is the gain of the
     document at rank i on aspect a. NWCS is this score divided by that of an ideal ranking (see
@@ -62,7 +62,8 @@ class _NWCS(DirectMeasure):
     Examples
     --------
     >>> from pt_multiaspect import NWCS
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> round(NWCS.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.8597
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
@@ -94,20 +95,24 @@ class _NWCS(DirectMeasure):
         return not view.scale.greater_is_better
 
     def _gains(self, views: tuple[AspectView, ...]) -> list[Floats]:
-        """Return the weighted gains of the judged documents; the last element is for unjudged documents."""
+        """Return the weighted gains of judged documents, and last that of unjudged ones."""
         for view in views:
             view.check_gains(self.NAME)
         weights = normalised_weights(self["weights"], [view.name for view in views])
-        return [
-            weight * np.maximum(view.scale.gains, 0.0)[np.append(view.grade, 0)]
-            for view, weight in zip(views, weights, strict=True)
-        ]
+        weighted_gains: list[Floats] = []
+        for view, weight in zip(views, weights, strict=True):
+            gain_of_grade = np.maximum(view.scale.gains, 0.0)
+            grade = np.append(view.grade, 0)  # unjudged documents have the lowest grade
+            weighted_gains.append(weight * gain_of_grade[grade])
+        return weighted_gains
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        return np.asarray(np.sum(self._gains(self.views(judgments)), axis=0)[:-1], dtype=np.float64)
+        gains = self._gains(self.views(judgments))
+        total = np.sum(gains, axis=0)
+        return np.asarray(total[:-1], dtype=np.float64)
 
     def statements(self) -> Statements:
-        """State that the value is that of nDCG on the weighted gains, with the documents of its ideal ranking."""
+        """State that the value is nDCG of the weighted gains, with the documents of its ideal."""
         documents = {"joint": "retrieved", "separate": "separate", "judged": "ranks"}
         return replace(
             super().statements(),
@@ -118,35 +123,40 @@ class _NWCS(DirectMeasure):
         )
 
     def _label_terms(self, judgments: Judgments) -> list[Term]:
-        """Return nDCG on the weighted gains, or on those of each aspect if their ideals are separate."""
+        """Return nDCG of the weighted gains, or of each aspect if the ideals are separate."""
         views = self.views(judgments)
         gains = self._gains(views)
-        parts: dict[tuple[str, ...], Floats] = {(): np.sum(gains, axis=0)}
-        if self["ideal"] == "separate":
-            parts = {(view.name,): gain for view, gain in zip(views, gains, strict=True)}
-        base, weight = (
-            as_base(nDCG if self.cutoff is None else nDCG @ self.cutoff),
-            np.ones(judgments.n_queries),
-        )
-        targets = {read: Joint(gain[:-1]).target(views) for read, gain in parts.items()}
-        return [Term(base, target, weight, aspects=read) for read, target in targets.items()]
+        base = as_base(nDCG).at(self.cutoff)
+        weight = np.ones(judgments.n_queries)
+        if self["ideal"] != "separate":
+            total = np.sum(gains, axis=0)
+            target = Joint(total[:-1]).target(views)
+            return [Term(base, target, weight, aspects=())]
+        terms: list[Term] = []
+        for view, gain in zip(views, gains, strict=True):
+            target = Joint(gain[:-1]).target(views)
+            terms.append(Term(base, target, weight, aspects=(view.name,)))
+        return terms
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        ranking, total, ideal = self._parts(rankings, views)
-        return np.minimum(
-            ratio(ranking.total(total[ranking.row] * Log2()(ranking.rank)), ideal), 1.0
-        )
+        ranking, gains, ideal = self._parts(rankings, views)
+        gain = gains[ranking.row]
+        discount = Log2()(ranking.rank)
+        wcs = ranking.total(gain * discount)  # shape (n_queries,)
+        return np.minimum(ratio(wcs, ideal), 1.0)
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
-        ranking, total, ideal = self._parts(rankings, views)
+        ranking, gains, ideal = self._parts(rankings, views)
         dense = ranking.dense()
-        gain, discount = total[dense.row], Log2()(dense.rank)
-        return Breakdown(dense, ratio(gain * discount, ideal[dense.query]), gain, discount, ideal)
+        gain = gains[dense.row]
+        discount = Log2()(dense.rank)
+        contribution = ratio(gain * discount, ideal[dense.query])
+        return Breakdown(dense, contribution, gain, discount, ideal)
 
     def _parts(
         self, rankings: Rankings, views: tuple[AspectView, ...]
     ) -> tuple[Hits, Floats, Floats]:
-        """Return the evaluated ranks, the weighted gains (the last one is for unjudged documents) and the ideal."""
+        """Return the ranks, the weighted gains (the last for unjudged documents), and the ideal."""
         gains = self._gains(views)
         total = np.sum(gains, axis=0)
         ranking: Hits = rankings.top(self.cutoff)
@@ -155,11 +165,12 @@ class _NWCS(DirectMeasure):
         if self["ideal"] == "judged":
             ideal = _judged_ideal(ranking, total)
         else:
+            if self["ideal"] == "joint":
+                gains = [total]
             ideal = np.zeros(ranking.n_queries)
-            for gain in gains if self["ideal"] == "separate" else [total]:
-                ideal += ideal_sums(
-                    ranking.query, gain[ranking.row], Log2(), ranking.n_queries, None
-                )
+            for gain in gains:
+                gain_at_rank = gain[ranking.row]
+                ideal += ideal_sums(ranking.query, gain_at_rank, Log2(), ranking.n_queries, None)
         return ranking, total, ideal
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
@@ -168,16 +179,20 @@ class _NWCS(DirectMeasure):
 
 
 def _judged_ideal(ranking: Hits, gain: Floats) -> Floats:
-    """Return the discounted gain of the ideal ranking of all judged documents, with as many ranks as retrieved.
+    """Return the discounted gain of the ideal ranking with as many ranks as retrieved.
 
     Remaining ranks are filled with unjudged documents, whose gain is the last element of `gain`.
     """
-    query, gain, unjudged = ranking.pool_query, gain[:-1], gain[-1]
-    if unjudged:
+    query = ranking.pool_query
+    judged_gain = gain[:-1]
+    unjudged_gain = gain[-1]
+    if unjudged_gain:
         n_judged = np.bincount(query, minlength=ranking.n_queries)
-        left = np.repeat(np.arange(ranking.n_queries), np.maximum(ranking.n_ret - n_judged, 0))
-        query, gain = np.append(query, left), np.append(gain, np.full(len(left), unjudged))
-    return ideal_sums(query, gain, Log2(), ranking.n_queries, ranking.n_ret)
+        n_unjudged = np.maximum(ranking.n_ret - n_judged, 0)
+        unjudged_query = np.repeat(np.arange(ranking.n_queries), n_unjudged)
+        query = np.append(query, unjudged_query)
+        judged_gain = np.append(judged_gain, np.full(len(unjudged_query), unjudged_gain))
+    return ideal_sums(query, judged_gain, Log2(), ranking.n_queries, ranking.n_ret)
 
 
 NWCS = register(_NWCS)

@@ -53,7 +53,8 @@ class _On(BasedMeasure):
     --------
     >>> from pt_multiaspect import On, Judgments
     >>> import ir_measures
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0},
+    ...                 "d2": {"relevance": 0, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> On(aspect="credibility", base="RR").calc_aggregate(qrels, run)
     0.5
@@ -139,7 +140,7 @@ On = register(_On)
 
 
 def measure_on_relevance(measure: ir_measures.Measure) -> Measure:
-    """Return `On` relevance for a measure of ir-measures; a measure of this package is returned unchanged.
+    """Return `On` relevance for a measure of ir-measures, and one of this package unchanged.
 
     Raises
     ------

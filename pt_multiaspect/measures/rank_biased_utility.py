@@ -22,7 +22,7 @@ from .weights import has_weight, weighted_views
 
 
 class _RBU(TermMeasure):
-    """Rank-biased utility: redundancy-aware rank-biased gain over the aspects, minus the effort of the user.
+    """Rank-biased utility: redundancy-aware rank-biased gain, minus the effort of the user.
 
     RBU = (1 - p) Σ_i p^(i-1) (Σ_a w_a R_a(i) Π_{j<i} (1 - R_a(j)) - e), where the sum is over the
     ranks of the documents retrieved, R_a(i) = (2^g - 1) / 2^top is the probability that the
@@ -66,7 +66,8 @@ class _RBU(TermMeasure):
     Examples
     --------
     >>> from pt_multiaspect import RBU
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> rbu = RBU(p=0.5, effort=0.1, aspects={"relevance": 1, "credibility": 1})
     >>> round(rbu.calc_aggregate(qrels, run), 4)  # relevance .3125, credibility .125, effort .075

@@ -114,7 +114,7 @@ class _RankErrors(DirectMeasure):
 
 
 class _NLRE(_RankErrors):
-    """Normalised local rank error: penalises adjacent documents in the wrong order, discounted by rank.
+    """Normalised local rank error: adjacent documents in the wrong order, discounted by rank.
 
     NLRE = 1 - LRE / C with LRE = Σ_i (Π_a (μ_a + ε_a(i)) - Π_a μ_a) / log2(1 + i). The error ε_a(i)
     is the difference of the ideal positions, on aspect a, of the retrieved documents at ranks i and
@@ -157,7 +157,8 @@ class _NLRE(_RankErrors):
     Examples
     --------
     >>> from pt_multiaspect import NLRE
-    >>> qrels = {"q1": {"d1": {"relevance": 0, "credibility": 0}, "d2": {"relevance": 1, "credibility": 0}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 0, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 0}}}
     >>> round(NLRE.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.75
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
@@ -180,7 +181,7 @@ class _NLRE(_RankErrors):
 
 
 class _NGRE(_RankErrors):
-    """Normalised global rank error: penalises adjacent documents in the wrong order, summed per aspect.
+    """Normalised global rank error: adjacent documents in the wrong order, summed per aspect.
 
     NGRE = 1 - GRE / C with GRE = Π_a (1 + μ_a S_a) - 1, where S_a is the discounted sum of the
     errors of aspect a (see `NLRE`) and C is the maximum of GRE over rankings of the same length.
@@ -203,7 +204,8 @@ class _NGRE(_RankErrors):
     Examples
     --------
     >>> from pt_multiaspect import NGRE
-    >>> qrels = {"q1": {"d1": {"relevance": 0, "credibility": 0}, "d2": {"relevance": 1, "credibility": 0}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 0, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 0}}}
     >>> round(NGRE.calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.6
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}

@@ -165,7 +165,7 @@ def _check_name(name: object) -> None:
 
 
 def _check_other_name(name: str) -> None:
-    """Raise an error for a name of trec_eval, which measures of this package have only if they compute the same."""
+    """Raise an error for a name of trec_eval, unless the measure computes the same."""
     if name in RESERVED or _is_trec_name(name):
         raise MultiAspectError(
             f"in measure strings, {name} is a name of trec_eval; give the class another name, or "

@@ -15,7 +15,7 @@ from .single_aspect import SingleAspectMeasure
 
 
 class _ESL(SingleAspectMeasure):
-    """Expected search length: the number of non-relevant documents seen before `wanted` relevant ones.
+    """Expected search length: non-relevant documents seen before `wanted` relevant ones.
 
     Documents with tied scores form a level, whose documents are seen in random order. The expected
     search length is j + i·s / (r + 1), where j is the number of non-relevant documents in the

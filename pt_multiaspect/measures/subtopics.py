@@ -176,15 +176,14 @@ class _Subtopics(BasedMeasure):
     @property
     def range(self) -> tuple[float, float]:
         _, by_greedy = _DISCOUNTED.get(type(self._base.measure), (None, False))
-        return (0.0, np.inf if by_greedy else 1.0)
+        if by_greedy:
+            return (0.0, np.inf)
+        return (0.0, 1.0)
 
     def validate_params(self) -> None:
         """Raise an error if the base requires a cutoff and has none."""
-        if (
-            type(self._base.measure) in _NEED_CUTOFF
-            and not self["graded"]
-            and self._base.cutoff is None
-        ):
+        needs_cutoff = type(self._base.measure) in _NEED_CUTOFF and not self["graded"]
+        if needs_cutoff and self._base.cutoff is None:
             raise MultiAspectError(
                 f"{self.NAME}: the base {self._base.text} requires a cutoff, as in {self}@20"
             )
@@ -192,9 +191,9 @@ class _Subtopics(BasedMeasure):
     def depends_on(self, view: AspectView) -> bool:
         if self["graded"]:
             return has_weight(self["weights"], view)
-        return not view.scale.greater_is_better or (
-            view.scale.is_fractional and self._base.rel is None
-        )
+        if not view.scale.greater_is_better:
+            return True
+        return view.scale.is_fractional and self._base.rel is None
 
     def _members(self, judgments: Judgments) -> Bools:
         """Return whether judged documents belong to subtopics, shape (n_subtopics, n_pool)."""
@@ -204,9 +203,12 @@ class _Subtopics(BasedMeasure):
         """Return ERR on each intent, if graded."""
         if not self["graded"]:
             return []
-        base, ones = LinearStopping(self._base.cutoff), np.ones(judgments.n_queries)
-        intents = weighted_views(self["weights"], self.views(judgments))
-        return [Term(base, view.target, share * ones, view.name) for view, share in intents]
+        err = LinearStopping(self._base.cutoff)
+        terms: list[Term] = []
+        for view, probability in weighted_views(self["weights"], self.views(judgments)):
+            weight = probability * np.ones(judgments.n_queries)
+            terms.append(Term(err, view.target, weight, view.name))
+        return terms
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         self.validate_params()
@@ -215,32 +217,44 @@ class _Subtopics(BasedMeasure):
                 view.check_gains(f"{self.NAME}(graded=True)")
             warn_of_missing_intents(self, views)
             return super()._evaluate(rankings, views)
-        base, kind, cutoff = self._base, type(self._base.measure), self._base.cutoff
-        members, hits = self._members(rankings.judgments), rankings.top(cutoff)
-        if kind is type(ir_measures.StRecall):
+        measure_class = type(self._base.measure)
+        cutoff = self._base.cutoff
+        members = self._members(rankings.judgments)
+        hits = rankings.top(cutoff)
+        if measure_class is type(ir_measures.StRecall):
             return intent_aware.recall(hits, members)
-        if kind is type(ir_measures.P_IA):
+        if measure_class is type(ir_measures.P_IA):
             return intent_aware.precisions(hits, members, cutoff)
-        if kind is type(ir_measures.AP_IA):
+        if measure_class is type(ir_measures.AP_IA):
             return intent_aware.average_precisions(hits, members)
-        make_discount, by_greedy = _DISCOUNTED[kind]
+        return self._discounted(rankings, hits, members)
+
+    def _discounted(self, rankings: Rankings, hits: Hits, members: Bools) -> Floats:
+        """Return the sum of discounted gains, divided by that of an ideal ranking."""
+        base = self._base
+        measure_class = type(base.measure)
+        make_discount, by_greedy = _DISCOUNTED[measure_class]
         discount = make_discount(base.measure)
         if "alpha" in base.SUPPORTED_PARAMS:
             alpha = float(base["alpha"])
         else:
             alpha = _ALPHA
-        gained = intent_aware.alpha_dcg(hits, members, alpha, discount)
+        alpha_dcg = intent_aware.alpha_dcg(hits, members, alpha, discount)
         if by_greedy:
-            ideal = self._ideal(rankings, members, alpha)
-            return ratio(gained, intent_aware.alpha_dcg(ideal, members, alpha, discount))
+            greedy = self._greedy_ideal(rankings, members, alpha)
+            ideal_alpha_dcg = intent_aware.alpha_dcg(greedy, members, alpha, discount)
+            return ratio(alpha_dcg, ideal_alpha_dcg)
         n_subtopics = intent_aware.n_subtopics(hits, members)
-        if kind is type(ir_measures.NRBP):
-            return ratio(gained * (1.0 - (1.0 - alpha) * base["beta"]), n_subtopics)
-        return ratio(gained, intent_aware.full_gain(n_subtopics, alpha, discount, cutoff))
+        if measure_class is type(ir_measures.NRBP):
+            normaliser = 1.0 - (1.0 - alpha) * base["beta"]
+            return ratio(alpha_dcg * normaliser, n_subtopics)
+        full_gain = intent_aware.full_gain(n_subtopics, alpha, discount, base.cutoff)
+        return ratio(alpha_dcg, full_gain)
 
-    def _ideal(self, rankings: Rankings, members: Bools, alpha: float) -> Hits:
-        """Return the greedy ranking of the judged documents, computed once for all runs and discounts."""
-        judgments, cutoff = rankings.judgments, self._base.cutoff
+    def _greedy_ideal(self, rankings: Rankings, members: Bools, alpha: float) -> Hits:
+        """Return the greedy ranking of judged documents, once for all runs and discounts."""
+        judgments = rankings.judgments
+        cutoff = self._base.cutoff
 
         def make() -> Hits:
             docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
@@ -249,7 +263,7 @@ class _Subtopics(BasedMeasure):
         return judgments.compute_once(("greedy", self.spec, self._base.rel, alpha, cutoff), make)
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        """Return the number of subtopics of each judged document, or Σ P gain / (1 + maximum gain) if graded.
+        """Return the number of subtopics of each document, or Σ P gain / (1 + maximum) if graded.
 
         This gain at rank 1 is a surrogate, as the contribution of a document depends on the
         documents above it.
@@ -266,10 +280,13 @@ class _Subtopics(BasedMeasure):
         """
         warn_if_inferred(self, self.views(judgments))
         if self["graded"]:
-            terms = self.terms(judgments)
-            gains = [term.weight[judgments.pool_query] * linear_stop(term.target) for term in terms]
+            gains: list[Floats] = []
+            for term in self.terms(judgments):
+                weight = term.weight[judgments.pool_query]
+                gains.append(weight * linear_stop(term.target))
             return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
-        return np.asarray(self._members(judgments).sum(axis=0), dtype=np.float64)
+        n_subtopics = self._members(judgments).sum(axis=0)
+        return np.asarray(n_subtopics, dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
         return True

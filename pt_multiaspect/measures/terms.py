@@ -20,7 +20,7 @@ from .measure import Measure, hashable, warn_if_inferred
 
 
 def base_depends_on(base: Base, view: AspectView) -> bool:
-    """Return whether the value of `base` could change if the scale of `view` were inferred from other judgments."""
+    """Return whether values of `base` depend on the scale of `view`, if it is inferred."""
     if base.stated.needs_top or not view.scale.greater_is_better:
         return True
     return view.scale.is_fractional and base.BINARY and base.rel is None
@@ -36,7 +36,7 @@ def declared_scales(spec: AspectSpec) -> list[tuple[str, Aspect]]:
 def range_with_gains(
     limits: tuple[float, float], parts: Iterable[tuple[Base, Aspect]]
 ) -> tuple[float, float]:
-    """Return a range without minimum if a base subtracts the negative gains that its aspect declares."""
+    """Return a range, without minimum if a base subtracts the negative gains of its aspect."""
     for base, aspect in parts:
         subtracts = base.stated.accepts_negative_gains and not base.stated.is_ordinal
         if aspect.has_negative_gains and subtracts:
@@ -60,9 +60,10 @@ def warn_of_units(
     parts : iterable of (str, str, tuple)
         The printed form, name and range of each part.
     """
-    distinct = {text: (kind, limits) for text, kind, limits in parts}
+    distinct = {text: (part_name, limits) for text, part_name, limits in parts}
+    part_names = {part_name for part_name, _ in distinct.values()}
     unbounded = [text for text, (_, limits) in distinct.items() if not np.isfinite(limits).all()]
-    if unbounded and len({kind for kind, _ in distinct.values()}) > 1:
+    if unbounded and len(part_names) > 1:
         warn_once(
             f"{name} averages {what} on different scales, {choices(distinct)}: the values of "
             f"{choices(unbounded)} have no maximum and may dominate. Choose {what} with the same "
@@ -72,7 +73,7 @@ def warn_of_units(
 
 
 def graded_gain(base: Base, target: Target) -> Floats:
-    """Return the gain of each document as a training label; for binary measures, the gain of its grade."""
+    """Return the gain of each document as a training label; if binary, that of its grade."""
     if base.BINARY:
         gain = target.gain
     else:
@@ -109,15 +110,20 @@ def gain_share(base: Base, target: Target) -> tuple[Floats, Hashable]:
     """
     form = base.additive(target)
     if isinstance(form, Linear):
-        depth = form.depth.tobytes() if isinstance(form.depth, np.ndarray) else form.depth
+        depth: Hashable
+        if isinstance(form.depth, np.ndarray):
+            depth = form.depth.tobytes()
+        else:
+            depth = form.depth
         key = (base.NAME, form.discount, depth)
         if base.stated.has_constant_norm:  # a constant norm does not change the order
             return np.asarray(form.gain, dtype=np.float64), key
         return form.normalised_gain, key
     if base.BINARY:
-        return ratio(base.gain(target), base.n_relevant(target)[target.query]), None
-    ideal = target.best_sum(target.gain, Log2(), base.cutoff)
-    return ratio(target.gain, ideal[target.query]), None
+        n_relevant = base.n_relevant(target)
+        return ratio(base.gain(target), n_relevant[target.query]), None
+    ideal_dcg = target.best_sum(target.gain, Log2(), base.cutoff)
+    return ratio(target.gain, ideal_dcg[target.query]), None
 
 
 def is_sum_over_ranks(base: Base) -> bool:
@@ -129,7 +135,7 @@ class TermMeasure(Measure):
     """A measure that is a function of terms, each a base evaluated on one gain per document."""
 
     def statements(self) -> Statements:
-        """State that the value is the weighted sum of the terms, unless the class combines them otherwise."""
+        """State that the value is the weighted sum of the terms, unless the class overrides it."""
         stated = super().statements()
         if type(self).combine is not Measure.combine:
             return stated
@@ -140,8 +146,10 @@ class TermMeasure(Measure):
         if len(terms) == 1 and self.stated.is_weighted_sum:
             (term,) = terms
             return term.weight * term.base.values(rankings, term.target)
+        # Both have the shape (n_terms, n_queries).
         values = np.stack([term.base.values(rankings, term.target) for term in terms])
-        return self.combine(values, np.stack([term.weight for term in terms]))
+        weights = np.stack([term.weight for term in terms])
+        return self.combine(values, weights)
 
 
 class TermMean(TermMeasure):
@@ -152,7 +160,7 @@ class TermMean(TermMeasure):
         return replace(super().statements(), gain_per_query=True)
 
     def document_gain(self, judgments: Judgments) -> Floats | None:
-        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) for each judged document d of each query q.
+        """Return the linear form Σ_a p_a g_a(d) / norm_a(q) of each judged document d of query q.
 
         The norm depends on the base: the ideal DCG at k for nDCG@k, the number of positive
         documents for R, 1 for DCG, CG, P and RBP (g is 1 for positive documents of binary bases). A
@@ -178,17 +186,21 @@ class TermMean(TermMeasure):
         warn_if_inferred(self, self.views(judgments))
         for term in terms:
             term.check_gains(f"a training label from {self}")
-        shares = [
-            term.weight[judgments.pool_query] * gain_share(term.base, term.target)[0]
-            for term in terms
-        ]
-        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
+        weighted_gains: list[Floats] = []  # p_a g_a / norm_a of each aspect a
+        for term in terms:
+            gain, _ = gain_share(term.base, term.target)
+            weight = term.weight[judgments.pool_query]
+            weighted_gains.append(weight * gain)
+        return np.asarray(np.sum(weighted_gains, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:
-        """Return whether a term is not linear, discounts differ, or several terms have no weighted sum."""
+        """Return whether a term is not linear, discounts differ, or terms are not summed."""
         terms = self.terms(judgments)
-        keys = {gain_share(term.base, term.target)[1] for term in terms}
-        if None in keys or len(keys) > 1:
+        discounts: set[Hashable] = set()
+        for term in terms:
+            _, discount = gain_share(term.base, term.target)
+            discounts.add(discount)
+        if None in discounts or len(discounts) > 1:
             return True
         return len(terms) > 1 and not self.stated.is_weighted_sum
 
@@ -198,21 +210,24 @@ class BasedMeasure(TermMeasure):
 
     def _check(self) -> None:
         self.bases: Bases = self["base"].at(self.params.get("cutoff"), self.NAME)
-        directions = {base.LOWER_IS_BETTER for base in self.bases.each()}
+        bases = list(self.bases.each())
+        directions = {base.LOWER_IS_BETTER for base in bases}
         if len(directions) > 1:
+            texts = choices(base.text for base in bases)
             raise MultiAspectError(
-                f"{self.NAME}: lower is better for some of the bases "
-                f"{choices(base.text for base in self.bases.each())} and higher for others; choose "
-                "bases that agree"
+                f"{self.NAME}: lower is better for some of the bases {texts} and higher for "
+                "others; choose bases that agree"
             )
 
     @property
     def cutoff(self) -> int | None:
         """The last rank that counts for a base, or None."""
-        cutoffs = [base.cutoff for base in self.bases.each()]
-        if None in cutoffs:
-            return None
-        return max(cutoff for cutoff in cutoffs if cutoff is not None)
+        largest = 0
+        for base in self.bases.each():
+            if base.cutoff is None:
+                return None
+            largest = max(largest, base.cutoff)
+        return largest
 
     @property
     def accepts_cutoff(self) -> bool:
@@ -227,8 +242,8 @@ class BasedMeasure(TermMeasure):
     @property
     def range(self) -> tuple[float, float]:
         """The smallest range that contains the ranges of the bases."""
-        ranges = [base.RANGE for base in self.bases.each()]
-        return min(low for low, _ in ranges), max(high for _, high in ranges)
+        minima, maxima = zip(*(base.RANGE for base in self.bases.each()), strict=True)
+        return min(minima), max(maxima)
 
     def _bases_never_fall(self) -> bool:
         """Return whether no base falls when a label rises."""
@@ -247,19 +262,16 @@ class BasedMeasure(TermMeasure):
         spelled, _ = super()._spell_params()
         if self.bases.default is None:
             return {**spelled, "base": self.bases.spelled()}, None
+        cutoff = self.bases.default.cutoff
         plain = self.bases.drop_cutoff()
         spelled.pop("base", None)
-        default = self.SUPPORTED_PARAMS["base"].default
-        return (
-            {} if plain == default else {"base": plain.spelled()}
-        ) | spelled, self.bases.default.cutoff
+        if plain == self.SUPPORTED_PARAMS["base"].default:
+            return spelled, cutoff
+        return {"base": plain.spelled(), **spelled}, cutoff
 
     def _identity(self) -> tuple[object, ...]:
         # The bases with their cutoff, as CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same
         # measure.
-        rest = (
-            hashable(self.params[name])
-            for name in sorted(self.params)
-            if name not in ("base", "cutoff")
-        )
-        return (type(self), self._text, self.bases, *rest)
+        names = sorted(set(self.params) - {"base", "cutoff"})
+        other_params = [hashable(self.params[name]) for name in names]
+        return (type(self), self._text, self.bases, *other_params)

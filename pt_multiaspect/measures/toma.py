@@ -1,4 +1,4 @@
-"""Closeness to the best labels: TOMA, which evaluates a base measure on the classes of a total order."""
+"""Closeness to the best labels: TOMA, a base measure on the classes of a total order."""
 
 from __future__ import annotations
 
@@ -183,7 +183,8 @@ class _TOMA(JointMeasure, BasedMeasure):
     Examples
     --------
     >>> from pt_multiaspect import TOMA
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> run = {"q1": {"d1": 2.0, "d2": 1.0}}
     >>> measure = TOMA(distance="manhattan", aspects={"relevance": 2, "credibility": 1}) @ 10
     >>> round(measure.calc_aggregate(qrels, run), 3)
@@ -285,7 +286,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower values are better: as for the base, or the opposite for an order of harm."""
+        """Whether lower is better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
 
@@ -304,7 +305,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return self
 
     def statements(self) -> Statements:
-        """State that gains depend on the labels of a document only, and whether a better label is never worse."""
+        """State that gains depend on the labels only, and whether a better label is never worse."""
         order = self["order"]
         gains_never_fall = order is None or not (order.allow_violations or order.lower_is_better)
         never_falls = gains_never_fall and self._base.stated.never_falls_with_labels
@@ -333,7 +334,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         )
 
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
-        """Return the closeness of single answers to the best grades, from the values of their criteria.
+        """Return the closeness of single answers to the best grades, from their criteria.
 
         Parameters
         ----------
@@ -372,7 +373,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return order.closeness(np.stack(grades, axis=1))
 
     def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
-        """Return the aspects by which documents with the lowest grade of relevance are above the lowest class.
+        """Return the aspects that lift documents of the lowest relevance above the lowest class.
 
         With Chebyshev distance on equal axes there are none, so that it needs no gate.
         """
@@ -452,7 +453,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
 
 def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> None:
-    """Warn once if TOMA is evaluated without a gate, and documents that are not relevant have other labels.
+    """Warn once if TOMA has no gate, and documents that are not relevant have other labels.
 
     There is no warning if TOMA with a gate is among the measures, as both are shown then.
 

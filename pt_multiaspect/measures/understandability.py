@@ -49,7 +49,7 @@ class _Product(_Understandability):
         return not view.scale.identity
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
-        """Return the product of the probabilities of each judged document, and that of an unjudged document."""
+        """Return the product of the probabilities of each judged document, and of an unjudged one."""
         product = np.asarray(
             np.prod([view.probability for view in views], axis=0), dtype=np.float64
         )
@@ -87,7 +87,7 @@ class _OfRBP(_Understandability):
 
 
 class _uRBP(_OfRBP):
-    """Understandability-biased rank-biased precision: a document counts if it is positive on every aspect.
+    """Understandability-biased RBP: a document counts if it is positive on every aspect.
 
     uRBP = (1 - p) Σ_k p^(k-1) Π_a u_a(k), where u_a(k) is 1 if the grade of the document at rank k
     is at least the threshold of aspect a, else 0. Values are between 0 and 1; for p > 0, 1 is not
@@ -219,7 +219,8 @@ class _unDCG(_ExponentialProduct):
     Examples
     --------
     >>> from pt_multiaspect import unDCG
-    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> qrels = {"q1": {"d1": {"relevance": 1, "credibility": 0},
+    ...                 "d2": {"relevance": 1, "credibility": 1}}}
     >>> aspects = {"relevance": 1, "credibility": 1}
     >>> round(unDCG(aspects=aspects).calc_aggregate(qrels, {"q1": {"d1": 2.0, "d2": 1.0}}), 4)
     0.6309

@@ -11,20 +11,22 @@ from ..orders.tuple_order import weights_of
 
 
 def normalised_weights(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
-    """Return the weights of all aspects, one per name, normalised to sum to 1; equal ones by default."""
-    named = weights_of(weights, names)
-    if np.isinf(sum(named)):
-        named = [weight / max(named) for weight in named]
-    total = sum(named)
-    return [weight / total for weight in named]
+    """Return the weights of all aspects, normalised to sum to 1; equal ones by default."""
+    aspect_weights = weights_of(weights, names)
+    if np.isinf(sum(aspect_weights)):
+        largest = max(aspect_weights)
+        aspect_weights = [weight / largest for weight in aspect_weights]
+    total = sum(aspect_weights)
+    return [weight / total for weight in aspect_weights]
 
 
 def weighted_views(
     weights: Mapping[str, float] | None, views: Sequence[AspectView]
 ) -> list[tuple[AspectView, float]]:
-    """Return those of all aspects that have a positive weight, and their weights, which sum to 1."""
+    """Return the aspects that have a positive weight, and their weights, which sum to 1."""
     normalised = normalised_weights(weights, [view.name for view in views])
-    return [(view, weight) for view, weight in zip(views, normalised, strict=True) if weight > 0]
+    weighted = zip(views, normalised, strict=True)
+    return [(view, weight) for view, weight in weighted if weight > 0]
 
 
 def has_weight(weights: Mapping[str, float] | None, view: AspectView) -> bool:
