@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
-from .._typing import Bools, Floats, Ints
+from .._typing import Bools, Floats, Ints, Objects
 from ..analysis.judges import LOW_ALPHA, Agreement
 from ..answers._answer_tables import answer_title
 from ..aspects import Aspect
@@ -42,14 +42,16 @@ _RARE = 0.2
 
 def reword(finding: Finding) -> Finding:
     """Return a finding about documents and qrels as one about answers and their judgments."""
-    text = re.sub(r"\bdocument ids\b", "run names", finding.finding)
-    text = re.sub(
-        r"\bthe qrels have\b", "the judgments have", re.sub(r"\bdocument(s?)\b", r"answer\1", text)
-    )
-    return replace(finding, finding=text, remedy=re.sub(r"\bqrels\b", "judged", finding.remedy))
+    text = finding.finding
+    text = re.sub(r"\bdocument ids\b", "run names", text)
+    text = re.sub(r"\bdocument(s?)\b", r"answer\1", text)
+    text = re.sub(r"\bthe qrels have\b", "the judgments have", text)
+    remedy = re.sub(r"\bqrels\b", "judged", finding.remedy)
+    return replace(finding, finding=text, remedy=remedy)
 
 
 def _answers(statistics: Statistics) -> JudgedAnswers:
+    """Return the judged answers, which rules of this module require."""
     answers = statistics.judged.answers
     assert answers is not None
     return answers
@@ -57,45 +59,60 @@ def _answers(statistics: Statistics) -> JudgedAnswers:
 
 def find_unreadable_labels(statistics: Statistics) -> Iterator[Finding]:
     """Find labels that are no numbers, and answers without a label."""
-    given = _answers(statistics)
-    missing: dict[str, Ints] = {}
-    for name, criterion in given.criteria.items():
-        text: Bools = np.isnan(read_labels(criterion.column)) & criterion.column.notna().to_numpy()
-        if text.any():
-            listed = choices(map(repr, criterion.column[text].unique()))
-            yield Finding(
-                "error",
-                name,
-                "labels are no numbers; if they mean that there is no label, declare them",
-                changes={
-                    name: _with_codes(statistics, name, criterion.column[text].unique().tolist())
-                },
-                numbers=f"{int(text.sum())}, {listed}",
-            )
-        boolean = is_boolean(criterion.column) & np.isnan(given.labels[name])
-        if boolean.any():
-            yield Finding(
-                "error",
-                name,
-                f"truth values among other labels: {BOOLEANS}",
-                numbers=str(boolean.sum()),
-            )
-        rows, _ = given.known(name)
-        labelled = np.bincount(rows["answer"], minlength=len(given.answers))
-        if (labelled == 0).any():
-            missing[name] = np.flatnonzero(labelled == 0)
-    if not missing:
+    judged = _answers(statistics)
+    unlabelled: dict[str, Ints] = {}
+    for name in judged.criteria:
+        yield from _find_texts(statistics, name)
+        yield from _find_truth_values(judged, name)
+        rows, _ = judged.known(name)
+        n_labels = np.bincount(rows["answer"], minlength=len(judged.answers))
+        if (n_labels == 0).any():
+            unlabelled[name] = np.flatnonzero(n_labels == 0)
+    yield from _find_unlabelled(statistics, unlabelled)
+
+
+def _find_texts(statistics: Statistics, name: str) -> Iterator[Finding]:
+    """Find labels of a criterion that are texts."""
+    column = _answers(statistics).criteria[name].column
+    is_text: Bools = np.isnan(read_labels(column)) & column.notna().to_numpy()
+    if is_text.any():
+        texts = column[is_text].unique()
+        yield Finding(
+            "error",
+            name,
+            "labels are no numbers; if they mean that there is no label, declare them",
+            changes={name: _with_codes(statistics, name, texts.tolist())},
+            numbers=f"{int(is_text.sum())}, {choices(map(repr, texts))}",
+        )
+
+
+def _find_truth_values(judged: JudgedAnswers, name: str) -> Iterator[Finding]:
+    """Find truth values among numbers."""
+    is_unreadable = is_boolean(judged.criteria[name].column) & np.isnan(judged.labels[name])
+    if is_unreadable.any():
+        yield Finding(
+            "error",
+            name,
+            f"truth values among other labels: {BOOLEANS}",
+            numbers=str(is_unreadable.sum()),
+        )
+
+
+def _find_unlabelled(statistics: Statistics, unlabelled: Mapping[str, Ints]) -> Iterator[Finding]:
+    """Find answers without a label, given their positions by criterion."""
+    if not unlabelled:
         return
-    answers = np.unique(np.concatenate([*missing.values()]))
-    topics = given.answers["qid"].iloc[answers].unique().tolist()
-    for name, unlabelled in missing.items():
+    answers = _answers(statistics).answers
+    positions = np.unique(np.concatenate(list(unlabelled.values())))
+    topics = answers["qid"].iloc[positions].unique().tolist()
+    for name, missing in unlabelled.items():
+        example = answer_title(answers, int(missing[0]))
         yield Finding(
             "warning",
             name,
             "answers without a label, which have no value",
             f"judged[~{statistics.column('qid')}.astype(str).isin({topics!r})]",
-            numbers=f"{len(unlabelled)} of {len(given.answers)}, such as "
-            f"{answer_title(given.answers, int(unlabelled[0]))}",
+            numbers=f"{len(missing)} of {len(answers)}, such as {example}",
         )
 
 
@@ -106,17 +123,15 @@ def _with_codes(statistics: Statistics, name: str, codes: Sequence[float | str])
     spec = as_given(view.label_counts).to_spec()
     if isinstance(spec, int):
         spec = {"grades": spec}
-    else:
-        spec = spec
-    return Aspect(**{**spec, "unjudged": [*view.aspect.unjudged, *codes]})
+    spec["unjudged"] = [*view.aspect.unjudged, *codes]
+    return Aspect(**spec)
 
 
 def _division(columns: Sequence[str], name: str) -> str:
     """Return code that divides the labels of a criterion by 100, in rows with these columns."""
-    criterion = next(
-        (column for column in judged_answers.CRITERION_COLUMNS if column in columns), None
-    )
-    if criterion is not None:
+    criterion_columns = [key for key in judged_answers.CRITERION_COLUMNS if key in columns]
+    if criterion_columns:
+        criterion = criterion_columns[0]
         score = next(column for column in judged_answers.SCORE_COLUMNS if column in columns)
         return f"judged.loc[judged[{criterion!r}] == {name!r}, {score!r}] /= 100"
     if name in columns:
@@ -126,47 +141,69 @@ def _division(columns: Sequence[str], name: str) -> str:
 
 def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
     """Find grades on a scale that is not declared."""
-    tops = {
-        view.name: float(view.label[view.known].max(initial=0)) for view in statistics.judged.views
-    }
-    highest = max(tops, key=tops.__getitem__)
+    tops = {}
+    for view in statistics.judged.views:
+        tops[view.name] = float(view.label[view.known].max(initial=0))
     for view in statistics.judged.views:
         labels = view.label[view.known]
-        outside = ((labels > 1) | (labels < 0)).any()
-        if not view.inferred or not outside or find_constant(view.label_counts):
+        is_outside = (labels > 1) | (labels < 0)
+        if not view.inferred or not is_outside.any() or find_constant(view.label_counts):
             continue
-        coded = _scale_without_codes(view)
-        if coded is not None:
-            codes = choices(map(spell, number_codes(coded)))
-            others = labels[~np.isin(labels, number_codes(coded))]
-            rest = f"{spell(float(others.min()))} to {spell(float(others.max()))}"
-            text = f"{codes} is outside of the other labels, {rest}, and may be a code of failures"
-            if 0 in number_codes(coded):
-                text += f"; if 0 is the lowest grade, declare the grades 0 to {spell(float(others.max()))} instead"
+        without_codes = _scale_without_codes(view)
+        if without_codes is not None:
+            yield _failures_finding(view, without_codes)
+        elif view.scale.is_fractional:
             yield Finding(
-                "error", view.name, text, changes={view.name: coded}, numbers=_counts(labels, coded)
+                "error",
+                view.name,
+                "the labels are not in [0, 1]; divide percentages by 100",
+                _division(_answers(statistics).columns, view.name),
+                numbers=_span(labels),
             )
-            continue
-        text = "the labels are not in [0, 1]"
-        span = f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
-        if view.scale.is_fractional:
-            remedy = _division(_answers(statistics).columns, view.name)
-            yield Finding(
-                "error", view.name, f"{text}; divide percentages by 100", remedy, numbers=span
-            )
-            continue
-        start = aspect_from_one(view.label_counts)
-        doubt = "; no label is 0, so the scale may start at 1" if start is not None else ""
-        if tops[view.name] < tops[highest]:
-            top = spell(tops[highest])
-            doubt += f"; labels of {highest} reach {top}, declare that top if the scale is the same"
-        yield Finding(
-            "error",
-            view.name,
-            f"{text}, and no scale is declared, so they are refused as values{doubt}",
-            changes={} if start is None else {view.name: start},
-            numbers=span,
-        )
+        else:
+            yield _undeclared_finding(view, tops)
+
+
+def _span(labels: Floats) -> str:
+    """Return the lowest and the highest label as text."""
+    return f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
+
+
+def _failures_finding(view: AspectView, without_codes: Aspect) -> Finding:
+    """Return the finding of labels that may be codes of failures, given the scale without them."""
+    labels = view.label[view.known]
+    codes = number_codes(without_codes)
+    others = labels[~np.isin(labels, codes)]
+    text = (
+        f"{choices(map(spell, codes))} is outside of the other labels, {_span(others)}, and may "
+        "be a code of failures"
+    )
+    if 0 in codes:
+        top = spell(float(others.max()))
+        text += f"; if 0 is the lowest grade, declare the grades 0 to {top} instead"
+    return Finding(
+        "error",
+        view.name,
+        text,
+        changes={view.name: without_codes},
+        numbers=_code_counts(labels, without_codes),
+    )
+
+
+def _undeclared_finding(view: AspectView, tops: Mapping[str, float]) -> Finding:
+    """Return the finding of grades without a scale, given the highest label of each criterion."""
+    text = "the labels are not in [0, 1], and no scale is declared, so they are refused as values"
+    changes: dict[str, Aspect | None] = {}
+    from_one = aspect_from_one(view.label_counts)
+    if from_one is not None:
+        changes = {view.name: from_one}
+        text += "; no label is 0, so the scale may start at 1"
+    highest = max(tops, key=tops.__getitem__)
+    if tops[view.name] < tops[highest]:
+        top = spell(tops[highest])
+        text += f"; labels of {highest} reach {top}, declare that top if the scale is the same"
+    span = _span(view.label[view.known])
+    return Finding("error", view.name, text, changes=changes, numbers=span)
 
 
 def _scale_without_codes(view: AspectView) -> Aspect | None:
@@ -175,27 +212,30 @@ def _scale_without_codes(view: AspectView) -> Aspect | None:
     Codes are negative labels, a label far above the others, and a rare 0 below grades that rarely
     start at 0.
     """
-    distinct = np.unique(view.label[view.known])
+    labels = view.label[view.known]
+    distinct = np.unique(labels)
     grades = distinct[distinct >= 0]
     if is_far_above(grades):
         grades = grades[:-1]
     if not len(grades):
         return None
-    is_full = np.array_equal(grades, np.arange(grades[-1] + 1)) and grades[-1] in _RARELY_FROM_0
-    if is_full and np.mean(view.label[view.known] == 0) < _RARE:
+    is_full = np.array_equal(grades, np.arange(grades[-1] + 1))
+    rarely_from_0 = is_full and grades[-1] in _RARELY_FROM_0
+    if rarely_from_0 and np.mean(labels == 0) < _RARE:
         grades = grades[1:]
     codes = np.setdiff1d(distinct, grades).tolist()
     if not codes:
         return None
-    if grades[-1] <= 1 and (grades != np.floor(grades)).any():
+    is_fractional = (grades != np.floor(grades)).any()
+    if is_fractional and grades[-1] <= 1:
         return Aspect(unjudged=codes)
-    if (grades != np.floor(grades)).any():
+    if is_fractional:
         return None
     lowest = 0 if 0 in grades else 1
     return Aspect(range(lowest, int(grades[-1]) + 1), unjudged=codes)
 
 
-def _counts(labels: Floats, aspect: Aspect) -> str:
+def _code_counts(labels: Floats, aspect: Aspect) -> str:
     """Return how many labels are codes."""
     n_codes = int(np.isin(labels, number_codes(aspect)).sum())
     return f"{n_codes} of {number_of(len(labels), 'label')}"
@@ -206,65 +246,76 @@ def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:
     answers = _answers(statistics).answers
     grid = pd.MultiIndex.from_product([answers["name"].unique(), answers["qid"].unique()])
     missing = grid.difference(pd.MultiIndex.from_frame(answers), sort=False)
-    if len(missing):
-        name, qid = missing[0]
-        runs = missing.get_level_values(0).unique()
-        qids, names = statistics.column("qid"), statistics.column("docno")
-        are = agree(len(missing), len(grid), "is", "are")
-        yield Finding(
-            "warning",
-            "",
-            f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
-            f"({choices(runs)}) {are} missing, such as {name} on topic {qid}; means over different "
-            "topics cannot "
-            "be compared",
-            f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
-        )
+    if not len(missing):
+        return
+    name, qid = missing[0]
+    runs = missing.get_level_values(0).unique()
+    is_or_are = agree(len(missing), len(grid), "is", "are")
+    qids = statistics.column("qid")
+    names = statistics.column("docno")
+    yield Finding(
+        "warning",
+        "",
+        f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
+        f"({choices(runs)}) {is_or_are} missing, such as {name} on topic {qid}; means over "
+        "different topics cannot be compared",
+        f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
+    )
 
 
 def find_best_only(statistics: Statistics) -> Iterator[Finding]:
     """Find criteria on which nearly all answers have the best grade."""
     for view in statistics.judged.views:
-        best = view.label[view.known] == view.scale.grades[-1]
-        if len(best) >= _MIN_BEST and _BEST <= best.mean() < 1:
+        best = float(view.scale.grades[-1])
+        is_best = view.label[view.known] == best
+        if len(is_best) >= _MIN_BEST and _BEST <= is_best.mean() < 1:
             yield Finding(
                 "warning",
                 view.name,
                 "nearly all answers have the best label, so that runs are hardly distinguished",
-                numbers=f"{percent(float(best.mean()))} have {spell(float(view.scale.grades[-1]))}",
+                numbers=f"{percent(float(is_best.mean()))} have {spell(best)}",
             )
 
 
 def find_disagreement(statistics: Statistics) -> Iterator[Finding]:
     """Find criteria on which judges, or repetitions, disagree."""
-    given = _answers(statistics)
-    for name in given.criteria:
-        rows, labels = given.known(name)
+    judged = _answers(statistics)
+    for name in judged.criteria:
+        rows, labels = judged.known(name)
         answer = rows["answer"].to_numpy()
-        grouped = pd.Series(labels).groupby(answer)
-        several = grouped.transform("size").to_numpy() > 1
-        equal = (grouped.max() == grouped.min())[grouped.size() > 1]
-        if len(equal) < MIN_POOL or equal.mean() >= _MOSTLY_EQUAL:
+        labels_of_answers = pd.Series(labels).groupby(answer)
+        is_equal = labels_of_answers.max() == labels_of_answers.min()
+        is_equal = is_equal[labels_of_answers.size() > 1]
+        if len(is_equal) < MIN_POOL or is_equal.mean() >= _MOSTLY_EQUAL:
             continue
         shares = (
-            f"the labels of {percent(equal.mean())} of {len(equal)} answers with several are equal"
+            f"the labels of {percent(is_equal.mean())} of {len(is_equal)} answers with several "
+            "are equal"
         )
         if find_spec("krippendorff") is None:
             text = "Krippendorff's alpha of the judges requires krippendorff"
-            yield Finding(
-                "note", name, text, '# pip install "pt-multiaspect[judges]"', numbers=shares
-            )
+            remedy = '# pip install "pt-multiaspect[judges]"'
+            yield Finding("note", name, text, remedy, numbers=shares)
             continue
-        levels, level = np.unique(labels[several], return_inverse=True)
-        alpha = Agreement.of(name, answer[several], level, levels, "ordinal").alpha
+        has_several = labels_of_answers.transform("size").to_numpy() > 1
+        levels, level = np.unique(labels[has_several], return_inverse=True)
+        alpha = Agreement.of(name, answer[has_several], level, levels, "ordinal").alpha
         if alpha < LOW_ALPHA:
-            deviation = (labels - grouped.transform("mean").to_numpy())[several]
-            by_judge = pd.Series(deviation).groupby(rows["judge"].to_numpy()[several]).mean()
-            numbers = f"Krippendorff's alpha is {alpha:.2f}, {shares}"
-            if len(by_judge) > 1:
-                far = int(by_judge.abs().argmax())
-                numbers += f", and {by_judge.index[far]} deviates most, by {by_judge.iloc[far]:+.2g} in the mean"
+            deviation = labels - labels_of_answers.transform("mean").to_numpy()
+            judge = rows["judge"].to_numpy()
+            most_deviating = _most_deviating(deviation[has_several], judge[has_several])
+            numbers = f"Krippendorff's alpha is {alpha:.2f}, {shares}{most_deviating}"
             yield Finding("warning", name, "judges disagree", AGREEMENT, numbers=numbers)
+
+
+def _most_deviating(deviation: Floats, judge: Objects) -> str:
+    """Return which judge deviates most in the mean; empty for a single judge."""
+    mean_deviation = pd.Series(deviation).groupby(judge).mean()
+    if len(mean_deviation) < 2:
+        return ""
+    position = int(mean_deviation.abs().argmax())
+    name = mean_deviation.index[position]
+    return f", and {name} deviates most, by {mean_deviation.iloc[position]:+.2g} in the mean"
 
 
 #: The rules in the order of findings with equal severity.

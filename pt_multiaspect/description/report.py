@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .._cached import cached_property
@@ -96,34 +95,29 @@ def describe(
     Aspects({'relevance': Aspect(grades=[0, 1, 2]), 'effort': Aspect(grades=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9])})
     """
     if _is_answers(qrels):
-        for name, given_too in {"runs": runs, "measures": measures, "topics": topics}.items():
-            if given_too is not None:
-                raise MultiAspectError(
-                    f"{name}: expected none beside judged answers, which are not ranked"
-                )
+        _refuse_beside_answers(runs=runs, measures=measures, topics=topics)
         spec = parse_aspects(aspects)
-        read = read_answers_judged(qrels, spec)
+        judged = read_answers_judged(qrels, spec)
         with silence_warnings():
-            return _description(Statistics.of(read, run_statistics({}, read)), spec)
+            no_runs = run_statistics({}, judged)
+            return _description(Statistics.of(judged, no_runs), spec)
     if topics is not None:
         topics = read_topics(topics)
         qrels = select_topics(Judgments.of(qrels), topics)
-    if runs is None:
-        named = {}
-    else:
-        named = dict(NamedRuns.read(runs, topics))
+    named_runs = {}
+    if runs is not None:
+        named_runs = dict(NamedRuns.read(runs, topics))
     with silence_warnings():
         _refuse_runs(aspects)
         spec = parse_aspects(aspects)
         judged = read_judged(qrels, spec)
-        if measures is None:
-            labelled = {}
-        else:
+        labelled = {}
+        if measures is not None:
             labelled = parse_all(measures)
         table, refused = dependences(labelled, judged)
         statistics = Statistics.of(
             judged,
-            run_statistics(named, judged),
+            run_statistics(named_runs, judged),
             measures=labelled,
             dependences=table,
             refused=refused,
@@ -133,11 +127,12 @@ def describe(
 
 def _description(statistics: Statistics, spec: AspectSpec) -> Description:
     """Return the description of statistics, with findings."""
-    found = apply_rules(statistics)
-    name = spec.name if isinstance(spec, Aspects) else None
-    return Description(
-        statistics, found, propose_scales(statistics, found), _shares(statistics), name
-    )
+    name = None
+    if isinstance(spec, Aspects):
+        name = spec.name
+    findings = apply_rules(statistics)
+    scales = propose_scales(statistics, findings)
+    return Description(statistics, findings, scales, _shares(statistics), name)
 
 
 def _is_answers(qrels: object) -> bool:
@@ -146,30 +141,44 @@ def _is_answers(qrels: object) -> bool:
         return bool(qrels) and isinstance(qrels[0], str | PathLike | Mapping)
     if isinstance(qrels, str | PathLike):
         return True
-    columns = getattr(
-        qrels, "column_names", getattr(qrels, "columns", None)
-    )  # of PyArrow, of others
+    columns = getattr(qrels, "columns", None)
+    columns = getattr(qrels, "column_names", columns)  # of PyArrow
     return is_frame(qrels) and columns is not None and is_judged_answers(columns)
+
+
+def _refuse_beside_answers(**arguments: object) -> None:
+    """Raise an error if an argument is given that does not apply to answers."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise MultiAspectError(
+                f"{name}: expected none beside judged answers, which are not ranked"
+            )
 
 
 def _refuse_runs(aspects: object) -> None:
     """Raise an error if runs are given in place of aspects."""
     if isinstance(aspects, Mapping):
         values = list(aspects.values())
+    elif isinstance(aspects, list | tuple):
+        values = [aspects, *aspects]
     else:
         values = [aspects]
-    if isinstance(aspects, list | tuple):
-        values += aspects
-    if any(is_frame(value) or _is_ranking(value) for value in values):
-        raise MultiAspectError(
-            "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as in "
-            "ma.describe(qrels, runs=runs)"
-        )
+    for value in values:
+        if is_frame(value) or _is_ranking(value):
+            raise MultiAspectError(
+                "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as "
+                "in ma.describe(qrels, runs=runs)"
+            )
 
 
 def _is_ranking(scores: object) -> bool:
-    """Return whether a value is ``{docno: score}`` or ``{qid: {docno: score}}``, not the keys of an aspect."""
-    if not isinstance(scores, Mapping) or not scores or set(scores) & set(_KEYS):
+    """Return whether a value is ``{docno: score}`` or ``{qid: {docno: score}}``.
+
+    The keys of an aspect are none.
+    """
+    if not isinstance(scores, Mapping) or not scores:
+        return False
+    if not set(scores).isdisjoint(_KEYS):
         return False
     return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
 
@@ -296,11 +305,11 @@ class Description(View):
     def aspects(self) -> Aspects:
         """The scales, declared or inferred."""
         judged = self._statistics.judged
-        if judged.answers is not None:
-            return Aspects(
-                {view.name: scale_to_declare(view) for view in judged.views}, name=self._name
-            )
-        return Aspects({view.name: view.aspect for view in judged.views}, name=self._name)
+        if judged.answers is None:
+            scales = {view.name: view.aspect for view in judged.views}
+        else:
+            scales = {view.name: scale_to_declare(view) for view in judged.views}
+        return Aspects(scales, name=self._name)
 
     def contingency(self, first: str, second: str) -> pd.DataFrame:
         """Count the documents of each pair of labels of two aspects.
@@ -332,23 +341,24 @@ class Description(View):
         return contingency(self._view(first), self._view(second))
 
     def _view(self, name: str) -> AspectView:
-        view = self._statistics.judged.view("relevance" if name == "label" else name)
+        """Return the labels of an aspect."""
+        judged = self._statistics.judged
+        view = judged.view("relevance" if name == "label" else name)
         if view is None:
             raise MultiAspectError(
-                f"expected one of the aspects described ({choices(self._statistics.judged.names)}), "
-                f"got {name!r}"
+                f"expected one of the aspects described ({choices(judged.names)}), got {name!r}"
             )
         return view
 
     def _counts(self) -> str:
         """Return the numbers of judged documents, topics, aspects and findings, in words."""
-        counts = {
-            f"judged {self._statistics.noun}": self.n_documents,
-            "topic": self.n_topics,
-            "aspect": len(self.per_aspect),
-            "finding": len(self.findings),
-        }
-        return choices(number_of(number, noun) for noun, number in counts.items())
+        counts = [
+            number_of(self.n_documents, f"judged {self._statistics.noun}"),
+            number_of(self.n_topics, "topic"),
+            number_of(len(self.per_aspect), "aspect"),
+            number_of(len(self.findings), "finding"),
+        ]
+        return choices(counts)
 
     def __repr__(self) -> str:
         return f"<Description: {self._counts()}>"
@@ -361,27 +371,36 @@ class Description(View):
 
 
 def _shares(statistics: Statistics) -> pd.DataFrame:
-    """Return the contribution of each aspect to TOMA's distance: for both kinds of axes, and each given TOMA."""
-    orders: dict[str, tuple[tuple[AspectView, ...], dict[str, Any]]] = {}
+    """Return the contribution of each aspect to TOMA's distance.
+
+    There are rows for both kinds of axes, and for each given TOMA.
+    """
     judged: Judged = statistics.judged
+    rows: list[dict[str, object]] = []
     if len(judged.views) > 1 and judged.answers is None:
-        orders = {f"axes={axes!r}": (judged.views, {"axes": axes}) for axes in ("equal", "gains")}
+        for axes in ("equal", "gains"):
+            rows += _share_rows(f"axes={axes!r}", judged.views, axes=axes)
     for label, measure in statistics.measures.items():
         if label in statistics.refused or not has_distance(measure):
             continue
         views = measure.views(judged.judgments)
-        options = {
-            "axes": measure["axes"],
-            "exponent": exponent_of(measure["distance"]),
-            "weights": weights_of(measure["weights"], [view.name for view in views]),
-            "gate": measure["gate"],
-        }
-        orders[label] = (views, options)
-    rows = []
-    for order, (views, options) in orders.items():
-        shares, n_documents = gap_shares(views, **options)
-        rows += [
-            {"order": order, "aspect": view.name, "share": float(share), "documents": n_documents}
-            for view, share in zip(views, np.asarray(shares), strict=True)
-        ]
+        names = [view.name for view in views]
+        rows += _share_rows(
+            label,
+            views,
+            axes=measure["axes"],
+            exponent=exponent_of(measure["distance"]),
+            weights=weights_of(measure["weights"], names),
+            gate=measure["gate"],
+        )
     return pd.DataFrame(rows, columns=["order", "aspect", "share", "documents"])
+
+
+def _share_rows(order: str, views: Sequence[AspectView], **options: Any) -> list[dict[str, object]]:
+    """Return one row per aspect with its share in an order's distance."""
+    shares, n_documents = gap_shares(views, **options)
+    rows: list[dict[str, object]] = []
+    for view, share in zip(views, shares, strict=True):
+        row = {"order": order, "aspect": view.name, "share": float(share)}
+        rows.append({**row, "documents": n_documents})
+    return rows

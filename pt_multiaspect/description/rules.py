@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import ir_measures
 import numpy as np
+import pandas as pd
 
 from .._numbers import spell
+from .._typing import Floats
 from ..aspects import Aspect, Aspects
-from ..collection import AspectView, label_rules
+from ..collection import AspectView, Judgments, label_rules
 from ..collection.columns import added_columns, doubt, text_mapping
 from ..errors import number_of
 from ..evaluation.nested_topics import cluster_argument, nested_topics
@@ -33,33 +36,53 @@ def find_labels_out_of_scale(statistics: Statistics) -> Iterator[Finding]:
     for view in statistics.judged.views:
         label, count = used_labels(view)
         if view.scale.identity and len(label) and label[-1] > 1:
+            n_above = int(count[label > 1].sum())
             yield Finding(
                 "error",
                 view.name,
                 "labels are not probabilities, and measures that multiply probabilities reject "
                 "them",
                 changes={view.name: Aspect(label.tolist())},
-                numbers=f"{int(count[label > 1].sum())} labels, up to {spell(float(label[-1]))}",
+                numbers=f"{n_above} labels, up to {spell(float(label[-1]))}",
             )
-        off = statistics.judged.off_scale.get(view.name)
-        if off is None:
-            continue
-        labels, scale = np.unique(off), view.scale
-        span = float(np.ptp(scale.grades))
-        distance = (labels - scale.grades[-1]) * (1 if scale.greater_is_better else -1)
-        far = distance >= _FAR * max(span, 1.0)
-        grades = [*(view.aspect.grades or ()), *labels[~far].tolist()]
-        listed = ", ".join(map(spell, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
-        changed = label_rules.rescale_aspect(view.label_counts, grades, labels[far].tolist())
-        yield Finding(
-            "error",
-            view.name,
-            "labels are not declared grades, and measures reject them. Check first that these are "
-            "the labels of "
-            f"{view.name}, and the top grade",
-            changes=None if changed is None else {view.name: changed},
-            numbers=f"{len(off)} labels ({listed}) are not on the scale {scale}",
-        )
+        off_scale = statistics.judged.off_scale.get(view.name)
+        if off_scale is not None:
+            yield _off_scale_finding(view, off_scale)
+
+
+def _off_scale_finding(view: AspectView, off_scale: Floats) -> Finding:
+    """Return the finding of labels that are not declared grades.
+
+    Those far above the scale are proposed as codes, the others as grades.
+    """
+    scale = view.scale
+    labels = np.unique(off_scale)
+    length = max(float(np.ptp(scale.grades)), 1.0)
+    above_top = labels - scale.grades[-1]
+    if not scale.greater_is_better:
+        above_top = -above_top
+    is_far = above_top >= _FAR * length
+    grades = [*(view.aspect.grades or ()), *labels[~is_far].tolist()]
+    codes = labels[is_far].tolist()
+    changed = label_rules.rescale_aspect(view.label_counts, grades, codes)
+    listed = ", ".join(map(spell, labels[:5].tolist()))
+    if len(labels) > 5:
+        listed += ", ..."
+    return Finding(
+        "error",
+        view.name,
+        "labels are not declared grades, and measures reject them. Check first that these are "
+        f"the labels of {view.name}, and the top grade",
+        changes=_change(view, changed),
+        numbers=f"{len(off_scale)} labels ({listed}) are not on the scale {scale}",
+    )
+
+
+def _change(view: AspectView, aspect: Aspect | None) -> dict[str, Aspect | None] | None:
+    """Return the change of an aspect to another scale, if there is one."""
+    if aspect is None:
+        return None
+    return {view.name: aspect}
 
 
 def find_label_warnings(statistics: Statistics) -> Iterator[Finding]:
@@ -73,11 +96,9 @@ def find_label_warnings(statistics: Statistics) -> Iterator[Finding]:
         ):
             if finding is None:
                 continue
-            is_change = finding.leave_out or finding.declaration is not None
-            if is_change:
+            changes = None
+            if finding.leave_out or finding.declaration is not None:
                 changes = {view.name: finding.declaration}
-            else:
-                changes = None
             yield Finding(
                 finding.severity, view.name, finding.text, changes=changes, numbers=finding.numbers
             )
@@ -86,7 +107,10 @@ def find_label_warnings(statistics: Statistics) -> Iterator[Finding]:
 def _find_doubtful_scale(
     statistics: Statistics, view: AspectView
 ) -> label_rules.LabelFinding | None:
-    """Find a doubtful threshold or, for scores of answers, which read none, a doubtful start of a scale."""
+    """Find a doubtful threshold or, for scores of answers, a doubtful start of a scale.
+
+    Scores of answers have no threshold.
+    """
     if statistics.judged.answers is None:
         return label_rules.find_doubtful_threshold(view.label_counts)
     if view.inferred:
@@ -97,55 +121,94 @@ def _find_doubtful_scale(
 def find_codes_on_top(statistics: Statistics) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
     for view in statistics.judged.views:
-        label, count = used_labels(view)
+        label, _ = used_labels(view)
         if not view.scale.greater_is_better or len(label) < 3:
             continue
-        top, below = float(label[-1]), float(label[-2])
-        if statistics.judged.answers is not None and top <= 1:  # a value
+        top = float(label[-1])
+        is_value = statistics.judged.answers is not None and top <= 1
+        if is_value:
             continue
-        others = np.diff(label[:-1][label[:-1] >= 0])
-        widest, span = float(others.max(initial=0.0)), below - max(float(label[0]), 0.0)
-        gap, share = top - below, count[-1] / count.sum()
-        grades = view.aspect.grades or ()
-        declared = not view.inferred and not any(below < grade < top for grade in grades)
-        apart = widest > 0 and gap >= 2 * widest and gap >= 0.1 * span and not declared
-        rows = statistics.top_labels[statistics.top_labels["aspect"] == view.name]
-        foreseen = rows[rows["expected"].abs() >= 6]
-        independent = len(foreseen) > 0 and bool((rows["z"].abs() < 2).all())
-        lower = rows[(rows["other"] == "relevance") & (rows["z_next"] < -3)]
-        if apart and (share < 0.005 or gap >= _FAR * max(span, 1.0)):
-            reason = f"{percent(share)} of the judged documents have it, and no label is between it and {spell(below)}"
-        elif independent:
-            reason = f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
-        else:
-            if len(lower):
-                yield Finding(
-                    "note",
-                    view.name,
-                    f"documents with the highest label, {spell(top)}, are on average less relevant "
-                    "than those with "
-                    f"{spell(below)}; this also happens with valid scales, but check that it is a "
-                    "grade",
-                    f"ma.describe(qrels).contingency({view.name!r}, 'relevance')",
-                )
+        comparisons = statistics.top_labels
+        comparisons = comparisons[comparisons["aspect"] == view.name]
+        reason = _gap_below_top(view) or _unrelated_top(comparisons)
+        if reason:
+            yield _code_finding(view, reason)
             continue
-        text = f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}"
-        lower_grades = [grade for grade in grades if grade <= below]
-        changed = label_rules.rescale_aspect(view.label_counts, lower_grades, [top])
-        yield Finding(
-            "warning", view.name, text, changes=None if changed is None else {view.name: changed}
+        on_relevance = comparisons["other"] == "relevance"
+        if (on_relevance & (comparisons["z_next"] < -3)).any():
+            yield _less_relevant_top(view)
+
+
+def _gap_below_top(view: AspectView) -> str:
+    """Return that the highest label is far above the others; empty if it is not."""
+    label, count = used_labels(view)
+    top = float(label[-1])
+    below = float(label[-2])
+    grades = view.aspect.grades or ()
+    between = [grade for grade in grades if below < grade < top]
+    is_declared = not view.inferred and not between
+    lower = label[:-1]
+    other_gaps = np.diff(lower[lower >= 0])
+    widest = float(other_gaps.max(initial=0.0))
+    span = below - max(float(label[0]), 0.0)
+    gap = top - below
+    is_apart = widest > 0 and gap >= 2 * widest and gap >= 0.1 * span
+    if not is_apart or is_declared:
+        return ""
+    share = count[-1] / count.sum()
+    if share < 0.005 or gap >= _FAR * max(span, 1.0):
+        return (
+            f"{percent(share)} of the judged documents have it, and no label is between it and "
+            f"{spell(below)}"
         )
+    return ""
+
+
+def _unrelated_top(comparisons: pd.DataFrame) -> str:
+    """Return that the highest label breaks the trend of the lower ones; empty if it does not."""
+    foreseen = comparisons[comparisons["expected"].abs() >= 6]
+    is_unrelated = bool((comparisons["z"].abs() < 2).all())
+    if len(foreseen) and is_unrelated:
+        return f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
+    return ""
+
+
+def _code_finding(view: AspectView, reason: str) -> Finding:
+    """Return the finding of a highest label that may be a code."""
+    label, _ = used_labels(view)
+    top = float(label[-1])
+    below = float(label[-2])
+    lower_grades = [grade for grade in view.aspect.grades or () if grade <= below]
+    changed = label_rules.rescale_aspect(view.label_counts, lower_grades, [top])
+    return Finding(
+        "warning",
+        view.name,
+        f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}",
+        changes=_change(view, changed),
+    )
+
+
+def _less_relevant_top(view: AspectView) -> Finding:
+    """Return the finding of a highest label whose documents are less relevant."""
+    label, _ = used_labels(view)
+    top = spell(float(label[-1]))
+    below = spell(float(label[-2]))
+    return Finding(
+        "note",
+        view.name,
+        f"documents with the highest label, {top}, are on average less relevant than those with "
+        f"{below}; this also happens with valid scales, but check that it is a grade",
+        f"ma.describe(qrels).contingency({view.name!r}, 'relevance')",
+    )
 
 
 def find_missing_positives(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects without a positive document in some or all topics."""
-    n_topics = statistics.judged.judgments.n_queries
+    n_topics = statistics.n_topics
     for row in records(statistics.per_aspect):
-        if (
-            row.judged
-            and row.positive >= label_rules.RARELY
-            and row.topics_without_positive > 0.2 * n_topics
-        ):
+        if not row.judged or not row.positive >= label_rules.RARELY:
+            continue
+        if row.topics_without_positive > 0.2 * n_topics:
             yield Finding(
                 "note",
                 row.aspect,
@@ -164,9 +227,9 @@ def find_doubtful_columns(statistics: Statistics) -> Iterator[Finding]:
     reasons = {}
     for view in statistics.judged.views:
         if view.name == "relevance":
-            reason = None
-        else:
-            reason = doubt(view.name, used_labels(view)[0], names)
+            continue
+        labels, _ = used_labels(view)
+        reason = doubt(view.name, labels, names)
         if reason:
             reasons[view.name] = reason
     likely = [name for name in names if name not in reasons]
@@ -185,12 +248,12 @@ def find_text_columns(statistics: Statistics) -> Iterator[Finding]:
     if not statistics.judged.all_columns:
         return
     for column, texts in statistics.judged.judgments.text_columns.items():
+        listed = ", ".join(map(repr, texts))
         yield Finding(
             "warning",
             column,
-            f"the column contains text ({', '.join(map(repr, texts))}), so it is not evaluated; if "
-            "the texts "
-            "are labels, map them to numbers, the lowest grade to 0",
+            f"the column contains text ({listed}), so it is not evaluated; if the texts are "
+            "labels, map them to numbers, the lowest grade to 0",
             f"qrels[{column!r}] = {text_mapping(column, texts)}",
         )
 
@@ -217,51 +280,64 @@ def find_reversed_scales(statistics: Statistics) -> Iterator[Finding]:
         name = row.second if row.first == "relevance" else row.first
         view = statistics.judged.view(name)
         assert view is not None
-        # Gains, probabilities and a threshold that were declared do not apply to the reversed
-        # scale.
-        turned = Aspect(
-            None if view.inferred else sorted(view.scale.grades.tolist()),
-            greater_is_better=not view.scale.greater_is_better,
-            unjudged=view.aspect.unjudged,
-        )
-        sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
+        severity = "note"
+        changes = None
+        is_sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
+        if is_sure:
+            severity = "warning"
+            changes = {name: _reversed_scale(view)}
+        n_topics = number_of(row.topics, "topic")
         yield Finding(
-            "warning" if sure else "note",
+            severity,
             name,
             f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
-            f"{number_of(row.topics, 'topic')} {fixed_point(row.tau, 2)})",
+            f"{n_topics} {fixed_point(row.tau, 2)})",
             f"ma.describe(qrels).contingency('relevance', {name!r})",
-            {name: turned} if sure else None,
+            changes,
         )
+
+
+def _reversed_scale(view: AspectView) -> Aspect:
+    """Return the scale in the other direction.
+
+    Gains, probabilities and a threshold that were declared do not apply to it.
+    """
+    grades = None
+    if not view.inferred:
+        grades = sorted(view.scale.grades.tolist())
+    return Aspect(
+        grades,
+        greater_is_better=not view.scale.greater_is_better,
+        unjudged=view.aspect.unjudged,
+    )
 
 
 def find_copied_labels(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects whose labels are those of another aspect."""
-    distinct = dict(
-        zip(statistics.per_aspect["aspect"], statistics.per_aspect["distinct"], strict=True)
-    )
+    n_distinct = statistics.per_aspect.set_index("aspect")["distinct"]
     for row in records(statistics.between):
-        if row.both < 10 or min(distinct[row.first], distinct[row.second]) <= 1:
+        is_constant = min(n_distinct[row.first], n_distinct[row.second]) <= 1
+        if row.both < 10 or is_constant:
             continue
-        names, copied = (
-            f"{row.first}, {row.second}",
-            row.second if row.first == "relevance" else row.first,
-        )
-        on_both = f"on all {row.both} documents judged on both; one may be a"
+        names = f"{row.first}, {row.second}"
+        copied = row.second if row.first == "relevance" else row.first
+        documents = f"on all {row.both} documents judged on both"
         if row.same == "equal":
-            yield Finding(
-                "error", names, f"the labels are the same {on_both} copy", changes={copied: None}
-            )
+            text = f"the labels are the same {documents}; one may be a copy"
+            yield Finding("error", names, text, changes={copied: None})
         elif row.same:
-            text = f"each label of one corresponds to one of the other {on_both} recoded copy"
+            text = (
+                f"each label of one corresponds to one of the other {documents}; one may be a "
+                "recoded copy"
+            )
             yield Finding("warning", names, text, changes={copied: None})
         elif row.tau >= 0.95:
+            n_topics = number_of(row.topics, "topic")
+            tau = fixed_point(row.tau, 2)
             yield Finding(
                 "note",
                 names,
-                "both rank documents nearly alike (mean tau-b within "
-                f"{number_of(row.topics, 'topic')} "
-                f"{fixed_point(row.tau, 2)})",
+                f"both rank documents nearly alike (mean tau-b within {n_topics} {tau})",
                 f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
             )
 
@@ -271,55 +347,59 @@ def find_different_documents(statistics: Statistics) -> Iterator[Finding]:
     views = statistics.judged.views
     if len(views) < 2:
         return
-    reference = statistics.judged.view("relevance") or max(
-        views, key=lambda view: int(view.known.sum())
-    )
-    relevant = reference.known & (reference.grade > 0)
+    reference = statistics.judged.view("relevance")
+    if reference is None:
+        reference = max(views, key=_n_known)
     for view in views:
-        if view is reference or not view.known.any() or not reference.known.any():
-            continue
-        both = int((view.known & reference.known).sum())
-        counts = (
-            f"{int(view.known.sum())} documents are judged on {view.name}, "
-            f"{int(reference.known.sum())} on "
-            f"{reference.name}, {both} on both"
+        if view is not reference and view.known.any() and reference.known.any():
+            yield from _find_different_pool(reference, view)
+
+
+def _n_known(view: AspectView) -> int:
+    """Return the number of judged documents of an aspect."""
+    return int(view.known.sum())
+
+
+def _find_different_pool(reference: AspectView, view: AspectView) -> Iterator[Finding]:
+    """Find that an aspect is judged on other documents than the reference."""
+    n_both = int((view.known & reference.known).sum())
+    names = f"{reference.name}, {view.name}"
+    counts = (
+        f"{_n_known(view)} documents are judged on {view.name}, {_n_known(reference)} on "
+        f"{reference.name}, {n_both} on both"
+    )
+    look = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
+    if not n_both:
+        text = f"no document is judged on both; are the labels of one collection? ({counts})"
+        yield Finding("error", names, text, look)
+        return
+    is_relevant = reference.known & (reference.grade > 0)
+    n_relevant = int(is_relevant.sum())
+    covered = (view.known & is_relevant).sum() / max(n_relevant, 1)
+    within = n_both / view.known.sum()
+    reasons = []
+    if n_relevant and covered < 0.95:
+        reasons.append(
+            f"only {percent(covered)} of the documents above the lowest {reference.name} grade "
+            f"are judged on {view.name}"
         )
-        names = f"{reference.name}, {view.name}"
-        look = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
-        if not both:
-            yield Finding(
-                "error",
-                names,
-                f"no document is judged on both; are the labels of one collection? ({counts})",
-                look,
-            )
-            continue
-        covered = (view.known & relevant).sum() / max(int(relevant.sum()), 1)
-        within = both / view.known.sum()
-        reasons = []
-        if relevant.any() and covered < 0.95:
-            reasons.append(
-                f"only {percent(covered)} of the documents above the lowest {reference.name} grade "
-                "are judged on "
-                f"{view.name}"
-            )
-        if within < 0.95:
-            reasons.append(
-                f"only {percent(within)} of those judged on {view.name} are on {reference.name}"
-            )
-        if reasons:
-            text = f"{' and '.join(reasons)}; missing labels count as the lowest grade ({counts})"
-            yield Finding("warning", names, text, look)
+    if within < 0.95:
+        reasons.append(
+            f"only {percent(within)} of those judged on {view.name} are on {reference.name}"
+        )
+    if reasons:
+        text = f"{' and '.join(reasons)}; missing labels count as the lowest grade ({counts})"
+        yield Finding("warning", names, text, look)
 
 
 def find_refused_measures(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that cannot be computed."""
     for label, message in statistics.refused.items():
         measure = statistics.measures[label]
-        explained = measure.NAME if supports(measure) else "evaluate"
-        yield Finding(
-            "error", "", f"{label} cannot be computed: {message}", f"help(ma.{explained})"
-        )
+        name = "evaluate"
+        if supports(measure):
+            name = measure.NAME
+        yield Finding("error", "", f"{label} cannot be computed: {message}", f"help(ma.{name})")
 
 
 def find_unequal_axes(statistics: Statistics) -> Iterator[Finding]:
@@ -327,42 +407,48 @@ def find_unequal_axes(statistics: Statistics) -> Iterator[Finding]:
     for label, measure in statistics.measures.items():
         if label in statistics.refused or not has_distance(measure) or measure["axes"] != "gains":
             continue
-        views = measure.views(statistics.judged.judgments)
-        names = [view.name for view in views]
-        weights = weights_of(measure["weights"], names)
-        spans = [
-            w * float(v.scale.gains[-1] - v.scale.gains[0])
-            for v, w in zip(views, weights, strict=True)
-        ]
-        counted = [span for span in spans if span > 0]
-        if len(counted) > 1 and max(counted) > min(counted):
-            listed = ", ".join(
-                f"{view.name} {spell(span)}" for view, span in zip(views, spans, strict=True)
-            )
-            yield Finding(
-                "warning" if max(counted) >= 2 * min(counted) else "note",
-                ", ".join(names),
-                f"the axes of {label} are of unequal length ({listed}): longer scales have more "
-                "weight",
-                f"ma.{measure(axes='equal')!r}",
-            )
+        spans = _axis_spans(measure, statistics.judged.judgments)
+        counted = [span for span in spans.values() if span > 0]
+        if len(counted) < 2 or max(counted) == min(counted):
+            continue
+        severity = "note"
+        if max(counted) >= 2 * min(counted):
+            severity = "warning"
+        listed = ", ".join(f"{name} {spell(span)}" for name, span in spans.items())
+        yield Finding(
+            severity,
+            ", ".join(spans),
+            f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
+            f"ma.{measure(axes='equal')!r}",
+        )
+
+
+def _axis_spans(measure: ir_measures.Measure, judgments: Judgments) -> dict[str, float]:
+    """Return the length of the axis of each aspect in TOMA's distance."""
+    views = measure.views(judgments)
+    weights = weights_of(measure["weights"], [view.name for view in views])
+    spans = {}
+    for view, weight in zip(views, weights, strict=True):
+        gains = view.scale.gains
+        spans[view.name] = weight * float(gains[-1] - gains[0])
+    return spans
 
 
 def find_inferred_scales(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that depend on inferred scales."""
-    depends = statistics.dependences[
-        statistics.dependences["inferred"].eq(True) & statistics.dependences["scale"].eq(True)
-    ]
-    alike: dict[str, list[str]] = {}
+    table = statistics.dependences
+    depends = table[table["inferred"].eq(True) & table["scale"].eq(True)]
+    labels_of_aspects: dict[str, list[str]] = {}
     for label, rows in depends.groupby("measure", sort=False):
-        alike.setdefault(", ".join(rows["aspect"]), []).append(str(label))
-    for aspects, labels in alike.items():
+        aspects = ", ".join(rows["aspect"])
+        labels_of_aspects.setdefault(aspects, []).append(str(label))
+    for aspects, labels in labels_of_aspects.items():
+        verb = "depends" if len(labels) == 1 else "depend"
         yield Finding(
             "warning",
             aspects,
-            f"{', '.join(labels)} {'depends' if len(labels) == 1 else 'depend'} on the length of "
-            "scales that were "
-            "inferred; other qrels, or parts of these, may give other values",
+            f"{', '.join(labels)} {verb} on the length of scales that were inferred; other "
+            "qrels, or parts of these, may give other values",
             changes={},
         )
 
@@ -371,92 +457,107 @@ def find_lookalike_ids(statistics: Statistics) -> Iterator[Finding]:
     """Find identifiers that look alike but differ."""
     for row in records(statistics.retrieved.alike):
         kind = "query" if row.what == "qid" else "document"
-        column, change = statistics.column(row.what), alike.mending_calls(row.first, row.second)
+        column = statistics.column(row.what)
+        calls = alike.mending_calls(row.first, row.second)
         # The same change for the qrels and every run, or identifiers that are equal now would
         # differ.
-        remedy = f"{column} = {column}{change}"
+        remedy = f"{column} = {column}{calls}"
         if len(statistics.retrieved.runs):
-            remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{change}"
+            remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{calls}"
         if row.where == "qrels":
-            where = "the qrels have"
+            severity = "warning"
+            text = f"the qrels have {row.count} {kind} ids that look like other ones but differ"
         else:
-            where = f"run {row.where} has"
-        judged = "" if row.where == "qrels" else "judged "
-        yield Finding(
-            "warning" if row.where == "qrels" else "error",
-            "",
-            f"{where} {row.count} {kind} ids that look like other {judged}ones but differ, such as "
-            f"{row.first!r} and {row.second!r}",
-            remedy,
-        )
+            severity = "error"
+            text = (
+                f"run {row.where} has {row.count} {kind} ids that look like other judged ones but "
+                "differ"
+            )
+        yield Finding(severity, "", f"{text}, such as {row.first!r} and {row.second!r}", remedy)
 
 
 def find_other_collections(statistics: Statistics) -> Iterator[Finding]:
     """Find runs that seem to be from another collection."""
-    alike_in = statistics.retrieved.alike
-    n_topics = statistics.judged.judgments.n_queries
+    lookalikes = statistics.retrieved.alike
+    judged_at = statistics.retrieved.judged_at
+    n_topics = statistics.n_topics
     for row in records(statistics.retrieved.runs):
-        spelled = alike_in[alike_in["where"] == row.name]
-        at = statistics.retrieved.judged_at
-        at = at[at["name"] == row.name]
-        is_misspelt = (spelled["what"] == "qid").any()
-        if not row.topics and not is_misspelt:
-            text = f"run {row.name} has no topic in common with the qrels; is it from another collection?"
-            yield Finding("error", "", text, f"runs.pop({row.name!r})")
-        elif row.topics and row.documents and at["judged@20"].max() < 0.01 and not len(spelled):
+        misspelt = lookalikes.loc[lookalikes["where"] == row.name, "what"]
+        has_misspelt_qids = (misspelt == "qid").any()
+        if not row.topics:
+            if not has_misspelt_qids:
+                text = (
+                    f"run {row.name} has no topic in common with the qrels; is it from another "
+                    "collection?"
+                )
+                yield Finding("error", "", text, f"runs.pop({row.name!r})")
+            continue
+        judged_at_20 = judged_at.loc[judged_at["name"] == row.name, "judged@20"].max()
+        if row.documents and judged_at_20 < 0.01 and not len(misspelt):
             text = (
                 f"less than 1 % of the top 20 of run {row.name} is judged, though it has "
-                f"{row.topics} of the "
-                "topics; is it from another collection?"
+                f"{row.topics} of the topics; is it from another collection?"
             )
             yield Finding("error", "", text, f"runs.pop({row.name!r})")
-        elif row.topics and row.missed > 0.1 * n_topics and not is_misspelt:
-            text = f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty rankings"
-            yield Finding(
-                "warning", "", text, f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])"
+        elif row.missed > 0.1 * n_topics and not has_misspelt_qids:
+            text = (
+                f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty "
+                "rankings"
             )
+            remedy = f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])"
+            yield Finding("warning", "", text, remedy)
 
 
 def find_sparse_tops(statistics: Statistics) -> Iterator[Finding]:
     """Find runs whose first ranks are hardly judged."""
-    at = statistics.retrieved.judged_at
-    # A run without documents judged on any aspect has another finding.
-    at = at[at.groupby("name")["judged@10"].transform("max") > 0]
-    for aspect, rows in at.groupby("aspect", sort=False):
-        mean = rows["judged@10"].mean()
+    judged_at = _partly_judged(statistics)
+    for aspect, rows in judged_at.groupby("aspect", sort=False):
+        mean = float(rows["judged@10"].mean())
         if mean < 0.5:
             yield Finding(
                 "warning",
                 str(aspect),
                 "few documents of a run's top 10 are judged; the others count as the lowest grade",
                 "ma.describe(qrels, runs=runs).judged_at",
-                numbers=f"{percent(float(mean))} on average",
+                numbers=f"{percent(mean)} on average",
             )
+
+
+def _partly_judged(statistics: Statistics) -> pd.DataFrame:
+    """Return the judged fractions of runs with any judged document among the first 10.
+
+    The other runs have another finding.
+    """
+    judged_at = statistics.retrieved.judged_at
+    fractions = judged_at.groupby("name")["judged@10"]
+    return judged_at[fractions.transform("max") > 0]
 
 
 def find_uneven_tops(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects on which the first ranks of some runs are judged less than those of others."""
-    at = statistics.retrieved.judged_at
-    at = at[at.groupby("name")["judged@10"].transform("max") > 0]
+    judged_at = _partly_judged(statistics)
     for view in statistics.judged.views:
-        share = at[at["aspect"] == view.name].set_index("name")["judged@10"]
-        if len(share) > 1 and share.max() - share.min() >= _UNEVEN:
-            measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
-            yield Finding(
-                "warning",
-                view.name,
-                "the top 10 of one run is judged less than that of another, so missing labels may "
-                "decide which is "
-                "better",
-                f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
-                numbers=f"{percent(float(share.min()))} of run {share.idxmin()}, {percent(float(share.max()))} of "
-                f"run {share.idxmax()}",
-            )
+        rows = judged_at[judged_at["aspect"] == view.name]
+        share = rows.set_index("name")["judged@10"]
+        if len(share) < 2 or share.max() - share.min() < _UNEVEN:
+            continue
+        measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
+        lowest = percent(float(share.min()))
+        highest = percent(float(share.max()))
+        yield Finding(
+            "warning",
+            view.name,
+            "the top 10 of one run is judged less than that of another, so missing labels may "
+            "decide which is better",
+            f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
+            numbers=f"{lowest} of run {share.idxmin()}, {highest} of run {share.idxmax()}",
+        )
 
 
 def find_repeated_documents(statistics: Statistics) -> Iterator[Finding]:
     """Find runs that repeat documents."""
-    for row in records(statistics.retrieved.runs[statistics.retrieved.runs["repeated"] > 0]):
+    runs = statistics.retrieved.runs
+    for row in records(runs[runs["repeated"] > 0]):
         run = f"runs[{row.name!r}]"
         yield Finding(
             "warning",
@@ -479,13 +580,13 @@ def find_nested_topics(statistics: Statistics) -> Iterator[Finding]:
 
 def find_tied_scores(statistics: Statistics) -> Iterator[Finding]:
     """Find runs with many tied scores."""
-    for row in records(statistics.retrieved.runs[statistics.retrieved.runs["tied"] > 0.1]):
+    runs = statistics.retrieved.runs
+    for row in records(runs[runs["tied"] > 0.1]):
         run = f"runs[{row.name!r}]"
         yield Finding(
             "note",
             "",
             f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit "
-            "numbers); ties "
-            "are broken by docno, descending, and not by the order in the run",
+            "numbers); ties are broken by docno, descending, and not by the order in the run",
             f"{run}['score'] = -{run}.groupby('qid').cumcount()",
         )
