@@ -17,7 +17,10 @@ STATED, MARGINAL = "stated", "marginal"
 
 @dataclass(frozen=True, eq=False)
 class Breakdown:
-    """Values of rankings as sums of an offset, contributions of documents, and contributions without a rank."""
+    """Values of rankings as sums over ranks.
+
+    They are sums of an offset, contributions of documents, and contributions without a rank.
+    """
 
     hits: Hits
     #: The contribution of each hit; hits are all retrieved documents, see `Hits.dense`.
@@ -39,9 +42,8 @@ class Breakdown:
     def values(self) -> Floats:
         """Return the sums, shape (n_queries,)."""
         total = self.hits.total(self.contribution)
-        for part in (self.offset, *self.rest.values()):
-            if part is None:
-                total = total
-            else:
-                total = total + part
+        if self.offset is not None:
+            total = total + self.offset
+        for part in self.rest.values():
+            total = total + part
         return np.asarray(total, dtype=np.float64)

@@ -37,18 +37,25 @@ def recall_bases(target: Target) -> Ints:
 
 
 def ideal_intervals(target: Target) -> tuple[Ints, Ints]:
-    """Return the first and last rank of each document's degree in the ideal ranking of the judged documents."""
+    """Return the first and last rank of each document's degree in the ideal ranking.
+
+    The ideal ranking has all judged documents.
+    """
     degrees = degree(target)
     judged = np.flatnonzero(target.judged | (degrees != 0))
     order = judged[descending(target.query[judged], degrees[judged])]
-    query, sorted_degrees = target.query[order], degrees[order]
+    query = target.query[order]
+    sorted_degrees = degrees[order]
     rank = positions(query) + 1
-    is_first = (np.diff(query, prepend=-1) != 0) | (np.diff(sorted_degrees, prepend=np.nan) != 0)
-    group = np.cumsum(is_first) - 1
+    is_new_query = np.diff(query, prepend=-1) != 0
+    is_new_degree = np.diff(sorted_degrees, prepend=np.nan) != 0
+    group = np.cumsum(is_new_query | is_new_degree) - 1
+    group_size = np.bincount(group)[group]
+    first_of_group = rank[firsts(group)]
+    last_of_group = first_of_group + group_size - 1
     low = recall_bases(target)[target.query] + 1
-    low[order] = rank[firsts(group)]
+    low[order] = first_of_group
     high = np.full(len(degrees), _NO_LIMIT)
-    last_of_group = low[order] + np.bincount(group)[group] - 1
     high[order] = np.where(sorted_degrees > 0, last_of_group, _NO_LIMIT)
     return low, high
 
@@ -63,12 +70,17 @@ def _relative_positions(rank: Ints, low: Ints, high: Ints) -> Ints:
 def _hits_with_degree(hits: Hits, target: Target) -> tuple[Hits, Ints]:
     """Return the hits that are relevant or harmful, and their relative positions."""
     low, high = ideal_intervals(target)
-    selected = hits.select(degree(target)[hits.row] != 0)
-    return selected, _relative_positions(selected.rank, low[selected.row], high[selected.row])
+    has_degree = degree(target)[hits.row] != 0
+    selected = hits.select(has_degree)
+    position = _relative_positions(selected.rank, low[selected.row], high[selected.row])
+    return selected, position
 
 
 def _not_relevant(rank: Ints, recall_base: Ints) -> Ints:
-    """Return the relative position of a document that is not relevant: the interval starts at R + 1."""
+    """Return the relative position of documents that are not relevant.
+
+    Their interval starts at R + 1.
+    """
     return np.asarray(np.minimum(rank - recall_base - 1, 0), dtype=np.intp)
 
 
@@ -100,28 +112,36 @@ class Displacement(Additive):
 
     @cached_property
     def worst(self) -> Floats:
-        """The minimum of CRP at R: of the most harmful documents, then those that are not relevant."""
+        """The minimum of CRP at R.
+
+        It is that of the most harmful documents, then those that are not relevant.
+        """
         total = self.recall_base
         harmful, rank = _most_harmful_first(self.target)
         query = self.target.query[harmful]
         low, _ = self._intervals
-        further = np.where(rank <= total[query], low[harmful] - total[query] - 1, 0)
-        return -total * (total + 1) / 2 - sums(query, further, self.target.n_queries)
+        recall_base = total[query]
+        further = np.where(rank <= recall_base, low[harmful] - recall_base - 1, 0)
+        of_not_relevant = -total * (total + 1) / 2
+        return of_not_relevant - sums(query, further, self.target.n_queries)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return the relative position of each document at each rank; 0 below the cutoff."""
-        low, high = (bound[documents, None] for bound in self._intervals)
-        position = _relative_positions(ranks, low, high)
+        low, high = self._intervals
+        position = _relative_positions(ranks, low[documents, None], high[documents, None])
         return np.where(ranks <= self._depth[query], position, 0).astype(np.float64)
 
     def values(self, hits: Hits) -> Floats:
         """Return CRP."""
-        total, depth = self.recall_base, self._depth
-        padded = np.minimum(depth, total)
-        nothing_relevant = padded * (padded + 1) / 2 - padded * (total + 1.0)
+        total = self.recall_base
+        depth = self._depth
+        n_ranks = np.minimum(depth, total)
+        # CRP of a ranking without relevant documents.
+        nothing_relevant = n_ranks * (n_ranks + 1) / 2 - n_ranks * (total + 1.0)
         selected, position = _hits_with_degree(hits, self.target)
-        instead = _not_relevant(selected.rank, total[selected.query])
-        gained = np.where(selected.rank <= depth[selected.query], position - instead, 0)
+        of_not_relevant = _not_relevant(selected.rank, total[selected.query])
+        is_counted = selected.rank <= depth[selected.query]
+        gained = np.where(is_counted, position - of_not_relevant, 0)
         return np.asarray(nothing_relevant + selected.total(gained), dtype=np.float64)
 
     def breakdown(self, hits: Hits) -> Breakdown:
@@ -130,38 +150,49 @@ class Displacement(Additive):
         position = _not_relevant(dense.rank, self.recall_base[dense.query])
         selected, displaced = _hits_with_degree(hits, self.target)
         position[selected.retrieved_index] = displaced
-        counted = np.where(dense.rank <= self._depth[dense.query], position, 0).astype(np.float64)
+        is_counted = dense.rank <= self._depth[dense.query]
+        counted = np.where(is_counted, position, 0).astype(np.float64)
         empty = self.values(hits) - dense.total(counted)
         columns = {"displacement": position.astype(np.float64)}
         return Breakdown(dense, counted, rest={"empty ranks": empty}, columns=columns)
 
 
 def _most_harmful_first(target: Target) -> tuple[Ints, Ints]:
-    """Return the harmful documents of each query, the most harmful first, and their positions from 1."""
+    """Return the harmful documents of each query, the most harmful first, and their ranks."""
     degrees = degree(target)
     harmful = np.flatnonzero(degrees < 0)
     order = harmful[descending(target.query[harmful], -degrees[harmful])]
-    return order, positions(target.query[order]) + 1
+    rank = positions(target.query[order]) + 1
+    return order, rank
 
 
 def balance_point(hits: Hits, target: Target) -> Ints:
-    """Return the first retrieved rank from R on at which CRP is at least 0; 0 if there is none, or R is 0."""
+    """Return the first retrieved rank from R on at which CRP is at least 0.
+
+    It is 0 if there is none, or R is 0.
+    """
     form = Displacement(target)
-    total, at_r = form.recall_base, form.values(hits)
+    total = form.recall_base
+    crp_at_r = form.values(hits)
     # Beyond R, only relevant documents increase CRP, and only harmful ones decrease it.
     selected, position = _hits_with_degree(hits, target)
     after = selected.rank > total[selected.query]
-    query, rank, position = selected.query[after], selected.rank[after], position[after]
-    recovered = at_r[query] + running_sum(position, query) >= 0
-    first = np.flatnonzero(recovered)[positions(query[recovered]) == 0]
+    query = selected.query[after]
+    rank = selected.rank[after]
+    crp = crp_at_r[query] + running_sum(position[after], query)
+    recovered = np.flatnonzero(crp >= 0)
+    is_first = positions(query[recovered]) == 0
+    first = recovered[is_first]
     balance = np.zeros(hits.n_queries, dtype=np.intp)
     balance[query[first]] = rank[first]
-    return np.asarray(np.where((at_r >= 0) & (hits.n_ret >= total), total, balance), dtype=np.intp)
+    is_at_r = (crp_at_r >= 0) & (hits.n_ret >= total)
+    return np.asarray(np.where(is_at_r, total, balance), dtype=np.intp)
 
 
 def recovery(hits: Hits, target: Target) -> Floats:
     """Compute R / the balance point; 0 if there is none."""
-    total, balance = Displacement(target).recall_base, balance_point(hits, target)
+    total = recall_bases(target)
+    balance = balance_point(hits, target)
     return ratio(total.astype(np.float64), balance.astype(np.float64))
 
 
@@ -180,21 +211,21 @@ def curve(hits: Hits, target: Target) -> tuple[Ints, Ints, Ints, Ints]:
     rank = positions(query) + 1
     begins = np.cumsum(length) - length
     not_relevant = _not_relevant(rank, total[query])
-    position, worst = not_relevant.copy(), not_relevant.copy()
     selected, displaced = _hits_with_degree(hits, target)
+    position = not_relevant.copy()
     position[begins[selected.query] + selected.rank - 1] = displaced
     low, high = ideal_intervals(target)
-    for documents, ranks in (
-        _harmful_at_start(target, length - total),
-        _relevant_at_end(target, length),
-    ):
-        at = begins[target.query[documents]] + ranks - 1
-        worst[at] = _relative_positions(ranks, low[documents], high[documents])
+    worst = not_relevant.copy()
+    harmful = _harmful_at_start(target, length - total)
+    relevant = _relevant_at_end(target, length)
+    for documents, ranks in (harmful, relevant):
+        row = begins[target.query[documents]] + ranks - 1
+        worst[row] = _relative_positions(ranks, low[documents], high[documents])
     return query, rank, running_sum(position, query), running_sum(worst, query)
 
 
 def _harmful_at_start(target: Target, room: Ints) -> tuple[Ints, Ints]:
-    """Return the most harmful documents of each query, as many as there is room for, and their ranks."""
+    """Return the most harmful documents of each query that there is room for, and their ranks."""
     documents, rank = _most_harmful_first(target)
     fits = rank <= room[target.query[documents]]
     return documents[fits], rank[fits]
@@ -206,10 +237,12 @@ def _relevant_at_end(target: Target, length: Ints) -> tuple[Ints, Ints]:
     relevant = np.flatnonzero(degrees > 0)
     order = relevant[descending(target.query[relevant], degrees[relevant])]
     query = target.query[order]
-    return order, np.asarray(length[query] - positions(query), dtype=np.intp)
+    rank = length[query] - positions(query)
+    return order, np.asarray(rank, dtype=np.intp)
 
 
 def turn_around(query: Ints, rank: Ints, value: Ints) -> Ints:
     """Return the first rank of the minimum of each query's curve, one per row."""
     order = np.lexsort((rank, value, query))
-    return rank[order][firsts(query)]
+    sorted_rank = rank[order]
+    return sorted_rank[firsts(query)]

@@ -92,21 +92,24 @@ class Power:
 
 
 class Additive(ABC):
-    """A measure that is a sum over ranks; each term depends only on the rank and the document at that rank."""
+    """A measure that is a sum over ranks.
+
+    Each term depends only on the rank and the document at that rank.
+    """
 
     #: Whether documents with the worth 0 at every rank can be omitted from the ranking.
     LEAVES_OUT: ClassVar[bool] = False
 
     @abstractmethod
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
-        """Return the worth of each document of a query at each rank, shape (n_documents, n_ranks)."""
+        """Return the worth of documents of a query at each rank, shape (n_documents, n_ranks)."""
 
     @abstractmethod
     def values(self, hits: Hits) -> Floats:
         """Return the values of rankings, shape (n_queries,)."""
 
     def contributions(self, hits: Hits) -> Floats | None:
-        """Return the contribution of each document of the ranking to the value of its query; None if unknown.
+        """Return the contribution of each document to the value of its query; None if unknown.
 
         One element per hit, or per retrieved document if unjudged documents contribute.
         """
@@ -192,7 +195,9 @@ class Linear(Additive):
         """Return a mask of the ranks that count."""
         if self.depth is None:
             return np.ones(len(rank), dtype=np.bool_)
-        depth = self.depth if isinstance(self.depth, int) else self.depth[query]
+        depth: int | Floats = self.depth
+        if not isinstance(depth, int):
+            depth = depth[query]
         return np.asarray(rank <= depth, dtype=np.bool_)
 
     def discounts(self, rank: Ints, query: Ints) -> Floats:
@@ -216,7 +221,7 @@ class Linear(Additive):
             )
 
     def beyond(self) -> Floats:
-        """Return the maximum contribution of unjudged documents below all judged ones, shape (n_queries,).
+        """Return the maximum contribution of unjudged documents below all judged ones, per query.
 
         It is infinite if unjudged documents have a gain, there is no cutoff, and the discount has
         no known sum.
@@ -224,23 +229,25 @@ class Linear(Additive):
         n_judged = np.bincount(self.target.query, minlength=self.target.n_queries)
         if not self.unjudged:
             return np.zeros(len(n_judged))
-        if self.depth is None:
-            rest = (
-                self.discount.beyond(n_judged) if isinstance(self.discount, Geometric) else np.inf
-            )
-        else:
-            depth = np.broadcast_to(self.depth, n_judged.shape).astype(np.intp)
-            cumulated = np.append(
-                0.0, np.cumsum(self.discount(np.arange(1, int(depth.max(initial=0)) + 1)))
-            )
-            rest = cumulated[depth] - cumulated[np.minimum(n_judged, depth)]
-        gained = np.broadcast_to(self.unjudged * rest, n_judged.shape)
+        discounts = self._sum_of_discounts_after(n_judged)
+        gained = np.broadcast_to(self.unjudged * discounts, n_judged.shape)
         if self.norm is None:
             return gained
         return ratio(gained, self.norm)
 
+    def _sum_of_discounts_after(self, rank: Ints) -> Floats | float:
+        """Return the sum of the discounts after one rank per query, down to the depth."""
+        if self.depth is not None:
+            depth = np.broadcast_to(self.depth, rank.shape).astype(np.intp)
+            ranks = np.arange(1, int(depth.max(initial=0)) + 1)
+            cumulated = np.append(0.0, np.cumsum(self.discount(ranks)))
+            return np.asarray(cumulated[depth] - cumulated[np.minimum(rank, depth)])
+        if isinstance(self.discount, Geometric):
+            return self.discount.beyond(rank)
+        return np.inf
+
     def is_ranked_like(self, form: Linear) -> bool:
-        """Return whether both forms have the same discounts and depths, so that their sum is linear."""
+        """Return whether both forms have the same discounts and depths: their sum is linear."""
         if self.discount != form.discount:
             return False
         if isinstance(self.depth, np.ndarray) or isinstance(form.depth, np.ndarray):
@@ -261,8 +268,6 @@ class Linear(Additive):
         """Return the values of rankings, shape (n_queries,)."""
         if self.unjudged:
             hits = hits.dense()
-        else:
-            hits = hits
         # Sum, then divide, so that a perfect ranking scores exactly 1.
         total = hits.total(self._gains(hits))
         if self.norm is None:
@@ -270,11 +275,12 @@ class Linear(Additive):
         return ratio(total, self.norm)
 
     def contributions(self, hits: Hits) -> Floats:
-        """Return the contribution of each hit, or of each retrieved document if unjudged ones have a gain."""
+        """Return the contribution of each hit.
+
+        If unjudged documents have a gain, it is that of each retrieved document.
+        """
         if self.unjudged:
             hits = hits.dense()
-        else:
-            hits = hits
         gained = self._gains(hits)
         if self.norm is None:
             return gained
@@ -283,7 +289,8 @@ class Linear(Additive):
     def breakdown(self, hits: Hits) -> Breakdown:
         """Return the values of rankings as sums over ranks, with gains, discounts and norms."""
         dense = hits.dense()
-        gain = np.append(np.asarray(self.gain, dtype=np.float64), self.unjudged)[dense.row]
+        judged_gain = np.asarray(self.gain, dtype=np.float64)
+        gain = np.append(judged_gain, self.unjudged)[dense.row]
         discount = self.discounts(dense.rank, dense.query)
         gained = gain * discount
         if self.norm is None:
@@ -294,6 +301,6 @@ class Linear(Additive):
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return discount times gain of each document at each rank."""
-        return np.outer(
-            self.normalised_gain[documents], self.discounts(ranks, np.full(len(ranks), query))
-        )
+        queries = np.full(len(ranks), query)
+        discounts = self.discounts(ranks, queries)
+        return np.outer(self.normalised_gain[documents], discounts)

@@ -8,7 +8,7 @@ from .._typing import Floats, Ints
 
 
 def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
-    """Return the lower median of the grades of each unit, which is one of these grades; -1 without grades.
+    """Return the lower median of the grades of each unit; -1 without grades.
 
     Parameters
     ----------
@@ -20,30 +20,35 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
         Number of units.
     """
     width = int(grade.max(initial=0)) + 1
-    grade = np.sort(unit * width + grade) % width  # faster than sorting by two keys
+    sorted_keys = np.sort(unit * width + grade)  # faster than sorting by two keys
+    sorted_grade = sorted_keys % width
     n_grades = np.bincount(unit, minlength=n_units)
     begin = np.cumsum(n_grades) - n_grades
+    middle = begin + (n_grades - 1) // 2
     result = np.full(n_units, -1, dtype=np.intp)
     units = np.flatnonzero(n_grades)
-    result[units] = grade[begin[units] + (n_grades[units] - 1) // 2]
+    result[units] = sorted_grade[middle[units]]
     return result
 
 
 def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
-    """Return the most frequent grade of each unit (of ties, the lowest), and the number of tied grades.
+    """Return the most frequent grade of each unit, and the number of tied grades.
 
-    The parameters are those of `median`. Units without grades have -1 and 0.
+    Of tied grades, it is the lowest. Units without grades have -1 and 0. The parameters are those
+    of `median`.
     """
     width = int(grade.max(initial=0)) + 1
-    cells, times = np.unique(unit * width + grade, return_counts=True)
-    cell_unit, value = np.divmod(cells, width)
+    cells, frequency = np.unique(unit * width + grade, return_counts=True)
+    cell_unit, cell_grade = np.divmod(cells, width)
     highest = np.zeros(n_units, dtype=np.intp)
-    np.maximum.at(highest, cell_unit, times)
-    modes = times == highest[cell_unit]
+    np.maximum.at(highest, cell_unit, frequency)
+    is_mode = frequency == highest[cell_unit]
+    mode_unit = cell_unit[is_mode]
+    mode = cell_grade[is_mode]
     result = np.full(n_units, -1, dtype=np.intp)
-    # Cells are in increasing order of grades: the first mode of a unit is assigned last.
-    result[cell_unit[modes][::-1]] = value[modes][::-1]
-    return result, np.bincount(cell_unit[modes], minlength=n_units)
+    # Modes are in increasing order of grades: the lowest one of a unit is assigned last.
+    result[mode_unit[::-1]] = mode[::-1]
+    return result, np.bincount(mode_unit, minlength=n_units)
 
 
 def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:

@@ -37,20 +37,15 @@ class Hits:
     def of_rows(cls, n_queries: int, pool_query: Ints, row: Ints, rank: Ints) -> Hits:
         """Return rankings of some judged documents, given by their ranks."""
         query = pool_query[row]
-        order, n_ret = np.lexsort((rank, query)), np.bincount(query, minlength=n_queries)
+        n_ret = np.bincount(query, minlength=n_queries)
+        order = np.lexsort((rank, query))
         return Hits(n_queries, pool_query, query[order], rank[order], row[order], n_ret)
 
     def top(self, cutoff: int) -> Hits:
         """Return the first `cutoff` ranks of each query."""
-        kept, n_ret = self.rank <= cutoff, np.minimum(self.n_ret, cutoff)
-        return Hits(
-            self.n_queries,
-            self.pool_query,
-            self.query[kept],
-            self.rank[kept],
-            self.row[kept],
-            n_ret,
-        )
+        top = self.select(self.rank <= cutoff)
+        n_ret = np.minimum(self.n_ret, cutoff)
+        return Hits(self.n_queries, self.pool_query, top.query, top.rank, top.row, n_ret)
 
     def select(self, kept: Bools) -> Hits:
         """Return a subset of the hits."""
@@ -66,10 +61,14 @@ class Hits:
     @property
     def retrieved_index(self) -> Ints:
         """The index of each hit among all retrieved documents, as in `dense`."""
-        return (np.cumsum(self.n_ret) - self.n_ret)[self.query] + self.rank - 1
+        first = np.cumsum(self.n_ret) - self.n_ret
+        return first[self.query] + self.rank - 1
 
     def dense(self) -> Hits:
-        """Return the rankings with all retrieved documents as hits; unjudged ones have row ``n_pool``."""
+        """Return the rankings with all retrieved documents as hits.
+
+        Unjudged ones have row ``n_pool``.
+        """
         first = np.cumsum(self.n_ret) - self.n_ret
         query = np.repeat(np.arange(self.n_queries), self.n_ret)
         rank = np.arange(len(query)) - first[query] + 1  # faster than positions
@@ -78,14 +77,19 @@ class Hits:
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
     def spread(self, values: NDArray[np.generic]) -> Floats:
-        """Return values of the hits as values of all retrieved documents, as in `dense`; 0 for the others."""
+        """Return values of the hits as values of all retrieved documents, 0 for the others.
+
+        They are in the order of `dense`.
+        """
         result = np.zeros(int(self.n_ret.sum()))
         result[self.retrieved_index] = values
         return result
 
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
         """Sum `values` of the hits (or of elements with the given queries) per query, in order."""
-        return sums(self.query if query is None else query, values, self.n_queries)
+        if query is None:
+            query = self.query
+        return sums(query, values, self.n_queries)
 
 
 def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
@@ -100,23 +104,30 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def row_keys(rows: NDArray[np.integer[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Return a number per row, the same for equal rows only; the elements of a column are below its size."""
+    """Return a number per row, the same for equal rows only.
+
+    The elements of each column are below its size.
+    """
     if math.prod(sizes) < 2**62:
-        return np.asarray(rows @ np.cumprod([1, *sizes[:-1]], dtype=np.int64), dtype=np.int64)
-    return np.asarray(np.unique(rows, axis=0, return_inverse=True)[1], dtype=np.int64).ravel()
+        factors = np.cumprod([1, *sizes[:-1]], dtype=np.int64)
+        return np.asarray(rows @ factors, dtype=np.int64)
+    _, inverse = np.unique(rows, axis=0, return_inverse=True)
+    return np.asarray(inverse, dtype=np.int64).ravel()
 
 
 def heads(query: Ints) -> Ints:
     """Return the first index of each block of adjacent elements of the same query."""
-    return np.append(
-        np.zeros(min(len(query), 1), dtype=np.intp), 1 + np.flatnonzero(query[1:] != query[:-1])
-    )
+    n_first = min(len(query), 1)
+    first = np.zeros(n_first, dtype=np.intp)
+    changes = np.flatnonzero(query[1:] != query[:-1])
+    return np.append(first, 1 + changes)
 
 
 def firsts(query: Ints) -> Ints:
     """Return the index of the first element of each element's query; `query` must be sorted."""
     begins = heads(query)
-    return np.repeat(begins, np.diff(begins, append=len(query)))
+    lengths = np.diff(begins, append=len(query))
+    return np.repeat(begins, lengths)
 
 
 def positions(query: Ints) -> Ints:
@@ -126,12 +137,16 @@ def positions(query: Ints) -> Ints:
 
 def running_sum(values: Ints, query: Ints) -> Ints:
     """Return the cumulative sum of the values within each query, exact for integers."""
-    running, begin = np.cumsum(values), firsts(query)
+    running = np.cumsum(values)
+    begin = firsts(query)
     return running - running[begin] + values[begin]
 
 
 def running_total(values: Floats, query: Ints) -> Floats:
-    """Return the cumulative sum of the values within each query, which other queries do not affect by rounding."""
+    """Return the cumulative sum of the values within each query.
+
+    Rounding errors do not depend on other queries.
+    """
     return _scan(np.add, values, positions(query))
 
 
@@ -144,26 +159,36 @@ def running_product(factors: Floats, query: Ints) -> Floats:
 
 
 def _scan(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
-    """Combine each value with all values before it in its query; each step doubles how many are combined."""
+    """Combine each value with all values before it in its query.
+
+    Each step doubles the number of values that are combined.
+    """
     result = np.asarray(values, dtype=np.float64)
-    step, deepest = 1, int(position.max(initial=0))
+    deepest = int(position.max(initial=0))
+    step = 1
     while step <= deepest:
-        inside = position >= step
         shifted = np.empty(len(result))
-        shifted[:step], shifted[step:] = result[:step], result[:-step]
-        result = np.where(inside, combine(result, shifted), result)
+        shifted[:step] = result[:step]
+        shifted[step:] = result[:-step]
+        combined = combine(result, shifted)
+        result = np.where(position >= step, combined, result)
         step *= 2
     return result
 
 
 def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = None) -> Ints:
-    """Return the index of the maximum of each query; of values equal but for rounding, that of the highest tie."""
+    """Return the index of the maximum of each query.
+
+    Of values that are equal but for rounding, it is that of the highest `tie`, or the first.
+    """
     highest = np.zeros(n_queries)
     np.maximum.at(highest, query, values)
     best = np.flatnonzero(values >= highest[query] * (1.0 - 1e-12))
     if tie is not None:
-        best = best[np.lexsort((-tie[best], query[best]))]
-    return np.asarray(best[positions(query[best]) == 0], dtype=np.intp)
+        order = np.lexsort((-tie[best], query[best]))
+        best = best[order]
+    is_first = positions(query[best]) == 0
+    return np.asarray(best[is_first], dtype=np.intp)
 
 
 def descending(query: Ints, values: Floats) -> Ints:
@@ -178,14 +203,23 @@ def ideal_sums(
     n_queries: int,
     depth: int | Ints | Floats | None,
 ) -> Floats:
-    """Return the sum of discounted gains over the positive gains of each query in decreasing order, to a depth."""
-    kept = np.flatnonzero(gain > 0)
-    order = kept[descending(query[kept], gain[kept])]
-    query, gain = query[order], gain[order]
+    """Return the sum of discounted gains over the ideal ranking of each query, to a depth.
+
+    The ideal ranking has the documents with a positive gain, in decreasing order of it.
+    """
+    positive = np.flatnonzero(gain > 0)
+    order = positive[descending(query[positive], gain[positive])]
+    query = query[order]
+    gain = gain[order]
     rank = positions(query) + 1
     if depth is not None:
-        within = rank <= (depth if isinstance(depth, int) else depth[query])
-        query, rank, gain = query[within], rank[within], gain[within]
+        last = depth
+        if not isinstance(depth, int):
+            last = depth[query]
+        within = rank <= last
+        query = query[within]
+        rank = rank[within]
+        gain = gain[within]
     return sums(query, gain * discount(rank), n_queries)
 
 
@@ -197,6 +231,12 @@ def restore_order(order: Ints, values: Ints) -> Ints:
 
 
 def ranks_within_queries(query: Ints, values: Floats, *ties: Floats) -> Ints:
-    """Return the rank of each element within its query, from 1, by decreasing value, then by decreasing `ties`."""
-    order = np.lexsort((*(-tie for tie in reversed(ties)), -values, query))
+    """Return the rank of each element within its query, from 1.
+
+    Elements are sorted by decreasing value, then by decreasing `ties`.
+    """
+    # The last key of `lexsort` is the first one to sort by.
+    keys = [-tie for tie in reversed(ties)]
+    keys.append(-values)
+    order = np.lexsort((*keys, query))
     return restore_order(order, positions(query[order]) + 1)

@@ -15,13 +15,16 @@ Discount = Callable[[Ints], Floats]
 
 
 def _sequences(hits: Hits, members: Bools) -> tuple[Ints, Ints, Ints]:
-    """Return each pair of a hit and its subtopic, with the number of hits of that subtopic above it."""
+    """Return each pair of a hit and its subtopic, with the number of that subtopic's hits above."""
     subtopic, hit = np.nonzero(members[:, hits.row])
-    return subtopic, hit, positions(subtopic * hits.n_queries + hits.query[hit])
+    n_above = positions(subtopic * hits.n_queries + hits.query[hit])
+    return subtopic, hit, n_above
 
 
 def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> Floats:
-    """Return Σ_k discount(k) Σ_s (1 - alpha)^(hits of the subtopic s above rank k), s the subtopics of the hit.
+    """Return Σ_k discount(k) Σ_s (1 - alpha)^(hits of the subtopic s above rank k).
+
+    The subtopics s are those of the hit at rank k.
 
     Parameters
     ----------
@@ -38,22 +41,23 @@ def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
     -------
     ndarray of float, shape (n_queries,)
     """
-    subtopic, hit, above = _sequences(hits, members)
-    gain = np.zeros((len(members), len(hits.row)))
-    gain[subtopic, hit] = (1.0 - alpha) ** above
-    return hits.total(reduce(np.add, gain) * discount(hits.rank))
+    subtopic, hit, n_above = _sequences(hits, members)
+    subtopic_gain = np.zeros((len(members), len(hits.row)))
+    subtopic_gain[subtopic, hit] = (1.0 - alpha) ** n_above
+    gain = reduce(np.add, subtopic_gain)
+    return hits.total(gain * discount(hits.rank))
 
 
 def full_gain(n_subtopics: Floats, alpha: float, discount: Discount, depth: int) -> Floats:
     """Return the gain of a ranking of `depth` documents, each of which belongs to all subtopics."""
-    above = np.arange(depth)
-    return np.asarray(
-        n_subtopics * ((1.0 - alpha) ** above * discount(above + 1)).sum(), dtype=np.float64
-    )
+    n_above = np.arange(depth)
+    gain = (1.0 - alpha) ** n_above
+    subtopic_gain = (gain * discount(n_above + 1)).sum()
+    return np.asarray(n_subtopics * subtopic_gain, dtype=np.float64)
 
 
 def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: int | None) -> Hits:
-    """Return a greedy ranking of the judged documents, which places the document with the highest gain next.
+    """Return a greedy ranking of the judged documents: the highest gain is next.
 
     Parameters
     ----------
@@ -76,22 +80,31 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     order = useful[np.lexsort((-tie[useful], *members[:, useful], query_of[useful]))]
     # Documents of a query with the same subtopics are of one type, of which the first one is next.
     rows = np.vstack([query_of[order], members[:, order]])
-    first = np.flatnonzero((np.diff(rows, axis=1, prepend=-1) != 0).any(axis=0))
+    is_new_type = (np.diff(rows, axis=1, prepend=-1) != 0).any(axis=0)
+    first = np.flatnonzero(is_new_type)
     end = np.append(first[1:], len(order))
-    above = np.zeros((len(members), hits.n_queries))
-    chosen_rows: list[Ints] = []
-    while len(first) and (cutoff is None or len(chosen_rows) < cutoff):
+    n_above = np.zeros((len(members), hits.n_queries))
+    rank = 0
+    chosen_rows: list[Ints] = [np.zeros(0, dtype=np.intp)]
+    chosen_ranks: list[Ints] = [np.zeros(0, dtype=np.intp)]
+    while len(first) and (cutoff is None or rank < cutoff):
+        rank += 1
         head = order[first]
-        query, belongs = query_of[head], members[:, head]
-        gain = reduce(np.add, np.where(belongs, (1.0 - alpha) ** above[:, query], 0.0))
+        query = query_of[head]
+        belongs = members[:, head]  # (n_subtopics, n_types)
+        subtopic_gain = (1.0 - alpha) ** n_above[:, query]
+        gain = reduce(np.add, np.where(belongs, subtopic_gain, 0.0))
         best = best_rows(query, gain, hits.n_queries, tie[head])
-        above[:, query[best]] += belongs[:, best]
+        n_above[:, query[best]] += belongs[:, best]
         chosen_rows.append(head[best])
+        chosen_ranks.append(np.full(len(best), rank, dtype=np.intp))
         first[best] += 1
-        first, end = first[first < end], end[first < end]
-    row = np.concatenate([np.zeros(0, dtype=np.intp), *chosen_rows])
-    rank = np.repeat(np.arange(1, len(chosen_rows) + 1), [len(rows) for rows in chosen_rows])
-    return Hits.of_rows(hits.n_queries, query_of, row, rank)
+        is_left = first < end
+        first = first[is_left]
+        end = end[is_left]
+    row = np.concatenate(chosen_rows)
+    row_rank = np.concatenate(chosen_ranks)
+    return Hits.of_rows(hits.n_queries, query_of, row, row_rank)
 
 
 def n_subtopics(hits: Hits, members: Bools) -> Floats:
@@ -102,18 +115,22 @@ def n_subtopics(hits: Hits, members: Bools) -> Floats:
 
 def recall(hits: Hits, members: Bools) -> Floats:
     """Return the fraction of the subtopics that the hits belong to."""
-    _, hit, above = _sequences(hits, members)
-    return ratio(hits.total(above == 0, hits.query[hit]), n_subtopics(hits, members))
+    _, hit, n_above = _sequences(hits, members)
+    n_found = hits.total(n_above == 0, hits.query[hit])
+    return ratio(n_found, n_subtopics(hits, members))
 
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
     """Return the precision at the cutoff, averaged over subtopics."""
-    return ratio(hits.total(members[:, hits.row].sum(axis=0)), cutoff * n_subtopics(hits, members))
+    n_subtopics_of_hit = members[:, hits.row].sum(axis=0)
+    n_relevant = hits.total(n_subtopics_of_hit)
+    return ratio(n_relevant, cutoff * n_subtopics(hits, members))
 
 
 def average_precisions(hits: Hits, members: Bools) -> Floats:
     """Return the average precision, averaged over subtopics."""
-    values = [
-        average_precision(hits, member, hits.total(member, hits.pool_query)) for member in members
-    ]
+    values = []
+    for member in members:
+        n_relevant = hits.total(member, hits.pool_query)
+        values.append(average_precision(hits, member, n_relevant))
     return ratio(reduce(np.add, values), n_subtopics(hits, members))

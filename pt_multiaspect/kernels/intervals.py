@@ -9,12 +9,17 @@ import numpy as np
 from .._typing import Floats
 from .mean_errors import Clusters, TopicGroups, estimate_means, standard_error, t_quantile
 
-#: Number of bootstrap samples, and of topics drawn at once (32 MB).
-_SAMPLES, _CHUNK = 10_000, 4_000_000
+#: Number of bootstrap samples.
+_SAMPLES = 10_000
+
+#: Number of topics drawn at once (32 MB).
+_CHUNK = 4_000_000
 
 
 def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """Return the percentile interval of the means of bootstrap samples, independent of the order of the values.
+    """Return the percentile interval of the means of bootstrap samples.
+
+    It does not depend on the order of the values.
 
     Parameters
     ----------
@@ -28,11 +33,15 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     low, high : float
         The ends of the interval.
     """
-    ordered, rng = np.sort(values), np.random.default_rng(0)
+    ordered = np.sort(values)
+    rng = np.random.default_rng(0)
     size = max(1, _CHUNK // len(values))
-    sizes = [min(size, _SAMPLES - start) for start in range(0, _SAMPLES, size)]
-    draws = (rng.integers(len(values), size=(n_samples, len(values))) for n_samples in sizes)
-    means = np.concatenate([ordered[draw].mean(axis=1) for draw in draws])
+    parts = []
+    for start in range(0, _SAMPLES, size):
+        n_samples = min(size, _SAMPLES - start)
+        draws = rng.integers(len(values), size=(n_samples, len(values)))
+        parts.append(ordered[draws].mean(axis=1))
+    means = np.concatenate(parts)
     low, high = percentile_interval(means, confidence, values.mean())
     # Means of equal values may differ from them by rounding.
     low, high = np.clip([low, high], ordered[0], ordered[-1])
@@ -61,12 +70,13 @@ def percentile_interval(
     low, high : ndarray of float, shape (...)
         The ends; NaN if the statistic is undefined for all samples.
     """
-    defined = ~np.isnan(samples).all(axis=0)
-    known = np.where(defined, samples, 0.0)
-    low, high = np.nanquantile(known, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return np.where(defined, np.fmin(low, estimate), np.nan), np.where(
-        defined, np.fmax(high, estimate), np.nan
-    )
+    is_defined = ~np.isnan(samples).all(axis=0)
+    known = np.where(is_defined, samples, 0.0)
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.nanquantile(known, tails, axis=0)
+    extended_low = np.fmin(low, estimate)
+    extended_high = np.fmax(high, estimate)
+    return np.where(is_defined, extended_low, np.nan), np.where(is_defined, extended_high, np.nan)
 
 
 def half_width(
@@ -128,12 +138,11 @@ def mean_interval(
         The ends of the interval; NaN if clusters are too few in a group.
     """
     estimates = estimate_means(values, clusters, groups=groups)
-    mean, half = (
-        float(estimates.means),
-        float(t_quantile(estimates.freedom, confidence) * estimates.errors),
-    )
-    low, high = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
-    return max(mean - half, low), min(mean + half, high)
+    mean = float(estimates.means)
+    half = float(t_quantile(estimates.freedom, confidence) * estimates.errors)
+    lowest = min(limits[0], float(values.min()))
+    highest = max(limits[1], float(values.max()))
+    return max(mean - half, lowest), min(mean + half, highest)
 
 
 #: Above it, of levels far below .01 with two to four topics, the noncentral t distribution is
@@ -164,26 +173,32 @@ def power_of_t_test(
 
     sizes = np.asarray(n_clusters, dtype=np.float64)
     freedom = np.maximum(freedom_ratio * sizes - 1, 1)
-    critical, shift = np.broadcast_arrays(student.isf(alpha / 2, freedom), effect * np.sqrt(sizes))
+    critical_of_size = student.isf(alpha / 2, freedom)
+    shift_of_effect = effect * np.sqrt(sizes)
+    critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
     # SciPy's series do not converge for other values. There, the mean of the topics varies much
     # less than their standard deviation, whose distribution decides alone.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
-    usual, quantile = np.where(is_usual, shift, 1.0), np.where(is_usual, critical, 1.0)
+    usual_shift = np.where(is_usual, shift, 1.0)
+    usual_critical = np.where(is_usual, critical, 1.0)
     with np.errstate(divide="ignore"):  # in SciPy before 1.12, which returns the right value
-        wrong = nct.cdf(-quantile, freedom, usual)  # NaN in the far tail, where it is 0
-        power = nct.sf(quantile, freedom, usual) + np.where(np.isnan(wrong), 0.0, wrong)
+        wrong_side = nct.cdf(-usual_critical, freedom, usual_shift)
+        right_side = nct.sf(usual_critical, freedom, usual_shift)
+    # The wrong side is NaN in the far tail, where it is 0.
+    usual = right_side + np.where(np.isnan(wrong_side), 0.0, wrong_side)
     extreme = chdtr(freedom, freedom * (shift / critical) ** 2)
-    return np.where(np.isnan(shift), np.nan, np.where(is_usual, power.clip(0, 1), extreme))
+    power = np.where(is_usual, usual.clip(0, 1), extreme)
+    return np.where(np.isnan(shift), np.nan, power)
 
 
 def power_of_double_sampling(
     effects: Floats, unexplained: Floats, highest: Floats, n: int, n_topics: int, alpha: float
 ) -> Floats:
-    """Return the probability that the interval of a regression estimate from double sampling excludes 0.
+    """Return the probability that an interval from double sampling excludes 0.
 
-    Values H of n topics and labels L of all topics are drawn from normal distributions: the sums of
-    squares, the slope and the difference between the labels' means, given which the probability is
-    exact.
+    The interval is that of a regression estimate. Values H of n topics and labels L of all topics
+    are drawn from normal distributions: the sums of squares, the slope and the difference between
+    the labels' means, given which the probability is exact.
 
     Parameters
     ----------
@@ -206,28 +221,35 @@ def power_of_double_sampling(
     """
     from scipy.special import ndtr, stdtrit
 
-    rng, n_further = np.random.default_rng(0), n_topics - n
+    rng = np.random.default_rng(0)
+    n_further = n_topics - n
     error, gap = rng.standard_normal((2, _SAMPLES))
-    spread, of_further, of_errors = (
-        2 * rng.standard_gamma(freedom / 2, _SAMPLES) for freedom in (n - 1, n_further - 1, n - 2)
-    )
+    # The sums of squares of the labels of the n topics, of those of the others, and of the errors.
+    squares = 2 * rng.standard_gamma((n - 1) / 2, _SAMPLES)
+    squares_of_further = 2 * rng.standard_gamma((n_further - 1) / 2, _SAMPLES)
+    squares_of_errors = 2 * rng.standard_gamma((n - 2) / 2, _SAMPLES)
     # By how much the mean label of all topics differs from that of the n.
     distance = gap * math.sqrt(n_further / (n * n_topics))
-    variance_of_labels = (spread + of_further + n * n_topics / n_further * distance**2) / (
-        n_topics - 1
-    )
-    noise, slope = unexplained[:, None], np.sqrt(1 - unexplained[:, None] ** 2)
-    fitted = slope + noise * error / np.sqrt(spread)
+    squares_between = n * n_topics / n_further * distance**2
+    variance_of_labels = (squares + squares_of_further + squares_between) / (n_topics - 1)
+
+    # The slope, its estimate and the one that is used, shape (m, n_samples).
+    noise = unexplained[:, None]
+    slope = np.sqrt(1 - noise**2)
+    fitted = slope + noise * error / np.sqrt(squares)
     used = fitted.clip(0, highest[:, None])
-    residual = (noise**2 * of_errors + (fitted - used) ** 2 * spread) / (n - 2)
-    variance = residual * (1 / n + distance**2 / spread) + used**2 * variance_of_labels / n_topics
+
+    residual = (noise**2 * squares_of_errors + (fitted - used) ** 2 * squares) / (n - 2)
+    variance_of_n = residual * (1 / n + distance**2 / squares)
+    variance = variance_of_n + used**2 * variance_of_labels / n_topics
     half = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
+
     # The rest of the estimate varies independently of all these.
-    estimate, deviation = (
-        effects[:, None] + (used - slope) * distance,
-        np.sqrt(noise**2 / n + slope**2 / n_topics),
-    )
-    found = ndtr((estimate - half) / deviation) + ndtr((-estimate - half) / deviation)
+    estimate = effects[:, None] + (used - slope) * distance
+    deviation = np.sqrt(noise**2 / n + slope**2 / n_topics)
+    is_above = ndtr((estimate - half) / deviation)
+    is_below = ndtr((-estimate - half) / deviation)
+    found = is_above + is_below
     return np.asarray(found.mean(axis=1))
 
 
@@ -258,7 +280,9 @@ _LARGEST_SIZE = 1e7
 def topics_needed(
     effects: Floats, power: float, alpha: float, freedom_ratio: float = 1.0
 ) -> Floats:
-    """Return the least number of topics, or clusters, at least 2, with which each effect is found with a power.
+    """Return the least number of topics, or clusters, with which each effect is found.
+
+    It is at least 2.
 
     Parameters
     ----------
@@ -276,37 +300,50 @@ def topics_needed(
     """
     from scipy.special import ndtri
 
-    known = ~np.isnan(effects)
-    few: Floats = np.ones(len(effects))  # too few, or one less than the least
-    quantiles = ndtri(1 - alpha / 2) + ndtri(power)
-    enough = np.where(known, np.ceil((quantiles / np.where(known, effects, 1.0)) ** 2), 2.0).clip(
-        min=2
-    )
+    # The numbers by the normal distribution.
+    is_known = ~np.isnan(effects)
+    quantile = ndtri(1 - alpha / 2)
+    quantiles = quantile + ndtri(power)
+    normal = (quantiles / np.where(is_known, effects, 1.0)) ** 2
+    enough = np.where(is_known, np.ceil(normal), 2.0).clip(min=2)
     is_large = enough > _LARGEST_SIZE
-    normal = (quantiles / np.where(is_large, effects, 1.0)) ** 2
-    approximate = np.ceil(normal + ndtri(1 - alpha / 2) ** 2 / (2 * freedom_ratio))
-    known &= ~is_large
-    enough = np.where(known, enough, 2.0)
-    while (short := known & (power_of_t_test(effects, enough, alpha, freedom_ratio) < power)).any():
-        few, enough = np.where(short, enough, few), np.where(short, 2 * enough, enough)
-    while (known & (enough - few > 1)).any():
-        middle = np.where(enough - few > 1, np.floor((few + enough) / 2), enough)
+    normal_if_large = (quantiles / np.where(is_large, effects, 1.0)) ** 2
+    approximate = np.ceil(normal_if_large + quantile**2 / (2 * freedom_ratio))
+
+    # Numbers are doubled until they suffice.
+    is_sought = is_known & ~is_large
+    few: Floats = np.ones(len(effects))  # too few, or one less than the least
+    enough = np.where(is_sought, enough, 2.0)
+    found_power = power_of_t_test(effects, enough, alpha, freedom_ratio)
+    is_short = is_sought & (found_power < power)
+    while is_short.any():
+        few = np.where(is_short, enough, few)
+        enough = np.where(is_short, 2 * enough, enough)
+        found_power = power_of_t_test(effects, enough, alpha, freedom_ratio)
+        is_short = is_sought & (found_power < power)
+
+    # Intervals are halved until they have one number.
+    is_wide = enough - few > 1
+    while (is_sought & is_wide).any():
+        middle = np.where(is_wide, np.floor((few + enough) / 2), enough)
         suffices = power_of_t_test(effects, middle, alpha, freedom_ratio) >= power
-        few, enough = np.where(suffices, few, middle), np.where(suffices, middle, enough)
-    return np.where(known, enough, np.where(is_large, approximate, np.nan))
+        few = np.where(suffices, few, middle)
+        enough = np.where(suffices, middle, enough)
+        is_wide = enough - few > 1
+    result_if_large = np.where(is_large, approximate, np.nan)
+    return np.where(is_sought, enough, result_if_large)
 
 
 def upper_deviation(
     deviation: Floats, n_clusters: int, confidence: float, freedom_ratio: float = 1.0
 ) -> Floats:
-    """Return the one-sided upper confidence limit of standard deviations that were estimated from n clusters.
+    """Return the upper confidence limit of standard deviations estimated from n clusters.
 
-    `freedom_ratio` is that of `power_of_t_test`.
+    The limit is one-sided. `freedom_ratio` is that of `power_of_t_test`.
     """
     from scipy.special import chdtri
 
     freedom = freedom_ratio * n_clusters - 1
     # chdtri inverts the upper tail.
-    return np.asarray(
-        deviation * math.sqrt(freedom / chdtri(freedom, confidence)), dtype=np.float64
-    )
+    factor = math.sqrt(freedom / chdtri(freedom, confidence))
+    return np.asarray(deviation * factor, dtype=np.float64)

@@ -496,7 +496,7 @@ class _Search:
             nodes = nodes.take(self.exact[nodes.problem])
             level, has_excess = self._relax(nodes)
             is_allowed = gains.allowed[self.heavy_documents[nodes.problem], level]
-            fits = is_allowed.all(axis=1)
+            fits = np.asarray(is_allowed.all(axis=1), dtype=np.bool_)
             earlier = self.best[nodes.problem]
             self._try_levels(nodes.problem, level, fits)
             is_improved = self.best[nodes.problem] > earlier

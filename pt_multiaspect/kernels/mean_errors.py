@@ -1,4 +1,4 @@
-"""Standard errors of means over topics, with their degrees of freedom, and the t-test that they give."""
+"""Standard errors of means over topics, their degrees of freedom, and their t-test."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ class Clusters:
 
     @cached_property
     def freedom(self) -> float:
-        """The degrees of freedom of standard errors by Bell and McCaffrey, NaN for a single cluster."""
+        """The degrees of freedom of standard errors, NaN for a single cluster.
+
+        They are those of Bell and McCaffrey.
+        """
         n_clusters = len(self)
         if n_clusters < 2:
             return math.nan
@@ -69,7 +72,8 @@ class Clusters:
         share = self.sizes / self.n_topics
         own = (share**2 * (1 - 2 * share) / (1 - share) ** 2).sum()
         common = (share**2 / (1 - share)).sum()
-        return float(np.clip(1 / (own + common**2), 1, n_clusters - 1))
+        freedom = 1 / (own + common**2)
+        return float(np.clip(freedom, 1, n_clusters - 1))
 
     @property
     def freedom_ratio(self) -> float:
@@ -84,9 +88,10 @@ class Clusters:
         """Return the sums over the topics of each cluster, … × clusters, of values, … × topics."""
         if self.are_single_topics:
             return values
-        by_cluster = np.argsort(self.cluster, kind="stable")
+        order = np.argsort(self.cluster, kind="stable")
+        by_cluster = values[..., order]
         starts = np.cumsum(self.sizes) - self.sizes
-        return np.asarray(np.add.reduceat(values[..., by_cluster], starts, axis=-1))
+        return np.asarray(np.add.reduceat(by_cluster, starts, axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +144,8 @@ def estimate_means(
         return MeanEstimates(values.mean(axis=-1), errors, clusters.freedom)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
-    by_group = np.stack([values[..., topics].mean(axis=-1) for topics in groups.topics], axis=-1)
+    group_means = [values[..., topics].mean(axis=-1) for topics in groups.topics]
+    by_group = np.stack(group_means, axis=-1)
     if groups.are_drawn:
         return estimate_means(by_group, clusters.take(groups.first_topics), largest)
     return _estimate_mean_of_strata(values, by_group, clusters, largest, groups)
@@ -156,27 +162,28 @@ def _estimate_mean_of_strata(
 
     The degrees of freedom are those of Welch and Satterthwaite.
     """
-    within = [clusters.take(topics) for topics in groups.topics]
-    squared_errors = np.stack(
-        [
-            variance(values[..., topics], own, largest) / len(own)
-            for topics, own in zip(groups.topics, within, strict=True)
-        ],
-        axis=-1,
-    )
-    freedoms = np.array([own.freedom for own in within])
+    squared_errors_of_groups = []
+    freedoms_of_groups = []
+    for topics in groups.topics:
+        group_clusters = clusters.take(topics)
+        group_variance = variance(values[..., topics], group_clusters, largest)
+        squared_errors_of_groups.append(group_variance / len(group_clusters))
+        freedoms_of_groups.append(group_clusters.freedom)
+    squared_errors = np.stack(squared_errors_of_groups, axis=-1)  # (..., n_groups)
+    freedoms = np.array(freedoms_of_groups)
     total = squared_errors.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
         freedom = 1 / (share**2 / freedoms).sum(axis=-1)
     freedom = np.where(total == 0, freedoms.sum(), freedom)
-    return MeanEstimates(by_group.mean(axis=-1), np.sqrt(total) / len(within), freedom)
+    errors = np.sqrt(total) / len(groups.topics)
+    return MeanEstimates(by_group.mean(axis=-1), errors, freedom)
 
 
 def variance(
     values: Floats, clusters: Clusters | None = None, largest: Floats | float | None = None
 ) -> Floats:
-    """Return the variance of clusters: the squared standard error of the mean times the number of clusters.
+    """Return the squared standard error of the mean times the number of clusters.
 
     It is that of the values if topics are independent, that of the clusters' means if these have
     equal sizes, and otherwise that of the CR2 estimator.
@@ -215,16 +222,19 @@ def variance(
         share = clusters.sizes / clusters.n_topics
         squared_error = (share**2 * deviations**2 / (1 - share)).sum(axis=-1)
         result = n_clusters * squared_error
-    is_constant = np.abs(deviations).max(axis=-1) <= TOLERANCE * np.asarray(largest)
+    largest_deviation = np.abs(deviations).max(axis=-1)
+    is_constant = largest_deviation <= TOLERANCE * np.asarray(largest)
     return np.where(is_constant, 0.0, result)
 
 
 def _cluster_means(values: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
-    """Return the mean of each cluster, … × clusters, and its deviation from the mean over topics."""
+    """Return the mean of each cluster, … × clusters, and its deviation from that of all topics."""
     means = clusters.sums(values) / clusters.sizes
-    # The mean over topics is that of the means of clusters of one size.
-    center = means if clusters.has_equal_sizes else values
-    return means, means - center.mean(axis=-1, keepdims=True)
+    if clusters.has_equal_sizes:
+        mean_over_topics = means.mean(axis=-1, keepdims=True)
+    else:
+        mean_over_topics = values.mean(axis=-1, keepdims=True)
+    return means, means - mean_over_topics
 
 
 def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Floats:
@@ -248,9 +258,8 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
     deviations = remove_rounding_errors(deviations, largest[..., None])
     n_clusters = len(clusters)
     if clusters.has_equal_sizes:
-        return np.asarray(
-            deviations @ deviations.swapaxes(-1, -2) / ((n_clusters - 1) * n_clusters)
-        )
+        products = deviations @ deviations.swapaxes(-1, -2)
+        return np.asarray(products / ((n_clusters - 1) * n_clusters))
     share = clusters.sizes / clusters.n_topics
     scaled = deviations * share / np.sqrt(1 - share)
     return np.asarray(scaled @ scaled.swapaxes(-1, -2))
@@ -264,11 +273,15 @@ def standard_error(
         n_clusters = values.shape[-1]
     else:
         n_clusters = len(clusters)
-    return np.asarray(np.sqrt(variance(values, clusters, largest)) / math.sqrt(n_clusters))
+    deviation = np.sqrt(variance(values, clusters, largest))
+    return np.asarray(deviation / math.sqrt(n_clusters))
 
 
 def design_effect(values: Floats, clusters: Clusters) -> Floats:
-    """Return how many times the squared standard errors are those of independent topics, NaN if these are 0."""
+    """Return how many times the squared standard errors are those of independent topics.
+
+    The result is NaN if these are 0.
+    """
     squared_error = variance(values, clusters) / len(clusters)
     of_independent = variance(values) / clusters.n_topics
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -276,14 +289,16 @@ def design_effect(values: Floats, clusters: Clusters) -> Floats:
 
 
 def t_quantile(freedom: Floats | float, confidence: float) -> Floats:
-    """Return the quantile of Student's t distribution that intervals of a confidence level extend to."""
+    """Return the quantile of Student's t distribution that confidence intervals extend to."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
 
 
 def t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
-    """Return the two-sided levels of t-tests: 1 where the mean is 0, else 0 where its standard error is.
+    """Return the two-sided levels of t-tests.
+
+    A level is 1 where the mean is 0, else 0 where its standard error is.
 
     Parameters
     ----------
@@ -302,9 +317,10 @@ def t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
 
 
 def one_sided_t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
-    """Return the levels of t-tests whether means are above 0: where the standard error is 0, 0 if they are, else 1.
+    """Return the levels of t-tests whether means are above 0.
 
-    The parameters are those of `t_levels`.
+    Where the standard error is 0, the level is 0 if the mean is above 0, else 1. The parameters are
+    those of `t_levels`.
     """
     from scipy.stats import t as student
 

@@ -15,34 +15,31 @@ from .hits import ratio
 
 def arithmetic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w x; the weights must sum to 1 or be all 0."""
-    return _clip_to_maximum(
-        np.asarray((weights * values).sum(axis=0), dtype=np.float64), values, weights
-    )
+    mean = np.asarray((weights * values).sum(axis=0), dtype=np.float64)
+    return _clip_to_maximum(mean, values, weights)
 
 
 def harmonic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w / Σ (w / x); 0 if any x is 0."""
-    counted, defined = _counting_terms(values, weights)
-    reciprocals = np.divide(
-        weights, values, out=np.zeros_like(values), where=counted & (values > 0)
-    ).sum(axis=0)
-    return _clip_to_maximum(
-        np.where(defined, ratio(weights.sum(axis=0), reciprocals), 0.0), values, weights
-    )
+    is_counted, is_defined = _counting_terms(values, weights)
+    reciprocals = np.zeros_like(values)
+    np.divide(weights, values, out=reciprocals, where=is_counted & (values > 0))
+    mean = ratio(weights.sum(axis=0), reciprocals.sum(axis=0))
+    return _clip_to_maximum(np.where(is_defined, mean, 0.0), values, weights)
 
 
 def harmonic_slope(values: Floats, weights: Floats) -> Floats:
     """Return the gradient of `harmonic` at positive values."""
-    return np.asarray(weights * (harmonic(values, weights) / values) ** 2, dtype=np.float64)
+    relative = harmonic(values, weights) / values
+    return np.asarray(weights * relative**2, dtype=np.float64)
 
 
 def geometric(values: Floats, weights: Floats) -> Floats:
     """Return Π x^w; 0 if any x is 0."""
-    counted, defined = _counting_terms(values, weights)
-    logs = np.log(values, out=np.zeros_like(values), where=counted & (values > 0))
-    return _clip_to_maximum(
-        np.where(defined, np.exp((weights * logs).sum(axis=0)), 0.0), values, weights
-    )
+    is_counted, is_defined = _counting_terms(values, weights)
+    logs = np.log(values, out=np.zeros_like(values), where=is_counted & (values > 0))
+    mean = np.exp((weights * logs).sum(axis=0))
+    return _clip_to_maximum(np.where(is_defined, mean, 0.0), values, weights)
 
 
 def geometric_slope(values: Floats, weights: Floats) -> Floats:
@@ -51,13 +48,21 @@ def geometric_slope(values: Floats, weights: Floats) -> Floats:
 
 
 def _counting_terms(values: Floats, weights: Floats) -> tuple[Bools, Bools]:
-    """Return masks of the terms that count, and of columns in which terms count and all of them are positive."""
-    counted = weights > 0
-    defined = (~counted | (values > 0)).all(axis=0) & counted.any(axis=0)
-    return counted, np.asarray(defined, dtype=np.bool_)
+    """Return masks of the terms that count, and of the columns whose mean is not 0.
+
+    In these, some term counts, and all that count are positive.
+    """
+    is_counted = weights > 0
+    is_positive = (~is_counted | (values > 0)).all(axis=0)
+    is_defined = is_positive & is_counted.any(axis=0)
+    return is_counted, np.asarray(is_defined, dtype=np.bool_)
 
 
 def _clip_to_maximum(mean: Floats, values: Floats, weights: Floats) -> Floats:
-    """Clip a mean at the maximum of its values, which rounding may exceed; 0 where no term counts."""
-    highest = np.where(weights > 0, values, -np.inf).max(axis=0)
+    """Clip a mean at the maximum of its values, which rounding may exceed.
+
+    The result is 0 where no term counts.
+    """
+    counted_values = np.where(weights > 0, values, -np.inf)
+    highest = counted_values.max(axis=0)
     return np.where(np.isneginf(highest), 0.0, np.minimum(mean, highest))

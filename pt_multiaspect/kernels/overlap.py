@@ -17,17 +17,23 @@ DEPTH = 1000
 
 
 def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
-    """Return the RBO of each ranking with the ideal ranking, divided by that of the ideal ranking with itself.
+    """Return the RBO of each ranking with the ideal ranking, divided by its maximum.
+
+    The maximum is the RBO of the ideal ranking with itself.
 
     RBO is Σ_k p^(k-1) · overlap of the first k documents / k, for k from 1 to 1000, also below the
     end of both rankings, where the overlap no longer grows.
     """
     row, score, best = _overlap(hits, gain, p)
-    return np.minimum(ratio(hits.total(score, hits.pool_query[row]), best), 1.0)
+    overlap = hits.total(score, hits.pool_query[row])
+    return np.minimum(ratio(overlap, best), 1.0)
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
-    """Return the contribution of each hit to the compatibility, from the depths at which both rankings have it."""
+    """Return the contribution of each hit to the compatibility.
+
+    It is that of the depths at which both rankings have the document.
+    """
     row, score, best = _overlap(hits, gain, p)
     pool_share = np.zeros(len(gain))
     pool_share[row] = ratio(score, best[hits.pool_query[row]])
@@ -35,27 +41,34 @@ def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
 
 
 def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
-    """Return the documents of the ideal ranking, their contributions to RBO, and the ideal RBO per query.
+    """Return the documents of the ideal ranking, their contributions to RBO, and the ideal RBO.
 
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain
     keep their order in the ranking; documents that were not retrieved are last.
     """
     rank = np.full(len(gain), DEPTH + 1, dtype=np.intp)
     rank[hits.row] = hits.rank
-    kept = np.flatnonzero(gain > 0)
-    order = kept[np.lexsort((rank[kept], -gain[kept], hits.pool_query[kept]))]
+    positive = np.flatnonzero(gain > 0)
+    sorting = np.lexsort((rank[positive], -gain[positive], hits.pool_query[positive]))
+    order = positive[sorting]
     query = hits.pool_query[order]
     ideal = positions(query) + 1
     # A document is in the overlap from the larger of its ranks in the two rankings.
+    rank_in_both = np.maximum(ideal, rank[order])
     overlap = _overlap_from(p)
-    score = overlap[np.minimum(np.maximum(ideal, rank[order]), DEPTH + 1)]
-    best = hits.total(overlap[np.minimum(ideal, DEPTH + 1)], query)
+    score = overlap[np.minimum(rank_in_both, DEPTH + 1)]
+    ideal_score = overlap[np.minimum(ideal, DEPTH + 1)]
+    best = hits.total(ideal_score, query)
     return order, score, best
 
 
 @cache
 def _overlap_from(p: float) -> Floats:
-    """Return the contribution to RBO of a document in both rankings from each rank on: Σ_{k≥rank} p^(k-1) / k."""
+    """Return the contribution to RBO of a document in both rankings from each rank on.
+
+    It is Σ_{k≥rank} p^(k-1) / k; ranks are from 1 to one below the last depth.
+    """
     depth = np.arange(1, DEPTH + 1)
     weights = p ** (depth - 1.0) / depth
-    return np.concatenate([[np.nan], np.cumsum(weights[::-1])[::-1], [0.0]])
+    from_rank = np.cumsum(weights[::-1])[::-1]
+    return np.concatenate([[np.nan], from_rank, [0.0]])

@@ -28,10 +28,13 @@ def is_on_front(points: Floats) -> Bools:
     ndarray of bool, shape (n_points,)
         Equal points are on the front together.
     """
-    is_valid = np.asarray(~np.isnan(points).any(axis=1), dtype=np.bool_)
+    has_nan = np.asarray(np.isnan(points).any(axis=1), dtype=np.bool_)
+    is_valid = ~has_nan
     valid = points[is_valid]
-    near = _TOLERANCE * np.abs(valid).max(axis=0, initial=0.0)
-    at_once = max(1, _MOST_PAIRS // max(len(valid), 1))
+    highest = np.abs(valid).max(axis=0, initial=0.0)
+    near = _TOLERANCE * highest
+    n_others = max(len(valid), 1)
+    at_once = max(1, _MOST_PAIRS // n_others)
     on_front = np.ones(len(valid), dtype=np.bool_)
     for start in range(0, len(valid), at_once):
         block = slice(start, start + at_once)
@@ -42,11 +45,16 @@ def is_on_front(points: Floats) -> Bools:
 
 
 def _is_dominated(points: Floats, others: Floats, near: Floats) -> Bools:
-    """Return whether any of the others dominates each point; `near` is the maximum difference of equal values."""
+    """Return whether any of the others dominates each point.
+
+    `near` is the maximum difference of equal values, per column.
+    """
     at_least = np.ones((len(points), len(others)), dtype=np.bool_)
     above = np.zeros((len(points), len(others)), dtype=np.bool_)
     for column, tolerance in enumerate(near):
-        point, other = points[:, None, column], others[None, :, column]
+        point = points[:, None, column]
+        other = others[None, :, column]
         at_least &= other >= point - tolerance
         above |= other > point + tolerance
-    return np.asarray((at_least & above).any(axis=1), dtype=np.bool_)
+    dominates = at_least & above  # (n_points, n_others)
+    return np.asarray(dominates.any(axis=1), dtype=np.bool_)

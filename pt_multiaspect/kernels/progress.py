@@ -1,4 +1,7 @@
-"""Measures computed rank by rank, with bounds of the remaining gain, for the beam search of best rankings."""
+"""Measures computed rank by rank, with bounds of the remaining gain.
+
+The beam search of best rankings uses them.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,15 @@ Counts = NDArray[np.int32]
 
 
 def precedence(types: Floats) -> Floats:
-    """Return 1 where a type (row) is at least as good as another (column) for every measure, else 0.
+    """Return which types of documents are at least as good as others for every measure.
 
-    Types differ in the gain (column) of some measure (row).
+    The result is 1 where a type (row) is at least as good as another (column), else 0. Types differ
+    in the gain (column) of some measure (row).
     """
-    at_least = np.asarray((types[:, :, None] >= types[:, None, :]).all(axis=0), dtype=np.float64)
-    np.fill_diagonal(at_least, 0.0)
-    return at_least
+    is_at_least = types[:, :, None] >= types[:, None, :]  # (n_measures, n_types, n_types)
+    precedes = np.asarray(is_at_least.all(axis=0), dtype=np.float64)
+    np.fill_diagonal(precedes, 0.0)
+    return precedes
 
 
 def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[Ints, Ints, Counts]:
@@ -47,15 +52,21 @@ def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[I
         The extended states.
     """
     is_left = counts < totals
-    state, chosen = np.nonzero(is_left & ((is_left.astype(np.float64) @ precedes) == 0))
+    n_better_left = is_left.astype(np.float64) @ precedes
+    is_next = is_left & (n_better_left == 0)
+    state, chosen = np.nonzero(is_next)
     extended = counts[state]
-    extended[np.arange(len(state)), chosen] += 1
+    row = np.arange(len(state))
+    extended[row, chosen] += 1
     return state, chosen, extended
 
 
 @dataclass(frozen=True, eq=False)
 class Progression:
-    """A measure computed rank by rank. Moving a better document up must never decrease its value."""
+    """A measure computed rank by rank.
+
+    Moving a better document up must never decrease its value.
+    """
 
     #: The gain of each judged document; documents of equal gain are interchangeable.
     gain: Floats
@@ -69,7 +80,9 @@ class Progression:
 
         def begin(gain: Floats, totals: Counts, query: int) -> Progress:
             ranks = np.arange(1, int(totals.sum()) + 1)
-            return LinearProgress(gain, form.discounts(ranks, np.full(len(ranks), query)), totals)
+            queries = np.full(len(ranks), query)
+            discount = form.discounts(ranks, queries)
+            return LinearProgress(gain, discount, totals)
 
         return cls(form.normalised_gain, begin)
 
@@ -94,7 +107,10 @@ class Progress(ABC):
 
 
 class ConvexProgress(Progress):
-    """A measure Σ_rank level(documents up to rank) · (factor[rank] - factor[rank + 1]), level convex."""
+    """A sum over ranks of a convex function of the documents down to the rank.
+
+    The measure is Σ_rank level(documents) · (factor[rank] - factor[rank + 1]).
+    """
 
     #: The factor at each rank from 1, non-increasing; the last one is 0.
     factor: Floats
@@ -110,10 +126,13 @@ class LinearProgress(ConvexProgress):
     def __init__(self, gain: Floats, discount: Floats, totals: Counts) -> None:
         self.factor = np.append(discount, 0.0)
         self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
-        self._gain, self._discount, self._totals = gain, discount, totals
-        levels, type_level = np.unique(-gain, return_inverse=True)
-        self._levels = -levels  # decreasing
-        self._is_level = (type_level[:, None] == np.arange(len(levels))).astype(np.float64)
+        self._gain = gain
+        self._discount = discount
+        self._totals = totals
+        negative_levels, type_level = np.unique(-gain, return_inverse=True)
+        self._levels = -negative_levels  # decreasing
+        is_level = type_level[:, None] == np.arange(len(self._levels))  # (n_types, n_levels)
+        self._is_level = is_level.astype(np.float64)
         self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
@@ -122,17 +141,18 @@ class LinearProgress(ConvexProgress):
 
     def step(self, rank: int, counts: Counts) -> Floats:
         """Return gain times discount of a document of each type."""
-        return np.broadcast_to(self._gain * self._discount[rank - 1], counts.shape)
+        gained = self._gain * self._discount[rank - 1]
+        return np.broadcast_to(gained, counts.shape)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain of the remaining documents in decreasing order of gain, which is optimal."""
-        left = (self._totals - counts) @ self._is_level
-        ends = rank + np.cumsum(left, axis=1).astype(np.intp)
-        until = self._cumulated[ends]
-        since = np.concatenate(
-            [np.full((len(ends), 1), self._cumulated[rank]), until[:, :-1]], axis=1
-        )
-        return np.asarray((until - since) @ self._levels, dtype=np.float64)
+        """Return the gain of the remaining documents in decreasing order, which is optimal."""
+        n_left = (self._totals - counts) @ self._is_level  # (n_states, n_levels)
+        last_rank = rank + np.cumsum(n_left, axis=1).astype(np.intp)
+        until = self._cumulated[last_rank]
+        start = np.full((len(counts), 1), self._cumulated[rank])
+        before = np.concatenate([start, until[:, :-1]], axis=1)
+        discounts = until - before
+        return np.asarray(discounts @ self._levels, dtype=np.float64)
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
@@ -159,11 +179,12 @@ class BinaryProgress(Progress):
         """Return the gain of a positive document, 0 for other types."""
         if rank > self.depth:
             return np.zeros(counts.shape)
-        return np.outer(self._next(rank, self._n_found(counts)), self._positive)
+        gain = self._next_gain(rank, self._n_found(counts))
+        return np.outer(gain, self._positive)
 
     @abstractmethod
-    def _next(self, rank: int, n_found: Ints) -> Floats:
-        """Return the gain of a positive document at `rank` with `n_found` positive documents above it."""
+    def _next_gain(self, rank: int, n_found: Ints) -> Floats:
+        """Return the gain of a positive document at `rank`, with `n_found` of them above it."""
 
 
 class APProgress(BinaryProgress, ConvexProgress):
@@ -175,52 +196,60 @@ class APProgress(BinaryProgress, ConvexProgress):
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
         super().__init__(positive, cutoff, totals)
         ranks = np.arange(1, int(totals.sum()) + 1)
-        self.factor = np.append(np.where(ranks <= self.depth, 1.0 / ranks, 0.0), 0.0)
-        self._harmonic = np.concatenate([[0.0], np.cumsum(1.0 / ranks)])
+        reciprocals = 1.0 / ranks
+        factor = np.where(ranks <= self.depth, reciprocals, 0.0)
+        self.factor = np.append(factor, 0.0)
+        self._harmonic = np.concatenate([[0.0], np.cumsum(reciprocals)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return F (F + 1) / 2R for F positive documents of R."""
         n_found = counts @ self._positive
-        return np.asarray(n_found * (n_found + 1) / (2 * self._norm), dtype=np.float64)
+        level = n_found * (n_found + 1) / (2 * self._norm)
+        return np.asarray(level, dtype=np.float64)
 
-    def _next(self, rank: int, n_found: Ints) -> Floats:
+    def _next_gain(self, rank: int, n_found: Ints) -> Floats:
         return np.asarray((n_found + 1) / (rank * self._norm), dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all remaining positive documents follow."""
         # The sum is Σ_j (n_found + j) / (rank + j).
         n_found = self._n_found(counts)
-        left = np.clip(self._n_positive - n_found, 0, max(self.depth - rank, 0))
-        later = self._harmonic[rank + left] - self._harmonic[rank]
-        return np.asarray((left + (n_found - rank) * later) / self._norm, dtype=np.float64)
+        n_ranks_left = max(self.depth - rank, 0)
+        n_left = np.clip(self._n_positive - n_found, 0, n_ranks_left)
+        reciprocals = self._harmonic[rank + n_left] - self._harmonic[rank]
+        precisions = n_left + (n_found - rank) * reciprocals
+        return np.asarray(precisions / self._norm, dtype=np.float64)
 
 
 class RRProgress(BinaryProgress):
     """Progress of the reciprocal rank."""
 
-    def _next(self, rank: int, n_found: Ints) -> Floats:
+    def _next_gain(self, rank: int, n_found: Ints) -> Floats:
         return np.asarray((n_found == 0) / rank, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of a positive document at the next rank, if there was none above."""
-        is_open = (self._n_found(counts) == 0) & (rank < self.depth) & (self._n_positive > 0)
-        return self._next(rank + 1, np.where(is_open, 0, 1))
+        can_follow = (rank < self.depth) & (self._n_positive > 0)
+        is_open = (self._n_found(counts) == 0) & can_follow
+        n_found = np.where(is_open, 0, 1)
+        return self._next_gain(rank + 1, n_found)
 
 
 class SuccessProgress(RRProgress):
     """Progress of success: 1 from the first positive document on."""
 
-    def _next(self, rank: int, n_found: Ints) -> Floats:
+    def _next_gain(self, rank: int, n_found: Ints) -> Floats:
         return np.asarray(n_found == 0, dtype=np.float64)
 
 
 class CascadeProgress(Progress):
-    """Σ_rank discount(rank) · probability of stopping at the rank, for a non-increasing discount."""
+    """Progress of Σ_rank (non-increasing) discount(rank) · probability of stopping."""
 
     def __init__(
         self, stop: Floats, cutoff: int | None, totals: Counts, discount: Callable[[Ints], Floats]
     ) -> None:
-        self._stop, self._totals = stop, totals
+        self._stop = stop
+        self._totals = totals
         self.depth = _depth(cutoff, totals)
         self._discount = discount(np.arange(1, self.depth + 1))
 
@@ -228,17 +257,21 @@ class CascadeProgress(Progress):
         """Return the discounted probability of stopping at a document of each type."""
         if rank > self.depth:
             return np.zeros(counts.shape)
-        return np.outer(self._chance_to_stay(counts) * self._discount[rank - 1], self._stop)
+        reached = self._chance_to_stay(counts) * self._discount[rank - 1]
+        return np.outer(reached, self._stop)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
-        """Return the gain if all users who have not stopped, but will, stop at the next rank."""
+        """Return the gain if every user who will still stop does so at the next rank."""
         if rank >= self.depth:
             return np.zeros(len(counts))
-        stops = 1.0 - self._chance_to_stay(self._totals - counts)
-        return np.asarray(
-            self._chance_to_stay(counts) * stops * self._discount[rank], dtype=np.float64
-        )
+        reaches = self._chance_to_stay(counts)
+        stops_later = 1.0 - self._chance_to_stay(self._totals - counts)
+        return np.asarray(reaches * stops_later * self._discount[rank], dtype=np.float64)
 
     def _chance_to_stay(self, counts: Counts) -> Floats:
-        """Return the probability of stopping at none of the documents; on long scales, it can be exactly 0."""
-        return np.asarray(np.prod((1.0 - self._stop) ** counts, axis=1), dtype=np.float64)
+        """Return the probability of stopping at none of the documents.
+
+        On long scales, it can be exactly 0.
+        """
+        stays = (1.0 - self._stop) ** counts  # (n_states, n_types)
+        return np.asarray(np.prod(stays, axis=1), dtype=np.float64)

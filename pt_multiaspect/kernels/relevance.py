@@ -1,4 +1,4 @@
-"""Single-aspect measures that are not linear: those of trec_eval, ERR of gdeval, and search lengths."""
+"""Single-aspect measures that are not linear: of trec_eval, ERR of gdeval, and search lengths."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from .target import Target
 
 def average_precision(hits: Hits, relevant: Bools, n_relevant: Floats) -> Floats:
     """Compute Σ precision at the rank of each relevant document / number of relevant documents."""
-    hit = relevant[hits.row]
-    query, rank = hits.query[hit], hits.rank[hit]
-    return ratio(hits.total((positions(query) + 1) / rank, query), n_relevant)
+    is_relevant = relevant[hits.row]
+    query = hits.query[is_relevant]
+    rank = hits.rank[is_relevant]
+    precision = (positions(query) + 1) / rank
+    return ratio(hits.total(precision, query), n_relevant)
 
 
 def n_retrieved(hits: Hits, relevant: Bools) -> Floats:
@@ -32,9 +34,11 @@ def n_retrieved(hits: Hits, relevant: Bools) -> Floats:
 
 def is_first(hits: Hits, relevant: Bools) -> Bools:
     """Return a mask of the hits that are the first relevant document of their query."""
-    hit = np.flatnonzero(relevant[hits.row])
+    relevant_hits = np.flatnonzero(relevant[hits.row])
+    position = positions(hits.query[relevant_hits])
+    first = relevant_hits[position == 0]
     result = np.zeros(len(hits.row), dtype=np.bool_)
-    result[hit[positions(hits.query[hit]) == 0]] = True
+    result[first] = True
     return result
 
 
@@ -44,9 +48,13 @@ def err_contributions(hits: Hits, stop: Floats) -> Floats:
 
 
 def stopping_chance(hits: Hits, stop: Floats) -> Floats:
-    """Return the probability that the user, who stops at a document with probability `stop`, stops at each hit."""
+    """Return the probability that the user stops at each hit.
+
+    At a document that the user reaches, it is `stop`.
+    """
     chance = stop[hits.row]
-    return np.asarray(chance * running_product(1.0 - chance, hits.query), dtype=np.float64)
+    reached = running_product(1.0 - chance, hits.query)
+    return np.asarray(chance * reached, dtype=np.float64)
 
 
 def stop_probability(gain: Floats, top: float) -> Floats:
@@ -55,32 +63,41 @@ def stop_probability(gain: Floats, top: float) -> Floats:
 
 
 def discounted_by_lack(hits: Hits, target: Target) -> Floats:
-    """Return the gain of each hit, discounted by what the ranking lacks of the ideal one: the terms of G.
+    """Return the gain of each hit, discounted by what the ranking lacks of the ideal one.
 
-    The discount is 1 / log2(2 + ideal - retrieved): the sums of gains in the ideal ranking, where
-    each rank counts at least 1, and in the ranking, down to the rank of the hit.
+    These are the terms of G. The discount is 1 / log2(2 + ideal - retrieved): the sums of gains in
+    the ideal ranking, where each rank counts at least 1, and in the ranking, down to the rank of
+    the hit.
     """
     gain = target.gain[hits.row]
     retrieved = running_total(gain, hits.query)
     ideal = _ideal_sum(hits, target)
-    return np.asarray(gain / np.log2(2.0 + ideal - retrieved), dtype=np.float64)
+    divisor = np.log2(2.0 + ideal - retrieved)
+    return np.asarray(gain / divisor, dtype=np.float64)
 
 
 def _ideal_sum(hits: Hits, target: Target) -> Floats:
-    """Return the sum of gains in the ideal ranking to the rank of each hit, where each rank counts at least 1."""
+    """Return the sum of gains in the ideal ranking down to the rank of each hit.
+
+    Each rank counts at least 1.
+    """
     order = descending(target.query, target.gain)
-    sums_by_rank = running_total(np.maximum(target.gain[order], 1.0), target.query)
+    gain_by_rank = np.maximum(target.gain[order], 1.0)
+    sum_by_rank = running_total(gain_by_rank, target.query)
     n_judged = np.bincount(target.query, minlength=target.n_queries)
     first = np.cumsum(n_judged) - n_judged
     last_judged = np.minimum(hits.rank, n_judged[hits.query])
     beyond = hits.rank - last_judged
-    return np.asarray(sums_by_rank[first[hits.query] + last_judged - 1] + beyond, dtype=np.float64)
+    of_judged = sum_by_rank[first[hits.query] + last_judged - 1]
+    return np.asarray(of_judged + beyond, dtype=np.float64)
 
 
 def expected_search_length(
     level: Ints, hits: Hits, positive: Bools, target: Target, n_positive: Floats, wanted: int
 ) -> Floats:
-    """Compute the expected number of non-relevant documents seen before `wanted` relevant ones (Cooper 1968).
+    """Compute the expected number of non-relevant documents before `wanted` relevant ones.
+
+    This is the expected search length of Cooper (1968).
 
     Parameters
     ----------
@@ -111,14 +128,17 @@ def expected_search_length(
     left_relevant = n_positive - hits.total(positive[hits.row])
     judged = target.judged
     left = target.total(judged) - hits.total(judged[hits.row])
-    order = np.argsort(np.concatenate([query, np.arange(hits.n_queries)]), kind="stable")
-    query = np.concatenate([query, np.arange(hits.n_queries)])[order]
+    queries = np.concatenate([query, np.arange(hits.n_queries)])
+    order = np.argsort(queries, kind="stable")
+    query = queries[order]
     relevant = np.concatenate([relevant, left_relevant]).astype(np.intp)[order]
     non_relevant = np.concatenate([size, left]).astype(np.intp)[order] - relevant
     relevant_before = running_sum(relevant, query) - relevant
     non_relevant_before = running_sum(non_relevant, query) - non_relevant
     needed = np.minimum(wanted, n_positive).astype(np.intp)[query]
-    reached = (relevant_before < needed) & (relevant_before + relevant >= needed)
-    length = non_relevant_before + non_relevant * (needed - relevant_before) / (relevant + 1.0)
-    result = sums(query[reached], length[reached], hits.n_queries)
-    return np.where(n_positive > 0, result, sums(query, non_relevant, hits.n_queries))
+    is_last_level = (relevant_before < needed) & (relevant_before + relevant >= needed)
+    in_last_level = non_relevant * (needed - relevant_before) / (relevant + 1.0)
+    length = non_relevant_before + in_last_level
+    expected = sums(query[is_last_level], length[is_last_level], hits.n_queries)
+    all_non_relevant = sums(query, non_relevant, hits.n_queries)
+    return np.where(n_positive > 0, expected, all_non_relevant)

@@ -1,4 +1,4 @@
-"""Multidimensional cumulated utility: the gains of themes, which decrease with coverage, times usability."""
+"""Multidimensional cumulated utility: usability times the gains of themes, less if covered."""
 
 from __future__ import annotations
 
@@ -43,19 +43,21 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     cumulated = np.zeros(len(themes) * hits.n_queries)
     reduced = np.zeros((len(themes), len(hits.row)))
     order = np.argsort(position, kind="stable")
-    for step in np.split(
-        order, np.cumsum(np.bincount(position))[:-1]
-    ):  # the k-th document of every sequence
-        worth = _reduce_gain(gain[step], cumulated[sequence[step]], overlap)
-        cumulated[sequence[step]] += worth
-        reduced[theme[step], hit[step]] = worth
-    return np.asarray(usability[hits.row] * reduce(np.add, reduced), dtype=np.float64)
+    ends = np.cumsum(np.bincount(position))
+    # The k-th documents of all sequences are processed together.
+    for step in np.split(order, ends[:-1]):
+        step_sequence = sequence[step]
+        step_gain = _reduce_gain(gain[step], cumulated[step_sequence], overlap)
+        cumulated[step_sequence] += step_gain
+        reduced[theme[step], hit[step]] = step_gain
+    total = reduce(np.add, reduced)
+    return np.asarray(usability[hits.row] * total, dtype=np.float64)
 
 
 def greedy_utility(
     hits: Hits, themes: Floats, usability: Floats, overlap: float, cutoff: int | None
 ) -> Floats:
-    """Return the utility of a greedy ranking, which places the document with the highest additional utility next.
+    """Return the utility of a greedy ranking: the highest additional utility is next.
 
     Ties are broken by decreasing usability, then by decreasing gain on the first theme, on the
     second, and so on.
@@ -74,25 +76,28 @@ def greedy_utility(
     ndarray of float, shape (n_queries,)
     """
     useful = np.flatnonzero((usability > 0) & themes.any(axis=0))
-    order = useful[
-        np.lexsort((*-themes[::-1, useful], -usability[useful], hits.pool_query[useful]))
-    ]
+    last_theme_first = -themes[::-1, useful]
+    by_rank = np.lexsort((*last_theme_first, -usability[useful], hits.pool_query[useful]))
+    order = useful[by_rank]
     # Documents of a query with the same gains and usability are of one type.
     rows = np.vstack([hits.pool_query[order], usability[order], themes[:, order]])
-    begins = np.flatnonzero((np.diff(rows, axis=1, prepend=-1.0) != 0).any(axis=0))
-    left = np.diff(begins, append=len(order))
-    kind = order[begins]
+    is_new_type = (np.diff(rows, axis=1, prepend=-1.0) != 0).any(axis=0)
+    begins = np.flatnonzero(is_new_type)
+    n_left = np.diff(begins, append=len(order))
+    document = order[begins]  # one of each type
     cumulated = np.zeros((len(themes), hits.n_queries))
     total = np.zeros(hits.n_queries)
     rank = 0
-    while len(kind) and (cutoff is None or rank < cutoff):
+    while len(document) and (cutoff is None or rank < cutoff):
         rank += 1
-        query = hits.pool_query[kind]
-        reduced = _reduce_gain(themes[:, kind], cumulated[:, query], overlap)
-        worth = usability[kind] * reduce(np.add, reduced)
-        chosen = best_rows(query, worth, hits.n_queries)
+        query = hits.pool_query[document]
+        reduced = _reduce_gain(themes[:, document], cumulated[:, query], overlap)
+        added = usability[document] * reduce(np.add, reduced)
+        chosen = best_rows(query, added, hits.n_queries)
         cumulated[:, query[chosen]] += reduced[:, chosen]
-        total[query[chosen]] += worth[chosen]
-        left[chosen] -= 1
-        kind, left = kind[left > 0], left[left > 0]
+        total[query[chosen]] += added[chosen]
+        n_left[chosen] -= 1
+        is_left = n_left > 0
+        document = document[is_left]
+        n_left = n_left[is_left]
     return total

@@ -20,39 +20,46 @@ class Source(Protocol):
 
     @property
     def positive(self) -> Bools:
-        """A mask of the documents that binary measures count as relevant without an explicit ``rel``."""
+        """A mask of the documents that binary measures count as relevant without a ``rel``."""
 
     @property
     def junk(self) -> Floats:
-        """0 for ordinary judgments, the negative label of junk documents, NaN for unjudged documents."""
+        """0 for ordinary judgments, the negative label of junk documents, NaN for unjudged ones."""
 
     def check_threshold(self) -> None:
         """Warn if the default threshold is doubtful; called when a measure uses `positive`."""
 
     def at_least(self, rel: float) -> Bools:
-        """Return a mask of the documents that binary measures count as relevant with an explicit ``rel``."""
+        """Return a mask of the documents that binary measures count as relevant with a ``rel``."""
 
     def check_rel(self, rel: float) -> None:
         """Warn if no label can reach ``rel``; called when a measure uses `at_least`."""
 
     def check_gains(self, measure: str) -> None:
-        """Raise an error if gains are negative; called if a `measure` that does not support them reads gains."""
+        """Raise an error if gains are negative.
+
+        It is called if a `measure` that does not support them reads gains.
+        """
 
     def check_degrees(self) -> None:
-        """Warn of labels below 0 without declared gains; called by measures that rank harmful documents lowest."""
+        """Warn of labels below 0 without declared gains.
+
+        Measures that rank harmful documents lowest call it.
+        """
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
         """Return the gains assigned to raw labels (``gains`` of nDCG)."""
 
 
 def check_discount(discount: Callable[[Ints], Floats], n_ranks: int) -> None:
-    """Raise an error for negative or increasing discounts, for which sorting by gain is not optimal."""
+    """Raise an error for negative or increasing discounts: sorting by gain is not optimal."""
     discounts = discount(np.arange(1, n_ranks + 1))
-    if not (np.diff(discounts) <= 0).all() or not (discounts >= 0).all():
+    never_increases = (np.diff(discounts) <= 0).all()
+    is_non_negative = (discounts >= 0).all()
+    if not never_increases or not is_non_negative:
         raise MultiAspectError(
             "expected a non-negative discount that does not increase with the rank, got "
-            f"{discount!r}: otherwise, "
-            "the best ranking is unknown"
+            f"{discount!r}: otherwise, the best ranking is unknown"
         )
 
 
@@ -91,11 +98,15 @@ class Target(Memo):
         Scaling does not change ratios of gains within a query, as in nDCG.
         """
         highest = self.highest[self.query]
-        return self.with_gain(np.exp2(self.gain - highest) - np.exp2(-highest))
+        scaled = np.exp2(self.gain - highest) - np.exp2(-highest)
+        return self.with_gain(scaled)
 
     @property
     def judged(self) -> Bools:
-        """A mask of the documents that are judged on some aspect; documents in the qrels can lack all labels."""
+        """A mask of the documents that are judged on some aspect.
+
+        Documents in the qrels can lack all labels.
+        """
         return ~np.isnan(self.source.junk)
 
     @cached_property
@@ -107,11 +118,14 @@ class Target(Memo):
 
     @property
     def positive(self) -> Bools:
-        """A mask of the documents that binary measures count as relevant without an explicit ``rel``."""
+        """A mask of the documents that binary measures count as relevant without a ``rel``."""
         return self.source.positive
 
     def relevant(self, rel: float | None) -> Bools:
-        """Return a mask of the documents that binary measures count as relevant: label ≥ `rel`, or positive."""
+        """Return a mask of the documents that binary measures count as relevant.
+
+        They are those of a label of at least `rel`, or the positive ones.
+        """
         if rel is not None:
             self.source.check_rel(rel)
             return self.compute_once(("rel", rel), lambda: self.source.at_least(rel))
@@ -136,7 +150,7 @@ class Target(Memo):
     def best_sum(
         self, gain: Floats, discount: Callable[[Ints], Floats], depth: int | Floats | None = None
     ) -> Floats:
-        """Sum discount times gain over the ideal ranking, which sorts documents by decreasing `gain`.
+        """Sum discount times gain over the ideal ranking: documents by decreasing `gain`.
 
         Parameters
         ----------
@@ -158,6 +172,5 @@ class Target(Memo):
             If the discount is negative or increases, so that the sum is not the largest.
         """
         check_discount(discount, self.n_ranks(depth))
-        return ideal_sums(
-            self.query, np.asarray(gain, dtype=np.float64), discount, self.n_queries, depth
-        )
+        gain = np.asarray(gain, dtype=np.float64)
+        return ideal_sums(self.query, gain, discount, self.n_queries, depth)

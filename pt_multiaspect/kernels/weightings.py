@@ -9,7 +9,7 @@ from .rounding import remove_rounding_errors
 
 
 def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
-    """Return weightings that are spread evenly over the simplex: a scrambled Sobol sequence of the given seed.
+    """Return weightings that are spread evenly over the simplex, a scrambled Sobol sequence.
 
     Parameters
     ----------
@@ -27,9 +27,12 @@ def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
     """
     from scipy.stats import qmc
 
-    draws = qmc.Sobol(n_aspects - 1, seed=seed).random_base2(int(n_points).bit_length() - 1)
+    sequence = qmc.Sobol(n_aspects - 1, seed=seed)
+    exponent = int(n_points).bit_length() - 1
+    draws = sequence.random_base2(exponent)
     # The gaps between sorted uniform numbers are uniform on the simplex.
-    return np.diff(np.sort(draws, axis=1), axis=1, prepend=0.0, append=1.0)
+    ordered = np.sort(draws, axis=1)
+    return np.diff(ordered, axis=1, prepend=0.0, append=1.0)
 
 
 def positive_fraction(differences: Floats) -> Floats:
@@ -52,14 +55,18 @@ def positive_fraction(differences: Floats) -> Floats:
     ordered = np.sort(differences, axis=-1)
     n = ordered.shape[-1]
     # fractions[i] is that of the values i … i + length − 1.
-    fractions = [np.array(ordered[..., first] > 0, dtype=np.float64) for first in range(n)]
+    is_positive = np.asarray(ordered > 0, dtype=np.float64)
+    fractions = [is_positive[..., first] for first in range(n)]
     for length in range(2, n + 1):
         for first in range(n - length + 1):
-            low, high = ordered[..., first], ordered[..., first + length - 1]
-            mixed = (low < 0) & (high > 0)
+            last = first + length - 1
+            low = ordered[..., first]
+            high = ordered[..., last]
+            has_both_signs = (low < 0) & (high > 0)
             numerator = high * fractions[first + 1] - low * fractions[first]
-            whole = np.array(high > 0, dtype=np.float64)
-            fractions[first] = np.divide(numerator, high - low, out=whole, where=mixed)
+            fraction = is_positive[..., last].copy()
+            np.divide(numerator, high - low, out=fraction, where=has_both_signs)
+            fractions[first] = fraction
     return np.minimum(fractions[0], 1.0)
 
 
@@ -80,7 +87,9 @@ def differences_at_corners(differences: Floats, least: Floats, largest: Floats) 
     ndarray of float, shape (..., n)
         The weighted sums, one per aspect.
     """
-    at_corners = (differences @ least)[..., None] + (1 - least.sum()) * differences
+    at_least = (differences @ least)[..., None]
+    weight_left = 1 - least.sum()
+    at_corners = at_least + weight_left * differences
     return remove_rounding_errors(at_corners, largest[..., None])
 
 
@@ -111,28 +120,35 @@ def nearest_reversal(
     towards = differences * np.sign(total)[:, None]
     row = np.arange(len(differences))
     taker = towards.argmin(axis=1)
-    per_unit = towards - towards[row, taker][:, None]
+    # By how much the sum decreases per unit of weight that an aspect gives to the taker.
+    per_unit = towards - towards[row, taker][:, None]  # (m, n)
+    # The aspects with the highest differences give first, each as much as it may.
     order = np.argsort(-towards, axis=1, kind="stable")
-    # Σ |w_a d_a| that is left to take before each aspect, and what each may give.
-    may_give = np.take_along_axis(np.broadcast_to(weights - least, per_unit.shape), order, axis=1)
+    may_give_by_aspect = np.broadcast_to(weights - least, per_unit.shape)
+    may_give = np.take_along_axis(may_give_by_aspect, order, axis=1)
     unit = np.take_along_axis(per_unit, order, axis=1)
-    before = np.cumsum(may_give * unit, axis=1) - may_give * unit
+    decrease = may_give * unit
+    before = np.cumsum(decrease, axis=1) - decrease
     left = np.maximum(np.abs(total)[:, None] - before, 0.0)
-    given = np.minimum(np.divide(left, unit, out=np.zeros_like(unit), where=unit > 0), may_give)
-    result = np.broadcast_to(weights, per_unit.shape).copy()
+    needed = np.divide(left, unit, out=np.zeros_like(unit), where=unit > 0)
+    given = np.minimum(needed, may_give)
     moved = np.zeros_like(unit)
     np.put_along_axis(moved, order, given, axis=1)
+    result = np.broadcast_to(weights, per_unit.shape).copy()
     result -= moved
     result[row, taker] += moved.sum(axis=1)
     lowest = differences_at_corners(towards, least, largest).min(axis=1)
-    result[(total == 0) | (lowest >= 0)] = np.nan
+    is_never_reversed = (total == 0) | (lowest >= 0)
+    result[is_never_reversed] = np.nan
     return result
 
 
 def reversing_weight(
     differences: Floats, weights: Floats, least: Floats, largest: Floats
 ) -> Floats:
-    """Return the weight of each aspect at which the sign of Σ_a w_a d_a reverses, the others in proportion.
+    """Return the weight of each aspect at which the sign of Σ_a w_a d_a reverses.
+
+    The weights of the other aspects keep their proportions.
 
     Parameters
     ----------
@@ -145,22 +161,32 @@ def reversing_weight(
         The weights; NaN where no weight of the aspect reverses the sign, or another would be below
         its least.
     """
+    weighted_sum = differences @ weights
+    total = remove_rounding_errors(weighted_sum, largest)
+    # The mean difference of the other aspects, shape (m, n).
     others = 1 - weights
+    sum_of_others = weighted_sum[:, None] - weights * differences
+    sum_of_others = remove_rounding_errors(sum_of_others, largest[:, None])
     unknown = np.full(differences.shape, np.nan)
-    total = remove_rounding_errors(differences @ weights, largest)
-    rest = remove_rounding_errors(
-        (differences @ weights)[:, None] - weights * differences, largest[:, None]
-    )
-    rest = np.divide(rest, others, out=unknown.copy(), where=others > 0)
-    result: Floats = np.divide(rest, rest - differences, out=unknown, where=rest * differences < 0)
-    # The factor by which the weights of the others may change at least; aspects without weight keep
-    # 0.
-    lowest = np.divide(least, weights, out=np.zeros_like(weights), where=weights > 0)
-    factor = np.array(
-        [np.delete(lowest, aspect).max(initial=0.0) for aspect in range(len(weights))]
-    )
-    limit = np.where(result > weights, 1 - factor * others, least)
-    at_limit = remove_rounding_errors(limit * differences + (1 - limit) * rest, largest[:, None])
+    rest = np.divide(sum_of_others, others, out=unknown.copy(), where=others > 0)
+    # The weight w at which w d + (1 - w) rest is 0.
+    has_both_signs = rest * differences < 0
+    result: Floats = np.divide(rest, rest - differences, out=unknown, where=has_both_signs)
+    limit = np.where(result > weights, _largest_weights(weights, least), least)
+    at_limit = limit * differences + (1 - limit) * rest
+    at_limit = remove_rounding_errors(at_limit, largest[:, None])
     is_reversed = np.sign(at_limit) == -np.sign(total)[:, None]
-    result[(total == 0)[:, None] | ~is_reversed] = np.nan
+    is_tie = (total == 0)[:, None]
+    result[is_tie | ~is_reversed] = np.nan
     return result
+
+
+def _largest_weights(weights: Floats, least: Floats) -> Floats:
+    """Return the weight of each aspect at which another one, in proportion, has its least."""
+    # The least factors of the weights of all aspects; those without weight keep 0.
+    lowest = np.divide(least, weights, out=np.zeros_like(weights), where=weights > 0)
+    factor = np.zeros_like(weights)
+    for aspect in range(len(weights)):
+        of_others = np.delete(lowest, aspect)
+        factor[aspect] = of_others.max(initial=0.0)
+    return np.asarray(1 - factor * (1 - weights))
