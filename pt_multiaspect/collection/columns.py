@@ -106,7 +106,11 @@ _IDS = {spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
 def added_columns(names: Iterable[Hashable]) -> list[str]:
     """Return the names of columns that are not labels: row indexes, and ids in another spelling."""
     texts = [name for name in names if isinstance(name, str) and name not in NOT_ASPECTS]
-    return [name for name in texts if _is_row_number(name, texts) or spelling(name) in _IDS]
+    added = []
+    for name in texts:
+        if _is_row_number(name, texts) or spelling(name) in _IDS:
+            added.append(name)
+    return added
 
 
 def _is_row_number(name: str, names: Collection[str]) -> bool:
@@ -120,31 +124,46 @@ def warn_of_added_columns(names: Sequence[str], what: str, selection: str) -> No
     """Warn that columns are left out of the aspects; `selection` is how to select them."""
     names = [name or NO_NAME for name in names]
     if len(names) == 1:
-        subject = f"the column {names[0]} is left out of the aspects, as it looks like a row index or an id"
+        subject = (
+            f"the column {names[0]} is left out of the aspects, "
+            "as it looks like a row index or an id"
+        )
     else:
-        subject = f"the columns {choices(names)} are left out of the aspects, as they look like row indexes or ids"
+        subject = (
+            f"the columns {choices(names)} are left out of the aspects, "
+            "as they look like row indexes or ids"
+        )
     warn_once(f"{what}: {subject}. Drop it where it was added, or select the aspects{selection}")
 
 
 def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> None:
     """Raise an error unless `frame` has one column among `candidates`."""
     present = [column for column in candidates if column in frame.columns]
-    if len(present) != 1:
-        if present:
-            got = " and ".join(present)
-        else:
-            got = f"the columns {choices(frame.columns)}"
-        is_swapped = what == "a run" and beir_columns(frame.columns) is not None
-        if is_swapped:
-            remedy = f". {SWAPPED}"
-        else:
-            remedy = answers_remedy(frame.columns)
-        if candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS) and what not in ("a run", "docs"):
-            remedy = remedy or documents_remedy(frame.columns)
-        remedy = remedy or ("; drop one" if present else "; rename it")
-        raise MultiAspectError(
-            f"{what}: expected one column {' or '.join(candidates)}, got {got}{remedy}"
-        )
+    if len(present) == 1:
+        return
+    if present:
+        got = " and ".join(present)
+    else:
+        got = f"the columns {choices(frame.columns)}"
+    expected = " or ".join(candidates)
+    remedy = _id_remedy(frame, candidates, what)
+    if not remedy and present:
+        remedy = "; drop one"
+    elif not remedy:
+        remedy = "; rename it"
+    raise MultiAspectError(f"{what}: expected one column {expected}, got {got}{remedy}")
+
+
+def _id_remedy(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> str:
+    """Return the remedy for a frame of another kind than expected; nothing if the kind is unknown."""
+    is_swapped = what == "a run" and beir_columns(frame.columns) is not None
+    if is_swapped:
+        return f". {SWAPPED}"
+    remedy = answers_remedy(frame.columns)
+    are_ids_of_qrels = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+    if not remedy and are_ids_of_qrels and what not in ("a run", "docs"):
+        return documents_remedy(frame.columns)
+    return remedy
 
 
 def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
@@ -156,16 +175,21 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
 def has_ids(names: Iterable[str]) -> bool:
     """Return whether a column of queries and one of documents are among the names, in any case."""
     lower = {name.lower() for name in names}
-    return not lower.isdisjoint(FILE_QUERY_COLUMNS) and not lower.isdisjoint(FILE_DOCUMENT_COLUMNS)
+    has_query = not lower.isdisjoint(FILE_QUERY_COLUMNS)
+    has_document = not lower.isdisjoint(FILE_DOCUMENT_COLUMNS)
+    return has_query and has_document
 
 
 def beir_columns(columns: Collection[Hashable]) -> tuple[str, str] | None:
-    """Return the columns of queries and documents among `columns` that only judgments of BEIR and MTEB have."""
-    return next((pair for pair in _BEIR_COLUMNS if {*pair} <= {*columns}), None)
+    """Return the columns of queries and documents that only judgments of BEIR and MTEB have."""
+    for query, document in _BEIR_COLUMNS:
+        if query in columns and document in columns:
+            return query, document
+    return None
 
 
 def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return qrels with query_id, doc_id and relevance instead of the columns of BEIR, MTEB and ranx.
+    """Return qrels of BEIR, MTEB and ranx with the columns query_id, doc_id and relevance.
 
     Runs have scores, too: they are labels only if all are whole numbers, and there are neither
     other labels nor ranks.
@@ -194,56 +218,67 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
         return frame
     check_distinct_columns(frame, what)
     names = dict(zip(ids, ("query_id", "doc_id"), strict=True))
-    if "score" in frame.columns and {"label", "relevance", "rank"}.isdisjoint(frame.columns):
+    has_labels = not {"label", "relevance", "rank"}.isdisjoint(frame.columns)
+    if "score" in frame.columns and not has_labels:
         names["score"] = "relevance"
-        labels = read_labels(frame["score"])
-        wrong = np.flatnonzero(frame["score"].notna().to_numpy() & (np.floor(labels) != labels))
-        if len(wrong):
-            query, document, score = (
-                frame[column].iloc[int(wrong[0])] for column in (*ids, "score")
-            )
-            raise MultiAspectError(
-                f"{what}: expected whole numbers as labels, got "
-                f"{repr(score) if isinstance(score, str) else score} (query {query}, document "
-                f"{document}) "
-                f"{tally(len(wrong), 'row')}; if these are labels, give them as a column "
-                f"relevance. {SWAPPED}"
-            )
-        n_distinct, n_queries = len(np.unique(labels)), frame[ids[0]].nunique()
-        if (
-            n_distinct > USUAL_GRADES
-            and len(frame) >= MIN_POOL * n_queries
-            and len(frame[[ids[0], "score"]].drop_duplicates()) >= MOSTLY * len(frame)
-        ):
-            warn_once(
-                f"{what}: {n_distinct} distinct labels, and nearly every document of a query has a "
-                "different one, "
-                f"as documents have scores. {SWAPPED}"
-            )
+        _check_scores_are_labels(frame, ids, what)
     return frame.rename(columns=names)
 
 
+def _check_scores_are_labels(frame: pd.DataFrame, ids: tuple[str, str], what: str) -> None:
+    """Raise an error for fractional scores; warn if they are as distinct as in runs."""
+    query_column, document_column = ids
+    scores = frame["score"]
+    labels = read_labels(scores)
+    is_fractional = scores.notna().to_numpy() & (np.floor(labels) != labels)
+    wrong = np.flatnonzero(is_fractional)
+    if len(wrong):
+        row = int(wrong[0])
+        query = frame[query_column].iloc[row]
+        document = frame[document_column].iloc[row]
+        score = scores.iloc[row]
+        if isinstance(score, str):
+            score = repr(score)
+        raise MultiAspectError(
+            f"{what}: expected whole numbers as labels, got {score} (query {query}, document "
+            f"{document}) {tally(len(wrong), 'row')}; if these are labels, give them as a column "
+            f"relevance. {SWAPPED}"
+        )
+    n_distinct = len(np.unique(labels))
+    n_queries = frame[query_column].nunique()
+    if n_distinct <= USUAL_GRADES or len(frame) < MIN_POOL * n_queries:
+        return
+    n_distinct_of_queries = len(frame[[query_column, "score"]].drop_duplicates())
+    if n_distinct_of_queries >= MOSTLY * len(frame):
+        warn_once(
+            f"{what}: {n_distinct} distinct labels, and nearly every document of a query has a "
+            f"different one, as documents have scores. {SWAPPED}"
+        )
+
+
 def answers_remedy(columns: Collection[Hashable]) -> str:
-    """Return how answers, one per query and without documents, are evaluated; nothing for other frames."""
-    if not {*QUERY_COLUMNS}.isdisjoint(columns) and {*DOCUMENT_COLUMNS}.isdisjoint(columns):
-        if _GENERATED in columns:
-            return (
-                ". Answers have no docno: give each row of the ranking its answer, as in "
-                "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate "
-                "answers alone in a "
-                "pt.Experiment with measures of answers only, and judgments of answers by "
-                "pt_multiaspect.answers"
-            )
-        if not {*_GOLD}.isdisjoint(columns):
-            return (
-                ". Give each judged document the gold answers of its query, as in "
-                "qrels.merge(answers, on='qid', how='left')"
-            )
+    """Return how answers without documents are evaluated; nothing for other frames."""
+    has_query = not {*QUERY_COLUMNS}.isdisjoint(columns)
+    has_document = not {*DOCUMENT_COLUMNS}.isdisjoint(columns)
+    if has_document or not has_query:
+        return ""
+    if _GENERATED in columns:
+        return (
+            ". Answers have no docno: give each row of the ranking its answer, as in "
+            "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate "
+            "answers alone in a pt.Experiment with measures of answers only, and judgments of "
+            "answers by pt_multiaspect.answers"
+        )
+    if not {*_GOLD}.isdisjoint(columns):
+        return (
+            ". Give each judged document the gold answers of its query, as in "
+            "qrels.merge(answers, on='qid', how='left')"
+        )
     return ""
 
 
 def documents_remedy(columns: Collection[Hashable]) -> str:
-    """Return the form of qrels if documents or topics were given instead; nothing for other columns."""
+    """Return the form of qrels if documents or topics were given instead; else nothing."""
     has_query = not {*QUERY_COLUMNS}.isdisjoint(columns)
     has_document = not {*_DOCUMENT_IDS}.isdisjoint(columns)
     if has_document and not has_query and not {*_CONTENTS}.isdisjoint(columns):
@@ -254,8 +289,10 @@ def documents_remedy(columns: Collection[Hashable]) -> str:
         return ""
     form = "one row per judged document of a topic, as in "
     if in_shell():
-        return f". These are {kind}: qrels have {form}'q1 0 d1 2' (topic, 0, document, label); one file per aspect"
-    example = "pd.DataFrame([['q1', 'd1', 2, 1]], columns=['qid', 'docno', 'label', 'credibility'])"
+        example = "'q1 0 d1 2' (topic, 0, document, label); one file per aspect"
+    else:
+        columns_of_qrels = ["qid", "docno", "label", "credibility"]
+        example = f"pd.DataFrame([['q1', 'd1', 2, 1]], columns={columns_of_qrels})"
     return f". These are {kind}: qrels have {form}{example}"
 
 
@@ -273,7 +310,7 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     values = pd.Series(column[column.notna()], dtype=object)
     if pd.api.types.infer_dtype(values) != "string":
         # A column with at least one number is an invalid label column rather than a column of text.
-        if any(isinstance(value, Number) and not isinstance(value, Enum) for value in values):
+        if any(map(_is_number, values)):
             return True
         if not all(isinstance(value, Hashable) for value in values):  # lists, dicts and arrays
             return False
@@ -281,8 +318,12 @@ def is_numeric(column: pd.Series[Any]) -> bool:
     return _are_numbers_and_failures(pd.Series(values, dtype=object), str(column.name))
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Number) and not isinstance(value, Enum)
+
+
 def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
-    """Return whether texts are labels, of which some may be invalid, which reading the column reports.
+    """Return whether texts are labels, of which some may be invalid.
 
     Labels do not become text if many of them could not be given: words for failures, such as 'N/A',
     a single other word, and few words among several numbers are invalid labels, however often they
@@ -294,26 +335,33 @@ def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
         return False
     others = distinct[~is_number]
     if not _TEXTS(name) and not _UNLIKELY(name):
-        unknown = [text for text in map(str, others) if not _FAILURE(text.strip())]
-        is_rare = len(unknown) == 1 or len(unknown) < min(is_number.sum(), _MOST_TEXTS)
+        unknown = [str(text) for text in others if not _is_failure(text)]
+        few = min(is_number.sum(), _MOST_TEXTS)
+        is_rare = len(unknown) == 1 or len(unknown) < few
         if not unknown or (is_rare and all(map(_is_word, unknown))):
             return True
-    return bool(values.isin(others).mean() < 0.5)
+    fraction_of_texts = values.isin(others).mean()
+    return bool(fraction_of_texts < 0.5)
+
+
+def _is_failure(text: object) -> bool:
+    """Return whether a text stands for a label that could not be given, such as N/A."""
+    return _FAILURE(str(text).strip()) is not None
 
 
 def _is_word(text: str) -> bool:
-    """Return whether a text may take the place of a label that could not be given, unlike codes and sentences."""
+    """Return whether a text may stand for a label; codes and sentences do not."""
     return len(text) <= _LONGEST_WORD and not any(map(str.isdigit, text))
 
 
 def without_missing(column: pd.Series[Any], codes: Sequence[float | str] = ()) -> pd.Series[Any]:
-    """Return a column with None in place of empty texts and of codes that mean that there is no label."""
-    missing = np.isin(read_labels(column), [code for code in codes if not isinstance(code, str)])
+    """Return a column with None for empty texts and for codes that mean that there is no label."""
+    numbers = [code for code in codes if not isinstance(code, str)]
+    missing = np.isin(read_labels(column), numbers)
     if column.dtype == object or pd.api.types.is_string_dtype(column.dtype):
-        empty = {"", *codes}
-        missing |= np.array(
-            [isinstance(value, str) and value.strip() in empty for value in column], dtype=np.bool_
-        )
+        texts = {"", *codes}
+        is_text = [isinstance(value, str) and value.strip() in texts for value in column]
+        missing |= np.array(is_text, dtype=np.bool_)
     if missing.any():
         return column.astype(object).mask(missing, None)
     return column
@@ -352,14 +400,17 @@ def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tu
         return labels, none
     if grades is None:
         others = labels[~booleans & ~np.isnan(labels)]
-        return labels, none if np.isin(others, (0, 1)).all() else booleans
+        if np.isin(others, (0, 1)).all():
+            return labels, none
+        return labels, booleans
     if len(grades) != 2:
         return labels, booleans
-    return np.where(booleans, np.where(labels == 1, grades.max(), grades.min()), labels), none
+    graded = np.where(labels == 1, grades.max(), grades.min())
+    return np.where(booleans, graded, labels), none
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:
-    """Return a column as floats, NaN where it has no number, infinity for integers beyond float64."""
+    """Return a column as floats: NaN without a number, infinity for integers beyond float64."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
     if column.dtype.kind in "mMc" or isinstance(column.dtype, pd.PeriodDtype):
@@ -367,16 +418,30 @@ def as_floats(column: pd.Series[Any]) -> Floats:
     try:
         values: Any = pd.to_numeric(column, errors="coerce")
         if values.dtype.kind == "c":
-            return as_floats(
-                column.map(lambda value: None if isinstance(value, complex) else value)
-            )
+            return as_floats(column.map(_none_if_complex))
         values = values.to_numpy(dtype=np.float64, na_value=np.nan)
     except TypeError:  # lists, dicts or arrays among the values
-        return as_floats(column.map(lambda value: value if isinstance(value, Hashable) else None))
+        return as_floats(column.map(_none_if_unhashable))
     except OverflowError:
-        huge = column.map(lambda value: isinstance(value, int) and abs(value) > sys.float_info.max)
-        return as_floats(column.where(~huge, np.inf))
+        is_huge = column.map(_is_beyond_floats)
+        return as_floats(column.where(~is_huge, np.inf))
     return np.asarray(values, dtype=np.float64)
+
+
+def _none_if_complex(value: object) -> object:
+    if isinstance(value, complex):
+        return None
+    return value
+
+
+def _none_if_unhashable(value: object) -> object:
+    if isinstance(value, Hashable):
+        return value
+    return None
+
+
+def _is_beyond_floats(value: object) -> bool:
+    return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def read_labels(column: pd.Series[Any]) -> Floats:
@@ -389,12 +454,19 @@ def read_labels(column: pd.Series[Any]) -> Floats:
     if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
         floats: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
         distinct, position = np.unique(floats, return_inverse=True)
-        return np.asarray([float(str(value)) for value in distinct], dtype=np.float64)[position]
+        labels = [float(str(value)) for value in distinct]
+        return np.asarray(labels, dtype=np.float64)[position]
     if column.dtype == object:
-        short = (np.float16, np.float32)
-        values = [float(str(value)) if isinstance(value, short) else value for value in column]
+        values = [_as_printed(value) for value in column]
         column = pd.Series(values, index=column.index, name=column.name, dtype=object)
     return as_floats(column)
+
+
+def _as_printed(value: object) -> object:
+    """Return a short float as the decimal number that it is printed as; else the value itself."""
+    if isinstance(value, np.float16 | np.float32):
+        return float(str(value))
+    return value
 
 
 #: Names of columns that rarely contain labels.
@@ -425,12 +497,14 @@ def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
     """Return the reason why a column, one of `names`, is unlikely to contain labels, or None."""
     if name in CODES:
         return CODES[name]
-    if name[-2:] in ("_x", "_y") and {f"{name[:-2]}_x", f"{name[:-2]}_y"} <= set(names):
-        return f"from a merge of two columns named {name[:-2]}: rename it"
+    merged, suffix = name[:-2], name[-2:]
+    if suffix in ("_x", "_y") and f"{merged}_x" in names and f"{merged}_y" in names:
+        return f"from a merge of two columns named {merged}: rename it"
     if _UNLIKELY(name):
         return "by its name"
     usual = re.sub(r"(\.\d+|_[xy])$", "", name.strip().lower())
-    usual = "relevance" if usual == "label" else usual
+    if usual == "label":
+        usual = "relevance"
     if usual != name and usual in names:
         return f"its name resembles {usual}"
     distinct = np.unique(labels[~np.isnan(labels)])
@@ -470,24 +544,27 @@ _LONGEST_WORD = 40
 
 
 def lacks_labels(column: pd.Series[Any]) -> bool:
-    """Return whether all cells of a column of texts are empty, although its name may be that of labels."""
+    """Return whether all cells of a column are empty, although its name may be that of labels."""
     if pd.api.types.is_numeric_dtype(column.dtype) or _is_name_of_texts(str(column.name)):
         return False
-    return not without_missing(column).notna().any()
+    present = without_missing(column).notna()
+    return not present.any()
 
 
 def read_truth_values(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the texts true and false of a column as truth values if all others are words for failures."""
+    """Return the texts true and false of a column as truth values, if others stand for failures."""
     if _is_name_of_texts(str(column.name)):
         return column
-    truth = column.map(
-        lambda text: _TRUTH_VALUES.get(str(text).strip().lower()), na_action="ignore"
-    )
+    truth = column.map(_truth_value, na_action="ignore")
     is_truth = truth.notna()
     others = column[~is_truth & column.notna()].unique()
-    if not is_truth.any() or not all(_FAILURE(text.strip()) for text in map(str, others)):
+    if not is_truth.any() or not all(map(_is_failure, others)):
         return column
     return truth.where(is_truth, column)
+
+
+def _truth_value(text: object) -> bool | None:
+    return _TRUTH_VALUES.get(str(text).strip().lower())
 
 
 def _is_name_of_texts(name: str) -> bool:
@@ -496,12 +573,14 @@ def _is_name_of_texts(name: str) -> bool:
 
 
 def is_far_above(distinct: Floats) -> bool:
-    """Return whether the last of distinct labels, in increasing order, is far above the others, like a code."""
-    return len(distinct) > 2 and bool(distinct[-1] > max(USUAL_GRADES, 3 * distinct[-2]))
+    """Return whether the last of increasing distinct labels is far above the others, like a code."""
+    if len(distinct) <= 2:
+        return False
+    return bool(distinct[-1] > max(USUAL_GRADES, 3 * distinct[-2]))
 
 
 def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
-    """Return the distinct texts of a column if they may be labels, such as yes and no, else an empty list.
+    """Return the distinct texts of a column if they may be labels, such as yes and no; else nothing.
 
     Labels are few and differ between the documents of a query, unlike text about queries.
     """
@@ -515,17 +594,21 @@ def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
     codes, distinct = pd.factorize(values)
     if not 2 <= len(distinct) <= _MOST_TEXTS:
         return []
-    per_query = np.unique(np.stack([query[known], codes]), axis=1)[0]
-    if np.bincount(per_query).max() > 1:
+    query_and_text = np.stack([query[known], codes])  # 2 × rows
+    query_of_text = np.unique(query_and_text, axis=1)[0]
+    texts_per_query = np.bincount(query_of_text)
+    if texts_per_query.max() > 1:
         return sorted(map(str, distinct))
     return []
 
 
 def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
-    """Return the distinct texts of a column of text that contains numbers, too; none if it is text by its name."""
+    """Return the distinct texts of a column with numbers, too; none if it is text by its name."""
     name = str(column.name)
+    if _UNLIKELY(name) or _TEXTS(name):
+        return []
     known = column[column.notna()]
-    if _UNLIKELY(name) or _TEXTS(name) or pd.api.types.infer_dtype(known) != "string":
+    if pd.api.types.infer_dtype(known) != "string":
         return []
     distinct = pd.Series(known.unique(), dtype=object)
     is_number = pd.to_numeric(distinct, errors="coerce").notna()
@@ -536,16 +619,18 @@ def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
 
 def text_remedy(column: str, texts: Sequence[str]) -> str:
     """Return advice for turning texts into labels."""
-    return f"If the texts are labels, map them to numbers: {text_mapping(column, texts)}, the lowest grade to 0"
+    mapping = text_mapping(column, texts)
+    return f"If the texts are labels, map them to numbers: {mapping}, the lowest grade to 0"
 
 
 def text_mapping(column: str, texts: Sequence[str]) -> str:
     """Return an expression that maps texts to labels."""
-    return f"qrels[{column!r}].map({dict(zip(texts, range(len(texts)), strict=True))!r})"
+    label_by_text = dict(zip(texts, range(len(texts)), strict=True))
+    return f"qrels[{column!r}].map({label_by_text!r})"
 
 
 def join_some(items: Sequence[str]) -> str:
     """Join up to ten of `items`."""
     if len(items) <= 10:
         return ", ".join(items)
-    return ", ".join([*items[:10], "…"])
+    return f"{', '.join(items[:10])}, …"

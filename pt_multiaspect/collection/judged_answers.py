@@ -1,4 +1,4 @@
-"""Judgments of answers, with one column per criterion or one row per criterion, by one or several judges."""
+"""Judgments of answers by one or several judges, with one column or one row per criterion."""
 
 from __future__ import annotations
 
@@ -98,8 +98,10 @@ class CriterionLabels:
 
 
 def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return answers whose columns of runs, topics, judges and criteria are in lower case, unlike System."""
-    present = {str(column): str(column).strip().lower() for column in frame.columns}
+    """Return answers whose columns of runs, topics, judges and criteria are in lower case."""
+    present = {}
+    for column in map(str, frame.columns):
+        present[column] = column.strip().lower()
     groups = [
         (*RUN_COLUMNS, *_OTHER_RUNS),
         (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION),
@@ -111,8 +113,9 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
         groups.append(SCORE_COLUMNS)  # otherwise, they may be criteria
     renamed: dict[str, str] = {}
     for group in groups:
-        if not {*group} & {*present}:
-            renamed |= {column: name for column, name in present.items() if name in group}
+        if {*group} & {*present}:
+            continue
+        renamed |= {column: name for column, name in present.items() if name in group}
     if renamed:
         return frame.rename(columns=renamed)
     return frame
@@ -121,10 +124,9 @@ def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
 def is_judged_answers(columns: Iterable[Any]) -> bool:
     """Return whether the columns of a frame are those of runs, without documents."""
     present = {str(column).strip().lower() for column in columns}
-    return bool(present & {*RUN_COLUMNS, *_OTHER_RUNS}) and not present & {
-        *DOCUMENT_COLUMNS,
-        "docid",
-    }
+    has_run = bool(present & {*RUN_COLUMNS, *_OTHER_RUNS})
+    has_document = bool(present & {*DOCUMENT_COLUMNS, "docid"})
+    return has_run and not has_document
 
 
 def answer_keys(
@@ -144,14 +146,14 @@ def answer_keys(
 def _key_column(frame: pd.DataFrame, what: str, *usual: tuple[str, ...]) -> pd.Series[Any]:
     """Return the one column among the first names of which there is one."""
     names: tuple[str, ...] = ()
-    for more in usual:
-        names += more
+    for further_names in usual:
+        names += further_names
         if {*names} & {*frame.columns}:
             return id_column(frame, names, what)
+    expected = " or ".join(names)
     raise MultiAspectError(
-        f"{what}: expected one column {' or '.join(names)}, got the columns "
-        f"{choices(frame.columns)}; rename one. "
-        f"{IF_EVALUATED}"
+        f"{what}: expected one column {expected}, got the columns {choices(frame.columns)}; "
+        f"rename one. {IF_EVALUATED}"
     )
 
 
@@ -181,187 +183,230 @@ def read_criteria(
     frame = _unnest_scores(frame, what)
     keys["answer"] = keys.groupby(["name", "qid"], sort=False).ngroup().to_numpy()
     present = {*frame.columns}
-    telling = {"judge": present & {*_JUDGES}, "repetition": present & {*_REPETITIONS}}
-    for key, columns in telling.items():
-        if columns:
-            keys[key] = identifiers(id_column(frame, tuple(columns), what), what)
-        else:
-            keys[key] = ""
-    read = _read_long if present & {*CRITERION_COLUMNS} else _read_wide
-    own = {*RUN_COLUMNS, *telling["judge"], *telling["repetition"]}
-    own |= {
-        _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name,
-        _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name,
-    }
-    criteria = read(frame, keys, own, spec, what)
-    if isinstance(spec, Aspects):
-        declared = dict(spec)
+    judge_columns = present & {*_JUDGES}
+    repetition_columns = present & {*_REPETITIONS}
+    keys["judge"] = _ids_or_empty(frame, judge_columns, what)
+    keys["repetition"] = _ids_or_empty(frame, repetition_columns, what)
+    run_column = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name
+    query_column = _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name
+    own = {*RUN_COLUMNS, *judge_columns, *repetition_columns, run_column, query_column}
+    is_long = bool(present & {*CRITERION_COLUMNS})
+    if is_long:
+        criteria = _read_long(frame, keys, spec, what)
     else:
-        declared = {}
+        criteria = _read_wide(frame, keys, own, spec, what)
+
+    if judge_columns:
+        remedy = "a column repetition"
+    else:
+        remedy = "a column judge or repetition"
+    if not is_long:
+        remedy += "; if each row is about one criterion, name the columns criterion and score"
     for name, labels in criteria.items():
-        if name in declared:
-            codes = declared[name].unjudged
-        else:
-            codes = ()
+        codes: tuple[float | str, ...] = ()
+        if isinstance(spec, Aspects) and name in spec:
+            codes = spec[name].unjudged
         criteria[name] = CriterionLabels(labels.rows, without_missing(labels.column, codes))
-        repeated = np.flatnonzero(labels.rows.duplicated(["answer", "judge", "repetition"]))
-        if len(repeated):
-            row = labels.rows.iloc[repeated[0]]
-            if row["judge"]:
-                by = f" by judge {row['judge']}"
-            else:
-                by = ""
-            remedy = (
-                "keep one answer, or give each run its own name; tell several labels of an answer "
-                "apart by "
-                + ("a column repetition" if telling["judge"] else "a column judge or repetition")
-            )
-            if read is _read_wide:
-                remedy += (
-                    "; if each row is about one criterion, name the columns criterion and score"
-                )
-            raise MultiAspectError(
-                f"{what}: expected one value of {name} for {row['name']} on topic "
-                f"{row['qid']}{by}, got several "
-                f"{tally(len(repeated), 'row')}; {remedy}"
-            )
-    return keys.drop_duplicates("answer", ignore_index=True)[["name", "qid"]], criteria
+        _refuse_repeated_labels(name, labels.rows, remedy, what)
+    answers = keys.drop_duplicates("answer", ignore_index=True)
+    return answers[["name", "qid"]], criteria
+
+
+def _ids_or_empty(frame: pd.DataFrame, columns: Collection[str], what: str) -> Any:
+    """Return the one of the columns as identifiers, or an empty text if there is none."""
+    if not columns:
+        return ""
+    return identifiers(id_column(frame, tuple(columns), what), what)
+
+
+def _refuse_repeated_labels(name: str, rows: pd.DataFrame, remedy: str, what: str) -> None:
+    """Raise an error for several labels of an answer by one judge; `remedy` tells them apart."""
+    repeated = np.flatnonzero(rows.duplicated(["answer", "judge", "repetition"]))
+    if not len(repeated):
+        return
+    row = rows.iloc[repeated[0]]
+    if row["judge"]:
+        by = f" by judge {row['judge']}"
+    else:
+        by = ""
+    raise MultiAspectError(
+        f"{what}: expected one value of {name} for {row['name']} on topic {row['qid']}{by}, got "
+        f"several {tally(len(repeated), 'row')}; keep one answer, or give each run its own name; "
+        f"tell several labels of an answer apart by {remedy}"
+    )
 
 
 def _unnest_scores(frame: pd.DataFrame, what: str) -> pd.DataFrame:
-    """Return rows with a column per criterion instead of the column of objects ``{criterion: score}``, if any."""
-    if NESTED not in frame.columns or not any(
-        isinstance(value, Mapping) for value in frame[NESTED]
-    ):
+    """Return rows with a column per criterion instead of objects ``{criterion: score}``, if any."""
+    if NESTED not in frame.columns:
         return frame
-    objects = [dict(value) if isinstance(value, Mapping) else {} for value in frame[NESTED]]
-    for row, scores in enumerate(objects):
-        inner = [name for name, value in scores.items() if isinstance(value, Mapping)]
-        if inner:
-            raise MultiAspectError(
-                f"{what}: expected numbers in the column {NESTED}, got {shown(scores[inner[0]])} "
-                f"as {inner[0]} "
-                f"(row {row + 1}); keep the number only"
-            )
+    has_objects = any(isinstance(value, Mapping) for value in frame[NESTED])
+    if not has_objects:
+        return frame
+    objects: list[dict[Any, Any]] = []
+    for value in frame[NESTED]:
+        if isinstance(value, Mapping):
+            objects.append(dict(value))
+        else:
+            objects.append({})
+    for row, scores in enumerate(objects, start=1):
+        for name, value in scores.items():
+            if isinstance(value, Mapping):
+                raise MultiAspectError(
+                    f"{what}: expected numbers in the column {NESTED}, got {shown(value)} "
+                    f"as {name} (row {row}); keep the number only"
+                )
     with refuse_surrogates(what):
-        flat = pd.concat(
-            [frame.drop(columns=NESTED), pd.DataFrame(objects, index=frame.index)], axis=1
-        )
+        scores_by_criterion = pd.DataFrame(objects, index=frame.index)
+        flat = pd.concat([frame.drop(columns=NESTED), scores_by_criterion], axis=1)
     check_distinct_columns(flat, what)
     return flat
 
 
 def _read_long(
-    frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
+    frame: pd.DataFrame, keys: pd.DataFrame, spec: AspectSpec, what: str
 ) -> dict[str, CriterionLabels]:
     """Return the labels of rows about one criterion each."""
     column = id_column(frame, CRITERION_COLUMNS, what)
     if not {*SCORE_COLUMNS} & {*frame.columns}:
         raise MultiAspectError(
             f"{what}: expected a column score beside {column.name}, got the columns "
-            f"{choices(frame.columns)}; "
-            f"rename the column of scores, or omit {column.name} if each criterion has its own "
-            "column"
+            f"{choices(frame.columns)}; rename the column of scores, or omit {column.name} if "
+            "each criterion has its own column"
         )
     value = id_column(frame, SCORE_COLUMNS, what)
     code, criteria = pd.factorize(identifiers(column, what))
     names = criterion_names(criteria.tolist(), what)
     names = _as_declared(names, spec)
     refuse_unknown(spec or (), names, "criteria", what)
-    rows = {name: np.flatnonzero(code == names.index(name)) for name in spec or names}
-    return {
-        name: CriterionLabels(keys.iloc[at], value.iloc[at].rename(name))
-        for name, at in rows.items()
-    }
+    labels: dict[str, CriterionLabels] = {}
+    for name in spec or names:
+        rows = np.flatnonzero(code == names.index(name))
+        column_of_criterion = value.iloc[rows].rename(name)
+        labels[name] = CriterionLabels(keys.iloc[rows], column_of_criterion)
+    return labels
 
 
 def _read_wide(
-    frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[str], spec: AspectSpec, what: str
+    frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[Any], spec: AspectSpec, what: str
 ) -> dict[str, CriterionLabels]:
     """Return the labels of rows with one column per criterion."""
+    left_out = [*NOT_ASPECTS, *own]
     if spec is None:
         added = added_columns(frame.columns)
-    else:
-        added = []
-    if added:
-        warn_of_added_columns(added, what, f", as in {parameter('aspects', ['criterion'])}")
-    left_out = (*NOT_ASPECTS, *own, *added)
-    named = [
-        (aspect_name(column), frame[column]) for column in frame.columns if column not in left_out
-    ]
-    refuse_repeated((name for name, _ in named), "names of criteria", what)
-    spelled = _as_declared([name for name, _ in named], spec)
-    named = [(name, column) for name, (_, column) in zip(spelled, named, strict=True)]
-    columns = {name: column for name, column in named if spec is not None or is_numeric(column)}
-    for name, column in named if spec is None else ():
-        if name in columns:
-            continue
-        if lacks_labels(column):
-            warn_once(f"{what}: the column {column.name} is empty, so it is no criterion")
-        elif texts := texts_among_numbers(column):
-            warn_once(
-                f"{what}: the column {column.name} is left out, as it contains texts beside "
-                "numbers "
-                f"({choices(map(shown, texts))}). If it is a criterion and the texts mean that "
-                "there is no label, "
-                f"declare it, as in {parameter('aspects', {name: {'unjudged': texts[:1]}})}"
-            )
-        elif texts := texts_like_labels(column, pd.factorize(keys["qid"])[0]):  # such as yes and no
-            warn_once(
-                f"{what}: the column {column.name} is left out. "
-                f"{text_remedy(str(column.name), texts)}"
-            )
+        left_out += added
+        if added:
+            warn_of_added_columns(added, what, f", as in {parameter('aspects', ['criterion'])}")
+    kept = [column for column in frame.columns if column not in left_out]
+    names = [aspect_name(column) for column in kept]
+    refuse_repeated(names, "names of criteria", what)
+    spelled = _as_declared(names, spec)
+    columns = {name: frame[column] for name, column in zip(spelled, kept, strict=True)}
     if spec is None:
-        columns = _without_gold_answers(columns, what)
-    measured = [name for name in columns if spec is None and _MEASUREMENTS(name)]
-    if measured:
-        others = [name for name in columns if name not in measured]
-        warn_once(
-            f"{what}: no criteria were selected, so every numeric column is one, including some "
-            "that are unlikely "
-            f"to contain labels: {choices(measured)}; select the criteria, as in "
-            f"{parameter('aspects', dict.fromkeys(others or ['criterion']))}"
-        )
-    for name in columns if spec is None else ():
-        if name in _ANSWERS and not pd.api.types.is_numeric_dtype(columns[name].dtype):
-            others = [criterion for criterion in columns if criterion != name]
-            remedy = f"select the criteria, as in {parameter('aspects', others or ['criterion'])}"
-            if in_shell():
-                remedy = (
-                    f"declare the scales of the criteria only, with {parameter('aspects')} FILE"
-                )
-            warn_once(
-                f"{what}: the column {name} contains numbers that are stored as text, and is a "
-                "criterion, but may "
-                f"contain the answers; if it does, {remedy}"
-            )
+        columns = _likely_criteria(columns, pd.factorize(keys["qid"])[0], what)
     refuse_unknown(spec or (), columns, "columns of criteria", what)
     if not columns:
         raise MultiAspectError(
             f"{what}: expected at least one column of numbers, one per criterion, or the columns "
-            "criterion and "
-            f"score, got the columns {choices(frame.columns)}; rename them"
+            f"criterion and score, got the columns {choices(frame.columns)}; rename them"
         )
     return {name: CriterionLabels(keys, columns[name]) for name in spec or columns}
+
+
+def _likely_criteria(
+    columns: Mapping[str, pd.Series[Any]], query: Ints, what: str
+) -> dict[str, pd.Series[Any]]:
+    """Return the columns of numbers that may be criteria, with warnings about doubtful ones."""
+    numeric: dict[str, pd.Series[Any]] = {}
+    others: dict[str, pd.Series[Any]] = {}
+    for name, column in columns.items():
+        if is_numeric(column):
+            numeric[name] = column
+        else:
+            others[name] = column
+    for name, column in others.items():
+        _warn_of_left_out(name, column, query, what)
+    criteria = _without_gold_answers(numeric, what)
+    _warn_of_measurements(list(criteria), what)
+    for name, column in criteria.items():
+        if name in _ANSWERS and not pd.api.types.is_numeric_dtype(column.dtype):
+            _warn_of_numeric_answers(name, list(criteria), what)
+    return criteria
+
+
+def _warn_of_left_out(name: str, column: pd.Series[Any], query: Ints, what: str) -> None:
+    """Warn if a column that is not numeric may be a criterion."""
+    if lacks_labels(column):
+        warn_once(f"{what}: the column {column.name} is empty, so it is no criterion")
+        return
+    texts = texts_among_numbers(column)
+    if texts:
+        declaration = parameter("aspects", {name: {"unjudged": texts[:1]}})
+        warn_once(
+            f"{what}: the column {column.name} is left out, as it contains texts beside "
+            f"numbers ({choices(map(shown, texts))}). If it is a criterion and the texts mean that "
+            f"there is no label, declare it, as in {declaration}"
+        )
+        return
+    texts = texts_like_labels(column, query)  # such as yes and no
+    if texts:
+        remedy = text_remedy(str(column.name), texts)
+        warn_once(f"{what}: the column {column.name} is left out. {remedy}")
+
+
+def _warn_of_measurements(names: Sequence[str], what: str) -> None:
+    """Warn if some criteria have names of measurements."""
+    measured = [name for name in names if _MEASUREMENTS(name)]
+    if not measured:
+        return
+    likely = [name for name in names if name not in measured] or ["criterion"]
+    warn_once(
+        f"{what}: no criteria were selected, so every numeric column is one, including some "
+        f"that are unlikely to contain labels: {choices(measured)}; select the criteria, as in "
+        f"{parameter('aspects', dict.fromkeys(likely))}"
+    )
+
+
+def _warn_of_numeric_answers(name: str, names: Sequence[str], what: str) -> None:
+    """Warn that a criterion may contain the texts of answers."""
+    others = [criterion for criterion in names if criterion != name] or ["criterion"]
+    if in_shell():
+        remedy = f"declare the scales of the criteria only, with {parameter('aspects')} FILE"
+    else:
+        remedy = f"select the criteria, as in {parameter('aspects', others)}"
+    warn_once(
+        f"{what}: the column {name} contains numbers that are stored as text, and is a "
+        f"criterion, but may contain the answers; if it does, {remedy}"
+    )
 
 
 def _without_gold_answers(
     columns: dict[str, pd.Series[Any]], what: str
 ) -> dict[str, pd.Series[Any]]:
-    """Return columns of numbers without those that look like gold answers, with a warning for each of these."""
-    for name in filter(_GOLD_ANSWERS, columns):
+    """Return columns without those that look like gold answers, with a warning for each of these."""
+    kept: dict[str, pd.Series[Any]] = {}
+    for name, column in columns.items():
+        if not _GOLD_ANSWERS(name):
+            kept[name] = column
+            continue
         warn_once(
             f"{what}: the column {name} is left out, as it looks like gold answers that are "
-            "numbers. If it is a "
-            f"criterion, select it, as in {parameter('aspects', {name: None})}"
+            f"numbers. If it is a criterion, select it, as in {parameter('aspects', {name: None})}"
         )
-    return {name: column for name, column in columns.items() if not _GOLD_ANSWERS(name)}
+    return kept
 
 
 def _as_declared(names: Sequence[str], spec: AspectSpec) -> list[str]:
-    """Return the names of criteria, spelled as the declared ones, from which they may differ in case."""
-    declared = {name.lower(): name for name in spec or ()}
-    return [name if name in (spec or ()) else declared.get(name.lower(), name) for name in names]
+    """Return the names of criteria, spelled as the declared ones, which may differ in case."""
+    declared = list(spec or ())
+    by_lower_case = {name.lower(): name for name in declared}
+    spelled = []
+    for name in names:
+        if name in declared:
+            spelled.append(name)
+        else:
+            spelled.append(by_lower_case.get(name.lower(), name))
+    return spelled
 
 
 def unlike_judges(rows: pd.DataFrame) -> list[str]:
@@ -372,11 +417,12 @@ def unlike_judges(rows: pd.DataFrame) -> list[str]:
     rows : DataFrame
         Columns ``answer qid judge``, one row per label of a criterion.
     """
-    judges = rows.groupby("answer", sort=False).agg(
-        qid=("qid", "first"), judges=("judge", frozenset)
-    )
-    n_sets = judges.groupby("qid", sort=False)["judges"].nunique()
-    return list(map(str, n_sets.index[n_sets > 1]))
+    by_answer = rows.groupby("answer", sort=False)
+    answers = by_answer.agg(qid=("qid", "first"), judges=("judge", frozenset))
+    by_topic = answers.groupby("qid", sort=False)
+    n_sets = by_topic["judges"].nunique()
+    topics = n_sets.index[n_sets > 1]
+    return list(map(str, topics))
 
 
 def count_missing(answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels]) -> pd.DataFrame:
@@ -400,18 +446,20 @@ def count_missing(answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels]
 
 def by_run(missing: pd.DataFrame) -> str:
     """Return how many labels of each run are missing, as 'a 3, b 1'."""
-    return choices(
-        f"{name} {number}" for name, number in missing["name"].value_counts(sort=False).items()
-    )
+    counts = missing["name"].value_counts(sort=False)
+    return choices(f"{name} {number}" for name, number in counts.items())
 
 
 def long_answers(frame: pd.DataFrame, spec: AspectSpec, what: str) -> pd.DataFrame:
-    """Return judged answers as long judgments, whose documents are the runs; each repetition is a judge."""
+    """Return judged answers as long judgments: documents are the runs, each repetition is a judge."""
     _, criteria = read_criteria(frame, spec, what)
-    parts = [
-        labels.rows.assign(criterion=name, value=labels.column.to_numpy())
-        for name, labels in criteria.items()
-    ]
-    long = pd.concat(parts, ignore_index=True).rename(columns={"name": "docno"})
-    repetition = long["repetition"].where(long["repetition"] == "", " " + long["repetition"])
-    return long.assign(judge=(long["judge"] + repetition).str.strip())
+    parts = []
+    for name, labels in criteria.items():
+        part = labels.rows.assign(criterion=name, value=labels.column.to_numpy())
+        parts.append(part)
+    long = pd.concat(parts, ignore_index=True)
+    long = long.rename(columns={"name": "docno"})
+    number = long["repetition"]
+    repetition = number.where(number == "", " " + number)
+    judge = long["judge"] + repetition
+    return long.assign(judge=judge.str.strip())
