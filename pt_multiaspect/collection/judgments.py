@@ -104,15 +104,7 @@ class Judgments(Memo):
         if frame is qrels:
             # Labels are read later, when the caller may have sorted or changed the frame.
             frame = frame.copy()
-        relevance_columns = [column for column in frame.columns if column in ("label", "relevance")]
-        if len(relevance_columns) > 1 and "relevance" in relevance_columns:
-            raise MultiAspectError(
-                "qrels: expected one column for the aspect relevance, got "
-                f"{' and '.join(relevance_columns)}, "
-                "which both mean it: PyTerrier renames label to relevance. Before the evaluation, "
-                "drop or rename "
-                f"one (columns: {choices(frame.columns)})"
-            )
+        _refuse_two_relevance_columns(frame)
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
@@ -134,8 +126,7 @@ class Judgments(Memo):
         if "score" in names and set(names) <= {"score", "rank"}:
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the "
-                "columns of a run: "
-                f"{choices(frame.columns)}. {SWAPPED}"
+                f"columns of a run: {choices(frame.columns)}. {SWAPPED}"
             )
 
     def _set_arrays(
@@ -168,7 +159,10 @@ class Judgments(Memo):
         positional : bool, default False
             Whether the columns of labels have no names.
         """
-        self._frame, self._first, self._pair, self._positional = frame, first, pair, positional
+        self._frame = frame
+        self._first = first
+        self._pair = pair
+        self._positional = positional
         self._row_docnos = docnos
         #: The queries, sorted by name; all results are in this order.
         self.qids: Objects = qids
@@ -198,11 +192,9 @@ class Judgments(Memo):
         return len(self._first)
 
     def __repr__(self) -> str:
-        return (
-            f"<Judgments: {number_of(len(self.qids), 'query')}, {number_of(len(self), 'document')} "
-            "judged for "
-            f"{choices(self.label_names)}>"
-        )
+        queries = number_of(len(self.qids), "query")
+        documents = number_of(len(self), "document")
+        return f"<Judgments: {queries}, {documents} judged for {choices(self.label_names)}>"
 
     @classmethod
     def of(cls, qrels: object) -> Judgments:
@@ -230,7 +222,7 @@ class Judgments(Memo):
             return False
 
     def take_rows(self, rows: Ints) -> Judgments:
-        """Return the judgments of some rows of the qrels, whose scales are inferred from these alone.
+        """Return the judgments of some rows, whose scales are inferred from these alone.
 
         Parameters
         ----------
@@ -244,11 +236,12 @@ class Judgments(Memo):
             New judgments.
         """
         result = Judgments(self._frame.iloc[rows])
-        result._positional, result.label_names = self._positional, self.label_names
+        result._positional = self._positional
+        result.label_names = self.label_names
         return result
 
     def repeat_query(self, query: int, times: int) -> Judgments:
-        """Return judgments of `times` queries, each with the judged documents and the scales of one query.
+        """Return judgments of `times` queries, each with the documents and scales of one query.
 
         Parameters
         ----------
@@ -263,16 +256,16 @@ class Judgments(Memo):
             Judgments whose queries are sorted by number and whose documents are sorted by name.
         """
         rows = np.flatnonzero(self.pool_query[self._pair] == query)
-        rows = rows[np.argsort(self.docnos[self._pair[rows]], kind="stable")]
+        docnos = self.docnos[self._pair[rows]]
+        rows = rows[np.argsort(docnos, kind="stable")]
         frame = self._frame.iloc[np.tile(rows, times)].reset_index(drop=True)
         column = id_column(frame, QUERY_COLUMNS, "qrels").name
-        frame[column] = np.repeat(np.array(numbered_names(times), dtype=object), len(rows))
+        qids = np.array(numbered_names(times), dtype=object)
+        frame[column] = np.repeat(qids, len(rows))
         result = Judgments(frame)
-        result._origin, result._positional, result.label_names = (
-            self,
-            self._positional,
-            self.label_names,
-        )
+        result._origin = self
+        result._positional = self._positional
+        result.label_names = self.label_names
         return result
 
     def with_copies(
@@ -296,15 +289,17 @@ class Judgments(Memo):
         Judgments
             The judgments, on the scales of these.
         """
-        result, row = copy(self), np.arange(len(pairs))
-        frame, docnos = self._frame.iloc[self._first[pairs]], self.docnos[pairs]
+        row = np.arange(len(pairs))  # each copy is a row and a judged pair
+        frame = self._frame.iloc[self._first[pairs]]
+        docnos = self.docnos[pairs]
+        result = copy(self)
         result._set_arrays(frame, qids, query, row, row, docnos, positional=self._positional)
         return result.with_labels(labels, scales=self)
 
     def with_documents(
         self, query: Ints, docnos: Objects, labels: Mapping[str, Floats]
     ) -> Judgments:
-        """Return judgments of further documents, too, which have neither labels nor values in other columns.
+        """Return judgments of further documents, too, which have no values in any column.
 
         Parameters
         ----------
@@ -321,19 +316,19 @@ class Judgments(Memo):
             The judgments, with the same queries, and without columns of ids.
         """
         replaced = {*NOT_ASPECTS, *map(self._aspect_column, labels)}
-        kept = [
-            column
-            for column in self._frame.columns
-            if isinstance(column, str) and column not in replaced
-        ]
-        frame = self._frame.iloc[self._first][kept].reset_index(drop=True).assign(**labels)
+        named = [column for column in self._frame.columns if isinstance(column, str)]
+        kept = [column for column in named if column not in replaced]
+        judged = self._frame.iloc[self._first][kept]
+        judged = judged.reset_index(drop=True)
+        judged = judged.assign(**labels)
+        # Judged pairs first, then the further documents.
         query = np.concatenate([self.pool_query, query])
-        frame = frame.reindex(np.arange(len(query)))
-        frame = frame.assign(
-            query_id=self.qids[query], doc_id=np.concatenate([self.docnos, docnos])
-        )
-        once = ~frame.duplicated(["query_id", "doc_id"])  # judged pairs come first
-        return Judgments(frame[once].reset_index(drop=True))
+        docnos = np.concatenate([self.docnos, docnos])
+        frame = judged.reindex(np.arange(len(query)))
+        frame = frame.assign(query_id=self.qids[query], doc_id=docnos)
+        repeated = frame.duplicated(["query_id", "doc_id"])
+        frame = frame[~repeated].reset_index(drop=True)
+        return Judgments(frame)
 
     def infer_scales_from(self, judgments: Judgments) -> None:
         """Infer undeclared scales from the labels of other judgments instead of these.
@@ -375,7 +370,7 @@ class Judgments(Memo):
         return np.asarray(values[self._pair])
 
     def with_labels(self, labels: Mapping[str, NDArray[Any]], scales: Judgments) -> Judgments:
-        """Return judgments of the same pairs with other labels, for rankings that are already joined.
+        """Return judgments of the same pairs with other labels, for joined rankings.
 
         Parameters
         ----------
@@ -391,25 +386,26 @@ class Judgments(Memo):
             The judgments, with an empty cache.
         """
         result = copy(self)  # without the cached properties
-        result._labels = {
-            name: np.asarray(values, np.float64)[self._first] for name, values in labels.items()
-        }
+        result._labels = {}
+        for name, values in labels.items():
+            label_of_row = np.asarray(values, np.float64)
+            result._labels[name] = label_of_row[self._first]
         result._booleans = {}
         result.infer_scales_from(scales)
         return result
 
     def query_positions(self, qids: Objects) -> Ints:
         """Return the position of each of `qids` among the judged queries, or -1."""
-        return np.asarray(
-            self._query_index.get_indexer(pd.Index(qids, dtype=object)), dtype=np.intp
-        )
+        wanted = pd.Index(qids, dtype=object)
+        return np.asarray(self._query_index.get_indexer(wanted), dtype=np.intp)
 
     @property
     def pairs(self) -> PairTable:
         """The judged pairs as a hash table."""
-        return self.compute_once(
-            "pairs", lambda: PairTable(self.pool_query, Texts.from_strings(self.docnos))
-        )
+        return self.compute_once("pairs", self._hash_pairs)
+
+    def _hash_pairs(self) -> PairTable:
+        return PairTable(self.pool_query, Texts.from_strings(self.docnos))
 
     # -- labels -----------------------------------------------------------------------------
 
@@ -425,9 +421,12 @@ class Judgments(Memo):
         for column in self._possible_aspects:
             if aspect_name(column) == "relevance":
                 names.insert(0, "relevance")
-            elif is_numeric(self._frame[column]):
-                is_misspelt = column == _MISSPELT and _CREDIBILITY not in self._frame.columns
-                names.append(_CREDIBILITY if is_misspelt else column)
+            elif not is_numeric(self._frame[column]):
+                continue
+            elif column == _MISSPELT and _CREDIBILITY not in self._frame.columns:
+                names.append(_CREDIBILITY)
+            else:
+                names.append(column)
         return tuple(names)
 
     @property
@@ -442,11 +441,16 @@ class Judgments(Memo):
         return added_columns(self._frame.columns)
 
     def _aspect_column(self, name: str) -> str | None:
-        candidates = {
-            "relevance": ("label", "relevance"),
-            _CREDIBILITY: (_CREDIBILITY, _MISSPELT),
-        }.get(name, (name,))
-        return next((column for column in candidates if column in self._frame.columns), None)
+        """Return the column of an aspect, or None."""
+        candidates: tuple[str, ...] = (name,)
+        if name == "relevance":
+            candidates = ("label", "relevance")
+        elif name == _CREDIBILITY:
+            candidates = (_CREDIBILITY, _MISSPELT)
+        for column in candidates:
+            if column in self._frame.columns:
+                return column
+        return None
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
         """Return the labels of a column, NaN for texts that mean that there is no label."""
@@ -462,47 +466,54 @@ class Judgments(Memo):
         if missing:
             column = without_missing(column, missing)
         values = read_labels(column)
-        faulty = np.flatnonzero((np.isnan(values) & column.notna().to_numpy()) | np.isinf(values))
-        if len(faulty):
-            row, value = int(faulty[0]), column.iloc[int(faulty[0])]
-            if isinstance(value, int):
-                shown = "an integer beyond 1.8e308"
-            else:
-                shown = repr(value)
-            raise MultiAspectError(
-                f"invalid label {shown} in column {column_name} for "
-                f"{self._pair_text(self._pair[row])}: expected a "
-                "finite number, or NaN if unjudged"
-                + (
-                    f". If it means 'not judged', declare {unjudged_codes(shown)}"
-                    if isinstance(value, str)
-                    else ""
-                )
-            )
-        result = values[self._first]
+        self._refuse_invalid(column, values)
+        labels = values[self._first]
         booleans = is_boolean(column)
         if booleans.any():
             self._booleans[name] = booleans[self._first]
-        self._refuse_conflicts(column_name, values, result, self._pair)
-        return result
+        self._refuse_conflicts(column_name, values, labels, self._pair)
+        return labels
+
+    def _refuse_invalid(self, column: pd.Series[Any], values: Floats) -> None:
+        """Raise an error if a cell of a column is no finite number, although it is not missing."""
+        is_no_number = np.isnan(values) & column.notna().to_numpy()
+        faulty = np.flatnonzero(is_no_number | np.isinf(values))
+        if not len(faulty):
+            return
+        row = int(faulty[0])
+        value = column.iloc[row]
+        if isinstance(value, int):
+            shown = "an integer beyond 1.8e308"
+        else:
+            shown = repr(value)
+        if isinstance(value, str):
+            remedy = f". If it means 'not judged', declare {unjudged_codes(shown)}"
+        else:
+            remedy = ""
+        raise MultiAspectError(
+            f"invalid label {shown} in column {column.name} for "
+            f"{self._pair_text(self._pair[row])}: expected a finite number, or NaN if unjudged"
+            f"{remedy}"
+        )
 
     def _refuse_conflicts(self, column: str, values: Floats, labels: Floats, pair: Ints) -> None:
         """Raise an error if the value of a row is not the label of its judged pair."""
         kept = labels[pair]
-        conflicts = np.flatnonzero((values != kept) & ~(np.isnan(values) & np.isnan(kept)))
-        if len(conflicts):
-            row = int(conflicts[0])
-            columns = [subtopic for subtopic in SUBTOPIC_COLUMNS if subtopic in self._frame.columns]
-            raise MultiAspectError(
-                f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
-                f"{spell(float(kept[row]))} and {spell(float(values[row]))} "
-                f"{tally(len(conflicts), 'row')}"
-                + (
-                    f". If the column {columns[0]} contains subtopics, {BY_SUBTOPIC}"
-                    if columns
-                    else ""
-                )
-            )
+        are_missing = np.isnan(values) & np.isnan(kept)
+        conflicts = np.flatnonzero((values != kept) & ~are_missing)
+        if not len(conflicts):
+            return
+        row = int(conflicts[0])
+        present = [name for name in SUBTOPIC_COLUMNS if name in self._frame.columns]
+        if present:
+            remedy = f". If the column {present[0]} contains subtopics, {BY_SUBTOPIC}"
+        else:
+            remedy = ""
+        raise MultiAspectError(
+            f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
+            f"{spell(float(kept[row]))} and {spell(float(values[row]))} "
+            f"{tally(len(conflicts), 'row')}{remedy}"
+        )
 
     def _pair_text(self, row: int) -> str:
         return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"
@@ -510,52 +521,56 @@ class Judgments(Memo):
     @property
     def text_columns(self) -> dict[str, list[str]]:
         """The columns of text that may be labels, with their distinct texts."""
+        return self.compute_once("text columns", self._find_text_columns)
 
-        def make() -> dict[str, list[str]]:
-            query = self.pool_query[self._pair]
-            others = [
-                column
-                for column in self._possible_aspects
-                if aspect_name(column) not in self.label_names
-            ]
-            by_column = {column: texts_like_labels(self._frame[column], query) for column in others}
-            return {column: texts for column, texts in by_column.items() if texts}
-
-        return self.compute_once("text columns", make)
+    def _find_text_columns(self) -> dict[str, list[str]]:
+        query_of_row = self.pool_query[self._pair]
+        texts_by_column: dict[str, list[str]] = {}
+        for column in self._possible_aspects:
+            if aspect_name(column) in self.label_names:
+                continue
+            texts = texts_like_labels(self._frame[column], query_of_row)
+            if texts:
+                texts_by_column[column] = texts
+        return texts_by_column
 
     def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
         from multiprocessing import current_process
 
-        known = f" (columns: {choices(self._frame.columns)}; named sets of aspects: {choices(Aspects.registry)})"
         if in_shell():
-            known = f", or a further {parameter('qrels')} ASPECT=FILE"
+            others = f", or a further {parameter('qrels')} ASPECT=FILE"
+        else:
+            columns = choices(self._frame.columns)
+            names_of_sets = choices(Aspects.registry)
+            others = f" (columns: {columns}; named sets of aspects: {names_of_sets})"
+        known = [*self.label_names, *Aspects.registry]
         message = (
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
-            f"{choices(self.label_names)}{known}{did_you_mean(missing, (*self.label_names, *Aspects.registry))}"
+            f"{choices(self.label_names)}{others}{did_you_mean(missing, known)}"
         )
         if "correctness" in missing and "supportiveness" in self.label_names:
             message += (
                 ". orders.correctness (on the command line, --stances FILE) computes it from "
-                "supportiveness and "
-                "the stances of the topics"
+                "supportiveness and the stances of the topics"
             )
         if current_process().name != "MainProcess":
             message += (
                 ". A set of aspects that another process named is unknown to this worker process: "
-                "pass the measure "
-                "itself rather than its name"
+                "pass the measure itself rather than its name"
             )
         if "relevance" in missing and "score" in self.label_names:
             message += f". {SWAPPED}"
-        if {*missing} <= {*self.qids} or ("relevance" in missing and self._are_documents_queries()):
+        are_queries = {*missing} <= {*self.qids}
+        if are_queries or ("relevance" in missing and self._are_documents_queries()):
             message += f". {BY_QUERY}"
         return MissingAspectError(message)
 
     def _are_documents_queries(self) -> bool:
-        """Return whether the qrels look like a dict of aspects: most documents are judged for most queries."""
-        return self.columns[:2] == ["query_id", "doc_id"] and 2 * len(self) > self.n_queries * len(
-            {*self.docnos}
-        )
+        """Return whether most documents are judged for most queries, as in a dict of aspects."""
+        if self.columns[:2] != ["query_id", "doc_id"]:
+            return False
+        n_possible = self.n_queries * len({*self.docnos})
+        return 2 * len(self) > n_possible
 
     # -- aspects ----------------------------------------------------------------------------
 
@@ -593,51 +608,58 @@ class Judgments(Memo):
         if missing:
             raise self._missing_aspect_error(missing)
         if not names:
+            remedy = ""
+            for column, texts in self.text_columns.items():
+                remedy += f". {text_remedy(column, texts)}"
             raise MultiAspectError(
                 "qrels: expected a numeric label column, such as label or relevance, got the "
-                "columns "
-                f"{choices(self._frame.columns)}"
-                + "".join(f". {text_remedy(*column)}" for column in self.text_columns.items())
+                f"columns {choices(self._frame.columns)}{remedy}"
             )
         if spec is None:
-            if {"score", "rank"} <= set(names) and "relevance" not in names:
-                others = [name for name in names if name not in ("score", "rank")]
-                raise MultiAspectError(
-                    "qrels: expected label columns, got score and rank, columns of a run, among "
-                    "the columns "
-                    f"{choices(self._frame.columns)}. Select the aspects{_selection(others)}. "
-                    f"{SWAPPED}"
-                )
             self._check_columns(names)
-        declared = spec if isinstance(spec, Aspects) else {}
-        return tuple(self._view(name, columns[name], declared.get(name)) for name in names)
+        views = []
+        for name in names:
+            if isinstance(spec, Aspects):
+                declared = spec.get(name)
+            else:
+                declared = None
+            views.append(self._view(name, columns[name], declared))
+        return tuple(views)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Warn about columns that are left out, and about aspects that are unlikely to be labels."""
+        """Raise an error for columns of a run; warn about columns unlikely to be labels, or left out."""
+        if "score" in names and "rank" in names and "relevance" not in names:
+            others = [name for name in names if name not in ("score", "rank")]
+            raise MultiAspectError(
+                "qrels: expected label columns, got score and rank, columns of a run, among the "
+                f"columns {choices(self._frame.columns)}. Select the aspects{_selection(others)}. "
+                f"{SWAPPED}"
+            )
         added = self._added_columns()
         if added:
             warn_of_added_columns(added, "qrels", _selection(names))
         for column, texts in self.text_columns.items():
             warn_once(
                 f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is "
-                "not evaluated as "
-                f"an aspect. {text_remedy(column, texts)}; otherwise, select the "
+                f"not evaluated as an aspect. {text_remedy(column, texts)}; otherwise, select the "
                 f"aspects{_selection(names)}",
                 key=f"text in {column}",
             )
-        doubts = {
-            name: doubt(name, self.labels(name), names) for name in names if name != "relevance"
-        }
-        doubtful = [name for name in names if doubts.get(name)]
-        if doubtful:
-            likely = [name for name in names if name not in doubtful] or list(names)
+        doubts: dict[str, str] = {}
+        for name in names:
+            if name == "relevance":
+                continue
+            reason = doubt(name, self.labels(name), names)
+            if reason:
+                doubts[name] = reason
+        if doubts:
+            likely = [name for name in names if name not in doubts] or list(names)
+            reasons = choices(f"{name} ({reason})" for name, reason in doubts.items())
             warn_once(
                 "no aspects were selected, so every numeric column of the qrels is an aspect, "
-                "including some "
-                "that are unlikely to contain labels: "
-                f"{choices(f'{name} ({doubts[name]})' for name in doubtful)}. "
+                f"including some that are unlikely to contain labels: {reasons}. "
                 f"Select the aspects{_selection(likely)}, or declare their scales",
-                key=f"columns: {choices(map(repr, doubtful))}",
+                key=f"columns: {choices(map(repr, doubts))}",
             )
 
     def view(self, name: str, spec: AspectSpec) -> AspectView:
@@ -646,14 +668,16 @@ class Judgments(Memo):
         if spec is None:
             return self.views((name,))[0]
         refuse_unknown([name], spec, "one of the aspects")
-        return next(view for view in self.views(spec) if view.name == name)
+        views = {view.name: view for view in self.views(spec)}
+        return views[name]
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         key = ("view", name, column, aspect, aspect is not None and aspect.by_top)
         return self.compute_once(key, lambda: self._make_view(name, column, aspect))
 
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
-        aspect = aspect or Aspect()
+        if aspect is None:
+            aspect = Aspect()
         labels = self._graded_labels(name, column, aspect)
         if aspect.unjudged:
             labels = np.where(np.isin(labels, number_codes(aspect)), np.nan, labels)
@@ -661,9 +685,9 @@ class Judgments(Memo):
         if inferred and self._origin is not None:
             aspect = self._origin._view(name, column, aspect).aspect
         elif inferred:
-            aspect = aspect.with_grades(
-                infer_grades(labels, name, identity=aspect.probabilities == "identity")
-            )
+            is_identity = aspect.probabilities == "identity"
+            grades = infer_grades(labels, name, identity=is_identity)
+            aspect = aspect.with_grades(grades)
         grade_index = self._grade_index(name, labels, aspect.scale)
         return AspectView(
             name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index
@@ -693,31 +717,42 @@ class Judgments(Memo):
         return labels
 
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
+        """Return the grade of each label; raise an error for labels that are not grades."""
         index, wrong = scale.positions(labels)
-        if len(wrong):
-            row = int(wrong[0])
-            if scale.greater_is_better:
-                sign = 1.0
-            else:
-                sign = -1.0
-            above = sign * labels[row] > sign * scale.grades[-1]
-            if above:
-                known = f"{spell(scale.grades[-1])} is its top grade"
-            else:
-                known = "no grade is missing"
-            listed = join_some([spell(label) for label in np.unique(labels[wrong]).tolist()])
-            raise MultiAspectError(
-                f"invalid {name} label {spell(float(labels[row]))} for {self._pair_text(row)}, "
-                f"{'above the top grade' if above else 'between two grades'}: expected one of the "
-                "grades, lowest "
-                f"first, {scale} {tally(len(wrong), 'label')}. Check first that these are the "
-                f"labels of {name}, "
-                f"not of another file or column, and that {known}: {listed} may belong to the "
-                "grades. Declare them "
-                f"as codes that mean 'not judged', {unjudged_codes('…')}, only if they are not "
-                "grades"
-            )
-        return index
+        if not len(wrong):
+            return index
+        row = int(wrong[0])
+        label = spell(float(labels[row]))
+        top = scale.grades[-1]
+        if scale.greater_is_better:
+            is_above = labels[row] > top
+        else:
+            is_above = labels[row] < top
+        if is_above:
+            position = "above the top grade"
+            certain = f"{spell(top)} is its top grade"
+        else:
+            position = "between two grades"
+            certain = "no grade is missing"
+        listed = join_some(list(map(spell, np.unique(labels[wrong]).tolist())))
+        raise MultiAspectError(
+            f"invalid {name} label {label} for {self._pair_text(row)}, {position}: expected one of "
+            f"the grades, lowest first, {scale} {tally(len(wrong), 'label')}. Check first that "
+            f"these are the labels of {name}, not of another file or column, and that {certain}: "
+            f"{listed} may belong to the grades. Declare them as codes that mean 'not judged', "
+            f"{unjudged_codes('…')}, only if they are not grades"
+        )
+
+
+def _refuse_two_relevance_columns(frame: pd.DataFrame) -> None:
+    """Raise an error for qrels with the columns label and relevance, or with relevance twice."""
+    columns = [column for column in frame.columns if column in ("label", "relevance")]
+    if len(columns) > 1 and "relevance" in columns:
+        raise MultiAspectError(
+            f"qrels: expected one column for the aspect relevance, got {' and '.join(columns)}, "
+            "which both mean it: PyTerrier renames label to relevance. Before the evaluation, "
+            f"drop or rename one (columns: {choices(frame.columns)})"
+        )
 
 
 def _selection(names: Iterable[str]) -> str:

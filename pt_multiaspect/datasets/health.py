@@ -42,13 +42,14 @@ class Collection:
             number_of(len(self.topics), "topic"),
             number_of(len(self.qrels), "judgment"),
         ]
-        grades = {aspect: choices(map(str, of_aspect)) for aspect, of_aspect in self.grades.items()}
-        lines = [f"<Collection: {choices(counts)}>"]
-        for name in ("documents", "topics", "qrels"):
-            lines.append(f"- {name}: columns {choices(getattr(self, name).columns)}")
-        lines.append(
-            f"- grades: {'; '.join(f'{aspect} {texts}' for aspect, texts in grades.items())}"
-        )
+        scales = [f"{aspect} {choices(grades)}" for aspect, grades in self.grades.items()]
+        lines = [
+            f"<Collection: {choices(counts)}>",
+            f"- documents: columns {choices(self.documents.columns)}",
+            f"- topics: columns {choices(self.topics.columns)}",
+            f"- qrels: columns {choices(self.qrels.columns)}",
+            f"- grades: {'; '.join(scales)}",
+        ]
         return "\n".join(lines)
 
 

@@ -90,7 +90,8 @@ class WideQrels:
 
     def __repr__(self) -> str:
         lines = [f"<WideQrels {self.name}: {len(self.qrels)} judgments>", repr(self.aspects)]
-        return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
+        lines += [f"- {note}" for note in self.notes]
+        return "\n".join(lines)
 
 
 def from_irds(
@@ -147,53 +148,55 @@ def from_irds(
     """
     name, source = _identify_dataset(dataset)
     records, definitions = _records(name, source)
-    kind, fields = (
-        type(records[0]).__name__,
-        [_COLUMNS.get(field, field) for field in records[0]._fields],
-    )
-    qrels = pd.DataFrame(records, columns=fields)
-    for field in [field for field in fields if isinstance(qrels[field].iloc[0], Enum)]:
-        qrels[field] = pd.Series(
-            [value.name for value in qrels[field]], index=qrels.index, dtype=object
-        )
-        _check_one_row_per_pair(name, qrels, field)
-    if "subtopic_id" in fields:
-        raise MultiAspectError(
-            f"{name} has one judgment per document and subtopic, not per document: use "
-            "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an "
-            "aspect"
-        )
-    numeric = [
-        field for field in fields if field not in _KEYS and isinstance(qrels[field].iloc[0], Real)
-    ]
-    scales: dict[str, Any] = {
-        "relevance": _relevance(definitions),
-        **ASPECTS_OF_RECORDS.get(kind, {}),
-    }
+    kind = type(records[0]).__name__
+    qrels = _qrels_of_records(name, records)
+    numeric = []
+    for field in qrels.columns:
+        if field not in _KEYS and isinstance(qrels[field].iloc[0], Real):
+            numeric.append(field)
+    added: dict[str, Any] = {}
     if aspects:
-        added: dict[str, Any] = dict(Aspects(aspects))
-    else:
-        added = {}
+        added = dict(Aspects(aspects))
     refuse_unknown(added, ["relevance", *numeric], "fields", "aspects")
-    scales.update(added)
+    scales: dict[str, Any] = {"relevance": _relevance(definitions)}
+    scales |= ASPECTS_OF_RECORDS.get(kind, {})
+    scales |= added
     left_out = [field for field in numeric if field not in scales]
     codes = CODES_OF_RECORDS.get(kind, {})
     doubtful = [field for field in left_out if field not in codes]
     if doubtful:
         warn_once(
             f"{name}: it is not known whether the fields {choices(doubtful)} of ir_datasets "
-            "contain labels, so "
-            f"they are left out. To keep a field as an aspect, declare its scale, as in "
-            f"aspects={{{doubtful[0]!r}: 2}}"
+            "contain labels, so they are left out. To keep a field as an aspect, declare its "
+            f"scale, as in aspects={{{doubtful[0]!r}: 2}}"
         )
-    notes = [
-        *_NOTES.get(kind, ()),
-        *(f"{field} was left out: {codes[field]}" for field in left_out if field in codes),
-    ]
-    unstated = [field for field, scale in scales.items() if scale is None and field not in added]
+    notes = [*_NOTES.get(kind, ())]
+    for field in left_out:
+        if field in codes:
+            notes.append(f"{field} was left out: {codes[field]}")
+    inferred = [field for field, scale in scales.items() if scale is None]
+    unstated = [field for field in inferred if field not in added]
     if unstated:
         notes.append(_UNSTATED.format(choices(unstated)))
     return WideQrels(name, qrels.drop(columns=left_out), Aspects(scales), tuple(notes))
+
+
+def _qrels_of_records(name: str, records: Sequence[Any]) -> pd.DataFrame:
+    """Return records as qrels with usual names of columns, and names of enumerations as text."""
+    fields = [_COLUMNS.get(field, field) for field in records[0]._fields]
+    qrels = pd.DataFrame(records, columns=fields)
+    for field in fields:
+        if isinstance(qrels[field].iloc[0], Enum):
+            texts = [value.name for value in qrels[field]]
+            qrels[field] = pd.Series(texts, index=qrels.index, dtype=object)
+            _check_one_row_per_pair(name, qrels, field)
+    if "subtopic_id" in fields:
+        raise MultiAspectError(
+            f"{name} has one judgment per document and subtopic, not per document: use "
+            "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an "
+            "aspect"
+        )
+    return qrels
 
 
 def _identify_dataset(dataset: object) -> tuple[str, Any]:
@@ -204,9 +207,9 @@ def _identify_dataset(dataset: object) -> tuple[str, Any]:
                 "dataset: expected an identifier of ir_datasets, or a dataset with judgments, got "
                 f"{shown(dataset)}"
             )
-        return str(dataset.dataset_id()) if hasattr(dataset, "dataset_id") else type(
-            dataset
-        ).__name__, dataset
+        if hasattr(dataset, "dataset_id"):
+            return str(dataset.dataset_id()), dataset
+        return type(dataset).__name__, dataset
     try:
         import ir_datasets
     except ImportError as error:
@@ -259,13 +262,10 @@ def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
 
 def _check_one_row_per_pair(name: str, qrels: pd.DataFrame, field: str) -> None:
     """Check that an enumeration describes documents, not the criteria they are judged by."""
-    if qrels.duplicated(
-        [key for key in ("qid", "docno", "iteration") if key in qrels.columns]
-    ).any():
+    keys = [key for key in ("qid", "docno", "iteration") if key in qrels.columns]
+    if qrels.duplicated(keys).any():
         raise MultiAspectError(
             f"{name} has one judgment per document and {field}, not per document: select one "
-            f"{field}, or make each "
-            "a column, as in pandas.DataFrame(dataset.qrels_iter()).pivot(index=['query_id', "
-            "'doc_id'], "
-            f"columns={field!r}, values='relevance')"
+            f"{field}, or make each a column, as in pandas.DataFrame(dataset.qrels_iter())"
+            f".pivot(index=['query_id', 'doc_id'], columns={field!r}, values='relevance')"
         )

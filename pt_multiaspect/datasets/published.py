@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Any
 
@@ -56,19 +56,21 @@ class CollectionInfo:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        lines = [
-            f"{self.name}: {self.title}",
-            *(f"aspect {name}: {aspect!r}" for name, aspect in self.aspects.items()),
-            f"source: {self.source}",
-            f"files: {choices(self.files)}",
-            f"licence: {self.licence}",
-            f"cite: {self.citation}",
-            *(f"note: {note}" for note in self.notes),
-        ]
-        return "\n".join(
-            fill(line, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
-            for line in lines
-        )
+        lines = [f"{self.name}: {self.title}"]
+        for name, aspect in self.aspects.items():
+            lines.append(f"aspect {name}: {aspect!r}")
+        lines.append(f"source: {self.source}")
+        lines.append(f"files: {choices(self.files)}")
+        lines.append(f"licence: {self.licence}")
+        lines.append(f"cite: {self.citation}")
+        for note in self.notes:
+            lines.append(f"note: {note}")
+        return "\n".join(map(_wrap, lines))
+
+
+def _wrap(line: str) -> str:
+    """Return a line as a paragraph with a hanging indent."""
+    return fill(line, 80, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 #: A collection without files is known, but not offered.
@@ -95,7 +97,9 @@ def names() -> list[str]:
 
 
 def info(name: str) -> CollectionInfo:
-    """Describe a published collection: scales, source, licence and citation. Nothing is downloaded.
+    """Describe a published collection: scales, source, licence and citation.
+
+    Nothing is downloaded.
 
     Parameters
     ----------
@@ -125,17 +129,20 @@ def info(name: str) -> CollectionInfo:
     Aspect(grades=[0, 1, 2], unjudged=[3])
     """
     entry = _entry(name)
-    # All grades are listed: it is known that the scales start at 0.
-    scales = {
-        aspect: range(spec + 1) if isinstance(spec, int) else spec
-        for aspect, spec in entry["scales"].items()
-    }
+    scales: dict[str, Aspect] = {}
+    for aspect, spec in entry["scales"].items():
+        if isinstance(spec, int):
+            # All grades are listed: it is known that the scales start at 0.
+            scales[aspect] = Aspect(range(spec + 1))
+        else:
+            scales[aspect] = Aspect.from_spec(spec)
+    files = entry.get("files", {})
     return CollectionInfo(
         name=name,
         title=entry["title"],
-        aspects=Aspects({aspect: Aspect.from_spec(scale) for aspect, scale in scales.items()}),
+        aspects=Aspects(scales),
         source=_repository(entry).url,
-        files=tuple(file["name"] for file in entry.get("files", {}).values()),
+        files=tuple(file["name"] for file in files.values()),
         licence=entry["licence"],
         citation=entry["citation"],
         notes=tuple(entry.get("notes", ())),
@@ -183,16 +190,16 @@ def load(name: str) -> WideQrels:
     1  qtest.1  aller1867_12_000032      0                  3
     >>> ma.evaluate(runs, judged.qrels, ma.uRBP(aspects=judged.aspects))  # doctest: +SKIP
     """
-    known, files = info(name), _files(name)
+    known = info(name)
+    files = _files(name)
     if not files:
         raise MultiAspectError(
             f"{name} is not offered, as no checksum of its files is known: get them from "
-            f"{known.source}, "
-            f"read them with pt_multiaspect.read_qrels({{'relevance': ..., ...}}), and declare the "
-            "scales with "
-            f"aspects=pt_multiaspect.datasets.info({name!r}).aspects"
+            f"{known.source}, read them with pt_multiaspect.read_qrels({{'relevance': ..., ...}}), "
+            f"and declare the scales with aspects=pt_multiaspect.datasets.info({name!r}).aspects"
         )
-    qrels, run = _READERS[_entry(name).get("reader", "one file per aspect")](files)
+    read_files = _READERS[_reader(_entry(name))]
+    qrels, run = read_files(files)
     notes = (*known.notes, f"licence: {known.licence}", f"cite: {known.citation}")
     return WideQrels(name, qrels, known.aspects, notes, run)
 
@@ -206,50 +213,63 @@ def _repository(entry: dict[str, Any]) -> Repository:
     return Repository(entry["repository"], entry["commit"])
 
 
+def _reader(entry: dict[str, Any]) -> str:
+    """Return the key of the function that reads the files."""
+    reader: str = entry.get("reader", "one file per aspect")
+    return reader
+
+
 def _files(name: str) -> dict[str, DataFile]:
     """Return the file of each aspect."""
     entry = _entry(name)
-    if entry.get("reader") == "a66":
-        rows: dict[str, Any] = {"rows": a66_fields}
-    else:
-        rows = {}
-    return {
-        aspect: DataFile(repository=_repository(entry), **file, **rows)
-        for aspect, file in entry.get("files", {}).items()
-    }
+    repository = _repository(entry)
+    files: dict[str, DataFile] = {}
+    for aspect, file in entry.get("files", {}).items():
+        files[aspect] = DataFile(repository=repository, **file)
+        if _reader(entry) == "a66":
+            files[aspect] = replace(files[aspect], rows=a66_fields)
+    return files
 
 
 def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None]:
     """Read qrels files that judge the same pairs in the same order, as their checksums guarantee."""
     columns: dict[str, list[str] | np.ndarray] = {}
     for aspect, file in files.items():
-        qids, _, docnos, labels = zip(*file.rows(file.read()), strict=True)
+        rows = file.rows(file.read())
+        qids, _, docnos, labels = zip(*rows, strict=True)
         if not columns:
-            columns = {
-                "qid": [qid.decode() for qid in qids],
-                "docno": [docno.decode() for docno in docnos],
-            }
-        columns["label" if aspect == "relevance" else aspect] = np.array(labels).astype(np.int64)
+            columns["qid"] = list(map(bytes.decode, qids))
+            columns["docno"] = list(map(bytes.decode, docnos))
+        if aspect == "relevance":
+            column = "label"
+        else:
+            column = aspect
+        columns[column] = np.array(labels).astype(np.int64)
     return pd.DataFrame(columns), None
 
 
 def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the rankings of ten assessors, who judge the same documents for different queries."""
     (file,) = files.values()
-    rows = [[field.decode() for field in fields] for fields in file.rows(file.read())]
-    assessor, query, rank, docno, relevance, credibility = (
-        list(column) for column in zip(*rows, strict=True)
-    )
+    qids, docnos, ranks, labels, credibilities = [], [], [], [], []
+    for fields in file.rows(file.read()):
+        assessor, topic, rank, docno, relevance, credibility = map(bytes.decode, fields)
+        qids.append(f"{assessor}-{topic}")
+        docnos.append(docno)
+        ranks.append(rank)
+        labels.append(relevance)
+        credibilities.append(credibility)
     columns = {
-        "qid": [f"{judge}-{topic}" for judge, topic in zip(assessor, query, strict=True)],
-        "docno": docno,
-        "label": np.array(relevance, dtype=np.int64),
-        "credibility": np.array(credibility, dtype=np.int64),
+        "qid": qids,
+        "docno": docnos,
+        "label": np.array(labels, dtype=np.int64),
+        "credibility": np.array(credibilities, dtype=np.int64),
     }
     qrels = pd.DataFrame(columns)
-    again = qrels.duplicated(["qid", "docno"])
-    qrels["docno"] = qrels["docno"].where(~again, qrels["docno"] + "-again")
-    return qrels, qrels[["qid", "docno"]].assign(score=-np.array(rank, dtype=np.float64))
+    is_repeated = qrels.duplicated(["qid", "docno"])
+    qrels["docno"] = qrels["docno"].where(~is_repeated, qrels["docno"] + "-again")
+    run = qrels[["qid", "docno"]]
+    return qrels, run.assign(score=-np.array(ranks, dtype=np.float64))
 
 
 #: Functions that read the qrels and, if one ranking per query was judged, the run.

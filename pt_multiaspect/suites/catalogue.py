@@ -1,4 +1,4 @@
-"""Suites of labelled measures by name, and tracks without a suite, as their settings are not fully known."""
+"""Suites of labelled measures by name, and tracks without a suite, with the reason."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
         return len(self.measures)
 
     def __repr__(self) -> str:
-        return f"Suite({self.name!r}: {len(self)} measures of {', '.join(self.columns)})"
+        columns = ", ".join(self.columns)
+        return f"Suite({self.name!r}: {len(self)} measures of {columns})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return the measures as a frame.
@@ -88,10 +89,14 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
         return pd.DataFrame(self._rows(), columns=["label", "measure", "better"])
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        return [
-            (label, str(measure), "lower" if lower_is_better(measure) else "higher")
-            for label, measure in self.measures.items()
-        ]
+        rows = []
+        for label, measure in self.measures.items():
+            if lower_is_better(measure):
+                better = "lower"
+            else:
+                better = "higher"
+            rows.append((label, str(measure), better))
+        return rows
 
     @property
     def description(self) -> str:
@@ -102,22 +107,26 @@ class Suite(View, Mapping[str, ir_measures.Measure]):
         return self.name
 
     def _blocks(self) -> list[Block]:
-        listed = {
-            "Columns of the qrels": [
-                Sentence(f"{column}: {meaning}") for column, meaning in self.columns.items()
-            ],
-            "Measures": [
-                Sentence(f"{label} (lower is better)" if better == "lower" else label, code=measure)
-                for label, measure, better in self._rows()
-            ],
+        columns = []
+        for column, meaning in self.columns.items():
+            columns.append(Sentence(f"{column}: {meaning}"))
+        measures = []
+        for label, measure, better in self._rows():
+            if better == "lower":
+                label = f"{label} (lower is better)"
+            measures.append(Sentence(label, code=measure))
+        sections = {
+            "Columns of the qrels": columns,
+            "Measures": measures,
             "Topics of the means": [Sentence(self.about_topics)],
-            "Notes": [Sentence(note) for note in self.notes],
-            "Sources": [Sentence(source) for source in self.sources],
+            "Notes": list(map(Sentence, self.notes)),
+            "Sources": list(map(Sentence, self.sources)),
         }
         blocks: list[Block] = [Heading(f"{self.name}: {self.title}")]
-        for title, sentences in listed.items():
+        for title, sentences in sections.items():
             if sentences:
-                blocks += [Sentence(f"{title}:"), Items([[sentence] for sentence in sentences])]
+                blocks.append(Sentence(f"{title}:"))
+                blocks.append(Items([[sentence] for sentence in sentences]))
         return blocks
 
 
@@ -135,7 +144,7 @@ def suite(
     *,
     aspects: Aspects | Mapping[str, Any] | str | None = None,
 ) -> Suite:
-    """Return the measures of a published track, with its organisers' settings, or those recommended for papers.
+    """Return the measures of a published track as its organisers set them, or recommended ones.
 
     Parameters
     ----------
@@ -201,19 +210,21 @@ def suite(
                 f"{', '.join(declared)}"
             )
         texts_by_label = _texts_of_aspects(entry["measures"], declared)
-        parsed = {
-            label: measure(aspects=declared) for label, measure in parse_all(texts_by_label).items()
-        }
+        parsed = {}
+        for label, measure in parse_all(texts_by_label).items():
+            parsed[label] = measure(aspects=declared)
         columns = {aspect: f"as declared: {scale!r}" for aspect, scale in declared.items()}
-    texts: dict[str, Any] = {
-        key: entry[key] for key in ("average_over", "about_topics") if key in entry
-    }
-    texts |= {key: tuple(entry.get(key, ())) for key in ("notes", "sources")}
+    texts: dict[str, Any] = {}
+    for key in ("average_over", "about_topics"):
+        if key in entry:
+            texts[key] = entry[key]
+    for key in ("notes", "sources"):
+        texts[key] = tuple(entry.get(key, ()))
     return Suite(name, entry["title"], parsed, columns, **texts)
 
 
 def _texts_of_aspects(measures: Mapping[str, str], aspects: Aspects) -> dict[str, str]:
-    """Return measures by label, with one measure per aspect for those whose label contains ``{aspect}``."""
+    """Return measures by label; those whose label contains ``{aspect}`` once per aspect."""
     texts: dict[str, str] = {}
     for label, text in measures.items():
         if "{aspect}" not in label:
@@ -267,7 +278,10 @@ def list_suites() -> pd.DataFrame:
     """
     rows = []
     for name, entry in SUITES.items():
-        requires = "aspects" if requires_aspects(name) else ""
+        if requires_aspects(name):
+            requires = "aspects"
+        else:
+            requires = ""
         rows.append((name, entry["listed"], requires, ""))
     for name, reason in NOT_OFFERED.items():
         rows.append((name, "", "", reason))
