@@ -125,22 +125,23 @@ def zero_aspect_documents(
     2    MM@2   1-2          4.0     2.0      0.50
     """
     last = count("cutoff")(cutoff)
-    best = _Best("zero_aspect_documents", perquery, runs, qrels, ties, measures)
+    best = _BestRuns("zero_aspect_documents", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
-    _warn_if_inferred(views, "zero_aspect_documents", probabilities=False)
-    is_zero = np.logical_and.reduce(
-        [np.append(view.grade, 0) == 0 for view in views]
-    )  # unjudged documents last
-    documents, zero = best.totals(
-        [(rank, rank) for rank in range(1, last + 1)], is_zero.astype(np.float64)
-    )
-    labels = [str(rank) for rank in range(1, last + 1)]
+    inferred = [view for view in views if view.inferred and _may_have_other_lowest_grade(view)]
+    _warn_of_inferred("zero_aspect_documents", inferred)
+    is_zero = np.full(len(views[0].grade) + 1, True)
+    for view in views:
+        is_zero &= _with_unjudged(view.grade) == 0
+    ranks = range(1, last + 1)
+    # Ranks × measures.
+    documents, zero = best.totals([(rank, rank) for rank in ranks], is_zero.astype(np.float64))
+    labels = [str(rank) for rank in ranks]
     if last > 1:
         labels.append(f"1-{last}")
-        documents, zero = (np.vstack([counts, counts.sum(axis=0)]) for counts in (documents, zero))
-    return best.table(
-        labels, n_documents=documents, n_zero=zero, fraction=zero / (best.n_topics * last)
-    )
+        documents = np.vstack([documents, documents.sum(axis=0)])
+        zero = np.vstack([zero, zero.sum(axis=0)])
+    fraction = zero / (best.n_topics * last)
+    return best.table(labels, n_documents=documents, n_zero=zero, fraction=fraction)
 
 
 def document_quality(
@@ -244,57 +245,82 @@ def document_quality(
       measure ranks  n_documents  quality
     0    MM@3   1-3          4.0      1.0
     """
-    parts = _check_ranges(ranges)
+    groups = _check_ranges(ranges)
     choice("labels", "gains", "probabilities")(labels)
-    best = _Best("document_quality", perquery, runs, qrels, ties, measures)
+    best = _BestRuns("document_quality", perquery, runs, qrels, ties, measures)
     views = best.judgments.views(parse_aspects(aspects))
-    _warn_if_inferred(views, "document_quality", probabilities=labels == "probabilities")
-    worth = np.sum(
-        [
-            view.probability
-            if labels == "probabilities"
-            else view.scale.gains[np.append(view.grade, 0)]
-            for view in views
-        ],
-        axis=0,
-    )
-    documents, total = best.totals(parts, worth)
-    quality = np.divide(total, documents, out=np.full(total.shape, np.nan), where=documents > 0)
-    ranks = [f"{low}-{high}" if low < high else str(low) for low, high in parts]
+    if labels == "probabilities":
+        inferred = [view for view in views if view.inferred and not view.scale.identity]
+        worth_of_aspects = [view.probability for view in views]
+    else:
+        inferred = [view for view in views if view.inferred and _may_have_other_lowest_grade(view)]
+        worth_of_aspects = [view.scale.gains[_with_unjudged(view.grade)] for view in views]
+    _warn_of_inferred("document_quality", inferred)
+    worth = np.sum(worth_of_aspects, axis=0)
+    documents, total = best.totals(groups, worth)
+    quality = np.full(total.shape, np.nan)
+    np.divide(total, documents, out=quality, where=documents > 0)
+    ranks = [_ranks_in_words(low, high) for low, high in groups]
     return best.table(ranks, n_documents=documents, quality=quality)
 
 
-class _Best:
-    """The best run of each topic and measure, with its documents."""
+def _ranks_in_words(low: int, high: int) -> str:
+    if low == high:
+        return str(low)
+    return f"{low}-{high}"
+
+
+def _with_unjudged(grades: Ints) -> Ints:
+    """Return the grades of judged documents, followed by that of unjudged ones, the lowest."""
+    return np.append(grades, 0)
+
+
+class _BestRuns:
+    """The best runs of each topic and measure, with their documents.
+
+    Attributes
+    ----------
+    measures : list
+        The labels of the measures.
+    n_topics : int
+        The number of topics.
+    judgments : Judgments
+        The judgments.
+    """
 
     def __init__(
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", "average", "first")(ties)
-        read = read_oriented(
-            as_pandas(perquery), measures, function, as_given=True
-        )  # for ties='first'
-        names, self.measures = read.names, read.labels
+        # The order of the rows is that for ties='first'.
+        read = read_oriented(as_pandas(perquery), measures, function, as_given=True)
+        self.measures = read.labels
         self.n_topics = len(read.qids)
-        self._runs = _check_runs(runs, names)
+        self._runs = _check_runs(runs, read.names)
         self.judgments = Judgments.of(qrels)
         queries = _queries(self.judgments, read.qids)
-        parts = _parts(read.values, ties)
-        #: The runs that are best for some topic, sorted by name so that sums do not depend on the
-        #: order of `perquery`, with their weights, n_queries × measures (0 for queries that are not
-        #: topics).
-        weights = np.zeros((len(names), self.judgments.n_queries, len(self.measures)))
-        weights[:, queries] = parts
-        by_name = sorted(zip(map(str, names), weights, strict=True), key=lambda item: item[0])
-        self._part = {name: part for name, part in by_name if part.any()}
+        n_queries = self.judgments.n_queries
+        # 0 for queries that are not topics.
+        weights = np.zeros((len(read.names), n_queries, len(self.measures)))
+        weights[:, queries] = _weights_of_runs(read.values, ties)
+        #: The weights of runs that are best for some topic, n_queries × measures. Runs are sorted
+        #: by name, so that sums do not depend on the order of `perquery`.
+        self._weights: dict[str, Floats] = {}
+        names = list(map(str, read.names))
+        for row in sorted(range(len(names)), key=names.__getitem__):
+            if weights[row].any():
+                self._weights[names[row]] = weights[row]
 
     def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
         """Return one row per measure and group of ranks, from columns of ranks × measures."""
-        labels = np.repeat(np.array(self.measures, dtype=object), len(ranks))
-        keys = {"measure": labels, "ranks": ranks * len(self.measures)}
-        return pd.DataFrame(
-            {**keys, **{name: column.T.ravel() for name, column in columns.items()}}
-        )
+        labels = np.array(self.measures, dtype=object)
+        table: dict[str, Any] = {
+            "measure": np.repeat(labels, len(ranks)),
+            "ranks": ranks * len(labels),
+        }
+        for name, column in columns.items():
+            table[name] = column.T.ravel()
+        return pd.DataFrame(table)
 
     def totals(self, ranges: list[tuple[int, int]], worth: Floats) -> tuple[Floats, Floats]:
         """Count documents and sum their worth.
@@ -310,27 +336,25 @@ class _Best:
         -------
         documents, total : ndarray, shape (n_ranges, n_measures)
         """
-        deepest, intervals = (
-            max(high for _, high in ranges),
-            pd.IntervalIndex.from_tuples(ranges, closed="both"),
-        )
+        deepest = max(high for _, high in ranges)
+        intervals = pd.IntervalIndex.from_tuples(ranges, closed="both")
+        shape = (self.judgments.n_queries, len(ranges))
         documents, total = np.zeros((2, len(ranges), len(self.measures)))
-        for name, part in self._part.items():
+        for name, weights in self._weights.items():
             rankings = join(name, self._runs[name], self.judgments)
             hits = rankings.top(deepest).dense()
             group = intervals.get_indexer(pd.Index(hits.rank))  # -1 for ranks in no range
             kept = group >= 0
-            shape = (self.judgments.n_queries, len(ranges))
             cells = np.ravel_multi_index((hits.query[kept], group[kept]), shape)
-            size = self.judgments.n_queries * len(ranges)
-            counts = np.bincount(cells, minlength=size).reshape(shape)
-            sums = np.bincount(cells, weights=worth[hits.row[kept]], minlength=size).reshape(shape)
-            documents += counts.T @ part
-            total += sums.T @ part
+            worth_of_hits = worth[hits.row[kept]]
+            counts = np.bincount(cells, minlength=shape[0] * shape[1])
+            sums = np.bincount(cells, weights=worth_of_hits, minlength=shape[0] * shape[1])
+            documents += counts.reshape(shape).T @ weights
+            total += sums.reshape(shape).T @ weights
         return documents, total
 
 
-def _parts(values: Floats, ties: str) -> Floats:
+def _weights_of_runs(values: Floats, ties: str) -> Floats:
     """Return the weight of each run among the best runs, systems × topics × measures."""
     highest = np.abs(values).max(axis=0)
     # Values that differ by rounding errors only are equal.
@@ -338,7 +362,8 @@ def _parts(values: Floats, ties: str) -> Floats:
     if ties == "average":
         return np.asarray(is_best / is_best.sum(axis=0), dtype=np.float64)
     first = is_best.argmax(axis=0)
-    return np.asarray(np.arange(len(values))[:, None, None] == first, dtype=np.float64)
+    systems = np.arange(len(values))[:, None, None]
+    return np.asarray(systems == first, dtype=np.float64)
 
 
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
@@ -346,17 +371,20 @@ def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
     named = named_runs(runs)
     missing = [str(name) for name in names if str(name) not in named]
     if missing:
+        given = choices(list(named)[:10])
+        if len(named) > 10:
+            given += " …"
         raise MultiAspectError(
             f"runs: expected all names in perquery, missing are {choices(missing[:5])} "
-            f"{tally(len(missing), 'run')}; got "
-            f"{choices(list(named)[:10])}{' …' if len(named) > 10 else ''}"
+            f"{tally(len(missing), 'run')}; got {given}"
         )
     return named
 
 
 def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
     """Return the positions of the topics among the judged queries."""
-    queries = judgments.query_positions(np.array([str(qid) for qid in qids], dtype=object))
+    topics = np.array([str(qid) for qid in qids], dtype=object)
+    queries = judgments.query_positions(topics)
     missing = [qids[position] for position in np.flatnonzero(queries < 0)]
     if missing:
         raise MultiAspectError(
@@ -378,12 +406,14 @@ def _elements(value: object) -> list[Any]:
 
 
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
-    expected = "ranges: expected pairs of a first and a last rank from 1, without overlap, as [(1, 10), (11, 20)]"
+    expected = (
+        "ranges: expected pairs of a first and a last rank from 1, without overlap, as "
+        "[(1, 10), (11, 20)]"
+    )
     pairs: list[tuple[int, int]] = []
     for element in _elements(ranges):
         pair = _elements(element)
-        whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in pair)
-        if len(pair) != 2 or not whole or not 1 <= pair[0] <= pair[1]:
+        if len(pair) != 2 or not all(map(_is_integer, pair)) or not 1 <= pair[0] <= pair[1]:
             raise MultiAspectError(f"{expected}, got {shown(element)}")
         pairs.append((int(pair[0]), int(pair[1])))
     if not pairs:
@@ -396,25 +426,26 @@ def _check_ranges(ranges: object) -> list[tuple[int, int]]:
     return pairs
 
 
-def _warn_if_inferred(views: tuple[AspectView, ...], function: str, *, probabilities: bool) -> None:
-    """Warn once if the lowest grade (or, with `probabilities`, the length) of a scale was inferred."""
-    inferred = [
-        view
-        for view in views
-        if view.inferred
-        and (
-            not view.scale.identity
-            if probabilities
-            else view.scale.is_fractional or aspect_from_one(view.label_counts) is not None
-        )
-    ]
-    if inferred:
-        scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-        warn_once(
-            f"{function} depends on the label scales, which were inferred from these qrels: "
-            f"{scales}. "
-            f"Declare them with {parameter('aspects')} to get comparable values on other qrels"
-            + start_at_one_note(view.label_counts for view in inferred),
-            key=scales,
-            group=f"{function}: {choices(repr(view.name) for view in inferred)}",
-        )
+def _is_integer(rank: object) -> bool:
+    return isinstance(rank, Integral) and not isinstance(rank, bool)
+
+
+def _may_have_other_lowest_grade(view: AspectView) -> bool:
+    """Return whether an inferred scale may have the wrong lowest grade."""
+    return view.scale.is_fractional or aspect_from_one(view.label_counts) is not None
+
+
+def _warn_of_inferred(function: str, inferred: Sequence[AspectView]) -> None:
+    """Warn once of inferred scales that the result depends on."""
+    if not inferred:
+        return
+    scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
+    names = choices(repr(view.name) for view in inferred)
+    note = start_at_one_note(view.label_counts for view in inferred)
+    warn_once(
+        f"{function} depends on the label scales, which were inferred from these qrels: "
+        f"{scales}. Declare them with {parameter('aspects')} to get comparable values on other "
+        f"qrels{note}",
+        key=scales,
+        group=f"{function}: {names}",
+    )

@@ -156,43 +156,43 @@ class Weightings(View):
     def _pairs_blocks(self, most: int = MAX_SHOWN) -> list[Block]:
         columns = [
             Column("difference", in_text="diff."),
-            *map(Column, ("p", "a higher")),
+            Column("p"),
+            Column("a higher"),
             Column("significant", in_text="sig."),
             Column("moved"),
             Column("reversed by", left=True, shorten=30),
         ]
-        correction = "Holm" if self.correction == "holm" else "not corrected"
+        if self.correction == "holm":
+            correction = "Holm"
+        else:
+            correction = "not corrected"
         declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
         note = (
             f"Weights of the measure: {declared}. a higher: fraction of all weightings under which "
-            "a has "
-            f"the higher mean, with its {100 * CI:g} % interval over topics. significant (sig.): "
-            "fraction "
-            f"with the same sign and p < {ALPHA:g} ({correction}). moved: the least weight to move "
-            "to reverse the "
-            "order."
+            f"a has the higher mean, with its {100 * CI:g} % interval over topics. significant "
+            f"(sig.): fraction with the same sign and p < {ALPHA:g} ({correction}). moved: the "
+            "least weight to move to reverse the order."
         )
-        table = pairs_blocks(
-            self.pairs,
-            self.pairs["fraction"] - 0.5,
-            columns,
-            lambda row: [
-                Cell(
-                    percent(row["fraction"], *_LIMITS),
-                    after=_interval_in_percent(row["low"], row["high"]),
-                ),
-                percent(row["fraction_significant"], *_LIMITS),
-                percent(row["distance"]),
-                row["reversal"] or "-",
-            ],
-            note,
-            most=most,
-        )
+        balance = self.pairs["fraction"] - 0.5
+        blocks = pairs_blocks(self.pairs, balance, columns, _cells_of_pair, note, most=most)
         if self._clusters:
-            clusters = [Sentence(f"{self._clusters}.")]
-        else:
-            clusters = []
-        return [*table, *clusters]
+            blocks.append(Sentence(f"{self._clusters}."))
+        return blocks
+
+
+def _cells_of_pair(row: Mapping[Any, Any]) -> list[str | Cell]:
+    """Return the cells of a pair after its difference and p."""
+    fraction = percent(row["fraction"], *_LIMITS)
+    interval = _interval_in_percent(row["low"], row["high"])
+    significant = percent(row["fraction_significant"], *_LIMITS)
+    reversal = row["reversal"] or "-"
+    return [Cell(fraction, after=interval), significant, percent(row["distance"]), reversal]
+
+
+def _interval_in_percent(low: float, high: float) -> str:
+    if np.isnan(low):
+        return ""
+    return f"[{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def weightings(
@@ -328,20 +328,26 @@ def weightings(
             raise MultiAspectError(
                 f"measures: {mean} is evaluated on the qrels, not on measures of the frame; omit it"
             )
-        _, names, qids, _ = matrix(frame[frame["measure"] == frame["measure"].iloc[0]])
+        is_first_measure = frame["measure"] == frame["measure"].iloc[0]
+        _, names, qids, _ = matrix(frame[is_first_measure])
         weighted = evaluate_weightings(mean, names, qids, at_least, seed, runs, qrels)
     else:
         values, names, qids, aspects = _read_aspects(frame, mean, measures)
         weighted = combine_aspects(mean, values, names, aspects, at_least, seed)
-    pairs = pairs_of_runs(weighted.names, frame["name"].unique().tolist(), baseline)
-    clusters = check_drawn_clusters(check_clusters(clusters_of_topics(cluster_of_topic, qids)))
+    in_order = frame["name"].unique().tolist()
+    pairs = pairs_of_runs(weighted.names, in_order, baseline)
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, qids))
+    check_drawn_clusters(clusters)
     return compare_weightings(mean, weighted, pairs, clusters, n_resamples, seed, None)
 
 
 def _read_aspects(
     frame: pd.DataFrame, mean: AspectMean, measures: Any
 ) -> tuple[Floats, list[Any], list[Any], list[str]]:
-    """Return the values of the aspects, systems × topics × aspects, higher is better, and what the axes are."""
+    """Return the values of the aspects, systems × topics × aspects, and what the axes are.
+
+    Higher values are better.
+    """
     by_label: dict[str, Any] = {}
     if measures is None:
         labels_of_aspects = find_labels_of_aspects(mean, measures_by_label(frame))
@@ -352,7 +358,8 @@ def _read_aspects(
         aspects = [str(label) for label in rows["measure"].unique()]
         mean.check_criteria(aspects)
     values, names, qids, labels = matrix(rows)
-    return values * directions(rows, values, labels, by_label, "weightings"), names, qids, aspects
+    signs = directions(rows, values, labels, by_label, "weightings")
+    return values * signs, names, qids, aspects
 
 
 def compare_weightings(
@@ -386,7 +393,8 @@ def compare_weightings(
     declared = mean_differences(weighted.declared, pairs)[:, 0]
     fraction = weighted.positive_fraction(differences, largest)
     low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
-    unknown = np.full((len(pairs), len(weighted.aspects)), np.nan)
+    n_aspects = len(weighted.aspects)
+    n_sampled = None
     if weighted.sampled is None:
         covariances = _covariances(weighted.basis, pairs, clusters)
         significant = _significant_fraction(
@@ -397,17 +405,18 @@ def compare_weightings(
         extremes = differences_at_corners(differences, weighted.least, largest)
     else:
         assert weighted.at_corners is not None
-        covariances = np.full((*unknown.shape, len(weighted.aspects)), np.nan)
+        n_sampled = weighted.sampled.shape[2]
+        covariances = np.full((len(pairs), n_aspects, n_aspects), np.nan)
         significant = _sampled_significant_fraction(
             differences, declared, weighted.sampled, pairs, clusters, correction
         )
-        nearest = reverses_at = unknown
+        nearest = reverses_at = np.full((len(pairs), n_aspects), np.nan)
         extremes = np.hstack([differences, mean_differences(weighted.at_corners, pairs)])
+    p = t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)[:, 0]
     columns: dict[str, Any] = {
-        **pairs.columns,
         "n_topics": weighted.basis.shape[1],
         "difference": declared,
-        "p": t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)[:, 0],
+        "p": p,
         "fraction": fraction,
         "low": low,
         "high": high,
@@ -418,16 +427,17 @@ def compare_weightings(
     }
     if weighted.values is not None:
         columns |= _unanimous_improvements(weighted.values, pairs)
+    is_changing = (extremes > 0).any(axis=1) & (extremes < 0).any(axis=1)
     return Weightings(
-        pairs=pd.DataFrame(columns),
+        pairs=pd.DataFrame(pairs.columns | columns),
         aspects=_aspects_frame(weighted, pairs, nearest, reverses_at),
         covariances=covariances,
         weights=dict(zip(weighted.aspects, weighted.weights.tolist(), strict=True)),
         at_least=dict(zip(weighted.aspects, weighted.least.tolist(), strict=True)),
         measure=mean,
         correction=correction,
-        _is_changing=np.asarray((extremes > 0).any(axis=1) & (extremes < 0).any(axis=1)),
-        _n_sampled=None if weighted.sampled is None else weighted.sampled.shape[2],
+        _is_changing=np.asarray(is_changing),
+        _n_sampled=n_sampled,
         _freedom=clusters.freedom,
         _clusters=clusters_note(weighted.declared, pairs, clusters),
     )
@@ -457,14 +467,15 @@ def _intervals(
     basis = weighted.basis
     topic_weights = resample_weights(clusters, n_resamples, np.random.default_rng(seed))
     means = np.einsum("stk,tr->srk", basis, topic_weights, optimize=True)
-    ends = np.empty((2, len(pairs)))
+    low, high = np.empty((2, len(pairs)))
     for part in slices(len(pairs), means[0].size):
         first, second = pairs.first[part], pairs.second[part]
         largest = largest_of_pairs(basis, first, second)
         differences = remove_rounding_errors(means[first] - means[second], largest[:, None])
-        fractions = weighted.positive_fraction(differences, largest.max(axis=1)[:, None])
-        ends[:, part] = percentile_interval(fractions.T, CI, fraction[part])
-    return ends[0], ends[1]
+        largest_of_pair = largest.max(axis=1)[:, None]
+        fractions = weighted.positive_fraction(differences, largest_of_pair)  # pairs × samples
+        low[part], high[part] = percentile_interval(fractions.T, CI, fraction[part])
+    return low, high
 
 
 def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
@@ -475,16 +486,15 @@ def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
 
 
 def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
-    """Return the unanimous improvement ratio of each pair, and the numbers of topics that it is computed from."""
-    by_aspect = topic_differences(values, pairs)
+    """Return the unanimous improvement ratio of each pair, and the topics that it counts."""
+    by_aspect = topic_differences(values, pairs)  # pairs × topics × aspects
     differs = by_aspect.any(axis=2)
-    n_better = ((by_aspect >= 0).all(axis=2) & differs).sum(axis=1)
-    n_worse = ((by_aspect <= 0).all(axis=2) & differs).sum(axis=1)
-    return {
-        "uir": (n_better - n_worse) / by_aspect.shape[1],
-        "n_better": n_better,
-        "n_worse": n_worse,
-    }
+    is_better = (by_aspect >= 0).all(axis=2) & differs
+    is_worse = (by_aspect <= 0).all(axis=2) & differs
+    n_better = is_better.sum(axis=1)
+    n_worse = is_worse.sum(axis=1)
+    n_topics = by_aspect.shape[1]
+    return {"uir": (n_better - n_worse) / n_topics, "n_better": n_better, "n_worse": n_worse}
 
 
 def _significant_fraction(
@@ -499,16 +509,16 @@ def _significant_fraction(
 ) -> Floats:
     """Return the fraction of weightings with p < ALPHA and the sign of the declared one."""
     once, pair = unordered_pairs(pairs)
-    times = np.zeros(len(means))
+    n_weightings = np.zeros(len(means))
     for part in slices(len(weighted.points), len(means)):
         points = weighted.points[part]
         differences = remove_rounding_errors(means @ points.T, largest[:, None])
         is_significant = significant_at(
             points, differences[once], covariances[once], clusters.freedom, correction
-        )[pair]
+        )
         has_sign = np.sign(differences) == np.sign(declared)[:, None]
-        times += (is_significant & has_sign).sum(axis=1)
-    return times / len(weighted.points)
+        n_weightings += (is_significant[pair] & has_sign).sum(axis=1)
+    return n_weightings / len(weighted.points)
 
 
 def _sampled_significant_fraction(
@@ -521,7 +531,8 @@ def _sampled_significant_fraction(
 ) -> Floats:
     """Return the same as `_significant_fraction`, from the values under each weighting."""
     p = t_test_levels(sampled, pairs, corrector("t", correction), clusters)
-    is_kept = (p < ALPHA) & (np.sign(differences) == np.sign(declared)[:, None])
+    has_sign = np.sign(differences) == np.sign(declared)[:, None]
+    is_kept = (p < ALPHA) & has_sign
     return np.asarray(is_kept.mean(axis=1))
 
 
@@ -547,38 +558,35 @@ def significant_at(
     """
     from scipy.stats import t as student
 
+    # The variance of w·d is Σ w_a w_b cov(d_a, d_b).
     products = (points[:, :, None] * points[:, None]).reshape(len(points), -1)
-    error = np.sqrt(np.maximum(covariances.reshape(len(differences), -1) @ products.T, 0.0))
+    variances = covariances.reshape(len(differences), -1) @ products.T
+    error = np.sqrt(np.maximum(variances, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
         return np.asarray(statistic > student.isf(ALPHA / 2, freedom))
     # By Holm's correction, the k-th highest |t| must be above that for ALPHA / (n - k + 1), like
     # all higher ones.
-    critical = student.isf(ALPHA / (2 * np.arange(len(differences), 0, -1)), freedom)[:, None]
+    n_left = np.arange(len(differences), 0, -1)
+    critical = student.isf(ALPHA / (2 * n_left), freedom)[:, None]
     ordered = -np.sort(-statistic, axis=0)
-    n_rejected = np.logical_and.accumulate(ordered > critical, axis=0).sum(axis=0)
+    is_rejected = np.logical_and.accumulate(ordered > critical, axis=0)
+    n_rejected = is_rejected.sum(axis=0)
     last = ordered[np.maximum(n_rejected, 1) - 1, np.arange(len(points))]
     return np.asarray((statistic >= last) & (n_rejected > 0))
 
 
-def _interval_in_percent(low: float, high: float) -> str:
-    if np.isnan(low):
-        return ""
-    return f"[{100 * low:.0f}, {100 * high:.0f}]"
-
-
 def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:
-    """Return the weights that change, the one that takes first; empty if the order is never reversed."""
+    """Return the weights that change, the one that takes first; empty without a reversal."""
     if np.isnan(weights).any():
         return ""
     change = weights - weighted.weights
     taker = int(change.argmax())
     digits = max(2, -int(np.floor(np.log10(change[taker]))))  # of small changes, too
-    givers = [
-        f"{weighted.aspects[column]} {weights[column]:.{digits}f}"
-        for column in np.flatnonzero(change < 0)
-    ]
-    before, after = (f"{point[taker]:.{digits}f}" for point in (weighted.weights, weights))
-    words = f"{weighted.aspects[taker]} {after} instead of {before}"
-    return ", ".join([words, *givers])
+    before = f"{weighted.weights[taker]:.{digits}f}"
+    after = f"{weights[taker]:.{digits}f}"
+    words = [f"{weighted.aspects[taker]} {after} instead of {before}"]
+    for giver in np.flatnonzero(change < 0):
+        words.append(f"{weighted.aspects[giver]} {weights[giver]:.{digits}f}")
+    return ", ".join(words)

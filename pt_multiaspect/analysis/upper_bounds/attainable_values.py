@@ -1,4 +1,4 @@
-"""The maximum attainable value of a measure per query, the fraction of topics where it is 1, and ideal rankings."""
+"""Maximum attainable values of a measure per query, and ideal rankings."""
 
 from __future__ import annotations
 
@@ -35,14 +35,16 @@ MOST_ASPECTS = 6
 
 
 def sorted_judgments(qrels: object) -> Judgments:
-    """Return sorted judgments, so that the choice among equally good rankings is independent of row order."""
+    """Return sorted judgments.
+
+    The choice among equally good rankings is therefore independent of the order of rows.
+    """
     judgments = Judgments.of(qrels)
     docno_codes, _ = pd.factorize(judgments.docnos, sort=True)
     # All rows of a pair that is judged more than once are kept, to detect conflicting labels.
-    rows = np.lexsort(
-        (judgments.row_values(docno_codes), judgments.row_values(judgments.pool_query))
-    )
-    return judgments.take_rows(rows)
+    docno_of_row = judgments.row_values(docno_codes)
+    query_of_row = judgments.row_values(judgments.pool_query)
+    return judgments.take_rows(np.lexsort((docno_of_row, query_of_row)))
 
 
 def read_measure(measure: ir_measures.Measure | str) -> Measure:
@@ -68,24 +70,22 @@ def evaluate_at(measure: Measure, judgments: Judgments, rank: Ints) -> Floats:
 
 
 def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, Ints]]:
-    """Return the names of the paper's strategies, with the ranks they assign to the judged documents."""
+    """Return the names of the paper's strategies, with the ranks that they assign to documents."""
     views = measure.views(judgments)
     if len(views) > MOST_ASPECTS:
         raise MultiAspectError(
             "strategy='recursive' tries all orders of the aspects: expected at most "
-            f"{MOST_ASPECTS} aspects, "
-            f"got {len(views)} for {measure.NAME}: {choices(view.name for view in views)}"
+            f"{MOST_ASPECTS} aspects, got {len(views)} for {measure.NAME}: "
+            f"{choices(view.name for view in views)}"
         )
-    query, values = judgments.pool_query, np.stack([view.scale.gains[view.grade] for view in views])
-    rankings = [
-        (
-            " > ".join(views[aspect].name for aspect in order),
-            ranks_within_queries(query, *values[list(order)]),
-        )
-        for order in permutations(range(len(views)))
-    ]
+    query = judgments.pool_query
+    gains = np.stack([view.scale.gains[view.grade] for view in views])  # aspects × documents
+    rankings = []
+    for order in permutations(range(len(views))):
+        name = " > ".join(views[aspect].name for aspect in order)
+        rankings.append((name, ranks_within_queries(query, *gains[list(order)])))
     for name, score in SCORES.items():
-        rankings.append((name, ranks_within_queries(query, score(values), *values)))
+        rankings.append((name, ranks_within_queries(query, score(gains), *gains)))
     return rankings
 
 
@@ -183,36 +183,40 @@ def upper_bound(
     width, rounds = count("width")(width), count("rounds")(rounds)
     judgments, checked = sorted_judgments(qrels), read_measure(measure)
     for term in checked.terms(judgments):
-        if term.base.stated.is_ordinal:  # harmful documents have an ideal rank, like all others
-            continue
-        term.check_gains(f"the upper bound of {checked}")
+        if not term.base.stated.is_ordinal:  # where harmful documents have an ideal rank
+            term.check_gains(f"the upper bound of {checked}")
     if strategy == "auto":
-        is_searched = checked.terms(judgments) and best_rank(checked, judgments) is None
-        strategy = "search" if is_searched else "exact"
+        strategy = "exact"
+        if checked.terms(judgments) and best_rank(checked, judgments) is None:
+            strategy = "search"
     if strategy == "exact":
         value = bound = _exact(checked, judgments)
     elif strategy == "search":
         value, bound = _search(checked, judgments, width, rounds)
     else:
-        rankings = ideal_rankings(checked, judgments)
-        ranks = [
-            rank for name, rank in rankings if (name if name in SCORES else "recursive") == strategy
-        ]
-        value = np.max([evaluate_at(checked, judgments, rank) for rank in ranks], axis=0)
+        value = _best_ideal_value(checked, judgments, strategy)
         bound = _separate_bound(checked, judgments)
     bound = bound + _unjudged_contribution(checked, judgments)
     bound = np.where(bound - value < TOLERANCE, value, bound)
-    result = pd.DataFrame(
-        {
-            "qid": judgments.qids,
-            "strategy": strategy,
-            "value": value,
-            "bound": bound,
-            "gap": bound - value,
-        }
-    )
+    columns = {
+        "qid": judgments.qids,
+        "strategy": strategy,
+        "value": value,
+        "bound": bound,
+        "gap": bound - value,
+    }
+    result = pd.DataFrame(columns)
     parsing.record_measures(result, {str(measure): checked})
     return result
+
+
+def _best_ideal_value(measure: Measure, judgments: Judgments, strategy: str) -> Floats:
+    """Return the best value of the rankings of one of the paper's strategies."""
+    values = []
+    for name, rank in ideal_rankings(measure, judgments):
+        if name == strategy or (strategy == "recursive" and name not in SCORES):
+            values.append(evaluate_at(measure, judgments, rank))
+    return np.asarray(np.max(values, axis=0))
 
 
 def _exact(measure: Measure, judgments: Judgments) -> Floats:
@@ -222,8 +226,7 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
         _check_known(measure, measure.terms(judgments))
         raise MultiAspectError(
             "strategy='exact' requires a weighted sum of bases that are sums over ranks, such as "
-            "nDCG, or a "
-            f"measure with one gain per document, such as TOMA, got {measure}; use "
+            f"nDCG, or a measure with one gain per document, such as TOMA, got {measure}; use "
             "strategy='search'"
         )
     return evaluate_at(measure, judgments, rank)
@@ -243,20 +246,22 @@ def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
 
 def _check_known(measure: Measure, terms: list[Term]) -> None:
     """Raise an error if no bound is known for a measure."""
-    unknown = dict.fromkeys(
-        term.base.text for term in terms if term.base.progression(term.target) is None
-    )
-    if unknown or not terms:
-        raise _unknown(choices(unknown) if unknown else str(measure))
+    if not terms:
+        raise _unknown(str(measure))
+    unknown: dict[str, None] = {}
+    for term in terms:
+        if term.base.progression(term.target) is None:
+            unknown[term.base.text] = None
+    if unknown:
+        raise _unknown(choices(unknown))
 
 
 def _unknown(measures: str) -> MultiAspectError:
     return MultiAspectError(
         f"no upper bound is known for {measures}: expected a measure whose bases are computed rank "
-        "by rank, such "
-        "as nDCG, AP or ERR (they define `progression`), and whose value never falls if that of a "
-        "base rises; or a "
-        "weighted sum of bases that are sums over ranks, such as CRP (they define `additive`)"
+        "by rank, such as nDCG, AP or ERR (they define `progression`), and whose value never falls "
+        "if that of a base rises; or a weighted sum of bases that are sums over ranks, such as CRP "
+        "(they define `additive`)"
     )
 
 
@@ -274,10 +279,11 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
     if len(terms) <= 1 or not measure.stated.never_falls_with_terms:
         return _exact(measure, judgments)
     rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
-    values = np.stack(
-        [term.base.values(best, term.target) for term, best in zip(terms, rankings, strict=True)]
-    )
-    bound = measure.combine(values, np.stack([term.weight for term in terms]))
+    values = []
+    for term, best in zip(terms, rankings, strict=True):
+        values.append(term.base.values(best, term.target))
+    weights = np.stack([term.weight for term in terms])
+    bound = measure.combine(np.stack(values), weights)
     if measure.params.get("normalized"):
         return np.where(bound > 0, 1.0, 0.0)
     return bound
@@ -297,11 +303,13 @@ def _search(
         )
     _check_known(measure, terms)
     candidates = _Candidates(measure, judgments, width)
+    # The values of all terms by the best ranking of each one: rankings × terms × queries.
     alone = np.stack([candidates.add(_best_alone(term, judgments)) for term in terms])
     if len(measure.views(judgments)) < MOST_ASPECTS:
         for _, rank in ideal_rankings(measure, judgments):
             candidates.add(rank)
-    best_alone = np.stack([values[index] for index, values in enumerate(alone)])
+    own = np.arange(len(terms))
+    best_alone = alone[own, own]
     bound = measure.combine(best_alone, candidates.weights)
     if measure.stated.is_weighted_sum:
         bound = np.minimum(bound, candidates.search(terms, candidates.value))
@@ -348,54 +356,70 @@ class _Candidates:
         rounds : int
             As in `upper_bound`.
         """
-        measure, weights = self._measure, self.weights
-
-        def slope() -> Floats:
-            """Return the slope at the point; queries whose bound is 0 need no search."""
-            at_point = measure.slope(np.where(point > 0, point, 1.0), weights)
-            return np.where(bound > 0, np.asarray(at_point, dtype=np.float64), 0.0)
-
         steps = np.linspace(0.0, 1.0, 65)
         for _ in range(rounds):
-            values, limit = self._maximise(slope())
+            values, limit = self._maximise(self._slope(point, bound))
             bound = np.where(bound > 0, np.minimum(bound, limit), bound)
             if (bound - self.value < TOLERANCE).all():
                 break
             # The best point on the line segment between both.
-            between = [
-                measure.combine((1 - step) * point + step * values, weights) for step in steps
-            ]
-            step = steps[np.argmax(between, axis=0)]
-            point = (1 - step) * point + step * values
+            along_line = []  # steps × queries
+            for step in steps:
+                between = (1 - step) * point + step * values
+                along_line.append(self._measure.combine(between, self.weights))
+            best_step = steps[np.argmax(along_line, axis=0)]
+            point = (1 - best_step) * point + best_step * values
         if (bound - self.value >= TOLERANCE).any():
-            mean = Mean(measure.combine, slope(), bound)
+            mean = Mean(self._measure.combine, self._slope(point, bound), bound)
             bound = np.minimum(bound, self.search(self._terms, self.value, mean))
         return bound
 
+    def _slope(self, point: Floats, bound: Floats) -> Floats:
+        """Return the slope of the mean at a point; queries whose bound is 0 need no search."""
+        inside = np.where(point > 0, point, 1.0)
+        slope = self._measure.slope(inside, self.weights)
+        return np.where(bound > 0, np.asarray(slope, dtype=np.float64), 0.0)
+
     def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
-        """Maximise Σ slope · term; return the values of the terms at the maximum, and an upper bound."""
-        query, n_queries = self._judgments.pool_query, self._judgments.n_queries
+        """Maximise Σ slope · term.
+
+        Returns
+        -------
+        values : ndarray of float, shape (n_terms, n_queries)
+            The values of the terms at the maximum.
+        limit : ndarray of float, shape (n_queries,)
+            An upper bound of the maximum.
+        """
         forms = forms_of(self._terms)
-        if forms is not None:
-            weighted = list(zip(forms, slope, strict=True))
-            rank = best_ranking(weighted, query, n_queries)
+        if forms is None:
+            limit = self._search_weighted_sum(slope)
+        else:
+            query, n_queries = self._judgments.pool_query, self._judgments.n_queries
+            rank = best_ranking(list(zip(forms, slope, strict=True)), query, n_queries)
             self.add(rank)
             best = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
-            limit = np.sum([weight * form.values(best) for form, weight in weighted], axis=0)
-        else:
-            terms = [
-                replace(term, weight=weight)
-                for term, weight in zip(self._terms, slope, strict=True)
-            ]
-            limit = self.search(terms, self._best_for_weights(slope)[1])
-        return self._best_for_weights(slope)[0], limit
+            weighted = []
+            for form, weight in zip(forms, slope, strict=True):
+                weighted.append(weight * form.values(best))
+            limit = np.sum(weighted, axis=0)
+        values, _ = self._best_for_weights(slope)
+        return values, limit
+
+    def _search_weighted_sum(self, slope: Floats) -> Floats:
+        """Add the ranking that a beam search finds, and return an upper bound of Σ slope · term."""
+        terms = []
+        for term, weight in zip(self._terms, slope, strict=True):
+            terms.append(replace(term, weight=weight))
+        _, largest_sum = self._best_for_weights(slope)
+        return self.search(terms, largest_sum)
 
     def _best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return the values of the terms with the maximum weighted sum, and that sum."""
         sums = np.array([(weights * values).sum(axis=0) for values in self._values])
-        best = sums.argmax(axis=0)
+        best = sums.argmax(axis=0)  # the ranking of each query
         queries = np.arange(len(best))
-        return np.stack(self._values)[best, :, queries].T, sums[best, queries]
+        values = np.stack(self._values)  # rankings × terms × queries
+        return values[best, :, queries].T, sums[best, queries]
 
 
 def attainable(
@@ -458,17 +482,17 @@ def attainable(
     rows = []
     for label, measure in parsing.parse_all(measures).items():
         best = upper_bound(judgments, measure, width=width, rounds=rounds)
-        reached, possible = best["value"] >= 1 - TOLERANCE, best["bound"] >= 1 - TOLERANCE
-        rows.append(
-            {
-                "measure": label,
-                "n_queries": len(best),
-                "attainable": reached.mean(),
-                "unattainable": (~possible).mean(),
-                "undecided": (possible & ~reached).mean(),
-                "minimum": best["value"].min(),
-            }
-        )
+        is_reached = best["value"] >= 1 - TOLERANCE
+        is_possible = best["bound"] >= 1 - TOLERANCE
+        row = {
+            "measure": label,
+            "n_queries": len(best),
+            "attainable": is_reached.mean(),
+            "unattainable": (~is_possible).mean(),
+            "undecided": (is_possible & ~is_reached).mean(),
+            "minimum": best["value"].min(),
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -515,13 +539,13 @@ def ideal_values(qrels: object, measure: ir_measures.Measure | str) -> pd.DataFr
     """
     judgments, checked = sorted_judgments(qrels), read_measure(measure)
     rankings = ideal_rankings(checked, judgments)
+    names = [name for name, _ in rankings]
     values = np.stack([evaluate_at(checked, judgments, rank) for _, rank in rankings])
-    result = pd.DataFrame(
-        {
-            "qid": np.repeat(judgments.qids, len(rankings)),
-            "strategy": [name for name, _ in rankings] * judgments.n_queries,
-            "value": values.T.ravel(),
-        }
-    )
+    columns = {
+        "qid": np.repeat(judgments.qids, len(rankings)),
+        "strategy": names * judgments.n_queries,
+        "value": values.T.ravel(),
+    }
+    result = pd.DataFrame(columns)
     parsing.record_measures(result, {str(measure): checked})
     return result
