@@ -91,19 +91,16 @@ class PredictionPowered(View):
         """The assumptions and limits of the intervals."""
         assumed = (
             f"{100 * self.ci:g} % intervals. The n human topics are assumed to be a random sample "
-            "of all topics. N "
-            "counts the topics that only the model judged, not those among the n. The interval of "
-            "the labels alone "
-            "ignores the model's errors."
+            "of all topics. N counts the topics that only the model judged, not those among the n. "
+            "The interval of the labels alone ignores the model's errors."
         )
-        to_halve = (
-            "To halve: the number of human topics, of all n + N topics, that would halve the "
-            "interval; - if none "
-            "does. human_topics(width=…) says it for other widths."
-        )
-        notes = [assumed, *(f"{note}." for note in self._clusters)]
+        notes = [assumed]
+        notes += [f"{note}." for note in self._clusters]
         if not self._clusters:
-            notes.append(to_halve)
+            notes.append(
+                "To halve: the number of human topics, of all n + N topics, that would halve the "
+                "interval; - if none does. human_topics(width=…) says it for other widths."
+            )
         if (self.table["n_further"] == 0).any():
             notes.append(
                 "Where N is 0, the model judged no further topics, and its labels have no effect."
@@ -111,10 +108,8 @@ class PredictionPowered(View):
         is_constant = self.table["low"] == self.table["high"]
         if is_constant.any():
             rows = self.table[is_constant]
-            constant = [
-                f"{measure} of {name}"
-                for measure, name in zip(rows["measure"], rows["name"], strict=True)
-            ]
+            names = zip(rows["measure"], rows["name"], strict=True)
+            constant = [f"{measure} of {name}" for measure, name in names]
             notes.append(
                 "All human values are equal, so that the interval has no width: "
                 f"{choices(constant)}."
@@ -176,34 +171,33 @@ class PredictionPowered(View):
         if self._clusters:
             raise MultiAspectError(
                 "human_topics is not defined with cluster=: what further topics of a cluster tell "
-                "depends on "
-                "their correlation, which few clusters estimate badly"
+                "depends on their correlation, which few clusters estimate badly"
             )
-        if (width is None) == (difference is None):
-            raise MultiAspectError(
-                "expected either width or difference, got " + ("none" if width is None else "both")
-            )
-        rows = self.table if self.differences is None else self.differences
-        sizes = (rows["n_human"] + rows["n_further"]).to_numpy(dtype=np.float64)
-        plan = _Plan(rows["sd"].to_numpy(), rows["error_sd"].to_numpy(), sizes, self.ci)
+        if width is None and difference is None:
+            raise MultiAspectError("expected either width or difference, got none")
+        if width is not None and difference is not None:
+            raise MultiAspectError("expected either width or difference, got both")
+        if self.differences is None:
+            rows = self.table
+        else:
+            rows = self.differences
+        n_further = rows["n_further"].to_numpy(dtype=np.float64)
+        n_topics = (rows["n_human"] + rows["n_further"]).to_numpy(dtype=np.float64)
+        plan = _Plan(rows["sd"].to_numpy(), rows["error_sd"].to_numpy(), n_topics, self.ci)
         if width is not None:
             half = real("width", low=0, open_low=True)(width) / 2
             needed = plan.least(lambda n: plan.is_narrow(n, half))
         else:
-            wanted, chance = (
-                real("difference", low=0, open_low=True)(difference),
-                proportion("power")(power),
-            )
+            wanted = real("difference", low=0, open_low=True)(difference)
+            chance = proportion("power")(power)
             if chance <= 1 - self.ci:
                 raise MultiAspectError(
                     f"power: expected a probability above 1 − ci, {1 - self.ci:g}, got {chance:g}"
                 )
-            slope = ratio(
-                rows["lambda"].to_numpy() * sizes, rows["n_further"].to_numpy(dtype=np.float64)
-            )
+            slope = ratio(rows["lambda"].to_numpy() * n_topics, n_further)
             needed = plan.least(lambda n: plan.has_power(n, wanted, chance, slope))
         keys = [key for key in ("measure", "baseline", "name") if key in rows]
-        return rows[keys].assign(n_topics=sizes.astype(np.int64), n_needed=needed)
+        return rows[keys].assign(n_topics=n_topics.astype(np.int64), n_needed=needed)
 
     def _title(self) -> str:
         return "Prediction-powered estimates"
@@ -211,11 +205,10 @@ class PredictionPowered(View):
     def _content(self) -> list[Block]:
         blocks: list[Block] = [estimates_table(self.table)]
         if self.differences is not None:
-            blocks += [
-                Heading(f"Differences from {self.baseline}"),
-                estimates_table(self.differences),
-            ]
-        return [*blocks, *map(Sentence, self.notes)]
+            blocks.append(Heading(f"Differences from {self.baseline}"))
+            blocks.append(estimates_table(self.differences))
+        blocks += [Sentence(note) for note in self.notes]
+        return blocks
 
 
 def estimates_table(frame: pd.DataFrame) -> Table:
@@ -358,37 +351,64 @@ def prediction_powered(
     1    b       12         48      0.46  0.38  0.54    0.80   0.36   0.56
     """
     confidence = proportion("ci")(ci)
-    human_frame, model_frame = _read(human, "human"), _read(model, "model")
+    human_frame = _read(human, "human")
+    model_frame = _read(model, "model")
     cluster_of_topic = read_clusters(cluster, model_frame)
-    human_values, model_values = (
-        _drop_missing(human_frame, "human"),
-        _drop_missing(model_frame, "model"),
-    )
-    table, differences, notes = [], [], []
-    for label, names, qids, arrays in _pair_values(human_values, model_values):
+    human_values = _drop_missing(human_frame, "human")
+    model_values = _drop_missing(model_frame, "model")
+    tables, tables_of_differences = [], []
+    notes: dict[str, None] = {}
+    for label, names, qids, values in _pair_values(human_values, model_values):
         clusters = clusters_of_topics(cluster_of_topic, qids)
-        judged = check_clusters(clusters.take(np.arange(arrays[0].shape[1])))
-        notes.append(_clusters_note(arrays[0], judged))
-        table.append(_rows({"measure": label, "name": names}, confidence, clusters, *arrays))
+        judged = check_clusters(clusters.take(np.arange(values.human.shape[1])))
+        if not judged.are_single_topics:
+            notes[_clusters_note(values.human, judged)] = None
+        keys = {"measure": label, "name": names}
+        tables.append(_estimates(keys, confidence, clusters, values))
         if baseline is None:
             continue
-        refuse_unknown([baseline], map(str, names), "one of the runs", "baseline")
-        against = list(map(str, names)).index(baseline)
-        others = [name for name in names if str(name) != baseline]
-        if not others:
-            raise MultiAspectError(
-                f"baseline: expected a run to compare with {baseline}, got no other"
-            )
-        paired = (np.delete(_differences(values, against), against, axis=0) for values in arrays)
-        keys = {"measure": label, "baseline": baseline, "name": others}
-        differences.append(_rows(keys, confidence, clusters, *paired))
-    return PredictionPowered(
-        pd.concat(table, ignore_index=True),
-        pd.concat(differences, ignore_index=True) if differences else None,
-        baseline,
-        confidence,
-        tuple(dict.fromkeys(filter(None, notes))),
-    )
+        row = _row_of_baseline(baseline, list(map(str, names)))
+        keys = {"measure": label, "baseline": baseline, "name": names[:row] + names[row + 1 :]}
+        differences = values.minus_baseline(row)
+        tables_of_differences.append(_estimates(keys, confidence, clusters, differences))
+    differences_of_all = None
+    if tables_of_differences:
+        differences_of_all = pd.concat(tables_of_differences, ignore_index=True)
+    table = pd.concat(tables, ignore_index=True)
+    return PredictionPowered(table, differences_of_all, baseline, confidence, tuple(notes))
+
+
+def _row_of_baseline(baseline: str, names: list[str]) -> int:
+    """Return the row of the baseline, after checking that there are other runs."""
+    refuse_unknown([baseline], names, "one of the runs", "baseline")
+    if names == [baseline]:
+        raise MultiAspectError(f"baseline: expected a run to compare with {baseline}, got no other")
+    return names.index(baseline)
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """The values H, L and L' of one measure, each runs × topics."""
+
+    #: H: human values of the n human topics.
+    human: Floats
+    #: L: the model's values of the same topics.
+    labels: Floats
+    #: L': the model's values of the N further topics.
+    further: Floats
+
+    @property
+    def all_labels(self) -> Floats:
+        """The model's values of all topics, L and L'."""
+        return np.concatenate([self.labels, self.further], axis=1)
+
+    def minus_baseline(self, row: int) -> _Values:
+        """Return the differences of the other runs from the run of a row."""
+        return _Values(
+            _differences(self.human, row),
+            _differences(self.labels, row),
+            _differences(self.further, row),
+        )
 
 
 def _read(perquery: Any, title: str) -> pd.DataFrame:
@@ -407,10 +427,10 @@ def _drop_missing(perquery: pd.DataFrame, title: str) -> pd.DataFrame:
 
 def _pair_values(
     human: pd.DataFrame, model: pd.DataFrame
-) -> Iterator[tuple[Any, list[Any], list[Any], list[Floats]]]:
+) -> Iterator[tuple[Any, list[Any], list[Any], _Values]]:
     """Yield each measure, its runs in the order of the model's frame, its topics, and its values.
 
-    The values are H, L and L', runs × topics. The topics are those of L, and then those of L'.
+    The topics are those of L, and then those of L'.
     """
     _check_same(human, model, "measure")
     _check_means(human)
@@ -421,37 +441,43 @@ def _pair_values(
         _check_same(human_rows, model_rows, "name", f"{label}: ")
         with errors_of("human"):
             remedy = "judge it for all systems"
-            values, names, qids, _ = matrix(human_rows, least=1, gap_remedy=remedy)
+            human_values, names, qids, _ = matrix(human_rows, least=1, gap_remedy=remedy)
         with errors_of("model"):
             remedy = "let the model judge it for all systems"
-            labels, _, topics, _ = matrix(model_rows, least=1, gap_remedy=remedy)
+            model_values, _, topics, _ = matrix(model_rows, least=1, gap_remedy=remedy)
         _check_topics(str(label), qids, topics)
         in_order = model_rows["name"].unique().tolist()
-        columns, rows = _positions(qids, topics), _positions(in_order, names)
-        values, labels = values[:, :, 0], labels[:, :, 0]
-        further_topics = np.setdiff1d(np.arange(len(topics)), columns)
-        in_parts = [topics[column] for column in (*columns, *further_topics)]
-        further = labels[np.ix_(rows, further_topics)]
-        yield label, in_order, in_parts, [values[rows], labels[np.ix_(rows, columns)], further]
+        runs = _positions(in_order, names)
+        human_topics = _positions(qids, topics)
+        further_topics = np.setdiff1d(np.arange(len(topics)), human_topics)
+        of_model = model_values[:, :, 0]
+        values = _Values(
+            human_values[:, :, 0][runs],
+            of_model[np.ix_(runs, human_topics)],
+            of_model[np.ix_(runs, further_topics)],
+        )
+        ordered_topics = [topics[column] for column in (*human_topics, *further_topics)]
+        yield label, in_order, ordered_topics, values
 
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:
-    return pd.Index(list(map(str, among))).get_indexer(pd.Index(list(map(str, items))))
+    """Return the positions of items in a list that has all of them."""
+    names = pd.Index(list(map(str, among)))
+    return names.get_indexer(pd.Index(list(map(str, items))))
 
 
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:
     """Check that two frames have the same runs or measures."""
-    noun = {"name": "runs", "measure": "measures"}[column]
-    first, second = (
-        {str(value): None for value in frame[column].unique()} for frame in (human, model)
-    )
-    for title, own, others in (("human", first, second), ("model", second, first)):
-        surplus = [value for value in own if value not in others]
+    of_human = list(map(str, human[column].unique()))
+    of_model = list(map(str, model[column].unique()))
+    for title, own, others in (("human", of_human, of_model), ("model", of_model, of_human)):
+        surplus = [value for value in dict.fromkeys(own) if value not in others]
         if surplus:
+            noun = {"name": "runs", "measure": "measures"}[column]
             raise MultiAspectError(
                 f"{where}expected the same {noun} in human and model, got {choices(surplus)} in "
-                f"{title} only; "
-                "evaluate the same runs by the same measures on both judgments, or leave them out"
+                f"{title} only; evaluate the same runs by the same measures on both judgments, or "
+                "leave them out"
             )
 
 
@@ -472,107 +498,118 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
         if len(human) > len(model):
             remedy = f"Are {parameter('human')} and {parameter('model')} swapped?"
         else:
-            remedy = "Evaluate the runs on the model's judgments of these topics too, or leave the topics out"
+            remedy = (
+                "Evaluate the runs on the model's judgments of these topics too, or leave the "
+                "topics out"
+            )
         raise MultiAspectError(
             f"{label}: expected all {len(human)} topics of {parameter('human')} in "
-            f"{parameter('model')}, which has "
-            f"{len(model)} topics, got none for topic {lacking[0]} {tally(len(lacking), 'topic')}. "
-            f"{remedy}"
+            f"{parameter('model')}, which has {len(model)} topics, got none for topic "
+            f"{lacking[0]} {tally(len(lacking), 'topic')}. {remedy}"
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(
             f"{label}: expected at least {LEAST_TOPICS} human topics, got {len(human)}: fewer do "
-            "not suffice "
-            "to estimate the errors of the model. Judge more topics"
+            "not suffice to estimate the errors of the model. Judge more topics"
         )
 
 
 def _differences(values: Floats, baseline: int) -> Floats:
-    """Return the values minus those of the baseline, 0 where they differ by rounding errors only."""
+    """Return the values of other runs minus those of the baseline.
+
+    They are 0 where they differ by rounding errors only.
+    """
     largest = np.abs(values).max(axis=1, initial=0.0)
-    of_both = np.maximum(largest, largest[baseline])
-    return remove_rounding_errors(values - values[baseline], of_both[:, None])
+    largest_of_both = np.maximum(largest, largest[baseline])
+    differences = remove_rounding_errors(values - values[baseline], largest_of_both[:, None])
+    return np.delete(differences, baseline, axis=0)
 
 
 def _clusters_note(human: Floats, judged: Clusters) -> str:
-    """Return a note on the clusters of the human topics; empty without clusters."""
-    if judged.are_single_topics:
-        return ""
-    return f"Human topics: {clusters_in_words(judged, design_effect(human, judged))}, one less where λ is estimated"
+    """Return a note on the clusters of the human topics."""
+    words = clusters_in_words(judged, design_effect(human, judged))
+    return f"Human topics: {words}, one less where λ is estimated"
 
 
-def _rows(
-    keys: dict[str, Any],
-    confidence: float,
-    clusters: Clusters,
-    human: Floats,
-    labels: Floats,
-    further: Floats,
+def _estimates(
+    keys: dict[str, Any], confidence: float, clusters: Clusters, values: _Values
 ) -> pd.DataFrame:
-    """Return the estimates of one measure, from H, L and L', runs × topics, whose clusters are in this order."""
-    n, n_further = human.shape[1], further.shape[1]
-    every = np.concatenate([labels, further], axis=1)
+    """Return the estimates of one measure, from values with topics in the order of clusters."""
+    human, labels, all_labels = values.human, values.labels, values.all_labels
+    n = human.shape[1]
+    n_further = values.further.shape[1]
+    fraction_further = n_further / (n + n_further)
     judged = _check_freedom(clusters.take(np.arange(n)))
+    mean = human.mean(axis=1)
+    human_half = half_width(human, confidence, judged)
     slope = _slope(human, labels)
     weight = slope * n_further / (n + n_further)
-    estimate, error = human.mean(axis=1), _error_sd(human, labels, slope, judged)
-    half = half_width(human, confidence, judged)
+    error_sd = _error_sd(human, labels, slope, judged)
+    estimate, half = mean, human_half
     if n_further:
-        distance = further.mean(axis=1) - labels.mean(axis=1)
-        estimate = estimate + weight * distance
+        distance = values.further.mean(axis=1) - labels.mean(axis=1)
+        estimate = mean + weight * distance
         squared_error = _squared_error(
-            human, every, slope, error, n_further / (n + n_further) * distance, clusters
+            human, all_labels, slope, error_sd, fraction_further * distance, clusters
         )
         # Labels that do not vary say nothing: the human topics alone remain.
         powered = t_quantile(judged.freedom - 1, confidence) * np.sqrt(squared_error)
-        half = np.where(variance(labels) > 0, powered, half)
+        half = np.where(variance(labels) > 0, powered, human_half)
     sd = np.sqrt(variance(human, judged))
     to_halve = np.full(len(human), np.nan)
     if clusters.are_single_topics:
-        plan = _Plan(sd, error, np.full(len(human), float(n + n_further)), confidence)
+        n_topics = np.full(len(human), float(n + n_further))
+        plan = _Plan(sd, error_sd, n_topics, confidence)
         to_halve = plan.least(lambda topics: plan.is_narrow(topics, half / 2), above=n)
-    columns = {
-        **keys,
+    model_mean = all_labels.mean(axis=1)
+    model_half = half_width(all_labels, confidence, clusters)
+    columns = keys | {
         "n_human": n,
         "n_further": n_further,
-        **_ends("", estimate, half),
+        "estimate": estimate,
+        "low": estimate - half,
+        "high": estimate + half,
         "lambda": weight,
-        **_ends("human", human.mean(axis=1), half_width(human, confidence, judged)),
-        **_ends("model", every.mean(axis=1), half_width(every, confidence, clusters)),
+        "human": mean,
+        "human_low": mean - human_half,
+        "human_high": mean + human_half,
+        "model": model_mean,
+        "model_low": model_mean - model_half,
+        "model_high": model_mean + model_half,
         "sd": sd,
-        "error_sd": error,
+        "error_sd": error_sd,
         "n_to_halve": to_halve,
     }
     return pd.DataFrame(columns)
 
 
 def _check_freedom(judged: Clusters) -> Clusters:
-    """Return the clusters of the human topics, after checking that they leave enough degrees of freedom."""
+    """Return the clusters of the human topics, if they leave enough degrees of freedom."""
     if judged.freedom > _LEAST_FREEDOM:
         return judged
     raise MultiAspectError(
         f"{parameter('cluster')}: expected human topics that leave more than {_LEAST_FREEDOM} "
-        "degrees of freedom, "
-        f"got {topics_in_words(judged)}. Judge topics of further clusters"
+        f"degrees of freedom, got {topics_in_words(judged)}. Judge topics of further clusters"
     )
 
 
 def _slope(human: Floats, labels: Floats) -> Floats:
-    """Return the slope of H on L, limited to [0, 1], one per run."""
-    n, spread = human.shape[1], variance(labels)
-    products = (human - human.mean(axis=1, keepdims=True)) * (
-        labels - labels.mean(axis=1, keepdims=True)
-    )
-    slope = ratio(products.sum(axis=1) / (n - 1), spread)
+    """Return the slope b of H on L, limited to [0, 1], one per run."""
+    n = human.shape[1]
+    human_deviations = human - human.mean(axis=1, keepdims=True)
+    label_deviations = labels - labels.mean(axis=1, keepdims=True)
+    covariance = (human_deviations * label_deviations).sum(axis=1) / (n - 1)
+    slope = ratio(covariance, variance(labels))
     return np.where(variance(human) > 0, slope, 0.0).clip(0, 1)
 
 
 def _error_sd(human: Floats, labels: Floats, slope: Floats, judged: Clusters) -> Floats:
-    """Return the standard deviation of H − slope·L, that of clusters if topics are in some, one per run."""
+    """Return the standard deviation of H − b·L, of clusters if topics are in some, by run."""
     # One degree of freedom is lost to the slope, unless the labels do not vary.
     freedom = np.where(variance(labels) > 0, judged.freedom - 1, judged.freedom)
-    squared_deviation = variance(human - slope[:, None] * labels, judged)
-    return np.asarray(np.sqrt(squared_deviation * judged.freedom / freedom))
+    residuals = human - slope[:, None] * labels
+    squared_sd = variance(residuals, judged) * judged.freedom / freedom
+    return np.asarray(np.sqrt(squared_sd))
 
 
 def _squared_error(
@@ -592,37 +629,30 @@ def _squared_error(
         The clusters of all topics.
     """
     n = human.shape[1]
-    labels, judged = every[:, :n], clusters.take(np.arange(n))
+    labels = every[:, :n]
+    judged = clusters.take(np.arange(n))
+    n_judged = len(judged)
     residuals = human - slope[:, None] * labels
-    shift = ratio(distance**2, (n - 1) * variance(labels))
-    of_residuals = error**2 * (1 / len(judged) + n / len(judged) * shift)
+    shift = ratio(distance**2, (n - 1) * variance(labels))  # δ² / SS
+    of_residuals = error**2 * (1 / n_judged + n / n_judged * shift)
     of_labels = slope**2 * variance(every, clusters) / len(clusters)
     of_both = 2 * slope * _covariance_within_clusters(residuals, every, clusters)
-    least = variance(residuals, judged) / len(judged)
+    least = variance(residuals, judged) / n_judged
     return np.asarray(np.maximum(of_residuals + of_labels + of_both, least))
 
 
 def _covariance_within_clusters(residuals: Floats, every: Floats, clusters: Clusters) -> Floats:
-    """Return the covariance of the means of residuals and labels due to different topics of the same clusters.
+    """Return the covariance of mean residuals and labels over topics of the same clusters.
 
-    It is 0 if each cluster has one topic.
+    Only different topics count: it is 0 if each cluster has one topic.
     """
     n = residuals.shape[1]
     of_residuals = np.zeros_like(every)
     of_residuals[:, :n] = (residuals - residuals.mean(axis=1, keepdims=True)) / n
     of_labels = (every - every.mean(axis=1, keepdims=True)) / every.shape[1]
-    of_clusters = (clusters.sums(of_residuals) * clusters.sums(of_labels)).sum(axis=1)
-    of_topics = (of_residuals * of_labels).sum(axis=1)
-    return np.asarray(of_clusters - of_topics)
-
-
-def _ends(prefix: str, mean: Floats, half: Floats) -> dict[str, Floats]:
-    """Return the columns of means with intervals."""
-    if prefix:
-        low, high = (f"{prefix}_low", f"{prefix}_high")
-    else:
-        low, high = ("low", "high")
-    return {prefix or "estimate": mean, low: mean - half, high: mean + half}
+    products_of_clusters = clusters.sums(of_residuals) * clusters.sums(of_labels)
+    products_of_topics = of_residuals * of_labels
+    return np.asarray(products_of_clusters.sum(axis=1) - products_of_topics.sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -636,37 +666,45 @@ class _Plan:
     confidence: float
 
     def least(self, suffices: Callable[[Floats], Bools], above: float = LEAST_TOPICS - 1) -> Floats:
-        """Return the least number of human topics that suffices, NaN if none does or values are equal."""
-        low, high = np.full(len(self.sd), float(above)), self.n_topics
+        """Return the least number of human topics that suffices.
+
+        It is NaN if none does, or if values are equal.
+        """
+        low = np.full(len(self.sd), float(above))
+        high = self.n_topics
         while (high - low > 1).any():
             middle = np.maximum(np.floor((low + high) / 2), LEAST_TOPICS)
-            enough = suffices(middle)
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+            is_enough = suffices(middle)
+            low = np.where(is_enough, low, middle)
+            high = np.where(is_enough, middle, high)
         return np.where((self.sd > 0) & suffices(high), high, np.nan)
 
     def is_narrow(self, n: Floats, half: Floats | float) -> Bools:
         """Return whether half the width of the interval is at most `half` with n human topics."""
-        weight, freedom = 1 - n / self.n_topics, np.where(n < self.n_topics, n - 2, n - 1)
-        error = np.minimum(self.error_sd, self.sd) ** 2
-        squared_error = error * (1 + weight / (n - 3)) + (self.sd**2 - error) * (1 - weight)
-        return np.asarray(t_quantile(freedom, self.confidence) * np.sqrt(squared_error / n) <= half)
+        fraction_further = 1 - n / self.n_topics
+        freedom = np.where(n < self.n_topics, n - 2, n - 1)
+        unexplained = np.minimum(self.error_sd, self.sd) ** 2
+        explained = self.sd**2 - unexplained
+        of_human = unexplained * (1 + fraction_further / (n - 3))
+        of_labels = explained * (1 - fraction_further)
+        error = np.sqrt((of_human + of_labels) / n)
+        return np.asarray(t_quantile(freedom, self.confidence) * error <= half)
 
     def has_power(self, n: Floats, difference: float, power: float, slope: Floats) -> Bools:
-        """Return whether the interval excludes 0 with the probability `power` with n human topics."""
+        """Return whether the interval of n human topics excludes 0 with this probability."""
         alpha = 1 - self.confidence
-        effects, unexplained = (
-            ratio(np.array(difference), self.sd),
-            ratio(self.error_sd, self.sd).clip(max=1),
-        )
+        effects = ratio(np.array(difference), self.sd)
+        unexplained = ratio(self.error_sd, self.sd).clip(max=1)
         # The slope, at most 1, in standard deviations.
         explained = np.sqrt(1 - unexplained**2)
-        highest = np.divide(explained, slope, out=np.full(len(n), np.inf), where=slope > 0)
-        found = power_of_t_test(effects, n, alpha)
+        highest = np.full(len(n), np.inf)
+        np.divide(explained, slope, out=highest, where=slope > 0)
+        achieved = power_of_t_test(effects, n, alpha)
         for size, total in np.unique(np.stack([n, self.n_topics], axis=1), axis=0):
+            if size >= total:
+                continue
             rows = (n == size) & (self.n_topics == total)
-            if size < total:
-                numbers = (int(size), int(total), alpha)
-                found[rows] = power_of_double_sampling(
-                    effects[rows], unexplained[rows], highest[rows], *numbers
-                )
-        return found >= power
+            achieved[rows] = power_of_double_sampling(
+                effects[rows], unexplained[rows], highest[rows], int(size), int(total), alpha
+            )
+        return achieved >= power
