@@ -66,25 +66,32 @@ def pairs_of_runs(
     """
     if baseline is None:
         return make_pairs(names, combinations(in_order, 2))
-    baselines = read_baselines(baseline, names)
-    return make_pairs(names, [(a, b) for b in baselines for a in in_order if a != b])
+    pairs = []
+    for b in read_baselines(baseline, names):
+        for a in in_order:
+            if a != b:
+                pairs.append((a, b))
+    return make_pairs(names, pairs)
 
 
 def make_pairs(names: list[Any], pairs: Iterable[tuple[Any, Any]]) -> Pairs:
     """Return pairs of runs that are given by name; `names` are the runs by row of the values."""
     row = {name: index for index, name in enumerate(names)}
-    rows_of_pairs = [(row[a], row[b]) for a, b in pairs]
-    rows = np.array(rows_of_pairs, dtype=np.intp).reshape(-1, 2)
-    return Pairs(names, rows[:, 0], rows[:, 1])
+    first = []
+    second = []
+    for a, b in pairs:
+        first.append(row[a])
+        second.append(row[b])
+    return Pairs(names, np.array(first, dtype=np.intp), np.array(second, dtype=np.intp))
 
 
 def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
-    several = isinstance(baseline, Sequence) and not isinstance(baseline, str)
-    if several:
-        baselines: list[Any] = list(baseline)
-    else:
+    baselines: list[Any]
+    if isinstance(baseline, str) or not isinstance(baseline, Sequence):
         baselines = [baseline]
+    else:
+        baselines = list(baseline)
     refuse_unknown(baselines or ["none"], names, "names of systems", "baseline")
     refuse_repeated(baselines, "names", "baseline")
     return baselines
@@ -105,10 +112,12 @@ def rows_per_pair(
         The other columns.
     """
     keys = pd.DataFrame(pairs)
+    n_pairs = len(keys)
     n_items = len(next(iter(items.values())))
-    table = keys.loc[keys.index.repeat(n_items)].reset_index(drop=True)
+    repeated = keys.index.repeat(n_items)
+    table = keys.loc[repeated].reset_index(drop=True)
     for name, column in items.items():
-        table[name] = [*column] * len(keys)
+        table[name] = list(column) * n_pairs
     for name, values in statistics.items():
         table[name] = values.ravel()
     return table
@@ -141,19 +150,18 @@ def pairs_blocks(
         The maximum number of pairs.
     """
     if len(pairs) > most:
-        note += f" The {most} pairs shown are those that depend most on the choice; `.pairs` has all {len(pairs)}."
-        pairs = pairs.iloc[balance.abs().to_numpy().argsort(kind="stable")]
-    rows = [
-        [
-            str(row["a"]),
-            str(row["b"]),
-            decimals(row["difference"]),
-            decimals(row["p"]),
-            *further_cells(row),
-        ]
-        for row in pairs.to_dict("records")
-    ]
-    heads = [*(Column(key, left=True, shorten=12) for key in ("a", "b")), *columns]
+        note += f" The {most} pairs shown are those that depend most on the choice;"
+        note += f" `.pairs` has all {len(pairs)}."
+        order = balance.abs().to_numpy().argsort(kind="stable")
+        pairs = pairs.iloc[order]
+    rows: list[list[str | Cell]] = []
+    for row in pairs.to_dict("records"):
+        cells: list[str | Cell] = [str(row["a"]), str(row["b"])]
+        cells += [decimals(row["difference"]), decimals(row["p"])]
+        cells += further_cells(row)
+        rows.append(cells)
+    heads = [Column("a", left=True, shorten=12), Column("b", left=True, shorten=12)]
+    heads += columns
     return [Table(heads, rows, most=most), Sentence(note)]
 
 
@@ -167,14 +175,16 @@ def joint_level(confidence: float, n_intervals: int) -> str:
 
 
 def share(number: int, total: int, noun: str, one: str, several: str) -> str:
-    """Return how many of all do what the verb says, in the singular or plural: '1 of 2 pairs has'."""
-    return f"{number} of {number_of(total, noun)} {agree(number, total, one, several)}"
+    """Return how many of all do what a verb says, in the singular or plural: '1 of 2 pairs has'."""
+    of_all = number_of(total, noun)
+    verb = agree(number, total, one, several)
+    return f"{number} of {of_all} {verb}"
 
 
 def significant_share(kept: int, n_significant: int, level: str, under: str) -> str:
-    """Return how many of the significant differences remain so under other conditions, in a sentence."""
+    """Return a sentence on how many significant differences remain so under other conditions."""
     if not n_significant:
         return f"No difference is significant ({level})."
+    differences = number_of(n_significant, "significant difference")
     verb = agree(kept, n_significant, "remains", "remain")
-    of_all = f"{kept} of {number_of(n_significant, 'significant difference')}"
-    return f"{of_all} ({level}) {verb} significant, with the same sign, {under}."
+    return f"{kept} of {differences} ({level}) {verb} significant, with the same sign, {under}."

@@ -43,7 +43,10 @@ _CHUNK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class PairTests:
-    """Tests of pairs of systems under one measure. All but differences and means is NaN for a single cluster."""
+    """Tests of pairs of systems under one measure.
+
+    All but differences and means is NaN for a single cluster.
+    """
 
     #: pairs × topics; 0 where they are rounding errors, like their means.
     differences: Floats
@@ -76,14 +79,14 @@ class PairTests:
         return np.asarray(quantile * self.errors)
 
     def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
-        """Return the levels of one-sided t-tests whether means are above −margin, and whether they are below it."""
-        above, below = (
-            one_sided_t_levels(
-                np.where(np.abs(distance) <= self.zero, 0.0, distance), self.errors, self.freedom
-            )
-            for distance in (margin + self.means, margin - self.means)
-        )
-        return above, below
+        """Return the levels of one-sided t-tests that means are above −margin, and below margin."""
+        return self._one_sided(margin + self.means), self._one_sided(margin - self.means)
+
+    def _one_sided(self, distances: Floats) -> Floats:
+        """Return the levels of one-sided t-tests that distances are above 0."""
+        is_zero = np.abs(distances) <= self.zero
+        distances = np.where(is_zero, 0.0, distances)
+        return one_sided_t_levels(distances, self.errors, self.freedom)
 
     def design_effects(self) -> Floats:
         """Return how many times the squared standard errors are those of independent topics."""
@@ -139,19 +142,20 @@ def paired_test(
         If a parameter is out of range.
     """
     choice("test", *TESTS)(test)
-    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    n_resamples = count("n_resamples")(n_resamples)
+    seed = random_seed(seed)
     if test != "t" and n_resamples * alpha < 1 - 1e-9:
+        least = math.ceil((1 - 1e-9) / alpha)
         raise MultiAspectError(
-            f"n_resamples: expected at least {math.ceil((1 - 1e-9) / alpha)} (1 / alpha) for "
-            f"alpha={alpha:g}, got "
+            f"n_resamples: expected at least {least} (1 / alpha) for alpha={alpha:g}, got "
             f"{n_resamples}"
         )
     if clusters is None:
         clusters = Clusters.independent(values.shape[1])
     if test == "permutation":
         _warn_of_few_signs(clusters, alpha)
-    judge = _judge(test, values, clusters, n_resamples, alpha, np.random.default_rng(seed))
-
+    rng = np.random.default_rng(seed)
+    judge = _judge(test, values, clusters, n_resamples, alpha, rng)
     if test == "tukey":
         n_compared = len(values)
     else:
@@ -162,26 +166,41 @@ def paired_test(
         raw = values[first, :, measure] - values[second, :, measure]
         differences = remove_rounding_errors(raw, largest[:, None])
         estimates = estimate_means(differences, clusters, largest, groups)
-        estimates = replace(estimates, means=remove_rounding_errors(estimates.means, largest))
+        means = remove_rounding_errors(estimates.means, largest)
+        estimates = replace(estimates, means=means)
         zero = TOLERANCE * largest
-        basis = (differences, estimates.means, estimates.errors, estimates.freedom, zero, clusters)
+        tests = PairTests(
+            differences,
+            means,
+            estimates.errors,
+            estimates.freedom,
+            zero,
+            clusters,
+            levels=np.full(len(first), np.nan),
+            required_difference=np.nan,
+            n_compared=2,
+        )
         if len(clusters) < 2:
-            return PairTests(*basis, np.full(len(first), np.nan), np.nan, 2)
-        level, needed = judge(measure, differences, estimates, zero)
-        return PairTests(*basis, level.clip(0, 1), needed, n_compared)
+            return tests
+        levels, required = judge(measure, differences, estimates, zero)
+        return replace(
+            tests,
+            levels=levels.clip(0, 1),
+            required_difference=required,
+            n_compared=n_compared,
+        )
 
     return test_pairs
 
 
 def _warn_of_few_signs(clusters: Clusters, alpha: float) -> None:
-    """Warn if no difference can be significant, as there are too few clusters whose signs are flipped."""
+    """Warn if no difference can be significant, as too few clusters have signs to flip."""
     lowest = 2.0 ** (1 - len(clusters))
     if lowest >= alpha and not clusters.are_single_topics:
         warn_once(
             f"{parameter('test', 'permutation')}: the lowest level of {len(clusters)} clusters is "
-            f"{lowest:g}, not "
-            f"below alpha={alpha:g}: use {parameter('test', 't')}, or judge topics of further "
-            "clusters"
+            f"{lowest:g}, not below alpha={alpha:g}: use {parameter('test', 't')}, or judge topics "
+            "of further clusters"
         )
 
 
@@ -207,7 +226,8 @@ def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
 def topic_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of pairs of systems on each topic, pairs × topics × measures."""
     largest = largest_of_pairs(values, pairs.first, pairs.second)
-    return remove_rounding_errors(values[pairs.first] - values[pairs.second], largest[:, None])
+    differences = values[pairs.first] - values[pairs.second]
+    return remove_rounding_errors(differences, largest[:, None])
 
 
 def sum_over_topics(values: Floats) -> Floats:
@@ -226,7 +246,9 @@ def mean_over_topics(values: Floats) -> Floats:
 
 
 def clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
-    """Return the sizes of clusters, and the median design effect over pairs and measures; '' for single topics.
+    """Return the sizes of clusters, and the median design effect over pairs and measures.
+
+    The text is empty for single topics.
 
     Parameters
     ----------
@@ -240,15 +262,17 @@ def clusters_note(values: Floats, pairs: Pairs, clusters: Clusters) -> str:
     if clusters.are_single_topics:
         return ""
     once, _ = unordered_pairs(pairs)
-    differences = topic_differences(values, pairs)[once].swapaxes(1, 2)
-    return clusters_in_words(clusters, design_effect(differences, clusters))
+    differences = topic_differences(values, pairs)[once]
+    by_measure = differences.swapaxes(1, 2)  # pairs × measures × topics
+    return clusters_in_words(clusters, design_effect(by_measure, clusters))
 
 
 def mean_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of the means of pairs of systems, pairs × measures."""
     means = mean_over_topics(values)
     largest = largest_of_pairs(values, pairs.first, pairs.second)
-    return remove_rounding_errors(means[pairs.first] - means[pairs.second], largest)
+    differences = means[pairs.first] - means[pairs.second]
+    return remove_rounding_errors(differences, largest)
 
 
 def signs_of_means(means: Floats, values: Floats) -> Floats:
@@ -261,9 +285,10 @@ def signs_of_means(means: Floats, values: Floats) -> Floats:
     values : ndarray, systems × topics × measures
         The per-topic values.
     """
-    largest = np.abs(values).max(axis=1, initial=0.0)
-    of_both = np.maximum(largest[:, None], largest[None])
-    return np.sign(remove_rounding_errors(means[..., :, None, :] - means[..., None, :, :], of_both))
+    largest = np.abs(values).max(axis=1, initial=0.0)  # systems × measures
+    largest_of_both = np.maximum(largest[:, None], largest[None])
+    differences = means[..., :, None, :] - means[..., None, :, :]
+    return np.sign(remove_rounding_errors(differences, largest_of_both))
 
 
 def t_test_levels(
@@ -290,22 +315,25 @@ def t_test_levels(
         n_clusters = values.shape[1]
     else:
         n_clusters = len(clusters)
-    result = np.full((len(pairs), values.shape[2]), np.nan)
-    if n_clusters > 1:
-        test_pairs = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0, clusters=clusters)
-        once, pair = unordered_pairs(pairs)
-        for column in range(values.shape[2]):
-            tested = test_pairs(column, pairs.first[once], pairs.second[once])
-            result[:, column] = correct(tested.levels)[pair]
-    return result
+    n_measures = values.shape[2]
+    levels = np.full((len(pairs), n_measures), np.nan)
+    if n_clusters < 2:
+        return levels
+    test_pairs = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0, clusters=clusters)
+    once, pair = unordered_pairs(pairs)
+    for measure in range(n_measures):
+        tests = test_pairs(measure, pairs.first[once], pairs.second[once])
+        levels[:, measure] = correct(tests.levels)[pair]
+    return levels
 
 
 def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
-    """Return the rows of the distinct unordered pairs, and the position of each pair among these."""
-    low, high = np.minimum(pairs.first, pairs.second), np.maximum(pairs.first, pairs.second)
-    _, once, pair = np.unique(
-        low * (high.max(initial=0) + 1) + high, return_index=True, return_inverse=True
-    )
+    """Return the rows of the distinct unordered pairs, and the position of each pair among them."""
+    low = np.minimum(pairs.first, pairs.second)
+    high = np.maximum(pairs.first, pairs.second)
+    n_systems = high.max(initial=0) + 1
+    code = low * n_systems + high
+    _, once, pair = np.unique(code, return_index=True, return_inverse=True)
     return once, pair
 
 
@@ -405,10 +433,11 @@ def correct_groups(
     alphas : ndarray, one per row
         One minus the confidence level of intervals.
     """
-    corrected, alphas = np.full(levels.shape, np.nan), np.full(len(levels), np.nan)
-    tested = ~np.isnan(levels).any(axis=1)
+    corrected = np.full(levels.shape, np.nan)
+    alphas = np.full(len(levels), np.nan)
+    is_tested = ~np.isnan(levels).any(axis=1)
     for name in dict.fromkeys(families):
-        rows = tested & (np.array(families) == name)
+        rows = is_tested & (np.array(families) == name)
         family = levels[rows]
         if not family.size:
             continue
@@ -420,31 +449,46 @@ def correct_groups(
             corrected[rows] = (family * n_groups).clip(max=1)
             alphas[rows] = alpha / n_groups
         else:
-            corrected[rows] = corrector(test, correction)(family.ravel()).reshape(family.shape)
+            correct = corrector(test, correction)
+            corrected[rows] = correct(family.ravel()).reshape(family.shape)
             alphas[rows] = interval_alpha(corrected[rows], correction, alpha)
     return corrected, alphas
 
 
 def family_of(group: str) -> str:
-    """Return the family of a group's tests: all groups form one, all topics and macro means one each."""
-    return group if group in (ALL, MACRO) else "groups"
+    """Return the family of a group's tests.
+
+    All groups form one, and all topics and macro means one each.
+    """
+    if group in (ALL, MACRO):
+        return group
+    return "groups"
 
 
 def _benjamini_hochberg(levels: Floats) -> Floats:
-    """Apply Benjamini and Hochberg's correction: multiply the k-th lowest of n levels by n / k, in their order."""
+    """Apply Benjamini and Hochberg's correction.
+
+    The k-th lowest of n levels is multiplied by n / k; the order of levels is kept.
+    """
     n_tests = len(levels)
     descending = np.argsort(-levels, kind="stable")
-    share = np.arange(n_tests, 0, -1) / n_tests
+    share = np.arange(n_tests, 0, -1) / n_tests  # k / n
+    multiplied = levels[descending] / share
     corrected = np.empty(n_tests)
-    corrected[descending] = np.minimum.accumulate(levels[descending] / share)
+    corrected[descending] = np.minimum.accumulate(multiplied)
     return corrected.clip(max=1)
 
 
 def _holm(levels: Floats) -> Floats:
-    """Apply Holm's correction: multiply the k-th lowest of n levels by n − k + 1, and keep their order."""
-    order = np.argsort(levels, kind="stable")
-    corrected = np.empty(len(levels))
-    corrected[order] = np.maximum.accumulate(levels[order] * np.arange(len(levels), 0, -1))
+    """Apply Holm's correction.
+
+    The k-th lowest of n levels is multiplied by n − k + 1; the order of levels is kept.
+    """
+    n_tests = len(levels)
+    ascending = np.argsort(levels, kind="stable")
+    multiplied = levels[ascending] * np.arange(n_tests, 0, -1)
+    corrected = np.empty(n_tests)
+    corrected[ascending] = np.maximum.accumulate(multiplied)
     return corrected.clip(max=1)
 
 
@@ -456,7 +500,7 @@ def _judge(
     alpha: float,
     rng: np.random.Generator,
 ) -> Callable[[int, Floats, MeanEstimates, Floats], tuple[Floats, float]]:
-    """Return the function that computes, for one measure, the levels of all pairs and the required difference.
+    """Return the function that computes levels and the required difference for one measure.
 
     It takes the index of the measure, the differences (pairs × topics), their means, and the
     maximum difference of each pair that counts as 0. Resamples are drawn only once.
@@ -469,7 +513,8 @@ def _judge(
             differences, estimates.means, zero, clusters, counts, alpha
         )
     if test == "permutation":
-        signs = (2 * rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8) - 1).T
+        bits = rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8)
+        signs = (2 * bits - 1).T  # clusters × n_resamples
         return lambda _, differences, estimates, zero: _permutation(
             differences, estimates.means, zero, clusters, signs, alpha
         )
@@ -482,20 +527,19 @@ def _judge(
 def resample_counts(
     n_topics: int, n_resamples: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint16]:
-    """Draw topics, or clusters, with replacement, and return the count of each per sample, topics × n_resamples."""
+    """Draw topics, or clusters, with replacement, and return their counts, topics × n_resamples."""
     counts = np.empty((n_topics, n_resamples), dtype=np.uint16)
     for draws in slices(n_resamples, n_topics):
-        size = draws.stop - draws.start
-        topics = rng.integers(n_topics, size=(size, n_topics))
-        cells = topics + np.arange(size)[:, None] * n_topics
-        counts[:, draws] = (
-            np.bincount(cells.ravel(), minlength=size * n_topics).reshape(size, n_topics).T
-        )
+        n_draws = draws.stop - draws.start
+        topics = rng.integers(n_topics, size=(n_draws, n_topics))
+        cells = topics + np.arange(n_draws)[:, None] * n_topics
+        by_cell = np.bincount(cells.ravel(), minlength=n_draws * n_topics)
+        counts[:, draws] = by_cell.reshape(n_draws, n_topics).T
     return counts
 
 
 def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """Draw clusters with replacement, and return the weight of each topic in means, topics × n_resamples."""
+    """Draw clusters with replacement, and return topics' weights in means, topics × n_resamples."""
     counts = resample_topics(clusters, n_resamples, rng)
     return np.asarray(counts / counts.sum(axis=0), dtype=np.float64)
 
@@ -503,39 +547,44 @@ def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Genera
 def resample_topics(
     clusters: Clusters, n_resamples: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint16]:
-    """Draw clusters with replacement, and return the count of each topic per sample, topics × n_resamples."""
-    return resample_counts(len(clusters), n_resamples, rng)[clusters.cluster]
+    """Draw clusters with replacement, and return the counts of topics, topics × n_resamples."""
+    counts = resample_counts(len(clusters), n_resamples, rng)
+    return counts[clusters.cluster]
 
 
 def permuted_ranges(
     values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Permute the systems on each cluster, and return the range of their means, measures × n_resamples."""
+    """Permute the systems on each cluster, and return ranges of means, measures × n_resamples."""
     n_systems, _, n_measures = values.shape
     n_clusters = len(clusters)
     ranges = np.empty((n_measures, n_resamples))
-    sums = [clusters.sums(values[:, :, measure]) for measure in range(n_measures)]
-    scores = [np.ascontiguousarray(by_system.T).ravel() for by_system in sums]
-    first = np.arange(n_clusters)[:, None] * n_systems
+    scores = []  # of each measure: clusters × systems, flattened
+    for measure in range(n_measures):
+        by_system = clusters.sums(values[:, :, measure])
+        scores.append(np.ascontiguousarray(by_system.T).ravel())
+    first_cell = np.arange(n_clusters)[:, None] * n_systems
     for draws in slices(n_resamples, 16 * n_clusters * n_systems):
         shape = (draws.stop - draws.start, n_clusters, n_systems)
-        permuted = rng.permuted(np.broadcast_to(np.arange(n_systems), shape), axis=2) + first
+        in_order = np.broadcast_to(np.arange(n_systems), shape)
+        cells = rng.permuted(in_order, axis=2) + first_cell
         for measure in range(n_measures):
-            means = scores[measure][permuted].mean(axis=1) / clusters.mean_size
+            means = scores[measure][cells].mean(axis=1) / clusters.mean_size
             ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
     return ranges
 
 
 def slices(length: int, width: int, most: int = _CHUNK) -> list[slice]:
-    """Split `length` rows of `width` numbers into parts of at most `most` numbers, but at least a row."""
+    """Split rows of `width` numbers into parts of at most `most` numbers, but at least a row."""
     size = max(1, most // max(width, 1))
     return [slice(start, min(start + size, length)) for start in range(0, length, size)]
 
 
 def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
-    """Compute a matrix product with an array of small integers, which is converted to floats in parts."""
+    """Compute a matrix product with an array of small integers, converted to floats in parts."""
     for draws in slices(drawn.shape[1], drawn.shape[0]):
-        out[:, draws] = rows @ drawn[:, draws].astype(np.float64)
+        part = drawn[:, draws].astype(np.float64)
+        out[:, draws] = rows @ part
 
 
 def _bootstrap(
@@ -552,30 +601,36 @@ def _bootstrap(
     (n − 1) u / (1 − u). Thus, u orders samples as |t| does, but without a variance, which would be
     the difference of nearly equal numbers.
     """
-    n_rows, (n_clusters, n_resamples) = len(differences), drawn.shape
-    sums = clusters.sums(differences)
+    n_pairs = len(differences)
+    n_clusters, n_resamples = drawn.shape
+    sums = clusters.sums(differences)  # pairs × clusters
     totals = clusters.n_topics * means
     observed = _squared_cosine(totals, (sums**2).sum(axis=1), n_clusters)
     shifted = sums - (clusters.mean_size * means)[:, None]
-    shifted[np.abs(shifted) <= zero[:, None] * clusters.sizes] = 0.0
-    observed[~shifted.any(axis=1) & sums.any(axis=1)] = np.inf  # the same sum in all clusters
-    position = n_resamples - math.ceil(
-        n_resamples * alpha - 1e-9
-    )  # of the critical sample, in ascending order
-    level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = slices(n_rows, n_resamples)
-    width = parts[0].stop
-    sampled, squares = np.empty((width, n_resamples)), np.empty((width, n_resamples))
+    is_zero = np.abs(shifted) <= zero[:, None] * clusters.sizes
+    shifted[is_zero] = 0.0
+    has_equal_sums = ~shifted.any(axis=1) & sums.any(axis=1)  # the same sum in all clusters
+    observed[has_equal_sums] = np.inf
+    n_beyond = math.ceil(n_resamples * alpha - 1e-9)
+    position = n_resamples - n_beyond  # of the critical sample, in ascending order
+    levels = np.empty(n_pairs)
+    required = np.empty(n_pairs)
+    parts = slices(n_pairs, n_resamples)
+    largest_part = parts[0].stop
+    all_x = np.empty((largest_part, n_resamples))
+    all_u = np.empty((largest_part, n_resamples))
     for part in parts:
         size = part.stop - part.start
-        x, u = sampled[:size], squares[:size]
+        x = all_x[:size]
+        u = all_u[:size]
         _product(shifted[part], drawn, x)
         _product(shifted[part] ** 2, drawn, u)
         _squared_cosine(x, u, n_clusters)
-        level[part] = (u >= observed[part, None] - TOLERANCE).sum(axis=1) / n_resamples
+        is_beyond = u >= observed[part, None] - TOLERANCE
+        levels[part] = is_beyond.sum(axis=1) / n_resamples
         critical = np.argpartition(u, position, axis=1)[:, position]
-        needed[part] = np.abs(x[np.arange(size), critical]) / clusters.n_topics
-    return level, float(needed.max())
+        required[part] = np.abs(x[np.arange(size), critical]) / clusters.n_topics
+    return levels, float(required.max())
 
 
 def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
@@ -588,8 +643,12 @@ def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
 
 
 def _critical_position(n_resamples: int, alpha: float) -> int:
-    """Return the index, in ascending order, of the critical sample if the observed value counts as a sample."""
-    return min(n_resamples - math.ceil((n_resamples + 1) * alpha - 1e-9) + 1, n_resamples - 1)
+    """Return the index of the critical sample in ascending order.
+
+    The observed value counts as a sample.
+    """
+    n_beyond = math.ceil((n_resamples + 1) * alpha - 1e-9)
+    return min(n_resamples - n_beyond + 1, n_resamples - 1)
 
 
 def _permutation(
@@ -600,22 +659,26 @@ def _permutation(
     drawn: npt.NDArray[np.int8],
     alpha: float,
 ) -> tuple[Floats, float]:
-    """Return the levels by flipping the signs of the sums over clusters, and the required difference."""
-    n_rows, n_resamples = len(differences), drawn.shape[1]
-    sums = clusters.sums(differences)
+    """Return the levels by flipping signs of sums over clusters, and the required difference."""
+    n_pairs = len(differences)
+    n_resamples = drawn.shape[1]
+    sums = clusters.sums(differences)  # pairs × clusters
     observed = clusters.n_topics * (np.abs(means) - zero)
     position = _critical_position(n_resamples, alpha)
-    level, needed = np.empty(n_rows), np.empty(n_rows)
-    parts = slices(n_rows, n_resamples)
+    levels = np.empty(n_pairs)
+    required = np.empty(n_pairs)
+    parts = slices(n_pairs, n_resamples)
     flipped = np.empty((parts[0].stop, n_resamples))
     for part in parts:
-        x = flipped[: part.stop - part.start]
+        size = part.stop - part.start
+        x = flipped[:size]
         _product(sums[part], drawn, x)
         np.abs(x, out=x)
-        level[part] = (1 + (x >= observed[part, None]).sum(axis=1)) / (1 + n_resamples)
+        n_beyond = (x >= observed[part, None]).sum(axis=1)
+        levels[part] = (1 + n_beyond) / (1 + n_resamples)
         x.partition(position, axis=1)
-        needed[part] = x[:, position] / clusters.n_topics
-    return level, float(needed.max())
+        required[part] = x[:, position] / clusters.n_topics
+    return levels, float(required.max())
 
 
 def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
@@ -623,13 +686,17 @@ def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
     from scipy.stats import t as student
 
     levels = t_levels(estimates.means, estimates.errors, estimates.freedom)
-    required = student.isf(alpha / 2, estimates.freedom) * estimates.errors
+    quantile = student.isf(alpha / 2, estimates.freedom)
+    required = quantile * estimates.errors
     return levels, float(required.max(initial=0.0))
 
 
 def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[Floats, float]:
+    """Return the levels by the ranges of permuted systems, and the required difference."""
     n_resamples = len(ranges)
-    ordered = np.sort(ranges)
+    ascending = np.sort(ranges)
     observed = np.abs(means) - zero
-    level = (1 + n_resamples - np.searchsorted(ordered, observed, side="left")) / (1 + n_resamples)
-    return level, float(ordered[_critical_position(n_resamples, alpha)])
+    n_below = np.searchsorted(ascending, observed, side="left")
+    levels = (1 + n_resamples - n_below) / (1 + n_resamples)
+    required = ascending[_critical_position(n_resamples, alpha)]
+    return levels, float(required)

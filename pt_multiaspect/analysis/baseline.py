@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -237,7 +237,9 @@ def compare_with_levels(
 ) -> pd.DataFrame:
     """Return the result of `compare_with_baseline` with the columns `_HOW`."""
     alpha = proportion("alpha")(alpha)
-    check_correction(test, None if test == "tukey" and correction == "holm" else correction)
+    is_default_of_tukey = test == "tukey" and correction == "holm"
+    if not is_default_of_tukey:
+        check_correction(test, correction)
     perquery = read_long_frame(perquery)
     if by is None:
         groups = None
@@ -247,36 +249,34 @@ def compare_with_levels(
     macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
     margins = _read_margins(margin, perquery, test, alpha)
     options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
+
+    def compare(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        return _compare(
+            rows, perquery, baseline, groups, macro_mean, clusters, correction, margins, options
+        )
+
     parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts += _compare(
-                    rows,
-                    perquery,
-                    baseline,
-                    groups,
-                    macro_mean,
-                    clusters,
-                    correction,
-                    margins,
-                    options,
-                )
+                parts += compare(rows)
     else:
-        parts = _compare(
-            perquery, perquery, baseline, groups, macro_mean, clusters, correction, margins, options
-        )
+        parts = compare(perquery)
     tests = pd.concat(parts, ignore_index=True)
     if groups is None:
         tests = tests.drop(columns="group")
     else:
-        order = {
-            group: row for row, group in enumerate([*dict.fromkeys(groups.values()), ALL, MACRO])
-        }
-        tests = tests.sort_values(
-            "group", key=lambda column: column.map(order), kind="stable", ignore_index=True
-        )
+        tests = _sort_groups(tests, groups)
     return add_verdicts(tests, _directions(perquery))
+
+
+def _sort_groups(tests: pd.DataFrame, group_of_topic: Mapping[str, str]) -> pd.DataFrame:
+    """Return the tests by group: in the order given, then all topics and macro means."""
+    in_order = [*dict.fromkeys(group_of_topic.values()), ALL, MACRO]
+    position = {group: row for row, group in enumerate(in_order)}
+    return tests.sort_values(
+        "group", key=lambda column: column.map(position), kind="stable", ignore_index=True
+    )
 
 
 def _compare(
@@ -290,68 +290,124 @@ def _compare(
     margins: Mapping[str, float] | None,
     options: dict[str, Any],
 ) -> list[pd.DataFrame]:
-    """Return the comparisons of measures with the same topics, by measure and group, given the whole frame."""
+    """Return the comparisons of measures with the same topics, by measure and group of topics.
+
+    The whole frame tells in which direction measures are better.
+    """
     values, names, qids, measures = matrix(rows)
     pairs = pairs_of_runs(names, rows["name"].unique().tolist(), baseline)
     compared = _OncePairs(pairs)
-    lower, alpha = _directions(perquery), options["alpha"]
+    lower = _directions(perquery)
+    alpha = options["alpha"]
     all_clusters = check_clusters(clusters_of_topics(clusters, qids))
-    groups = []
-    for group, topics in _topics_by_group(by, qids):
-        if not len(topics):
-            continue
-        within = all_clusters.take(topics)
-        if len(within) > 1:
-            check_clusters(within)
-        groups.append((group, paired_test(values[:, topics], clusters=within, **options)))
-    if macro is None:
-        counted_equally = None
-    else:
+    test_of_group = _tests_by_group(values, _topics_by_group(by, qids), all_clusters, options)
+    if macro is not None:
         counted_equally = macro.groups_of_topics(qids)
-    if counted_equally is not None:
-        groups.append(
-            (MACRO, paired_test(values, clusters=all_clusters, groups=counted_equally, **options))
-        )
-    families = [family_of(group) for group, _ in groups]
+        if counted_equally is not None:
+            test_of_group[MACRO] = paired_test(
+                values, clusters=all_clusters, groups=counted_equally, **options
+            )
+    families = [family_of(group) for group in test_of_group]
     parts = []
     for number, measure in enumerate(measures):
-        by_group = [test_pairs(number, compared.low, compared.high) for _, test_pairs in groups]
-        levels = np.stack([tests.levels for tests in by_group])
-        corrected = zip(
-            *correct_groups(levels, families, options["test"], correction, alpha), strict=True
-        )
         is_lower = bool(lower[str(measure)])
-        of_margin: list[dict[str, Floats]] = [{} for _ in groups]
+        by_group = []
+        for test_pairs in test_of_group.values():
+            by_group.append(test_pairs(number, compared.low, compared.high))
+        levels = np.stack([tests.levels for tests in by_group])
+        corrected, alphas = correct_groups(levels, families, options["test"], correction, alpha)
+        of_margin: list[dict[str, Floats]] = [{} for _ in by_group]
         if margins is not None:
-            in_groups = _Margin(margins[str(measure)], is_lower, families, correction, alpha)
-            of_margin = in_groups.columns(compared, by_group)
-        for (group, _), tests, (p, level), beside in zip(
-            groups, by_group, corrected, of_margin, strict=True
-        ):
+            margin = _Margin(margins[str(measure)], is_lower, families, correction, alpha)
+            of_margin = margin.columns(compared, by_group)
+        for row, group in enumerate(test_of_group):
+            statistics = _columns_of_tests(
+                compared,
+                by_group[row],
+                corrected[row],
+                alphas[row],
+                alpha,
+                is_lower,
+                of_margin[row],
+            )
             columns = {
                 "group": group,
                 "measure": measure,
                 "baseline": pairs.columns["b"],
                 "name": pairs.columns["a"],
-                **compared.mean_and_interval(tests, level),
-                "asl": tests.levels[compared.pair],
-                "p": p[compared.pair],
-                "significant": p[compared.pair] < alpha,
-                **compared.outcomes(tests.differences, lower_is_better=is_lower),
-                **beside,
-                "confidence": 1 - level,
-                "freedom": np.broadcast_to(tests.freedom, tests.means.shape)[compared.pair],
-                "design_effect": tests.design_effects()[compared.pair],
+                **statistics,
             }
             parts.append(pd.DataFrame(columns))
     return parts
+
+
+def _tests_by_group(
+    values: Floats,
+    groups: Iterable[tuple[str, Ints]],
+    clusters: Clusters,
+    options: dict[str, Any],
+) -> dict[str, Callable[[int, Ints, Ints], PairTests]]:
+    """Return the test of pairs on the topics of each group that has any."""
+    tests = {}
+    for group, topics in groups:
+        if not len(topics):
+            continue
+        clusters_within = clusters.take(topics)
+        if len(clusters_within) > 1:
+            check_clusters(clusters_within)
+        tests[group] = paired_test(values[:, topics], clusters=clusters_within, **options)
+    return tests
+
+
+def _columns_of_tests(
+    compared: _OncePairs,
+    tests: PairTests,
+    corrected: Floats,
+    interval_level: float,
+    alpha: float,
+    is_lower: bool,
+    of_margin: dict[str, Floats],
+) -> dict[str, Any]:
+    """Return the statistics of each pair in one group of topics.
+
+    Parameters
+    ----------
+    compared : _OncePairs
+        The pairs.
+    tests : PairTests
+        The tests of distinct pairs.
+    corrected : ndarray
+        The corrected levels of these tests.
+    interval_level : float
+        One minus the confidence level of the intervals.
+    alpha : float
+        The significance level.
+    is_lower : bool
+        Whether lower values of the measure are better.
+    of_margin : dict of str to ndarray
+        The columns on the margin.
+    """
+    p = corrected[compared.pair]
+    freedom = np.broadcast_to(tests.freedom, tests.means.shape)
+    return {
+        **compared.mean_and_interval(tests, interval_level),
+        "asl": tests.levels[compared.pair],
+        "p": p,
+        "significant": p < alpha,
+        **compared.outcomes(tests.differences, lower_is_better=is_lower),
+        **of_margin,
+        "confidence": 1 - interval_level,
+        "freedom": freedom[compared.pair],
+        "design_effect": tests.design_effects()[compared.pair],
+    }
 
 
 def _read_margins(
     margin: float | Mapping[str, float] | None, perquery: pd.DataFrame, test: str, alpha: float
 ) -> dict[str, float] | None:
     """Return the margin of each measure, None if none is given."""
-    margins = read_differences(margin, list(map(str, perquery["measure"].unique())), "margin")
+    labels = [str(measure) for measure in perquery["measure"].unique()]
+    margins = read_differences(margin, labels, "margin")
     if margins is None:
         return None
     if test != "t":
@@ -382,24 +438,23 @@ class _Margin:
         self, compared: _OncePairs, by_group: Sequence[PairTests]
     ) -> list[dict[str, Floats]]:
         """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
-        both = [tests.margin_levels(self.margin) for tests in by_group]
-        equivalent, alphas = self._correct([np.maximum(above, below) for above, below in both])
         is_first_above = (compared.sign > 0) != self.lower_is_better
-        not_worse, _ = self._correct(
-            [
-                np.where(is_first_above, above[compared.pair], below[compared.pair])
-                for above, below in both
-            ]
-        )
+        levels_equivalent = []
+        levels_not_worse = []
+        for tests in by_group:
+            above, below = tests.margin_levels(self.margin)
+            levels_equivalent.append(np.maximum(above, below))
+            not_worse = np.where(is_first_above, above[compared.pair], below[compared.pair])
+            levels_not_worse.append(not_worse)
+        p_equivalent, alphas = self._correct(levels_equivalent)
+        p_not_worse, _ = self._correct(levels_not_worse)
         columns = []
-        for tests, p_not_worse, p_equivalent, alpha in zip(
-            by_group, not_worse, equivalent, alphas, strict=True
-        ):
-            interval = compared.mean_and_interval(tests, 2 * alpha)
+        for row, tests in enumerate(by_group):
+            interval = compared.mean_and_interval(tests, 2 * alphas[row])
             columns.append(
                 {
-                    "p_not_worse": p_not_worse,
-                    "p_equivalent": p_equivalent[compared.pair],
+                    "p_not_worse": p_not_worse[row],
+                    "p_equivalent": p_equivalent[row][compared.pair],
                     "margin_low": interval["low"],
                     "margin_high": interval["high"],
                 }
@@ -407,14 +462,16 @@ class _Margin:
         return columns
 
     def _correct(self, levels: Sequence[Floats]) -> tuple[Floats, Floats]:
-        """Return the corrected levels of each group, and one minus the confidence level of one-sided intervals."""
+        """Return the corrected levels and α of one-sided intervals, by group."""
         return correct_groups(np.stack(levels), self.families, "t", self.correction, self.alpha)
 
 
 def t_test_pairs(
     values: Floats, pairs: Pairs, correction: str | None, clusters: Clusters | None = None
 ) -> dict[str, Floats]:
-    """Return the ``difference low high p confidence`` of each pair by paired t-tests at the level `ALPHA`.
+    """Return the ``difference low high p confidence`` of each pair by paired t-tests.
+
+    The significance level is `ALPHA`.
 
     Parameters
     ----------
@@ -432,12 +489,10 @@ def t_test_pairs(
     tests = test_pairs(0, compared.low, compared.high)
     p = corrector("t", correction)(tests.levels)
     level = interval_alpha(p, correction, ALPHA)
-    confidence = np.full(len(pairs), 1 - level)
-    return {
-        **compared.mean_and_interval(tests, level),
-        "p": p[compared.pair],
-        "confidence": confidence,
-    }
+    columns = compared.mean_and_interval(tests, level)
+    columns["p"] = p[compared.pair]
+    columns["confidence"] = np.full(len(pairs), 1 - level)
+    return columns
 
 
 class _OncePairs:
@@ -458,11 +513,13 @@ class _OncePairs:
 
     def outcomes(self, differences: Floats, *, lower_is_better: bool) -> dict[str, Ints]:
         """Return the ``wins losses ties`` of each pair."""
-        gains = differences[self.pair] * self.sign[:, None] * (-1.0 if lower_is_better else 1.0)
-        signs = np.sign(gains)
+        gains = differences[self.pair] * self.sign[:, None]
+        if lower_is_better:
+            gains = -gains
         return {
-            name: (signs == sign).sum(axis=1)
-            for name, sign in (("wins", 1), ("losses", -1), ("ties", 0))
+            "wins": (gains > 0).sum(axis=1),
+            "losses": (gains < 0).sum(axis=1),
+            "ties": (gains == 0).sum(axis=1),
         }
 
 
@@ -479,19 +536,30 @@ def _topics_by_group(
 
 def _directions(perquery: pd.DataFrame) -> dict[str, bool | None]:
     """Return whether lower is better for each label, None for labels of unknown measures."""
-    known = measures_by_label(perquery)
-    return {
-        label: None if measure is None else lower_is_better(measure)
-        for label, measure in known.items()
-    }
+    directions: dict[str, bool | None] = {}
+    for label, measure in measures_by_label(perquery).items():
+        if measure is None:
+            directions[label] = None
+        else:
+            directions[label] = lower_is_better(measure)
+    return directions
 
 
 def add_verdicts(tests: pd.DataFrame, lower: Mapping[str, bool | None]) -> pd.DataFrame:
-    """Return the tests with their verdicts, given whether lower is better for each label (None if unknown)."""
-    words = {None: ("higher", "lower"), False: ("better", "worse"), True: ("worse", "better")}
+    """Return the tests with their verdicts, given whether lower is better for each label."""
+    verdicts = []
     rows = zip(tests["measure"], tests["difference"], tests["significant"], strict=True)
-    verdicts = [
-        words[lower[str(measure)]][int(difference < 0)] if significant and difference else ""
-        for measure, difference, significant in rows
-    ]
+    for measure, difference, is_significant in rows:
+        if is_significant and difference:
+            verdicts.append(_verdict(difference, lower[str(measure)]))
+        else:
+            verdicts.append("")
     return tests.assign(verdict=pd.Series(verdicts, tests.index, dtype=object))
+
+
+def _verdict(difference: float, is_lower_better: bool | None) -> str:
+    """Return the verdict of a significant difference; None if the direction is unknown."""
+    if is_lower_better is None:
+        return "lower" if difference < 0 else "higher"
+    is_below = difference < 0
+    return "better" if is_below == is_lower_better else "worse"

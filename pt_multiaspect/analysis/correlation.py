@@ -11,7 +11,7 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from .._validation import choice, count, proportion, random_seed
 from ..errors import MultiAspectError, choices, parameter, warn_once
 from ..evaluation.long_frames import read_long_frame
@@ -167,18 +167,19 @@ def correlation(
     """
     kernel = kernel_of(method, p)
     choice("rank_by", "mean", "query")(rank_by)
-    if ci is None:
-        level = None
-    else:
+    level = None
+    if ci is not None:
         level = proportion("ci")(ci)
-    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    n_resamples = count("n_resamples")(n_resamples)
+    seed = random_seed(seed)
     frame = read_long_frame(perquery)
     cluster_of_topic = None
     if level is not None or cluster is not None:
         cluster_of_topic = read_clusters(cluster, frame)
         check_clusters_apply(cluster_of_topic, level)
     read = read_oriented(frame, measures, "correlation")
-    values, labels = read.values, read.labels
+    values = read.values
+    labels = read.labels
     clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     best = None
     if top is not None:
@@ -197,13 +198,20 @@ def correlation(
     if level is None:
         return pd.DataFrame(whole, index=labels, columns=labels)
     counts = resample_topics(clusters, n_resamples, np.random.default_rng(seed))
-    replicates = np.stack([statistic(times.astype(np.float64)) for times in counts.T])
-    low, high = percentile_interval(replicates, level, whole)
-    intervals = [
-        (labels[row], labels[column], whole[row, column], low[row, column], high[row, column])
-        for row, column in permutations(range(len(labels)), 2)
-    ]
-    return pd.DataFrame(intervals, columns=["reference", "measure", "correlation", "low", "high"])
+    replicates = [statistic(times.astype(np.float64)) for times in counts.T]
+    low, high = percentile_interval(np.stack(replicates), level, whole)
+    rows = []
+    for row, column in permutations(range(len(labels)), 2):
+        rows.append(
+            {
+                "reference": labels[row],
+                "measure": labels[column],
+                "correlation": whole[row, column],
+                "low": low[row, column],
+                "high": high[row, column],
+            }
+        )
+    return pd.DataFrame(rows, columns=["reference", "measure", "correlation", "low", "high"])
 
 
 def rank_correlation(
@@ -274,7 +282,7 @@ def rank_correlation(
 
 
 def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
-    """Compute the AP correlation of Yilmaz et al. (2008), Kendall's τ with more weight on the top ranks.
+    """Compute the AP correlation (Yilmaz et al. 2008), Kendall's τ with more weight on top ranks.
 
     For each system but the first in the ranking by `other`, compute the fraction of systems above
     it that `reference` does not rank below it. τ_AP is 2 · (mean of these fractions) − 1.
@@ -320,7 +328,10 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
 
 
 def kernel_of(method: str, p: float) -> Kernel:
-    """Return the function from scores (measures × systems) to the correlation matrix. Rows are references."""
+    """Return the function from scores (measures × systems) to the correlation matrix.
+
+    Rows of the matrix are references.
+    """
     choice("method", *METHODS)(method)
     persistence = proportion("p")(p)
     kernels: dict[str, Kernel] = {
@@ -336,7 +347,10 @@ def kernel_of(method: str, p: float) -> Kernel:
 
 
 def round_scores(scores: Floats) -> Floats:
-    """Round scores to `DECIMALS` decimals, so that rounding errors do not break ties. Large numbers are kept."""
+    """Round scores to `DECIMALS` decimals, so that rounding errors do not break ties.
+
+    Large numbers are kept.
+    """
     result = np.array(scores, dtype=np.float64)
     has_decimals = np.abs(result) < 1e15
     result[has_decimals] = result[has_decimals].round(DECIMALS)
@@ -344,46 +358,57 @@ def round_scores(scores: Floats) -> Floats:
 
 
 def _check_same_systems(reference: object, other: object) -> None:
-    """Raise an error for series with different systems or orders of systems, as scores match by position."""
-    indexes = [getattr(scores, "index", None) for scores in (reference, other)]
-    first, second = (index if isinstance(index, pd.Index) else pd.Index([]) for index in indexes)
+    """Check that series have the same systems in the same order, as scores match by position."""
+    first = _index_of(reference)
+    second = _index_of(other)
     if len(first) != len(second) or first.equals(second):
         return
     if first.isin(second).all() and second.isin(first).all():
         raise MultiAspectError(
             "the indexes of the two series have the same elements in different orders, but scores "
-            "match by "
-            "position: align them with other.reindex(reference.index)"
+            "match by position: align them with other.reindex(reference.index)"
         )
     if pd.api.types.infer_dtype(first) == pd.api.types.infer_dtype(second) == "string":
+        only_in_one = first.symmetric_difference(second)
         raise MultiAspectError(
             "expected scores of the same systems, got series with different indexes: only one of "
-            "them has "
-            f"{choices(first.symmetric_difference(second)[:5])}; pass to_numpy() if the systems "
-            "are the same"
+            f"them has {choices(only_in_one[:5])}; pass to_numpy() if the systems are the same"
         )
+
+
+def _index_of(scores: object) -> pd.Index[Any]:
+    """Return the index of a series; an empty one for other lists."""
+    index = getattr(scores, "index", None)
+    if isinstance(index, pd.Index):
+        return index
+    return pd.Index([])
 
 
 def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
+    """Return the rounded scores, 2 × systems, after checking that they match."""
     _check_same_systems(reference, other)
     try:
-        lists = [np.asarray(list(scores), dtype=np.float64) for scores in (reference, other)]
+        first = np.asarray(list(reference), dtype=np.float64)
+        second = np.asarray(list(other), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise MultiAspectError(f"expected two lists of numbers: {error}") from None
-    if any(scores.ndim != 1 for scores in lists) or len(lists[0]) != len(lists[1]):
+    if first.ndim != 1 or second.ndim != 1 or len(first) != len(second):
         raise MultiAspectError(
-            f"expected scores of the same systems, got arrays of shapes {lists[0].shape} and "
-            f"{lists[1].shape}"
+            f"expected scores of the same systems, got arrays of shapes {first.shape} and "
+            f"{second.shape}"
         )
-    if len(lists[0]) < 2:
-        raise MultiAspectError(f"expected scores of at least two systems, got {len(lists[0])}")
-    scores = np.stack(lists)
-    if not np.isfinite(scores).all():
-        raise MultiAspectError(f"expected finite scores, got {scores[~np.isfinite(scores)][0]:g}")
+    if len(first) < 2:
+        raise MultiAspectError(f"expected scores of at least two systems, got {len(first)}")
+    scores = np.stack([first, second])
+    is_finite = np.isfinite(scores)
+    if not is_finite.all():
+        raise MultiAspectError(f"expected finite scores, got {scores[~is_finite][0]:g}")
     return round_scores(scores)
 
 
 def _statistic_of_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
+    """Return the function from weights of topics to the correlations of weighted means."""
+
     def statistic(weights: Floats) -> Floats:
         means = np.tensordot(values, weights, axes=(1, 0)) / weights.sum()
         return kernel(round_scores(means.T))
@@ -392,32 +417,45 @@ def _statistic_of_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Fl
 
 
 def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    by_query = np.stack(
-        [kernel(round_scores(values[:, query].T)) for query in range(values.shape[1])]
-    )
-    defined = ~np.isnan(by_query)
-    by_query = np.where(defined, by_query, 0.0)
+    """Return the function from weights of topics to the weighted means of their correlations."""
+    matrices = []
+    for topic in range(values.shape[1]):
+        scores = round_scores(values[:, topic].T)
+        matrices.append(kernel(scores))
+    correlations = np.stack(matrices)  # topics × measures × measures
+    is_defined = ~np.isnan(correlations)
+    correlations = np.where(is_defined, correlations, 0.0)
 
     def statistic(weights: Floats) -> Floats:
-        total = np.tensordot(weights, defined, axes=1)
+        total = np.tensordot(weights, is_defined, axes=1)
+        weighted_sum = np.tensordot(weights, correlations, axes=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.tensordot(weights, by_query, axes=1) / total)
+            return np.asarray(weighted_sum / total)
 
     return statistic
 
 
 def _best_systems(values: Floats, top: int) -> list[Ints]:
-    """Return the systems with the highest means by each measure, with those tied with the last of them."""
-    means = round_scores(values.mean(axis=1).T)
-    last = -np.sort(-means, axis=1)[:, min(top, means.shape[1]) - 1]
-    return [np.flatnonzero(row) for row in means >= last[:, None]]
+    """Return the best systems by each measure, with those tied with the last of them."""
+    means = round_scores(values.mean(axis=1).T)  # measures × systems
+    n_best = min(top, means.shape[1])
+    descending = -np.sort(-means, axis=1)
+    lowest_of_best = descending[:, n_best - 1]
+    is_best = means >= lowest_of_best[:, None]
+    return [np.flatnonzero(row) for row in is_best]
 
 
 def _among(systems: list[Ints], kernel: Kernel) -> Kernel:
-    """Return a kernel that correlates the measure of each row with others over its own systems only."""
-    return lambda scores: np.stack(
-        [kernel(scores[:, chosen])[row] for row, chosen in enumerate(systems)]
-    )
+    """Return a kernel that correlates the measure of each row over its own systems only."""
+
+    def kernel_among(scores: Floats) -> Floats:
+        rows = []
+        for row, chosen in enumerate(systems):
+            matrix = kernel(scores[:, chosen])
+            rows.append(matrix[row])
+        return np.stack(rows)
+
+    return kernel_among
 
 
 def _warn_of_constants(
@@ -427,27 +465,35 @@ def _warn_of_constants(
     rank_by: str,
     best: list[Ints] | None,
 ) -> None:
+    """Warn if a measure gives all systems the same score, so that correlations are undefined."""
     if method == "rbo":
         return
-    scores = round_scores(values if rank_by == "query" else values.mean(axis=1, keepdims=True))
-    all_systems = [np.arange(len(scores))]
-    # (references × topics) × measures
-    constant = np.concatenate(
-        [(scores[rows] == scores[rows][:1]).all(axis=0) for rows in best or all_systems]
-    )
-    if not constant.any():
-        return
-    worst = int(constant.sum(axis=0).argmax())
     if rank_by == "query":
-        consequence = f"on {constant[:, worst].sum()} of {len(constant)} topics, which are excluded from the mean"
+        scores = round_scores(values)
+    else:
+        scores = round_scores(values.mean(axis=1, keepdims=True))
+    all_systems = [np.arange(len(scores))]
+    by_reference = []
+    for rows in best or all_systems:
+        of_systems = scores[rows]
+        by_reference.append((of_systems == of_systems[:1]).all(axis=0))
+    is_constant = np.concatenate(by_reference)  # (references × topics) × measures
+    if not is_constant.any():
+        return
+    worst = int(is_constant.sum(axis=0).argmax())
+    if rank_by == "query":
+        n_constant = is_constant[:, worst].sum()
+        consequence = (
+            f"on {n_constant} of {len(is_constant)} topics, which are excluded from the mean"
+        )
     elif best is None:
         consequence = "on average, so its correlations are NaN"
     else:
-        consequence = f"among the best by {measures[int(constant[:, worst].argmax())]}, so this correlation is NaN"
+        reference = measures[int(is_constant[:, worst].argmax())]
+        consequence = f"among the best by {reference}, so this correlation is NaN"
     warn_once(
         f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} "
-        "does so "
-        f"{consequence}. Omit such measures or topics, or use {parameter('method', 'rbo')}"
+        f"does so {consequence}. Omit such measures or topics, or use {parameter('method', 'rbo')}"
     )
 
 
@@ -475,74 +521,90 @@ def _pearson(scores: Floats) -> Floats:
 
 def _normalise(products: Floats) -> Floats:
     """Divide by the square roots of the diagonal. NaN where the diagonal is 0."""
-    size = np.diag(products)
+    squares = np.diag(products)
+    norms = np.sqrt(np.outer(squares, squares))
     with np.errstate(invalid="ignore", divide="ignore"):
-        result: Floats = products / np.sqrt(np.outer(size, size))
+        result: Floats = products / norms
     return result.clip(-1, 1)
 
 
 def _ranks(scores: Floats) -> Ints:
     """Return the ranks of systems from 0 by each measure; tied systems keep the order given."""
-    return np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    return np.argsort(order, axis=1)
+
+
+def _is_constant(scores: Floats) -> Bools:
+    """Return a mask of the measures that give all systems the same score."""
+    return np.asarray((scores == scores[:, :1]).all(axis=1))
 
 
 def _tau_ap(scores: Floats) -> Floats:
     n_measures, n_systems = scores.shape
     rank = _ranks(scores)
+    n_above = np.maximum(rank, 1)
     # share[m, i, j]: the contribution of system j to the fraction of i, if m ranks j above i.
-    above = rank[:, None, :] < rank[:, :, None]
-    share = above / np.maximum(rank, 1)[:, :, None]
-    correct = (scores[:, None, :] >= scores[:, :, None]).astype(np.float64)
+    is_above = rank[:, None, :] < rank[:, :, None]
+    share = is_above / n_above[:, :, None]
+    is_correct = scores[:, None, :] >= scores[:, :, None]
+    correct = is_correct.astype(np.float64)
     total = correct.reshape(n_measures, -1) @ share.reshape(n_measures, -1).T
     result = 2 * total / (n_systems - 1) - 1
-    constant = (scores == scores[:, :1]).all(axis=1)
-    result[constant, :] = np.nan
-    result[:, constant] = np.nan
+    is_constant = _is_constant(scores)
+    result[is_constant, :] = np.nan
+    result[:, is_constant] = np.nan
     return np.asarray(result.clip(-1, 1), dtype=np.float64)
 
 
 def _tau_ap_b(scores: Floats) -> Floats:
     n_measures = len(scores)
-    above = scores[:, None, :] > scores[:, :, None]  # measures × systems × systems that are above
-    n_above = above.sum(axis=2)
-    share = above / np.maximum(n_above, 1)[:, :, None]
-    correct = above.astype(np.float64)
+    # measures × systems × systems that are above
+    is_above = scores[:, None, :] > scores[:, :, None]
+    n_above = is_above.sum(axis=2)
+    share = is_above / np.maximum(n_above, 1)[:, :, None]
+    correct = is_above.astype(np.float64)
     total = correct.reshape(n_measures, -1) @ share.reshape(n_measures, -1).T
     n_below_first = (n_above > 0).sum(axis=1)
     with np.errstate(invalid="ignore"):
         one_way = 2 * total / n_below_first - 1  # NaN if all scores of the column are equal
-    return np.asarray(((one_way + one_way.T) / 2).clip(-1, 1), dtype=np.float64)
+    both_ways = (one_way + one_way.T) / 2
+    return np.asarray(both_ways.clip(-1, 1), dtype=np.float64)
 
 
 def _tau_gap(scores: Floats) -> Floats:
     rank = _ranks(scores)
-    # For each system: how far others are above it by each reference, and which ones are by each
-    # other measure.
-    gap = (scores[:, None, :] - scores[:, :, None]).transpose(
-        1, 0, 2
-    )  # systems × references × others
-    above = (rank[:, None, :] < rank[:, :, None]).transpose(1, 2, 0).astype(np.float64)
-    right, total = gap.clip(0) @ above, np.abs(gap) @ above  # systems × references × measures
-    fraction = np.divide(right, total, out=np.zeros_like(total), where=total > 0)
+    # How far other systems are above a system by each reference: systems × references × others.
+    gap = (scores[:, None, :] - scores[:, :, None]).transpose(1, 0, 2)
+    # Which ones are above it by each other measure: systems × others × measures.
+    is_above = (rank[:, None, :] < rank[:, :, None]).transpose(1, 2, 0)
+    above = is_above.astype(np.float64)
+    right = gap.clip(0) @ above  # systems × references × measures
+    total = np.abs(gap) @ above
+    has_gap = total > 0
+    fraction = np.divide(right, total, out=np.zeros_like(total), where=has_gap)
     with np.errstate(invalid="ignore"):
-        result = 2 * fraction.sum(axis=0) / (total > 0).sum(axis=0) - 1
-    result[:, (scores == scores[:, :1]).all(axis=1)] = np.nan
+        result = 2 * fraction.sum(axis=0) / has_gap.sum(axis=0) - 1
+    result[:, _is_constant(scores)] = np.nan
     return np.asarray(result.clip(-1, 1))
 
 
 def _rbo(scores: Floats, p: float) -> Floats:
     n_measures, n_systems = scores.shape
-    ranks: Ints = 1 + (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    n_above = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
+    ranks: Ints = 1 + n_above
     depths = np.arange(1, n_systems + 1)
+    weights = p ** depths.astype(np.float64)
     sizes = (ranks[:, :, None] <= depths).sum(axis=1)  # measures × depths
+    first_cell = np.arange(n_measures)[:, None] * n_systems
     result = np.empty((n_measures, n_measures))
-    for row in range(n_measures):
-        deeper = np.maximum(ranks, ranks[row])
-        offset = np.arange(n_measures)[:, None] * n_systems
-        entering = np.bincount((deeper - 1 + offset).ravel(), minlength=n_measures * n_systems)
+    for reference in range(n_measures):
+        # The depth from which both rankings contain a system, measures × systems.
+        depth_of_both = np.maximum(ranks, ranks[reference])
+        cells = depth_of_both - 1 + first_cell
+        entering = np.bincount(cells.ravel(), minlength=n_measures * n_systems)
         overlap = entering.reshape(n_measures, n_systems).cumsum(axis=1)
-        agreement = 2 * overlap / (sizes + sizes[row])
-        result[row] = (1 - p) / p * (agreement @ p ** depths.astype(np.float64)) + agreement[
-            :, -1
-        ] * p**n_systems
+        agreement = 2 * overlap / (sizes + sizes[reference])
+        seen = (1 - p) / p * (agreement @ weights)
+        extrapolated = agreement[:, -1] * p**n_systems
+        result[reference] = seen + extrapolated
     return result.clip(0, 1)
