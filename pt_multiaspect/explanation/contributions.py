@@ -52,17 +52,21 @@ class Prefixes:
     """
 
     def __init__(self, rankings: Rankings, depth: int) -> None:
-        self.rankings, self.depth = rankings, depth
+        self.rankings = rankings
+        self.depth = depth
 
     @cached_property
     def _runs(self) -> list[Rankings]:
         return [self.rankings.cut(length) for length in range(self.depth + 1)]
 
     def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
-        """Return the values of the first 0 to `n_ranks` ranks, shape (n_outputs, n_queries, n_ranks + 1)."""
-        return np.stack(
-            [evaluate(run.judgments, run) for run in self._runs[: n_ranks + 1]], axis=-1
-        )
+        """Return the values of the first 0 to `n_ranks` ranks.
+
+        The shape is (n_outputs, n_queries, n_ranks + 1).
+        """
+        runs = self._runs[: n_ranks + 1]
+        values = [evaluate(run.judgments, run) for run in runs]
+        return np.stack(values, axis=-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,8 @@ class Topic:
     @cached_property
     def rankings(self) -> Rankings:
         """The ranking, joined with the judgments."""
-        return self._join(self.judgments, [self.judgments.qids[self.query]], [len(self)])
+        qid = self.judgments.qids[self.query]
+        return self._join(self.judgments, [qid], [len(self)])
 
     @cached_property
     def values(self) -> Floats:
@@ -103,8 +108,9 @@ class Topic:
     @cached_property
     def rows(self) -> Ints:
         """The judged pair of each retrieved document, -1 for unjudged documents."""
+        hits = self.rankings.hits
         rows = np.full(len(self), -1, dtype=np.intp)
-        rows[self.rankings.hits.rank - 1] = self.rankings.hits.row
+        rows[hits.rank - 1] = hits.row
         return rows
 
     def prefix_values(self, evaluate: Evaluation, n_ranks: int) -> Floats:
@@ -124,15 +130,17 @@ class Topic:
         """
         if self.judgments.n_queries > 1:
             return Prefixes(self.rankings, n_ranks).prefix_values(evaluate, n_ranks)
-        at_once = max(1, _MOST_JUDGED // max(len(self.judgments), 1))
+        n_judged = max(len(self.judgments), 1)
+        n_at_once = max(1, _MOST_JUDGED // n_judged)
         parts = []
-        for start in range(0, n_ranks + 1, at_once):
-            lengths = list(range(start, min(start + at_once, n_ranks + 1)))
+        for start in range(0, n_ranks + 1, n_at_once):
+            end = min(start + n_at_once, n_ranks + 1)
+            lengths = list(range(start, end))
             judgments = self.judgments.repeat_query(self.query, len(lengths))
-            parts.append(
-                evaluate(judgments, self._join(judgments, numbered_names(len(lengths)), lengths))
-            )
-        return np.concatenate(parts, axis=1)[:, None]
+            prefixes = self._join(judgments, numbered_names(len(lengths)), lengths)
+            parts.append(evaluate(judgments, prefixes))  # shape (n_outputs, n_lengths)
+        values = np.concatenate(parts, axis=1)
+        return values[:, None]
 
     def best(self) -> Topic | None:
         """Return the topic with a best ranking of all judged documents; None if none is known."""
@@ -144,10 +152,15 @@ class Topic:
         scores = np.arange(len(rows), 0, -1, dtype=np.float64)
         best = replace(self, docnos=self.judgments.docnos[rows], scores=scores, run="ideal")
         # With gains of unjudged documents, a run can exceed every ranking of judged documents.
-        return best if best.value >= self.value - 1e-9 * max(1.0, abs(self.value)) else None
+        lowest_value = self.value - 1e-9 * max(1.0, abs(self.value))
+        if best.value >= lowest_value:
+            return best
+        return None
 
     def _best_rank(self) -> Ints | None:
-        measure, judgments = self.measure, self.judgments
+        """Return the rank of each judged document in a best ranking; None if none is known."""
+        measure = self.measure
+        judgments = self.judgments
         if measure.lower_is_better:
             return None
         terms = measure.terms(judgments)
@@ -157,8 +170,9 @@ class Topic:
                 return None
             return ranks_within_queries(judgments.pool_query, gain)
         forms = forms_of(terms)
-        sorts = len(terms) == 1 and terms[0].base.stated.sorting_is_optimal
-        if forms and not sorts and not is_by_sorting(forms) and len(judgments) > _MOST_ASSIGNED:
+        base_sorts = len(terms) == 1 and terms[0].base.stated.sorting_is_optimal
+        is_assignment = forms and not base_sorts and not is_by_sorting(forms)
+        if is_assignment and len(judgments) > _MOST_ASSIGNED:
             return None
         try:
             return best_rank(measure, judgments)
@@ -223,7 +237,8 @@ class Part:
 
     def topic_part(self, query: int, n: int) -> TopicPart:
         """Return the contributions at the `n` ranks of one topic."""
-        breakdown, slope = self.breakdown, float(self.slope[query])
+        breakdown = self.breakdown
+        slope = float(self.slope[query])
         is_hit = breakdown.hits.query == query
         position = breakdown.hits.rank[is_hit] - 1
 
@@ -232,26 +247,20 @@ class Part:
             result[position] = values[is_hit]
             return result
 
-        if breakdown.offset is None:
-            offset = 0.0
-        else:
+        gain = discount = swap_cost = norm = None
+        if breakdown.gain is not None:
+            gain = by_rank(breakdown.gain, np.nan)
+        if breakdown.discount is not None:
+            discount = by_rank(breakdown.discount, 0.0)
+        if breakdown.swap_cost is not None:
+            swap_cost = by_rank(breakdown.swap_cost, 0.0)
+        if breakdown.norm is not None:
+            norm = float(breakdown.norm[query])
+        offset = 0.0
+        if breakdown.offset is not None:
             offset = float(breakdown.offset[query])
-        rest = {text: float(amounts[query]) for text, amounts in breakdown.rest.items()}
-        rest = {
-            text: amount
-            for text, amount in rest.items()
-            if abs(amount) > tolerance(offset, _NOTHING)
-        }
-        if self.cutoff is None:
-            reached = n
-        else:
-            reached = min(n, self.cutoff)
-        n_single = self.n_ranks if self.n_ranks is not None and self.n_ranks < reached else None
-        if n_single is not None and self.further is not None:
-            first, last = n_single + 1, reached
-            rest[f"rank {last}" if first == last else f"ranks {first} to {last}"] = float(
-                self.further[query]
-            )
+        n_single = self._n_single(n)
+        rest = self._rest(query, n, offset)
         return TopicPart(
             name=self.name,
             value=float(self.value[query]),
@@ -262,12 +271,41 @@ class Part:
             rest={text: slope * amount for text, amount in rest.items()},
             how=breakdown.how,
             n_single=n_single,
-            gain=None if breakdown.gain is None else by_rank(breakdown.gain, np.nan),
-            discount=None if breakdown.discount is None else by_rank(breakdown.discount, 0.0),
-            norm=None if breakdown.norm is None else float(breakdown.norm[query]),
+            gain=gain,
+            discount=discount,
+            norm=norm,
             columns={name: by_rank(values, np.nan) for name, values in breakdown.columns.items()},
-            swap_cost=None if breakdown.swap_cost is None else by_rank(breakdown.swap_cost, 0.0),
+            swap_cost=swap_cost,
         )
+
+    def _n_reached(self, n: int) -> int:
+        """Return how many of the first `n` ranks can contribute."""
+        if self.cutoff is None:
+            return n
+        return min(n, self.cutoff)
+
+    def _n_single(self, n: int) -> int | None:
+        """Return the number of ranks that are compared; None if these are all that contribute."""
+        if self.n_ranks is None or self.n_ranks >= self._n_reached(n):
+            return None
+        return self.n_ranks
+
+    def _rest(self, query: int, n: int, offset: float) -> dict[str, float]:
+        """Return the amounts that belong to no rank of one topic, by their description."""
+        rest = {}
+        for text, amounts in self.breakdown.rest.items():
+            amount = float(amounts[query])
+            if abs(amount) > tolerance(offset, _NOTHING):
+                rest[text] = amount
+        n_single = self._n_single(n)
+        if n_single is not None and self.further is not None:
+            first = n_single + 1
+            last = self._n_reached(n)
+            text = f"ranks {first} to {last}"
+            if first == last:
+                text = f"rank {last}"
+            rest[text] = float(self.further[query])
+        return rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,15 +323,16 @@ class Parts:
 
     def topic_parts(self, query: int, n: int) -> list[TopicPart]:
         """Return the parts of one topic with `n` ranks, whose contributions sum to its value."""
+        parts = self.terms
         if self.whole is not None and self.is_whole[query]:
             parts = [self.whole]
-        else:
-            parts = self.terms
         return [part.topic_part(query, n) for part in parts]
 
 
 def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts:
-    """Split the values of a measure into contributions of ranks, by term where the gradient is known.
+    """Split the values of a measure into contributions of ranks.
+
+    They are split by term where the gradient is known.
 
     Parameters
     ----------
@@ -316,64 +355,87 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
         If the contributions that the measure or a base states do not sum to its value.
     """
     rankings = run.rankings
-    judgments = rankings.judgments
-    ones, everywhere = np.ones(len(value)), np.ones(len(value), dtype=np.bool_)
-    terms = measure.terms(judgments)
+    terms = measure.terms(rankings.judgments)
     if not terms:
-        stated = measure._breakdown(rankings, measure.views(judgments))
-        if stated is None:
-            return Parts(value, [], _whole(measure, run, value), everywhere)
-        _check_sum(stated, value, str(measure), judgments)
-        return Parts(value, [], Part(stated, value, ones, ones), everywhere)
+        return _split_whole(measure, run, value)
+    # Shape (n_terms, n_queries).
     values = np.stack([term.base.values(rankings, term.target) for term in terms])
     weights = np.stack([term.weight for term in terms])
     slopes = _gradient(measure, values, weights, value)
-    unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
-    if unknown.any():
+    is_unknown: Bools = np.asarray(np.isnan(slopes).any(axis=0))
+    whole = None
+    if is_unknown.any():
+        whole = _whole(measure, run, value)
+    if is_unknown.all():
+        return Parts(value, [], whole, is_unknown)
+    parts = []
+    for index, term_part in enumerate(_split_terms(measure, run, terms, values)):
+        name = terms[index].name
+        part = replace(term_part, weight=weights[index], slope=slopes[index], name=name)
+        parts.append(part)
+    return Parts(value, parts, whole, is_unknown)
+
+
+def _split_whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts:
+    """Split the values of a measure without terms."""
+    ones = np.ones(len(value))
+    everywhere = np.ones(len(value), dtype=np.bool_)
+    rankings = run.rankings
+    judgments = rankings.judgments
+    stated = measure._breakdown(rankings, measure.views(judgments))
+    if stated is None:
         whole = _whole(measure, run, value)
     else:
-        whole = None
-    if unknown.all():
-        return Parts(value, [], whole, everywhere)
+        _check_sum(stated, value, str(measure), judgments)
+        whole = Part(stated, value, ones, ones)
+    return Parts(value, [], whole, everywhere)
+
+
+def _split_terms(
+    measure: Measure, run: Prefixes | Topic, terms: list[Term], values: Floats
+) -> list[Part]:
+    """Split the values of each term, whose weights and slopes are not yet set."""
+    rankings = run.rankings
+    judgments = rankings.judgments
+    ones = np.ones(values.shape[1])
     parts: dict[int, Part] = {}
     for index, term in enumerate(terms):
         stated = term.base.breakdown(rankings.top(term.base.depth), term.target)
         if stated is not None:
             _check_sum(stated, values[index], f"the base {term.base.text}", judgments)
-            parts[index] = Part(stated, values[index], weights[index], slopes[index], term.name)
+            parts[index] = Part(stated, values[index], ones, ones)
     marginal = [index for index in range(len(terms)) if index not in parts]
 
-    def evaluate(others: Judgments, prefix: Rankings) -> Floats:
-        if others is judgments:
-            same = terms
-        else:
-            same = measure.terms(others)
-        return np.stack([same[index].base.values(prefix, same[index].target) for index in marginal])
+    def evaluate(repeated: Judgments, prefix: Rankings) -> Floats:
+        repeated_terms = terms
+        if repeated is not judgments:
+            repeated_terms = measure.terms(repeated)
+        marginal_terms = [repeated_terms[index] for index in marginal]
+        return np.stack([term.base.values(prefix, term.target) for term in marginal_terms])
 
     if marginal:
         cutoff = last_rank([terms[index] for index in marginal])
-        for index, part in zip(
-            marginal, _differences(run, evaluate, cutoff, values[marginal]), strict=True
-        ):
-            parts[index] = replace(
-                part, weight=weights[index], slope=slopes[index], name=terms[index].name
-            )
-    return Parts(value, [parts[index] for index in range(len(terms))], whole, unknown)
+        differences = _differences(run, evaluate, cutoff, values[marginal])
+        parts.update(zip(marginal, differences, strict=True))
+    return [parts[index] for index in range(len(terms))]
 
 
 def last_rank(terms: list[Term]) -> int | None:
     """Return the last rank that can contribute to one of the terms; None if some have no cutoff."""
-    depths = [term.base.depth for term in terms]
-    if None in depths:
-        return None
-    return max(depth for depth in depths if depth is not None)
+    last = 0
+    for term in terms:
+        if term.base.depth is None:
+            return None
+        last = max(last, term.base.depth)
+    return last
 
 
 def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values: Floats) -> Floats:
-    """Return the gradient at the values of the terms, whose product with the values is the value of the measure.
+    """Return the gradient of the measure at the values of the terms.
 
-    Values and weights of the terms, and the result, have the shape (n_terms, n_queries). The
-    gradient is NaN where it is unknown, or the measure is not homogeneous.
+    Its product with the values is the value of the measure. Values and weights of the terms, and
+    the result, have the shape (n_terms, n_queries). The gradient is NaN where it is unknown, or the
+    measure is not homogeneous.
     """
     with np.errstate(all="ignore"):
         slope = measure.slope(values, weights)
@@ -383,32 +445,46 @@ def _gradient(measure: Measure, values: Floats, weights: Floats, measure_values:
         slope = np.where(np.isfinite(slope), slope, 0.0)
         combined = measure.combine(values, weights)
         if measure.params.get("normalized"):
-            slope = slope * np.where(combined != 0, measure_values / combined, 1.0)
-    known = np.abs((slope * values).sum(axis=0) - measure_values) <= tolerance(measure_values)
-    return np.where(known, slope, np.nan)
+            normalization = np.where(combined != 0, measure_values / combined, 1.0)
+            slope = slope * normalization
+    total = (slope * values).sum(axis=0)
+    is_known = np.abs(total - measure_values) <= tolerance(measure_values)
+    return np.where(is_known, slope, np.nan)
 
 
 def _whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Part:
     """Return the measure as one part, by the values of the first ranks."""
+
+    def evaluate(_: Judgments, prefix: Rankings) -> Floats:
+        return measure.evaluate(prefix)[None]
+
     cutoff = measure.params.get("cutoff")
-    (part,) = _differences(
-        run, lambda _, prefix: measure.evaluate(prefix)[None], cutoff, value[None]
-    )
+    (part,) = _differences(run, evaluate, cutoff, value[None])
     return part
 
 
 def _differences(
     run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats
 ) -> Iterator[Part]:
-    """Yield the differences of the values of the first k and k - 1 ranks, for each of one or several functions."""
-    longest = int(run.rankings.hits.n_ret.max(initial=0))
-    n_ranks = min(run.depth, longest if cutoff is None else min(longest, cutoff))
+    """Yield the differences of the values of the first k and k - 1 ranks, for each output."""
+    n_ranks = min(run.depth, int(run.rankings.hits.n_ret.max(initial=0)))
+    if cutoff is not None:
+        n_ranks = min(n_ranks, cutoff)
     hits = run.rankings.top(n_ranks).dense()
-    for prefixes, value in zip(run.prefix_values(evaluate, n_ranks), values, strict=True):
-        steps = np.diff(prefixes, axis=1)[hits.query, hits.rank - 1]
-        breakdown = Breakdown(hits, steps, offset=prefixes[:, 0], how=MARGINAL)
+    prefix_values = run.prefix_values(evaluate, n_ranks)  # (n_outputs, n_queries, n_ranks + 1)
+    for output_values, value in zip(prefix_values, values, strict=True):
+        differences = np.diff(output_values, axis=1)
+        contribution = differences[hits.query, hits.rank - 1]
         ones = np.ones(len(value))
-        yield Part(breakdown, value, ones, ones, "", n_ranks, cutoff, value - prefixes[:, -1])
+        yield Part(
+            Breakdown(hits, contribution, offset=output_values[:, 0], how=MARGINAL),
+            value=value,
+            weight=ones,
+            slope=ones,
+            n_ranks=n_ranks,
+            cutoff=cutoff,
+            further=value - output_values[:, -1],
+        )
 
 
 def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
@@ -419,12 +495,13 @@ def tolerance(value: Any, relative: float = _TOLERANCE) -> Any:
 def _check_sum(breakdown: Breakdown, value: Floats, what: str, judgments: Judgments) -> None:
     """Raise an error if stated contributions do not sum to the values."""
     total = breakdown.values()
-    for query in np.flatnonzero(np.abs(total - value) > tolerance(value)).tolist():
+    wrong = np.flatnonzero(np.abs(total - value) > tolerance(value))
+    if len(wrong):
+        query = wrong[0]
         raise MultiAspectError(
             f"the contributions of {what} sum to {total[query]:.6g} for topic "
-            f"{judgments.qids[query]}, expected "
-            f"its value, {value[query]:.6g}. Correct its contributions; "
-            "pt_multiaspect.testing.check_measure checks them"
+            f"{judgments.qids[query]}, expected its value, {value[query]:.6g}. Correct its "
+            "contributions; pt_multiaspect.testing.check_measure checks them"
         )
 
 
@@ -444,21 +521,24 @@ class Contributions:
 
     @classmethod
     def of(cls, measure: Measure, run: Prefixes | Topic) -> Contributions:
-        """Compute the contributions of `Measure.explain` at the first ranks, for all topics at once."""
+        """Compute the contributions of `Measure.explain` at the first ranks, for all topics."""
         parts = split_value(measure, run, measure.evaluate(run.rankings))
+        n_queries = len(parts.value)
         applicable = [(part, ~parts.is_whole) for part in parts.terms]
         if parts.whole is not None:
             applicable.append((parts.whole, parts.is_whole))
-        offset = np.zeros(len(parts.value))
-        ranks, marginal = np.zeros((len(offset), run.depth)), np.zeros(len(offset), dtype=np.bool_)
+        offset = np.zeros(n_queries)
+        ranks = np.zeros((n_queries, run.depth))
+        is_marginal = np.zeros(n_queries, dtype=np.bool_)
         for part, applies in applicable:
-            breakdown, hits = part.breakdown, part.breakdown.hits
+            breakdown = part.breakdown
+            hits = breakdown.hits
             is_shown = applies[hits.query] & (hits.rank <= run.depth)
             query = hits.query[is_shown]
-            ranks[query, hits.rank[is_shown] - 1] += (
-                part.slope[query] * breakdown.contribution[is_shown]
-            )
+            position = hits.rank[is_shown] - 1
+            ranks[query, position] += part.slope[query] * breakdown.contribution[is_shown]
             if breakdown.offset is not None:
                 offset += np.where(applies, part.slope * breakdown.offset, 0.0)
-            marginal |= applies & (breakdown.how == MARGINAL)
-        return cls(parts.value, ranks + 0.0, offset + 0.0, marginal)  # no -0
+            is_marginal |= applies & (breakdown.how == MARGINAL)
+        # Without -0.
+        return cls(parts.value, ranks + 0.0, offset + 0.0, is_marginal)

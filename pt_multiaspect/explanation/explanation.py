@@ -15,6 +15,7 @@ from ..bases.base import is_measure
 from ..collection import Judgments, Rankings
 from ..errors import (
     MultiAspectError,
+    agree,
     choices,
     number_of,
     refuse_unknown,
@@ -117,32 +118,38 @@ def explain(
     if not isinstance(measure, str) and not is_measure(measure):
         raise MultiAspectError(
             f"expected a measure or its name, got {shown(measure)}; give the measure first, as in "
-            "explain(measure, "
-            "run, qrels, qid)"
+            "explain(measure, run, qrels, qid)"
         )
     parsed = parse_one(measure)
     explained = as_measure(parsed)
     explained.validate_params()
     runs = NamedRuns.read(run, topics)
     judgments = select_topics(Judgments.of(qrels), runs.topics)
-    named = dict(runs)
-    if len(named) > 1:
-        raise MultiAspectError(f"expected one run to explain, got {len(named)}: {choices(named)}")
-    ((name, source),) = named.items()
+    named_runs = dict(runs)
+    if len(named_runs) > 1:
+        raise MultiAspectError(
+            f"expected one run to explain, got {len(named_runs)}: {choices(named_runs)}"
+        )
+    ((name, source),) = named_runs.items()
     rankings = join(name, source, judgments)
     query = _query_position(judgments, qid)
     docnos, scores = rankings.ranked_documents(query)
-    title = "run" if name == "run 1" else name  # the default name
     among_all = Topic(
-        explained, judgments, query, judgments.qids[query], title, docnos, scores, depth
+        measure=explained,
+        judgments=judgments,
+        query=query,
+        qid=judgments.qids[query],
+        run="run" if name == "run 1" else name,  # the default name
+        docnos=docnos,
+        scores=scores,
+        depth=depth,
     )
     value = among_all.value  # with the warnings of an evaluation
+    if label is None:
+        label = str(measure)
     with silence_warnings():
-        alone = replace(among_all, judgments=judgments.repeat_query(query, 1), query=0)
-        # A measure may depend on other topics, contrary to the rules; then their judgments are
-        # kept.
-        topic = alone if abs(alone.value - value) <= tolerance(value, 1e-12) else among_all
-        explanation = _explain_topic(topic, value, str(measure) if label is None else label)
+        topic = _topic_alone(among_all)
+        explanation = _explain_topic(topic, value, label)
     if explained is not parsed:  # a measure of ir-measures
         _compare_with_evaluation(explanation, parsed, rankings)
     return explanation
@@ -154,21 +161,42 @@ def _query_position(judgments: Judgments, qid: object) -> int:
     if np.isscalar(qid):
         (name,) = identifiers(pd.Series([qid], name="qid"), "qid")
     refuse_unknown([name], judgments.qids, "a topic of the qrels", "qid")
-    return int(judgments.query_positions(np.array([name], dtype=object))[0])
+    positions = judgments.query_positions(np.array([name], dtype=object))
+    return int(positions[0])
+
+
+def _topic_alone(among_all: Topic) -> Topic:
+    """Return the topic with its own judgments only.
+
+    A measure may depend on other topics, contrary to the rules; then their judgments are kept.
+    """
+    judgments = among_all.judgments.repeat_query(among_all.query, 1)
+    alone = replace(among_all, judgments=judgments, query=0)
+    difference = abs(alone.value - among_all.value)
+    if difference <= tolerance(among_all.value, 1e-12):
+        return alone
+    return among_all
 
 
 def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
     """Return the explanation of a topic whose value is known."""
     judgments = topic.judgments
-    parts = split_value(topic.measure, topic, topic.values).topic_parts(topic.query, len(topic))
+    all_parts = split_value(topic.measure, topic, topic.values)
+    parts = all_parts.topic_parts(topic.query, len(topic))
     offset = float(sum(part.offset for part in parts))
-    ranks, aspects = ranks_frame(topic, parts, offset), aspects_frame(topic, parts)
+    ranks = ranks_frame(topic, parts, offset)
+    aspects = aspects_frame(topic, parts)
+    is_of_topic = judgments.pool_query == topic.query
     views = label_columns(topic.measure.views(judgments))
-    pool = judgments.pool_query == topic.query
-    labels = {column: view.label[pool] for column, view in views.items()}
-    grades = {
-        column: values_by_rank(topic, scale_positions(view)) for column, view in views.items()
-    }
+    labels = {}
+    positions = {}
+    scales = {}
+    for column, view in views.items():
+        labels[column] = view.label[is_of_topic]
+        positions[column] = values_by_rank(topic, scale_positions(view))
+        scales[column] = view.aspect
+    judged = pd.DataFrame(labels, index=judgments.docnos[is_of_topic])
+    gain = gain_name(ranks, detail_columns(ranks, views))
     return Explanation(
         partial(_explain_best, topic, label),
         measure=topic.measure,
@@ -180,16 +208,16 @@ def _explain_topic(topic: Topic, value: float, label: str) -> Explanation:
         ranks=ranks,
         aspects=aspects,
         swaps=swaps_frame(topic, parts),
-        notes=notes(topic, parts, ranks, aspects, gain_name(ranks, detail_columns(ranks, views))),
-        judged=pd.DataFrame(labels, index=judgments.docnos[pool]).dropna(how="all"),
-        scales={column: view.aspect for column, view in views.items()},
-        grade_positions=pd.DataFrame(grades),
+        notes=notes(topic, parts, ranks, aspects, gain),
+        judged=judged.dropna(how="all"),
+        scales=scales,
+        grade_positions=pd.DataFrame(positions),
         retrieved=topic.docnos.tolist(),
     )
 
 
 def _explain_best(topic: Topic, label: str) -> Explanation | None:
-    """Return the explanation of a best ranking of all judged documents, or None if no best ranking is known."""
+    """Return the explanation of a best ranking of all judged documents, or None if unknown."""
     with silence_warnings():
         best = topic.best()
         if best is None:
@@ -201,16 +229,15 @@ def _compare_with_evaluation(
     explanation: Explanation, measure: ir_measures.Measure, rankings: Rankings
 ) -> None:
     """Warn if the value of the topic in ir-measures differs from the explained one."""
+    runs = {explanation.run: rankings.source}
     with silence_warnings():
-        values = evaluate(
-            {explanation.run: rankings.source}, rankings.judgments, measure, progress=False
-        ).set_index("qid")["value"]
+        perquery = evaluate(runs, rankings.judgments, measure, progress=False)
+    values = perquery.set_index("qid")["value"]
     value = float(values[explanation.qid])
     if abs(value - explanation.value) > tolerance(value):
         warn_once(
             f"{measure} of topic {explanation.qid} is {value:.9g} in ir-measures, which rounds it; "
-            "the explained "
-            f"value is {explanation.value:.9g}",
+            f"the explained value is {explanation.value:.9g}",
             key=f"{measure} {explanation.qid} {value}",
             group="explained values",
         )
@@ -272,33 +299,37 @@ def largest_differences(
     perquery = read_long_frame(perquery)
     label = _measure_label(perquery, measure)
     measure_rows = perquery[perquery["measure"].astype(str) == label]
-    values = [_run_values(measure_rows, name, label) for name in (a, b)]
-    both = pd.concat(values, axis=1, keys=["value_a", "value_b"], join="inner")
-    left_out = values[0].index.symmetric_difference(values[1].index)
+    values_a = _run_values(measure_rows, a, label)
+    values_b = _run_values(measure_rows, b, label)
+    left_out = values_a.index.symmetric_difference(values_b.index)
     if len(left_out):
+        has_or_have = agree(len(left_out), len(left_out), "has", "have")
+        is_or_are = agree(len(left_out), len(left_out), "is", "are")
         warn_once(
-            f"{number_of(len(left_out), 'topic')} {'has' if len(left_out) == 1 else 'have'} a "
-            f"value of {label} for "
-            f"only one of the runs {a} and {b} and {'is' if len(left_out) == 1 else 'are'} left "
-            "out, such as "
-            f"{choices(left_out[:3])}. Evaluate both runs on the same qrels",
+            f"{number_of(len(left_out), 'topic')} {has_or_have} a value of {label} for only one of "
+            f"the runs {a} and {b} and {is_or_are} left out, such as {choices(left_out[:3])}. "
+            "Evaluate both runs on the same qrels",
             key=f"{a} {b} {label} {len(left_out)}",
             group="topics of one run",
         )
-    both = both.assign(measure=label, difference=both["value_a"] - both["value_b"])
-    order = np.argsort(-both["difference"].abs().to_numpy(), kind="stable")[:n]
-    both = both.iloc[order].rename_axis("qid").reset_index()
-    return both[["qid", "measure", "value_a", "value_b", "difference"]]
+    both = pd.concat([values_a, values_b], axis=1, keys=["value_a", "value_b"], join="inner")
+    difference = both["value_a"] - both["value_b"]
+    both = both.assign(measure=label, difference=difference)
+    largest = np.argsort(-difference.abs().to_numpy(), kind="stable")[:n]
+    table = both.iloc[largest]
+    table = table.rename_axis("qid").reset_index()
+    return table[["qid", "measure", "value_a", "value_b", "difference"]]
 
 
 def _measure_label(perquery: pd.DataFrame, measure: MeasureLike | None) -> str:
+    """Return the label of the measure in a long frame."""
     labels = [str(label) for label in perquery["measure"].unique()]
-    if measure is None and len(labels) == 1:
-        return labels[0]
-    if measure is None:
-        label = None
-    else:
+    if measure is not None:
         label = find_labels(perquery, [measure])[0]
+    elif len(labels) == 1:
+        return labels[0]
+    else:
+        label = None
     refuse_unknown([label], labels, "one of the measures of the frame", "measure")
     return str(label)
 
@@ -308,16 +339,16 @@ def _run_values(measure_rows: pd.DataFrame, name: str, label: str) -> pd.Series[
     names = measure_rows["name"].astype(str)
     refuse_unknown([str(name)], names.unique(), "one of the runs of the frame", "run")
     run_rows = measure_rows[names == str(name)]
-    twice = run_rows["qid"][run_rows["qid"].duplicated()]
-    if len(twice):
+    is_repeated = run_rows["qid"].duplicated()
+    if is_repeated.any():
+        repeated = run_rows["qid"][is_repeated]
         raise MultiAspectError(
-            f"expected one value of {label} per topic of {name}, got several for {twice.iloc[0]}"
+            f"expected one value of {label} per topic of {name}, got several for {repeated.iloc[0]}"
         )
     missing = run_rows["qid"][run_rows["value"].isna()]
     if len(missing):  # they would be sorted last, as the smallest differences
         raise MultiAspectError(
             f"expected a value of {label} per topic of {name}, got none for "
-            f"{choices(missing[:3])}. Evaluate the "
-            "run on these topics, or leave them out"
+            f"{choices(missing[:3])}. Evaluate the run on these topics, or leave them out"
         )
     return run_rows.set_index("qid")["value"]

@@ -25,52 +25,65 @@ _STEP = 0.01
 def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.DataFrame:
     """Return one row per rank, then one row for each contribution that belongs to no rank."""
     views = topic.measure.views(topic.judgments)
-    numbers = {
-        column: values_by_rank(topic, view.label) for column, view in label_columns(views).items()
-    }
-    if numbers:
-        judged = ~np.all([np.isnan(label) for label in numbers.values()], axis=0)
+    labels = {}
+    for column, view in label_columns(views).items():
+        labels[column] = values_by_rank(topic, view.label)
+    if labels:
+        is_unjudged = np.all([np.isnan(label) for label in labels.values()], axis=0)
     else:  # the measure reads no aspect
-        judged = np.ones(len(topic), dtype=np.bool_)
-    for name, values in topic.measure.details(topic.judgments).items():
-        detail = values_by_rank(topic, np.asarray(values, dtype=np.float64))
-        numbers[_free_name(name, numbers)] = np.where(judged, detail, np.nan)
-    several = len(parts) > 1
-    for part in parts:
-        for name, values in part.columns.items():
-            numbers[_free_name(f"{part.name} {name}" if several else name, numbers)] = values
-    numbers["gain"], numbers["discount"] = _gain_and_discount(topic, parts)
-    n_single = min(
-        (part.n_single for part in parts if part.n_single is not None), default=len(topic)
-    )
-    for part in parts if several else ():
-        numbers[_free_name(f"{part.name} part", numbers)] = part.contribution
-    numbers["contribution"] = np.sum([part.contribution for part in parts], axis=0)
+        is_unjudged = np.zeros(len(topic), dtype=np.bool_)
+    numbers = dict(labels)
+    _add_details(numbers, topic, parts, is_unjudged)
+    _add_amounts(numbers, topic, parts)
+
+    limits = [part.n_single for part in parts if part.n_single is not None]
+    n_single = min(limits, default=len(topic))
     rest = _rest(parts, n_single)
-    rows = [[amounts.get(name, np.nan) for amounts in rest.values()] for name in numbers]
-    columns = {
-        name: np.append(values[:n_single], more)
-        for (name, values), more in zip(numbers.items(), rows, strict=True)
-    }
     ranks = [*range(1, n_single + 1), *[pd.NA] * len(rest)]
     docnos = [*topic.docnos[:n_single].tolist(), *[None] * len(rest)]
-    frame = pd.DataFrame(
-        {
-            "rank": pd.array(ranks, dtype="Int64"),
-            "docno": pd.Series(docnos, dtype=object),
-            **columns,
-        }
-    )
+    columns: dict[str, Any] = {
+        "rank": pd.array(ranks, dtype="Int64"),
+        "docno": pd.Series(docnos, dtype=object),
+    }
+    for name, values in numbers.items():
+        rest_values = [amounts.get(name, np.nan) for amounts in rest.values()]
+        columns[name] = np.append(values[:n_single], rest_values)
+    frame = pd.DataFrame(columns)
     frame["running"] = offset + frame["contribution"].cumsum()
-    frame["how"] = pd.Series(
-        MARGINAL if any(part.how == MARGINAL for part in parts) else STATED,
-        index=frame.index,
-        dtype=object,
-    )
-    frame["note"] = pd.Series(
-        [*_rank_notes(topic, judged)[:n_single], *rest], index=frame.index, dtype=object
-    )
+    is_marginal = any(part.how == MARGINAL for part in parts)
+    how = MARGINAL if is_marginal else STATED
+    frame["how"] = pd.Series(how, index=frame.index, dtype=object)
+    rank_notes = _rank_notes(topic, is_unjudged)
+    row_notes = [*rank_notes[:n_single], *rest]
+    frame["note"] = pd.Series(row_notes, index=frame.index, dtype=object)
     return frame
+
+
+def _add_details(
+    numbers: dict[str, Floats], topic: Topic, parts: Sequence[TopicPart], is_unjudged: Bools
+) -> None:
+    """Add the columns that the measure or its bases compute from the labels."""
+    details = topic.measure.details(topic.judgments)
+    for name, values in details.items():
+        detail = values_by_rank(topic, np.asarray(values, dtype=np.float64))
+        numbers[_free_name(name, numbers)] = np.where(is_unjudged, np.nan, detail)
+    for part in parts:
+        for column, values in part.columns.items():
+            name = column
+            if len(parts) > 1:
+                name = f"{part.name} {column}"
+            numbers[_free_name(name, numbers)] = values
+
+
+def _add_amounts(numbers: dict[str, Floats], topic: Topic, parts: Sequence[TopicPart]) -> None:
+    """Add the gain, the discount and the contribution, of several parts also those of each."""
+    gain, discount = _gain_and_discount(topic, parts)
+    numbers["gain"] = gain
+    numbers["discount"] = discount
+    if len(parts) > 1:
+        for part in parts:
+            numbers[_free_name(f"{part.name} part", numbers)] = part.contribution
+    numbers["contribution"] = np.sum([part.contribution for part in parts], axis=0)
 
 
 def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, float]]:
@@ -81,10 +94,9 @@ def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, floa
         if part.n_single is None and n_single < len(part.contribution):
             # If another part is known for the first ranks only, the further ranks of this one are
             # summed.
-            together = next(
-                text for limited in parts if limited.n_single == n_single for text in limited.rest
-            )
-            rest[together] = rest.get(together, 0.0) + float(part.contribution[n_single:].sum())
+            text = _text_of_further_ranks(parts, n_single)
+            further = float(part.contribution[n_single:].sum())
+            rest[text] = rest.get(text, 0.0) + further
         for text, amount in rest.items():
             amounts = result.setdefault(text, {"contribution": 0.0})
             amounts["contribution"] += amount
@@ -92,32 +104,59 @@ def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, floa
     return result
 
 
+def _text_of_further_ranks(parts: Sequence[TopicPart], n_single: int) -> str:
+    """Return the description of the ranks below `n_single`, as a part has it."""
+    texts: list[str] = []
+    for part in parts:
+        if part.n_single == n_single:
+            texts += part.rest
+    return texts[0]
+
+
 def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats, Floats]:
-    """Return the gains and discounts of the base; for parts of equal discounts, the weighted sum of their gains."""
+    """Return the gains and discounts of the base; NaN where they are unknown.
+
+    For several parts of equal discounts, the gain is the weighted sum of their gains.
+    """
     unknown = np.full(len(topic), np.nan)
-    gain, discount = parts[0].gain, parts[0].discount
-    if len(parts) > 1:
-        gain = np.zeros(len(topic))
-        for part in parts:
-            if part.gain is None or discount is None or not np.array_equal(discount, part.discount):  # type: ignore[arg-type]
-                return unknown, unknown
-            gain += part.slope * part.gain / (1.0 if part.norm is None else part.norm or np.inf)
-    return unknown if gain is None else gain, unknown if discount is None else discount
+    first = parts[0]
+    if len(parts) == 1:
+        gain = unknown if first.gain is None else first.gain
+        discount = unknown if first.discount is None else first.discount
+        return gain, discount
+    if first.discount is None:
+        return unknown, unknown
+    gain = np.zeros(len(topic))
+    for part in parts:
+        if part.gain is None or part.discount is None:
+            return unknown, unknown
+        if not np.array_equal(first.discount, part.discount):
+            return unknown, unknown
+        norm = 1.0
+        if part.norm is not None:
+            norm = part.norm or np.inf
+        gain += part.slope * part.gain / norm
+    return gain, first.discount
 
 
-def _rank_notes(topic: Topic, judged: Bools) -> list[str]:
+def _rank_notes(topic: Topic, is_unjudged: Bools) -> list[str]:
+    """Return the note of each rank."""
     terms = topic.measure.terms(topic.judgments)
     if terms:
         cutoff = last_rank(terms)
     else:
         cutoff = topic.measure.params.get("cutoff")
-    below = np.arange(len(topic)) >= (len(topic) if cutoff is None else cutoff)
-    return [
-        "; ".join(
-            filter(None, ["" if is_judged else "unjudged", "below the cutoff" if is_below else ""])
-        )
-        for is_judged, is_below in zip(judged.tolist(), below.tolist(), strict=True)
-    ]
+    if cutoff is None:
+        cutoff = len(topic)
+    rank_notes = []
+    for rank, unjudged in enumerate(is_unjudged.tolist(), 1):
+        remarks = []
+        if unjudged:
+            remarks.append("unjudged")
+        if rank > cutoff:
+            remarks.append("below the cutoff")
+        rank_notes.append("; ".join(remarks))
+    return rank_notes
 
 
 def values_by_rank(topic: Topic, values: Floats) -> Floats:
@@ -126,13 +165,20 @@ def values_by_rank(topic: Topic, values: Floats) -> Floats:
 
 
 def scale_positions(view: AspectView) -> Floats:
-    """Return the position of each label on its scale, from 0 for the lowest to 1 for the highest grade."""
-    return np.where(view.known, view.grade_index / max(1, len(view.scale) - 1), np.nan)
+    """Return the position of each label on its scale, from 0 (lowest grade) to 1 (highest)."""
+    highest = max(1, len(view.scale) - 1)
+    return np.where(view.known, view.grade_index / highest, np.nan)
 
 
 def label_columns(views: Sequence[AspectView]) -> dict[str, AspectView]:
     """Return the aspects by column name, distinct from the names of other columns."""
-    return {f"{view.name} label" if view.name in NOT_LABELS else view.name: view for view in views}
+    columns = {}
+    for view in views:
+        name = view.name
+        if name in NOT_LABELS:
+            name = f"{name} label"
+        columns[name] = view
+    return columns
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
@@ -143,36 +189,42 @@ def _free_name(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
-    """Return one row per term, with its value, its weight and its part in the value of the measure."""
-    together = ", ".join(view.name for view in topic.measure.views(topic.judgments))
+    """Return one row per term: its value, its weight and its part in the value of the measure."""
     terms = topic.measure.terms(topic.judgments)
-    rows = [
-        (part.name or together, part.value, part.weight, part.slope * part.value + 0.0)
-        for part in parts
-    ]
+    rows = []
     if len(terms) > 1 and len(parts) == 1:  # the parts of the terms are unknown
-        values = [term.base.values(topic.rankings, term.target)[topic.query] for term in terms]
-        weights = [term.weight[topic.query] for term in terms]
-        names = [term.name for term in terms]
-        rows = [
-            (*row, np.nan)
-            for row in zip(names, map(float, values), map(float, weights), strict=True)
-        ]
+        for term in terms:
+            value = term.base.values(topic.rankings, term.target)[topic.query]
+            weight = term.weight[topic.query]
+            rows.append((term.name, float(value), float(weight), np.nan))
+    else:
+        names = [view.name for view in topic.measure.views(topic.judgments)]
+        for part in parts:
+            name = part.name or ", ".join(names)
+            amount = part.slope * part.value + 0.0  # no -0
+            rows.append((name, part.value, part.weight, amount))
     return pd.DataFrame(rows, columns=["aspect", "value", "weight", "part"])
 
 
 def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None:
-    """Return adjacent documents in the wrong order, most costly first; None for measures without such pairs."""
-    (part, *others) = parts
-    if part.swap_cost is None or others:
+    """Return adjacent documents in the wrong order, most costly first.
+
+    None for measures without such pairs.
+    """
+    if len(parts) > 1:
+        return None
+    part = parts[0]
+    if part.swap_cost is None:
         return None
     lower = np.flatnonzero(part.swap_cost > 0)
-    lower = lower[np.argsort(-part.swap_cost[lower], kind="stable")]
+    most_costly_first = np.argsort(-part.swap_cost[lower], kind="stable")
+    lower = lower[most_costly_first]
+    errors = {name: values[lower] for name, values in part.columns.items()}
     columns = {
         "rank": lower,
         "docno": topic.docnos[lower - 1],
         "next_docno": topic.docnos[lower],
-        **{name: values[lower] for name, values in part.columns.items()},
+        **errors,
         "cost": part.swap_cost[lower],
     }
     return pd.DataFrame(columns)
@@ -183,53 +235,58 @@ def notes(
 ) -> list[str]:
     """Return the notes; `gain` is the name of the column that shows the gain."""
     return [
-        *_ranking(topic, ranks),
-        *_contributions(topic, parts, gain),
-        *_aspects(topic, parts, aspects),
+        *_ranking_notes(topic, ranks),
+        *_contribution_notes(topic, parts, gain),
+        *_aspect_notes(topic, parts, aspects),
     ]
 
 
-def _ranking(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
+def _ranking_notes(topic: Topic, ranks: pd.DataFrame) -> Iterator[str]:
+    """Yield what the ranking lacks."""
     if not len(topic):
         yield "The run retrieves nothing for the topic: an empty ranking."
-    single = ranks[~ranks["note"].str.contains("below the cutoff") & ranks["rank"].notna()]
-    unjudged = int(single["note"].str.contains("unjudged").sum())
-    if unjudged:
-        yield f"{unjudged} of the first {number_of(len(single), 'document')} {_is_or_are(unjudged)} unjudged."
+    is_below = ranks["note"].str.contains("below the cutoff")
+    counting = ranks[~is_below & ranks["rank"].notna()]
+    n_unjudged = int(counting["note"].str.contains("unjudged").sum())
+    if n_unjudged:
+        documents = number_of(len(counting), "document")
+        yield f"{n_unjudged} of the first {documents} {_is_or_are(n_unjudged)} unjudged."
 
 
-def _contributions(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Iterator[str]:
+def _contribution_notes(topic: Topic, parts: Sequence[TopicPart], gain: str) -> Iterator[str]:
+    """Yield how to read values and contributions."""
     if topic.measure.lower_is_better:
         yield "Lower values are better."
-    (first, *others) = parts
-    if first.norm == 0 and not others:
+    first = parts[0]
+    is_single = len(parts) == 1
+    if is_single and first.norm == 0:
         yield "No judged document has a gain above 0, so the value is 0."
-    elif first.gain is not None and first.discount is not None and not others:
-        if first.norm is None or first.norm == 1:
-            over = ""
-        else:
+    elif is_single and first.gain is not None and first.discount is not None:
+        over = ""
+        if first.norm is not None and first.norm != 1:
             over = f" / {first.norm:.6g}"
         yield f"contribution = {gain} x discount{over}."
     if first.how == MARGINAL and first.swap_cost is not None:
         yield "Contributions are marginal: the errors that a rank adds to those at the ranks above."
     elif any(part.how == MARGINAL for part in parts):
-        yield "Contributions are marginal: the value of the first k ranks minus that of the first k - 1."
-
-
-def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) -> Iterator[str]:
-    measure = topic.measure
-    counts = aspects[aspects["weight"] > 0]
-    stated = measure.stated
-    if len(counts) < 2 or stated.is_weighted_sum or not stated.never_falls_with_terms:
-        return
-    zero = counts.loc[counts["value"] == 0, "aspect"].tolist()
-    if zero:
-        because = f" is 0 because {join_names(zero)} {_is_or_are(len(zero))} 0."
         yield (
-            f"{measure.NAME}{because}"
-            if topic.value == 0
-            else f"The value on {join_names(zero)} is 0."
+            "Contributions are marginal: the value of the first k ranks minus that of the first "
+            "k - 1."
         )
+
+
+def _aspect_notes(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) -> Iterator[str]:
+    """Yield which aspect limits a mean of aspects."""
+    measure = topic.measure
+    stated = measure.stated
+    weighted = aspects[aspects["weight"] > 0]
+    if len(weighted) < 2 or stated.is_weighted_sum or not stated.never_falls_with_terms:
+        return
+    zero = weighted.loc[weighted["value"] == 0, "aspect"].tolist()
+    if zero and topic.value == 0:
+        yield f"{measure.NAME} is 0 because {join_names(zero)} {_is_or_are(len(zero))} 0."
+    elif zero:
+        yield f"The value on {join_names(zero)} is 0."
     elif aspects["part"].notna().all():
         yield from _weakest(measure, parts)
     else:
@@ -237,19 +294,21 @@ def _aspects(topic: Topic, parts: Sequence[TopicPart], aspects: pd.DataFrame) ->
 
 
 def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:
-    """Yield a sentence on the aspect that the value depends on most, if it has the lowest value."""
-    counting = [part for part in parts if part.weight > 0]
-    weak = min(counting, key=lambda part: part.value)
-    strong = max(counting, key=lambda part: part.value)
-    if not np.isclose(weak.value, strong.value) and weak.slope > strong.slope:
+    """Yield a sentence on the aspect with the lowest value, if the value depends on it most."""
+    weighted = [part for part in parts if part.weight > 0]
+    weak = min(weighted, key=lambda part: part.value)
+    strong = max(weighted, key=lambda part: part.value)
+    is_weaker = not np.isclose(weak.value, strong.value)
+    if is_weaker and weak.slope > strong.slope:
         yield (
             f"The weaker aspect limits {measure.NAME}: {_STEP} more on {weak.name} (now "
-            f"{weak.value:.4f}) adds "
-            f"about {_STEP * weak.slope:.4f}, {_STEP} more on {strong.name} (now "
-            f"{strong.value:.4f}) only "
-            f"{_STEP * strong.slope:.4f}."
+            f"{weak.value:.4f}) adds about {_STEP * weak.slope:.4f}, {_STEP} more on "
+            f"{strong.name} (now {strong.value:.4f}) only {_STEP * strong.slope:.4f}."
         )
 
 
 def _is_or_are(number: int) -> str:
-    return "is" if number == 1 else "are"
+    """Return the verb for a number of things."""
+    if number == 1:
+        return "is"
+    return "are"
