@@ -1,4 +1,4 @@
-"""Presentation of results: blocks with the content, and writers of text, HTML, LaTeX and Markdown."""
+"""Presentation of results: blocks of content, and writers of text, HTML, LaTeX and Markdown."""
 
 from .blocks import (
     Bar,

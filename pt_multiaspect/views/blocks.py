@@ -154,17 +154,20 @@ Block: TypeAlias = Heading | Sentence | Code | Items | Table
 
 def frame_table(frame: pd.DataFrame) -> Table:
     """Return a data frame without its index as a table; numbers have six digits."""
-    rows = [
-        [with_minus(f"{value:.6g}") if isinstance(value, float) else str(value) for value in row]
-        for row in frame.itertuples(index=False, name=None)
-    ]
-    return Table(
-        [
-            Column(str(name), left=column == 0, shorten=12)
-            for column, name in enumerate(frame.columns)
-        ],
-        rows,
-    )
+    columns = []
+    for position, name in enumerate(frame.columns):
+        columns.append(Column(str(name), left=position == 0, shorten=12))
+    rows = []
+    for row in frame.itertuples(index=False, name=None):
+        rows.append(list(map(_six_digits, row)))
+    return Table(columns, rows)
+
+
+def _six_digits(value: object) -> str:
+    """Return a value as text, numbers with six digits."""
+    if isinstance(value, float):
+        return with_minus(f"{value:.6g}")
+    return str(value)
 
 
 def records_table(
@@ -187,45 +190,57 @@ def records_table(
     most : int, optional
         The maximum number of rows that are drawn, by default all.
     """
-
-    def cell(row: Any, content: str | Callable[[Any], Cell | str]) -> Cell | str:
-        if callable(content):
-            value = content(row)
-        else:
-            value = row[content]
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        if isinstance(value, float):
-            return decimals(value)
-        if isinstance(value, Cell):
-            return value
-        return str(value)
-
     names = [name for name in names if name in frame]
-    rows = [
-        [*(str(row[name]) for name in names), *(cell(row, content) for content in cells.values())]
-        for row in frame.to_dict("records")
-    ]
-    columns = [*(Column(name, left=True, shorten=12) for name in names), *map(Column, cells)]
-    return Table(columns, rows, most=len(rows) if most is None else most)
+    columns = [Column(name, left=True, shorten=12) for name in names]
+    columns += map(Column, cells)
+    rows = []
+    for record in frame.to_dict("records"):
+        row: list[Cell | str] = [str(record[name]) for name in names]
+        for content in cells.values():
+            if callable(content):
+                value = content(record)
+            else:
+                value = record[content]
+            row.append(_cell(value))
+        rows.append(row)
+    if most is None:
+        most = len(rows)
+    return Table(columns, rows, most=most)
+
+
+def _cell(value: object) -> Cell | str:
+    """Return the cell of a number, a flag or a text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return decimals(value)
+    if isinstance(value, Cell):
+        return value
+    return str(value)
 
 
 def with_interval(row: Any, value: str, low: str = "low", high: str = "high") -> Cell:
     """Return the cell of a number and, unless unknown, its interval, from the columns of a row."""
-    return Cell(decimals(row[value]), after=interval_text(row[low], row[high]))
+    interval = interval_text(row[low], row[high])
+    return Cell(decimals(row[value]), after=interval)
 
 
 def bars(values: Sequence[float]) -> list[Bar]:
-    """Return one bar per number, all on one scale, to the left of zero if the number is negative."""
-    low, high = min([0.0, *values]), max([0.0, *values])
+    """Return one bar per number, all on one scale.
+
+    Bars of negative numbers are to the left of zero.
+    """
+    low = min([0.0, *values])
+    high = max([0.0, *values])
     width = (high - low) or 1.0
     zero = -low / width
-    return [
-        Bar(
-            abs(value) / width,
-            zero - max(-value, 0.0) / width,
-            zero if low < 0 else None,
-            decimals(value),
-        )
-        for value in values
-    ]
+    result = []
+    for value in values:
+        length = abs(value) / width
+        start = zero - max(-value, 0.0) / width
+        if low < 0:
+            bar = Bar(length, start, zero, decimals(value))
+        else:
+            bar = Bar(length, start, label=decimals(value))
+        result.append(bar)
+    return result

@@ -1,4 +1,7 @@
-"""Blocks as self-contained HTML, in the colours of the surrounding page, and tables as LaTeX and Markdown."""
+"""Blocks as self-contained HTML, and tables as LaTeX and Markdown.
+
+HTML has the colours of the surrounding page.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from .blocks import Bar, Block, Cell, Sentence, Table
+from .blocks import Bar, Block, Cell, Row, Sentence, Table
 from .text import column_cells, printable
 
 if TYPE_CHECKING:
@@ -20,15 +23,38 @@ if TYPE_CHECKING:
 _REQUIRED = r"% requires \usepackage{booktabs}"
 
 _ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", '"': r"\char34{}", "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
     # After a line break of a table, these would be an argument.
-    "[": "{[}", "]": "{]}", "*": "{*}",
-    "−": "$-$", "±": r"$\pm$", "†": r"$\dagger$", "‡": r"$\ddagger$", "↓": r"$\downarrow$", "×": r"$\times$",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "†": r"$\dagger$",
+    "‡": r"$\ddagger$",
+    "↓": r"$\downarrow$",
+    "×": r"$\times$",
     "≈": r"$\approx$",
-    "–": r"\textendash{}", "—": r"\textemdash{}", "’": "'", "…": r"\ldots{}",
-}  # fmt: skip
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
+    "’": "'",
+    "…": r"\ldots{}",
+}
 _LATEX_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
 _MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
 
@@ -42,14 +68,14 @@ _NARROW = r"\footnotesize\setlength{\tabcolsep}{2pt}"
 
 def html_of(blocks: Iterable[Block]) -> str:
     """Return blocks as HTML elements, without their style."""
-    return str(_environment().get_template("blocks.html").render(blocks=list(blocks)))
+    source = _environment().get_template("blocks.html")
+    return str(source.render(blocks=list(blocks)))
 
 
 def fragment(blocks: Iterable[Block]) -> str:
     """Return blocks as one HTML element with its style, which notebooks show."""
-    return (
-        f'<div class="ptma"><style>{asset(__package__, "style.css")}</style>{html_of(blocks)}</div>'
-    )
+    style = asset(__package__, "style.css")
+    return f'<div class="ptma"><style>{style}</style>{html_of(blocks)}</div>'
 
 
 def template(source: str) -> Template:
@@ -64,13 +90,14 @@ def asset(package: str, name: str) -> str:
 
 
 def _breakable_parts(text: str) -> list[str]:
-    """Return the parts of a text, such as a measure, after which a line may be broken, but not inside words."""
+    """Return the parts of a text, such as a measure, after which a line may be broken."""
     return re.split(r"(?<=[(,=_/])", text)
 
 
 def page(title: str, content: str) -> str:
     """Return an HTML page."""
-    return str(_environment().get_template("page.html").render(title=title, content=content))
+    source = _environment().get_template("page.html")
+    return str(source.render(title=title, content=content))
 
 
 @cache
@@ -111,29 +138,36 @@ def latex_of(
     str
         LaTeX that ends with a newline.
     """
-    lines = [_REQUIRED, *(f"% {' '.join(comment.split())}" for comment in comments)]
-    lines += [r"\begin{table}", r"\centering"]
+    is_wide = _is_wide(table)
+    columns = _latex_columns(table, is_wide)
+    lines = [_REQUIRED]
+    for comment in comments:
+        words = " ".join(comment.split())
+        lines.append(f"% {words}")
+    lines.append(r"\begin{table}")
+    lines.append(r"\centering")
     if caption is not None:
         lines.append(rf"\caption{{{caption}}}")
     if label is not None:
         lines.append(rf"\label{{{label}}}")
-    is_wide = _is_wide(table)
-    columns = _latex_columns(table, is_wide)
     alignment = "".join(column.alignment for column in columns)
-    lines.append(_NARROW if is_wide else r"\small")
     if is_wide:
+        lines.append(_NARROW)
         alignment = f"@{{}}{alignment}@{{}}"
-    lines += [
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        *_latex_heads(columns),
-        r"\midrule",
-    ]
-    lines += [*_latex_rows(table, columns), r"\bottomrule", r"\end{tabular}"]
+    else:
+        lines.append(r"\small")
+    lines.append(rf"\begin{{tabular}}{{{alignment}}}")
+    lines.append(r"\toprule")
+    lines += _latex_heads(columns)
+    lines.append(r"\midrule")
+    lines += _latex_rows(table, columns)
+    lines.append(r"\bottomrule")
+    lines.append(r"\end{tabular}")
     if table.notes:
         notes = " \\par\n".join(map(_latex_note, table.notes))
         lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", notes, "}"]
-    return "\n".join([*lines, r"\end{table}", ""])
+    lines.append(r"\end{table}")
+    return "\n".join(lines) + "\n"
 
 
 class _LatexColumn(NamedTuple):
@@ -158,65 +192,85 @@ def _is_wide(table: Table) -> bool:
 
 
 def _cell_widths(table: Table) -> list[float]:
-    """Return the maximum width of the cells of each column, without brackets and cells that span columns."""
-    rows = [row for row in table.all_rows() if row.span == 1]
-    result = []
-    for position in range(len(table.columns)):
-        widths = [_cell_width(row.cells[position]) for row in rows if position < len(row.cells)]
-        result.append(max(widths, default=0.0))
-    return result
+    """Return the maximum width of the cells of each column.
+
+    Brackets and cells that span columns do not count.
+    """
+    widths = [0.0] * len(table.columns)
+    for row in table.all_rows():
+        if row.span > 1:
+            continue
+        for position, cell in enumerate(row.cells[: len(widths)]):
+            widths[position] = max(widths[position], _cell_width(cell))
+    return widths
 
 
 def _cell_width(cell: Cell | Bar | str) -> float:
     """Return the width of the text of a cell."""
     if isinstance(cell, Bar):
         return _text_width(cell.label)
-    return _text_width(cell if isinstance(cell, str) else f"{cell.text}{cell.signs}")
+    if isinstance(cell, str):
+        return _text_width(cell)
+    return _text_width(f"{cell.text}{cell.signs}")
 
 
 def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
     """Return the columns; heads of a wide table are broken."""
     rows = table.all_rows()
+    widths = _cell_widths(table)
     result = []
-    for position, (column, width) in enumerate(
-        zip(table.columns, _cell_widths(table), strict=True)
-    ):
+    for position, column in enumerate(table.columns):
         cells = column_cells(rows, position)
+        width = widths[position]
         has_brackets = any(cell.after for cell in cells)
         is_prose = column.left and width > _PROSE
-        head = [column.head]
         if is_wide and not has_brackets:
             head = _break_latex_head(column.head, width)
-        if position:
-            signs = sorted({sign for cell in cells for sign in cell.signs})
         else:
-            signs = []
-        alignment = "l" if column.left or position == 0 else "r"
-        if has_brackets:
-            alignment += r"@{\enspace}r"
+            head = [column.head]
+        signs: set[str] = set()
+        if position:
+            signs.update(*(cell.signs for cell in cells))
         if is_prose:
             alignment = r"p{0.55\linewidth}"
-        result.append(_LatexColumn(head, alignment, signs, has_brackets, is_prose))
+        elif column.left or position == 0:
+            alignment = "l"
+        else:
+            alignment = "r"
+        if has_brackets and not is_prose:
+            alignment += r"@{\enspace}r"
+        result.append(_LatexColumn(head, alignment, sorted(signs), has_brackets, is_prose))
     return result
 
 
 def _break_latex_head(head: str, width: float) -> list[str]:
-    """Return a head in lines of about a width, broken at blanks, before brackets, and always before @."""
+    """Return a head in lines of about a width.
+
+    It is broken at blanks, before brackets, and always before @.
+    """
     lines = [""]
     for part in re.findall(r"(?:^|[ @(])[^ @(]*(?: ↓)?", head):
-        if lines[-1] and (part[0] == "@" or _text_width(lines[-1] + part) > width):
-            lines.append("")
-        lines[-1] += part if lines[-1] else part.lstrip()
+        line = lines[-1]
+        if not line:
+            lines[-1] = part.lstrip()
+        elif part[0] == "@" or _text_width(line + part) > width:
+            lines.append(part.lstrip())
+        else:
+            lines[-1] += part
     return lines
 
 
 def _text_width(text: str) -> float:
     """Return the approximate width of a text, in digits: capitals are wider."""
-    return sum(1.5 if letter.isupper() or letter == "@" else 1.0 for letter in text)
+    n_wide = sum(letter.isupper() or letter == "@" for letter in text)
+    return len(text) + 0.5 * n_wide
 
 
 def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
-    """Return the lines of the heads, which end on one line; a head spans the number and its brackets."""
+    """Return the lines of the heads, which end on one line.
+
+    A head spans the number and its brackets.
+    """
     depth = max(len(column.head) for column in columns)
     lines = []
     for line in range(depth):
@@ -227,7 +281,9 @@ def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
                 text = escape(column.head[line - above])
             else:
                 text = ""
-            cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if column.has_brackets else text)
+            if column.has_brackets:
+                text = rf"\multicolumn{{2}}{{c}}{{{text}}}"
+            cells.append(text)
         lines.append(" & ".join(cells) + r" \\")
     return lines
 
@@ -237,6 +293,10 @@ def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
     rows = table.all_rows()
     is_head = [row.span == width and len(row.cells) == 1 for row in rows]
     n_columns = width + sum(column.has_brackets for column in columns)
+    if columns[-1].is_prose:
+        line_end = r" \tabularnewline"
+    else:
+        line_end = r" \\"
     lines: list[str] = []
     for row, head in zip(rows, is_head, strict=True):
         if head:
@@ -245,16 +305,24 @@ def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
             title = _latex_cell(row.cells[0], [])
             lines.append(rf"\multicolumn{{{n_columns}}}{{l}}{{\textit{{{title}}}}} \\")
             continue
-        cells = []
-        for cell, column in zip(row.cells, columns, strict=False):
-            text = _latex_cell(cell, column.signs)
-            cells.append(rf"\raggedright {text}" if column.is_prose else text)
-            if column.has_brackets:
-                cells.append(_latex_brackets(cell))
+        cells = _latex_row_cells(row, columns)
         if any(is_head):
             cells[0] = rf"\quad {cells[0]}"
-        lines.append(" & ".join(cells) + (r" \tabularnewline" if columns[-1].is_prose else r" \\"))
+        lines.append(" & ".join(cells) + line_end)
     return lines
+
+
+def _latex_row_cells(row: Row, columns: Sequence[_LatexColumn]) -> list[str]:
+    """Return the cells of a row, with brackets in cells of their own."""
+    cells = []
+    for cell, column in zip(row.cells, columns, strict=False):
+        text = _latex_cell(cell, column.signs)
+        if column.is_prose:
+            text = rf"\raggedright {text}"
+        cells.append(text)
+        if column.has_brackets:
+            cells.append(_latex_brackets(cell))
+    return cells
 
 
 def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
@@ -263,30 +331,29 @@ def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
         return escape(cell.label)
     if isinstance(cell, str):
         cell = Cell(cell)
-    text = _LATEX_MARKS.get(cell.mark, "%s").replace("%s", escape(cell.text))
-    shown = [
-        _sign(sign) if sign in cell.signs else rf"\phantom{{{_sign(sign)}}}"
-        for sign in signs or cell.signs
-    ]
-    if shown:
-        return f"{text}$^{{{''.join(shown)}}}$"
+    mark = _LATEX_MARKS.get(cell.mark, "%s")
+    text = mark.replace("%s", escape(cell.text))
+    superscript = ""
+    for sign in signs or cell.signs:
+        command = _LATEX_SIGNS.get(sign, sign)
+        if sign in cell.signs:
+            superscript += command
+        else:
+            superscript += rf"\phantom{{{command}}}"
+    if superscript:
+        return f"{text}$^{{{superscript}}}$"
     return text
 
 
 def _latex_brackets(cell: Cell | Bar | str) -> str:
     """Return what follows the text of a cell, in smaller letters."""
-    after = cell.after if isinstance(cell, Cell) else ""
-    if after:
-        return rf"{{\footnotesize {escape(after)}}}"
-    return ""
+    if not isinstance(cell, Cell) or not cell.after:
+        return ""
+    return rf"{{\footnotesize {escape(cell.after)}}}"
 
 
 #: The commands of superscripts.
 _LATEX_SIGNS = {"†": r"\dagger", "‡": r"\ddagger", "≈": r"\approx"}
-
-
-def _sign(sign: str) -> str:
-    return _LATEX_SIGNS.get(sign, sign)
 
 
 def _latex_note(note: Sentence) -> str:
@@ -315,12 +382,15 @@ def escape(text: object) -> str:
     >>> print(escape("50%_of {α}"))
     50\%\_of \{$\alpha$\}
     """
-    spaced = "".join(
-        " " if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") else letter
-        for letter in str(text)
-    )
-    escaped = "".join(_ESCAPES.get(letter) or _greek(letter) or letter for letter in spaced)
+    escaped = "".join(map(_escape_letter, str(text)))
     return re.sub("-(?=-)", "-{}", escaped)  # two hyphens would be a dash
+
+
+def _escape_letter(letter: str) -> str:
+    """Return a letter in LaTeX."""
+    if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp"):  # control and format characters
+        return " "
+    return _ESCAPES.get(letter) or _greek(letter) or letter
 
 
 def _greek(letter: str) -> str | None:
@@ -343,20 +413,30 @@ _SMALL = _CAPITALS | set("alpha beta epsilon zeta eta iota kappa mu nu rho tau c
 
 
 def markdown_of(table: Table) -> str:
-    """Return a table in GitHub's Markdown, with its notes below; best values are bold, second best underlined."""
+    """Return a table in GitHub's Markdown, with its notes below.
+
+    The best values are bold, the second best underlined.
+    """
     heads = [_markdown_cell(column.head) for column in table.columns]
     rule = ["---" if column.left else "---:" for column in table.columns]
-    lines = [list(map(_markdown_cell, row.cells)) for row in table.all_rows()]
-    drawn = [f"| {' | '.join(cells)} |" for cells in [heads, rule, *lines]]
-    return "\n".join([*drawn, *map(_markdown_note, table.notes)])
+    lines = [_markdown_line(heads), _markdown_line(rule)]
+    for row in table.all_rows():
+        cells = list(map(_markdown_cell, row.cells))
+        lines.append(_markdown_line(cells))
+    lines += map(_markdown_note, table.notes)
+    return "\n".join(lines)
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    columns = " | ".join(cells)
+    return f"| {columns} |"
 
 
 def _markdown_note(note: Sentence) -> str:
+    text = f"\n{printable(note.text)}"
     if note.code:
-        code = f": `{printable(note.code)}`"
-    else:
-        code = ""
-    return f"\n{printable(note.text)}{code}"
+        text += f": `{printable(note.code)}`"
+    return text
 
 
 def _markdown_cell(cell: Cell | Bar | str) -> str:
@@ -364,11 +444,12 @@ def _markdown_cell(cell: Cell | Bar | str) -> str:
         return _escape_markdown(cell.label)
     if isinstance(cell, str):
         return _escape_markdown(cell)
-    number = _escape_markdown(replace(cell, after="").whole)
-    marked = _MARKDOWN_MARKS.get(cell.mark, "{}").format(number)
+    number = replace(cell, after="").whole
+    mark = _MARKDOWN_MARKS.get(cell.mark, "{}")
+    text = mark.format(_escape_markdown(number))
     if cell.after:
-        return f"{marked} {_escape_markdown(cell.after)}"
-    return marked
+        text += f" {_escape_markdown(cell.after)}"
+    return text
 
 
 def _escape_markdown(text: str) -> str:

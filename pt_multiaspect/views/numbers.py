@@ -9,7 +9,7 @@ MINUS = "−"
 
 
 def decimals(value: float) -> str:
-    """Return a number with four decimals, or few digits if it is very small or large; '-' for NaN."""
+    """Return a number with four decimals, or few digits if it is tiny or large; '-' for NaN."""
     if math.isnan(value):
         return "-"
     if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
@@ -32,7 +32,10 @@ def with_minus(number: str) -> str:
 
 
 def fixed_point(value: float, digits: int) -> str:
-    """Return a number with a fixed number of decimals, without a sign if it is rounded to 0; '-' for NaN."""
+    """Return a number with a fixed number of decimals; '-' for NaN.
+
+    If it is rounded to 0, it has no sign.
+    """
     if math.isnan(value):
         return "-"
     text = f"{value:.{digits}f}"
@@ -42,10 +45,12 @@ def fixed_point(value: float, digits: int) -> str:
 
 
 def level_text(confidence: float) -> str:
-    """Return a confidence level in per cent with four digits, or more close to 1: '95 %', '98.33 %'."""
+    """Return a confidence level in per cent with four digits, or more close to 1: '98.33 %'."""
     error = 100 * (1 - confidence)
-    digits = max(2, 1 - math.floor(math.log10(error)))
-    return f"{round(100 - error, digits):.10g} %"
+    magnitude = math.floor(math.log10(error))
+    digits = max(2, 1 - magnitude)
+    rounded = round(100 - error, digits)
+    return f"{rounded:.10g} %"
 
 
 def percent(share: float, *limits: float) -> str:
@@ -55,20 +60,22 @@ def percent(share: float, *limits: float) -> str:
     if math.isnan(share):
         return "-"
     text = f"{100 * share:.1f}"
-    if (text == "0.0" and share > 0) or (text == "100.0" and share < 1):
-        if share < 0.5:
-            text = f"{100 * share:.3g}"
-        else:
-            text = f"{100 - 100 * (1 - share):.6g}"
+    if text == "0.0" and share > 0:
+        text = f"{100 * share:.3g}"
+    if text == "100.0" and share < 1:
+        text = f"{100 - 100 * (1 - share):.6g}"
     for digits in range(2, 12):
-        if all(_is_on_side(float(text), share, limit) for limit in limits):
+        rounded = float(text)
+        if all(_is_on_side(rounded, share, limit) for limit in limits):
             break
         text = f"{100 * share:.{digits}f}"
     return f"{text} %"
 
 
 def _is_on_side(rounded: float, share: float, limit: float) -> bool:
-    """Return whether a rounded percentage is below, at or above a limit, as the fraction itself is."""
+    """Return whether a rounded percentage is on the side of a limit of the fraction itself."""
     if share == limit or math.isclose(share, limit, abs_tol=1e-12):
         return True
-    return (rounded < 100 * limit) == (share < limit) and not math.isclose(rounded, 100 * limit)
+    if math.isclose(rounded, 100 * limit):
+        return False
+    return (rounded < 100 * limit) == (share < limit)

@@ -8,7 +8,6 @@ import textwrap
 import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import takewhile
 from typing import NamedTuple
 
 from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentence, Table
@@ -38,41 +37,57 @@ def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False)
     emphasis : bool, default False
         Whether a terminal shows the best values in bold.
     """
-    parts: list[str] = []
+    lines: list[str] = []
     before: Block | None = None
     for block in blocks:
-        lines = _lines(block, width, emphasis)
-        together = isinstance(before, Heading) or (
-            isinstance(before, Sentence) and not isinstance(block, Heading | Table)
-        )
-        if parts and not together:
-            parts.append("")
-        parts += lines
+        if lines and not _follows_directly(before, block):
+            lines.append("")
+        lines += _lines(block, width, emphasis)
         before = block
-    return "\n".join(line.rstrip() for line in parts)
+    return "\n".join(map(str.rstrip, lines))
+
+
+def _follows_directly(before: Block | None, block: Block) -> bool:
+    """Return whether no empty line separates a block from the one before."""
+    if isinstance(before, Heading):
+        return True
+    if isinstance(before, Sentence):
+        return not isinstance(block, Heading | Table)
+    return False
 
 
 def printable(text: str) -> str:
     """Return a text in one line, without control characters of terminals."""
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    letters = []
+    for letter in text:
+        if letter.isprintable():
+            letters.append(letter)
+        else:
+            letters.append(" ")
+    return "".join(letters)
 
 
 def crop(text: str, width: int) -> str:
     """Shorten a text in the middle if it is longer than `width`."""
     if len(text) <= width:
         return text
-    tail = width // 3
-    return f"{text[: width - tail - 2]}..{text[len(text) - tail :]}"
+    n_last = width // 3
+    n_first = width - n_last - 2
+    start = text[:n_first]
+    end = text[len(text) - n_last :]
+    return f"{start}..{end}"
 
 
 def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
     if isinstance(block, Heading):
         title = _wrap(block.text, width)
-        return [*title, "-" * max(map(len, title), default=0)]
+        longest = max(map(len, title), default=0)
+        return [*title, "-" * longest]
     if isinstance(block, Sentence):
-        return _wrap(_sentence(block), width, whole=bool(block.code))
+        has_code = bool(block.code)
+        return _wrap(_sentence(block), width, whole=has_code)
     if isinstance(block, Code):
         return _code(block, width, "  ")
     if isinstance(block, Items):
@@ -81,17 +96,19 @@ def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
 
 
 def _sentence(block: Sentence) -> str:
+    text = block.text
     if block.tag:
-        tag = f"{block.tag.upper()} "
-    else:
-        tag = ""
+        text = f"{block.tag.upper()} {text}"
     if block.code:
-        return f"{tag}{block.text}: {block.code}"
-    return f"{tag}{block.text}"
+        text = f"{text}: {block.code}"
+    return text
 
 
 def _wrap(text: str, width: int, hanging: str = "  ", whole: bool = False) -> list[str]:
-    """Return a paragraph as lines; words that are `whole`, such as printed measures, may be wider."""
+    """Return a paragraph as lines.
+
+    Words that are `whole`, such as printed measures, may be wider.
+    """
     return textwrap.wrap(
         printable(text),
         width,
@@ -108,50 +125,71 @@ def _items(block: Items, width: int) -> list[str]:
             sign = f"{number}. "
         else:
             sign = "- "
+        indent = " " * len(sign)
         for part in item:
             if isinstance(part, Code):
-                lines += _code(part, width, " " * (len(sign) + 2))
+                lines += _code(part, width, f"{indent}  ")
             else:
-                lines += _wrap(
-                    f"{sign}{_sentence(part)}", width, " " * len(sign), whole=bool(part.code)
-                )
-                sign = " " * len(sign)
+                text = f"{sign}{_sentence(part)}"
+                lines += _wrap(text, width, indent, whole=bool(part.code))
+                sign = indent
     return lines
 
 
 def _code(block: Code, width: int, indent: str) -> list[str]:
-    """Break statements within brackets, after commas if possible, so that the output can be pasted."""
+    """Break statements within brackets, after commas if possible.
+
+    The output can be pasted.
+    """
     *statements, last = block.text.split("\n")
     lines: list[str] = []
     for statement in statements:
         lines += _statement(statement, width, indent, "  ")
-    further = " " * (len(block.before) or 2)
-    return [*lines, *_statement(last, width, f"{indent}{block.before}", further, block.after)]
+    start = f"{indent}{block.before}"
+    further = "  "
+    if block.before:
+        further = " " * len(block.before)
+    lines += _statement(last, width, start, further, block.after)
+    return lines
 
 
 def _statement(code: str, width: int, start: str, further: str, after: str = "") -> list[str]:
-    """Return the lines of a statement: the first begins with `start`, the others are indented `further`."""
-    code = printable(code)
-    chunks, depth, end = [start], 0, 0
-    for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        chunks[-1] += code[end : token.end[1]] if token.string else ""
-        if token.string:
-            end = token.end[1]
-        else:
-            end = end
-        if token.type == tokenize.OP:
-            depth += (token.string in "([{") - (token.string in ")]}")
-            if depth and token.string in ",([{":
-                chunks.append("")
+    """Return the lines of a statement.
+
+    The first begins with `start`, the others are indented `further`.
+    """
+    chunks = _breakable_chunks(printable(code))
+    chunks[0] = f"{start}{chunks[0]}"
     chunks[-1] += after
-    indent = " " * (len(start) - len(start.lstrip())) + further
+    n_blanks = len(start) - len(start.lstrip())
+    indent = " " * n_blanks + further
     lines = [chunks[0]]
     for chunk in chunks[1:]:
         if len(lines[-1]) + len(chunk.rstrip()) > width:
             lines.append(f"{indent}{chunk.lstrip()}")
         else:
             lines[-1] += chunk
-    return [line.rstrip() for line in lines]
+    return list(map(str.rstrip, lines))
+
+
+def _breakable_chunks(code: str) -> list[str]:
+    """Divide one line of code after commas and opening brackets, within brackets."""
+    chunks = [""]
+    depth = 0
+    end = 0
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.string:
+            chunks[-1] += code[end : token.end[1]]
+            end = token.end[1]
+        if token.type != tokenize.OP:
+            continue
+        if token.string in "([{":
+            depth += 1
+        if token.string in ")]}":
+            depth -= 1
+        if depth and token.string in ",([{":
+            chunks.append("")
+    return chunks
 
 
 class _Shown(NamedTuple):
@@ -172,7 +210,8 @@ class _Fitted(NamedTuple):
     @property
     def total(self) -> int:
         """The width of all columns and the gaps between them."""
-        return sum(shown.width for shown in self.columns) + self.gap * max(len(self.columns) - 1, 0)
+        n_gaps = max(len(self.columns) - 1, 0)
+        return sum(shown.width for shown in self.columns) + self.gap * n_gaps
 
 
 def _table(table: Table, width: int, emphasis: bool) -> list[str]:
@@ -186,85 +225,86 @@ def _table(table: Table, width: int, emphasis: bool) -> list[str]:
     if dropped:
         names = ", ".join(table.columns[column].head for column in dropped)
         if table.elsewhere:
-            where = f" (see {table.elsewhere})"
-        else:
-            where = ""
-        lines += _wrap(f"Not shown for lack of room: {names}{where}.", width)
+            names += f" (see {table.elsewhere})"
+        lines += _wrap(f"Not shown for lack of room: {names}.", width)
     for note in table.notes:
-        lines += _lines(replace(note, text=note.in_text or note.text), width, emphasis)
+        text = note.in_text or note.text
+        lines += _lines(replace(note, text=text), width, emphasis)
     return lines
 
 
 def _plain_rows(table: Table) -> list[Row]:
-    """Return rows whose cells have only a text and a mark; numbers with signs or intervals are aligned."""
+    """Return rows whose cells have only a text and a mark.
+
+    Numbers with signs or intervals are aligned.
+    """
     rows = table.drawn_rows()
     if any(note.in_text for note in table.notes):
-        rows = [_star_best(row) for row in rows]
-    columns = [column_cells(rows, column) for column in range(len(table.columns))]
-    rooms = [
-        [
-            max((len(getattr(cell, part)) for cell in column), default=0)
-            for part in ("signs", "after")
-        ]
-        for column in columns
-    ]
-    return [
-        replace(
-            row,
-            cells=[_padded_cell(cell, *room) for cell, room in zip(row.cells, rooms, strict=False)],
-        )
-        if row.span == 1
-        else replace(row, cells=[_padded_cell(cell) for cell in row.cells])
-        for row in rows
-    ]
+        rows = list(map(_star_best, rows))
+    signs: list[int] = []
+    after: list[int] = []
+    for position in range(len(table.columns)):
+        column = column_cells(rows, position)
+        signs.append(max((len(cell.signs) for cell in column), default=0))
+        after.append(max((len(cell.after) for cell in column), default=0))
+    result = []
+    for row in rows:
+        if row.span == 1:
+            cells = list(map(_padded_cell, row.cells, signs, after))
+        else:
+            cells = list(map(_padded_cell, row.cells))
+        result.append(replace(row, cells=cells))
+    return result
 
 
 def column_cells(rows: Sequence[Row], column: int) -> list[Cell]:
     """Return the cells of a column, without bars and those that span columns."""
-    return [
-        cell
-        for row in rows
-        if row.span == 1
-        for cell in row.cells[column : column + 1]
-        if isinstance(cell, Cell)
-    ]
+    cells = []
+    for row in rows:
+        if row.span > 1 or column >= len(row.cells):
+            continue
+        cell = row.cells[column]
+        if isinstance(cell, Cell):
+            cells.append(cell)
+    return cells
 
 
 def _star_best(row: Row) -> Row:
     """Return a row with a * after the best values."""
-    cells = [
-        replace(cell, signs=f"{cell.signs}*")
-        if isinstance(cell, Cell) and cell.mark == "best"
-        else cell
-        for cell in row.cells
-    ]
+    cells: list[Cell | Bar | str] = []
+    for cell in row.cells:
+        if isinstance(cell, Cell) and cell.mark == "best":
+            cells.append(replace(cell, signs=f"{cell.signs}*"))
+        else:
+            cells.append(cell)
     return replace(row, cells=cells)
 
 
 def _padded_cell(cell: Cell | Bar | str, signs: int = 0, after: int = 0) -> Cell | Bar:
+    """Return a cell as one text, with signs and what follows padded to these widths."""
     if isinstance(cell, Bar):
         return cell
     if isinstance(cell, str):
         cell = Cell(cell)
-    padded = replace(
-        cell,
-        signs=cell.signs.ljust(signs),
-        after=cell.after.rjust(0 if cell.text == "-" else after),
-    )
+    if cell.text == "-":
+        after = 0
+    padded = replace(cell, signs=cell.signs.ljust(signs), after=cell.after.rjust(after))
     return Cell(printable(padded.whole), cell.mark)
 
 
 def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
-    """Fit a table: break heads, then shorten names, omit columns, and finally divide the table."""
+    """Fit a table: break heads, then shorten names, omit columns, and finally divide the table.
+
+    Returns
+    -------
+    fits, dropped
+        Tables below each other, and the columns that are left out.
+    """
     columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
-    cells = [
-        max((_length(row, column) for row in rows), default=0)
-        for column in range(len(table.columns))
-    ]
+    cells = _cell_widths(table, rows)
     least: list[int | None] = []
     dropped: list[int] = []
     while True:
-        spare = max(table.columns[column].spare for column in columns)
         for head, gap, shorten in _WAYS:
             fitted = _Fitted(_break_columns(table, cells, columns, head), gap)
             if shorten:
@@ -272,18 +312,27 @@ def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fit
                 fitted = _shorten_names(fitted, least, width)
             if fitted.total <= width:
                 return [fitted], dropped
+        spare = max(table.columns[column].spare for column in columns)
         if not spare:
             break
         dropped += [column for column in columns if table.columns[column].spare == spare]
         columns = [column for column in columns if table.columns[column].spare < spare]
     full = _break_columns(table, cells, columns, 12)
-    return _stack_columns(
-        _narrow_columns(full, _stacked_widths(full, least, width)), width
-    ), dropped
+    narrow = _narrow_columns(full, _stacked_widths(full, least, width))
+    return _stack_columns(narrow, width), dropped
+
+
+def _cell_widths(table: Table, rows: Sequence[Row]) -> list[int]:
+    """Return the maximum width of the cells of each column."""
+    widths = []
+    for column in range(len(table.columns)):
+        lengths = (_length(row, column) for row in rows)
+        widths.append(max(lengths, default=0))
+    return widths
 
 
 def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: int) -> list[int]:
-    """Return the widths of columns in tables below each other, of which each has the names of the rows.
+    """Return the widths of columns in tables below each other, which repeat the names of the rows.
 
     Names take a third of the width, or half of it if they fill several columns, and other texts at
     most the rest.
@@ -292,10 +341,10 @@ def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: i
     n_names = len(names)
     if n_names == 1:
         room = width // 3
+    elif _Fitted(names).total <= width // 2:
+        room = width
     else:
         room = width // (2 * n_names) - 1
-    if n_names > 1 and _Fitted(names).total <= width // 2:
-        room = width
     widths: list[int] = []
     for position, shown in enumerate(columns):
         low = least[shown.position]
@@ -312,74 +361,93 @@ def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: i
 def _break_columns(
     table: Table, cells: Sequence[int], columns: list[int], head: int | None
 ) -> list[_Shown]:
-    """Return columns in the full width of their cells, with heads broken to that width or to `head`."""
-    names = [
-        printable(table.columns[column].in_text or table.columns[column].head) for column in columns
-    ]
-    least = [cells[column] for column in columns]
+    """Return columns in the full width of their cells, with heads broken to it or to `head`."""
+    names = []
+    for column in columns:
+        shown = table.columns[column]
+        names.append(printable(shown.in_text or shown.head))
     if head is None:
         heads = [[name] for name in names]
     else:
-        heads = _heads(names, [max(head, width) for width in least])
-    return [
-        _Shown(table.columns[column], column, lines, max(width, *map(len, lines)))
-        for column, lines, width in zip(columns, heads, least, strict=True)
-    ]
+        heads = _heads(names, [max(head, cells[column]) for column in columns])
+    result = []
+    for column, lines in zip(columns, heads, strict=True):
+        width = max(cells[column], *map(len, lines))
+        result.append(_Shown(table.columns[column], column, lines, width))
+    return result
 
 
 def _length(row: Row, column: int) -> int:
     """Return the width of a cell; cells that span columns use the available width."""
+    if row.span > 1 and column < row.span:
+        return 0
     if column == 0:
         position = 0
     else:
         position = column - row.span + 1
-    if (column < row.span and row.span > 1) or position >= len(row.cells):
+    if position >= len(row.cells):
         return 0
     cell = row.cells[position]
     if isinstance(cell, Bar):
         return _BAR
-    return len(cell.text if isinstance(cell, Cell) else cell)
+    if isinstance(cell, Cell):
+        return len(cell.text)
+    return len(cell)
 
 
 def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
-    """Return the minimum width of columns with distinct shortened names, None if they cannot be shortened."""
+    """Return the minimum width of columns; None if their cells cannot be shortened.
+
+    Shortened names stay distinct.
+    """
     result: list[int | None] = []
-    for column, shown in enumerate(table.columns):
-        if shown.shorten is None:
+    for position, column in enumerate(table.columns):
+        if column.shorten is None:
             result.append(None)
             continue
-        names = {cell.text for cell in column_cells(rows, column)}
-        low = max(shown.shorten, _NAME)
-        longest = max(map(len, names), default=low)
-        candidates = range(low, longest)
-        distinct = (
-            wide for wide in candidates if len({crop(name, wide) for name in names}) == len(names)
-        )
-        result.append(next(distinct, max(low, longest)))
+        names = {cell.text for cell in column_cells(rows, position)}
+        low = max(column.shorten, _NAME)
+        result.append(_least_width(names, low))
     return result
+
+
+def _least_width(names: set[str], low: int) -> int:
+    """Return the minimum width, at least `low`, at which shortened names stay distinct."""
+    longest = max(map(len, names), default=low)
+    for width in range(low, longest):
+        cropped = {crop(name, width) for name in names}
+        if len(cropped) == len(names):
+            return width
+    return max(low, longest)
 
 
 def _shorten_names(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
     """Return columns with names shortened as necessary, the longest first."""
     widths = [shown.width for shown in fitted.columns]
-    lows = [least[shown.position] for shown in fitted.columns]
     for _ in range(fitted.total - width):
-        long = [at for at, low in enumerate(lows) if low is not None and widths[at] > low]
-        if not long:
+        longest: int | None = None
+        for position, shown in enumerate(fitted.columns):
+            low = least[shown.position]
+            if low is None or widths[position] <= low:
+                continue
+            if longest is None or widths[position] > widths[longest]:
+                longest = position
+        if longest is None:
             break
-        widths[max(long, key=widths.__getitem__)] -= 1
+        widths[longest] -= 1
     return fitted._replace(columns=_narrow_columns(fitted.columns, widths))
 
 
 def _narrow_columns(columns: list[_Shown], widths: list[int]) -> list[_Shown]:
     """Return columns with other widths, and heads broken to these widths."""
-    narrower = _heads([" ".join(shown.head) for shown in columns], widths)
-    return [
-        shown._replace(
-            width=width, head=shown.head if max(map(len, shown.head)) <= width else broken
-        )
-        for shown, width, broken in zip(columns, widths, narrower, strict=True)
-    ]
+    heads = _heads([" ".join(shown.head) for shown in columns], widths)
+    result = []
+    for shown, width, head in zip(columns, widths, heads, strict=True):
+        if max(map(len, shown.head)) <= width:
+            result.append(shown._replace(width=width))
+        else:
+            result.append(shown._replace(width=width, head=head))
+    return result
 
 
 def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
@@ -388,32 +456,37 @@ def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
     n_names = len(names)
     parts = [_Fitted([*names])]
     for shown in columns[n_names:]:
-        if (
-            len(parts[-1].columns) > n_names
-            and parts[-1].total + parts[-1].gap + shown.width > width
-        ):
-            parts.append(_Fitted([*names]))
-        parts[-1].columns.append(shown)
+        last = parts[-1]
+        is_full = last.total + last.gap + shown.width > width
+        if is_full and len(last.columns) > n_names:
+            last = _Fitted([*names])
+            parts.append(last)
+        last.columns.append(shown)
     return parts
 
 
 def _name_columns(columns: list[_Shown]) -> list[_Shown]:
-    """Return the first columns, which name the rows; only the very first if all columns are texts."""
-    named = list(
-        takewhile(lambda shown: shown.column.left and shown.column.shorten is not None, columns)
-    )
-    if 0 < len(named) < len(columns):
-        return named
+    """Return the first columns, which name the rows; only the very first if all are texts."""
+    names = []
+    for shown in columns:
+        if not shown.column.left or shown.column.shorten is None:
+            break
+        names.append(shown)
+    if 0 < len(names) < len(columns):
+        return names
     return columns[:1]
 
 
 def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
     """Break column heads into lines, so that different heads remain distinct."""
-    heads = [_break_head(name, width) for name, width in zip(names, widths, strict=True)]
-    return [
-        lines if heads.count(lines) == 1 else _break_head(name, width, abbreviate=False)
-        for name, width, lines in zip(names, widths, heads, strict=True)
-    ]
+    heads = list(map(_break_head, names, widths))
+    result = []
+    for name, width, head in zip(names, widths, heads, strict=True):
+        if heads.count(head) == 1:
+            result.append(head)
+        else:
+            result.append(_break_head(name, width, abbreviate=False))
+    return result
 
 
 def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
@@ -423,64 +496,85 @@ def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
     """
     lines = [""]
     for part in re.findall(r"\(?[^\s,(=:_-]*[\s,=:_-]?", head):
-        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
-            lines.append("")
         word = part.rstrip()
-        lines[-1] += (
-            f"{word[: width - 1]}." if abbreviate and len(word) > width and word.isalpha() else part
-        )
+        if lines[-1] and len(lines[-1]) + len(word) > width:
+            lines.append("")
+        if abbreviate and word.isalpha() and len(word) > width:
+            lines[-1] += f"{word[: width - 1]}."
+        else:
+            lines[-1] += part
         while len(lines[-1].rstrip()) > width:
-            lines[-1:] = [lines[-1][:width], lines[-1][width:]]
-    return [line.rstrip() for line in lines]
+            line = lines[-1]
+            lines[-1] = line[:width]
+            lines.append(line[width:])
+    return list(map(str.rstrip, lines))
 
 
 def _draw_table(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bool) -> list[str]:
     lines = []
-    if table.groups and len(fitted.columns) == len(table.columns):
+    columns = fitted.columns
+    if table.groups and len(columns) == len(table.columns):
         lines.append(_group_line(table, fitted))
-    if any(shown.column.head for shown in fitted.columns):
-        depth = max(len(shown.head) for shown in fitted.columns)
-        # Heads end on one line.
-        heads = [[""] * (depth - len(shown.head)) + shown.head for shown in fitted.columns]
-        lines += [
-            _join_cells(texts, fitted.columns, fitted.gap) for texts in zip(*heads, strict=True)
-        ]
-    return lines + [_row(row, fitted, emphasis) for row in rows]
+    if any(shown.column.head for shown in columns):
+        depth = max(len(shown.head) for shown in columns)
+        for line in range(-depth, 0):  # counted from the last, as heads end on one line
+            texts = [_head_line(shown.head, line) for shown in columns]
+            lines.append(_join_cells(texts, columns, fitted.gap))
+    for row in rows:
+        lines.append(_row(row, fitted, emphasis))
+    return lines
+
+
+def _head_line(head: Sequence[str], line: int) -> str:
+    """Return a line of a head, counted from the last as -1; '' above the head."""
+    if len(head) + line < 0:
+        return ""
+    return head[line]
 
 
 def _group_line(table: Table, fitted: _Fitted) -> str:
-    line, at = "", 0
+    line = ""
+    first = 0
     for name, span in table.groups:
-        wide = sum(shown.width + fitted.gap for shown in fitted.columns[at : at + span])
-        line += f"{printable(name):<{wide}}"
-        at += span
+        columns = fitted.columns[first : first + span]
+        width = sum(shown.width + fitted.gap for shown in columns)
+        line += printable(name).ljust(width)
+        first += span
     return line
 
 
 def _row(row: Row, fitted: _Fitted, emphasis: bool) -> str:
-    columns, cells = fitted.columns, row.cells
+    columns = fitted.columns
     if row.span > 1:
-        spanned = [shown for shown in columns if shown.position < row.span]
-        columns = [_Shown(Column("", left=True), 0, [], fitted._replace(columns=spanned).total)]
-        columns += [
-            shown._replace(position=shown.position - row.span + 1)
-            for shown in fitted.columns[len(spanned) :]
-        ]
-    texts = [
-        _cell_text(
-            cells[shown.position] if shown.position < len(cells) else "", shown.width, emphasis
-        )
-        for shown in columns
-    ]
+        columns = _spanned_columns(row.span, fitted)
+    texts = []
+    for shown in columns:
+        if shown.position < len(row.cells):
+            texts.append(_cell_text(row.cells[shown.position], shown.width, emphasis))
+        else:
+            texts.append("")
     return _join_cells(texts, columns, fitted.gap)
+
+
+def _spanned_columns(span: int, fitted: _Fitted) -> list[_Shown]:
+    """Return columns of which the first takes the place of `span` columns."""
+    spanned = [shown for shown in fitted.columns if shown.position < span]
+    width = fitted._replace(columns=spanned).total
+    columns = [_Shown(Column("", left=True), 0, [], width)]
+    for shown in fitted.columns[len(spanned) :]:
+        columns.append(shown._replace(position=shown.position - span + 1))
+    return columns
 
 
 def _cell_text(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
     if isinstance(cell, Bar):
-        drawn = "#" * max(round(_BAR * cell.length), int(cell.length > 0))
-        return f"{' ' * round(_BAR * cell.start)}{drawn}"
-    text = crop(cell.text if isinstance(cell, Cell) else cell, width)
-    if emphasis and isinstance(cell, Cell) and cell.mark in ("best", "strong"):
+        n_blanks = round(_BAR * cell.start)
+        n_signs = max(round(_BAR * cell.length), int(cell.length > 0))
+        return " " * n_blanks + "#" * n_signs
+    if isinstance(cell, str):
+        return crop(cell, width)
+    text = crop(cell.text, width)
+    if emphasis and cell.mark in ("best", "strong"):
         return f"\x1b[1m{text}\x1b[0m"
     return text
 
@@ -488,8 +582,12 @@ def _cell_text(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
 def _join_cells(texts: Sequence[str], columns: Sequence[_Shown], gap: int) -> str:
     padded = []
     for text, shown in zip(texts, columns, strict=True):
-        room = " " * (shown.width - len(re.sub(r"\x1b\[\d*m", "", text)))
-        padded.append(
-            text + room if shown.column.left or text.lstrip().startswith("#") else room + text
-        )
-    return (" " * gap).join(padded)
+        visible = re.sub(r"\x1b\[\d*m", "", text)
+        room = " " * (shown.width - len(visible))
+        is_bar = text.lstrip().startswith("#")
+        if shown.column.left or is_bar:
+            padded.append(text + room)
+        else:
+            padded.append(room + text)
+    separator = " " * gap
+    return separator.join(padded)

@@ -12,7 +12,9 @@ from .text import text_of
 
 
 class View:
-    """A result that prints as text, is shown as HTML in notebooks, and can be written as a self-contained page.
+    """A result that prints as text and is shown as HTML in notebooks.
+
+    It can be written as a self-contained page.
 
     Subclasses define `_title`, and `_content` or, if the title is no heading of it, `_blocks`; and
     `_page` if the page shows more than the blocks.
