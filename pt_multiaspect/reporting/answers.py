@@ -1,9 +1,10 @@
-"""Answers in a report: their texts and nuggets, how their labels became values, and how much the judges agree."""
+"""Answers in a report: their texts and nuggets, values of their labels, and agreement of judges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..errors import MultiAspectError, agree, choices, join_names, number_of, si
 from ..evaluation.long_frames import is_combined
 from ..orders.tuple_order import grade_values
 from ..views import Block, Cells, Column, Sentence, Table, decimals, with_interval
-from .results import Figures
+from .results import Results
 from .summary import compared_pair
 
 #: Columns with the text of an answer, if all its rows have the same text: else it is that of its
@@ -60,65 +61,88 @@ def answers_payload(
     """
     frame = read_answers(answers, "answers")
     keys = answer_keys(frame, "answers")
-    by_answer = frame.drop(columns=[*RUN_COLUMNS, *QUERY_COLUMNS], errors="ignore")
-    found = {
-        (name, qid): _answer(rows)
-        for (name, qid), rows in by_answer.groupby(
-            [keys["name"].to_numpy(), keys["qid"].to_numpy()], sort=False
-        )
-    }
-    payload = [[found.get((name, qid)) for qid in qids] for name in names]
-    n_found = sum(answer is not None for answers_of_run in payload for answer in answers_of_run)
-    if not n_found:
-        name, qid = next(iter(found))
+    contents = frame.drop(columns=[*RUN_COLUMNS, *QUERY_COLUMNS], errors="ignore")
+    by_answer = contents.groupby([keys["name"].to_numpy(), keys["qid"].to_numpy()], sort=False)
+    known = {key: _answer(rows) for key, rows in by_answer}
+    payload = []
+    n_shown = 0
+    for name in names:
+        answers_of_run = [known.get((name, qid)) for qid in qids]
+        n_shown += len(qids) - answers_of_run.count(None)
+        payload.append(answers_of_run)
+    if not n_shown:
+        other, topic = next(iter(known))
         raise MultiAspectError(
             f"answers: expected answers of the runs {choices(names)} to the topics "
             f"{choices(qids)}, got none of "
-            f"these, but {name} on topic {qid}; use the names of the values"
+            f"these, but {other} on topic {topic}; use the names of the values"
         )
-    if n_found < len(names) * len(qids):
-        notes.append(
-            f"Answers are given for {n_found} of {len(names) * len(qids)} pairs of a run and a "
-            "topic."
-        )
+    n_pairs = len(names) * len(qids)
+    if n_shown < n_pairs:
+        notes.append(f"Answers are given for {n_shown} of {n_pairs} pairs of a run and a topic.")
     return payload
 
 
 def _answer(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return an answer: what its rows have in common, and its nuggets, or else the columns in which rows differ."""
+    """Return an answer: what its rows have in common, and its nuggets or else its parts.
+
+    The parts are the columns in which rows differ.
+    """
     rows = rows.rename(columns=str)
+    nuggets: list[Any] = []
     if "nuggets" in rows:
         nuggets = rows.pop("nuggets").dropna().explode().tolist()
-    else:
-        nuggets = []
-    distinct = {column: list(dict.fromkeys(values.map(_plain))) for column, values in rows.items()}
-    given = {column: list(filter(None, distinct.get(column, []))) for column in TEXTS}
-    text_column = next((column for column, texts in given.items() if len(texts) == 1), "")
+    distinct: dict[str, list[str]] = {}
+    for column, values in rows.items():
+        texts = values.map(_text_of_value)
+        distinct[str(column)] = list(dict.fromkeys(texts))
+    text_column, text = _common_text(distinct)
     distinct.pop(text_column, None)
+    labels = []
+    varying = []
+    for column, texts_of_column in distinct.items():
+        if len(texts_of_column) > 1:
+            varying.append(column)
+        elif texts_of_column and texts_of_column[0]:
+            labels.append((column, texts_of_column[0]))
     items: list[Any] = [nugget for nugget in nuggets if isinstance(nugget, Mapping)]
-    if varying := [column for column, texts in distinct.items() if len(texts) > 1]:
-        items = items or rows[varying].to_dict("records")
-    heads = list(dict.fromkeys(str(key) for item in items for key in item))
-    return {
-        "text": given[text_column][0] if text_column else None,
-        "labels": [
-            (column, texts[0]) for column, texts in distinct.items() if len(texts) == 1 and texts[0]
-        ],
-        "items": {
-            "heads": heads,
-            "rows": [[_plain(item.get(key)) for key in heads] for item in items],
-        },
-    }
+    if varying and not items:
+        items = rows[varying].to_dict("records")
+    return {"text": text, "labels": labels, "items": _items_payload(items)}
 
 
-def _plain(value: object) -> str:
-    """Return a value as text: whole numbers without decimals, sentences with citations by their texts."""
+def _common_text(distinct: Mapping[str, list[str]]) -> tuple[str, str | None]:
+    """Return the column with the text of an answer, and the text; '' and None without one."""
+    for column in TEXTS:
+        texts = list(filter(None, distinct.get(column, [])))
+        if len(texts) == 1:
+            return column, texts[0]
+    return "", None
+
+
+def _items_payload(items: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
+    """Return mappings as the heads and rows of a table."""
+    distinct_keys: dict[str, None] = {}
+    for item in items:
+        distinct_keys.update(dict.fromkeys(map(str, item)))
+    heads = list(distinct_keys)
+    rows = []
+    for item in items:
+        rows.append([_text_of_value(item.get(head)) for head in heads])
+    return {"heads": heads, "rows": rows}
+
+
+def _text_of_value(value: object) -> str:
+    """Return a value as text.
+
+    Whole numbers have no decimals; sentences with citations are their texts.
+    """
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     if isinstance(value, Mapping):
         return str(value.get("text", dict(value)))
     if isinstance(value, list | tuple | np.ndarray):
-        return " ".join(map(_plain, value))
+        return " ".join(map(_text_of_value, value))
     if value is None or value is pd.NA or value != value:
         return ""
     return str(value)
@@ -131,13 +155,16 @@ def question_texts(answers: object) -> dict[str, str]:
     for column in QUESTIONS:
         if column not in frame.columns:
             continue
-        texts = (
-            frame[column].dropna().map(str).groupby(qids[frame[column].notna().to_numpy()]).unique()
-        )
+        is_known = frame[column].notna().to_numpy()
+        texts = frame[column].dropna().map(str)
+        by_topic = texts.groupby(qids[is_known]).unique()
         # Questions of a rubric are several per topic, and prompts are often the same for all
         # topics.
-        if (texts.map(len) == 1).all() and texts.map(lambda given: given[0]).is_unique:
-            return {str(qid): given[0] for qid, given in texts.items() if given[0] != qid}
+        if (by_topic.map(len) > 1).any():
+            continue
+        questions = by_topic.map(itemgetter(0))
+        if questions.is_unique:
+            return {str(qid): question for qid, question in questions.items() if question != qid}
     return {}
 
 
@@ -154,134 +181,170 @@ _CONFIDENCE = 0.95
 Scales = Mapping[str, Aspect | None]
 
 
-def answers_blocks(answers: object, figures: Figures) -> list[Block]:
+def answers_blocks(answers: object, results: Results) -> list[Block]:
     """Return what is to be said of answers that are judged by criteria; nothing of others.
 
     Parameters
     ----------
     answers : DataFrame, list of dicts, path, or list of paths
         As for `report`.
-    figures : Figures
-        The figures, in which the criteria are labels without a measure.
+    results : Results
+        The results, in which the criteria are labels without a measure.
     """
     with silence_warnings():  # which the conversion to values has given
         try:
-            given, found = read_criteria(read_answers(answers, "answers"), None, "answers")
+            frame, labels = read_criteria(read_answers(answers, "answers"), None, "answers")
         except MultiAspectError:  # of nuggets, for example
             return []
-        criteria = {
-            name: labels for name, labels in found.items() if figures.measures.get(name, "") is None
-        }
+        criteria = {}
+        scales: dict[str, Aspect | None] = {}
+        for name, labels_of_criterion in labels.items():
+            if results.measures.get(name, "") is None:
+                criteria[name] = labels_of_criterion
+                scales[name] = _scale(results, name)
         if not criteria:
             return []
-        scales = {
-            name: None if figures.scales is None else figures.scales.get(name) for name in criteria
-        }
-        rows = _long_rows(criteria, scales).merge(
-            figures.perquery[["name", "qid"]].drop_duplicates().astype(str)
-        )
-        judges = [judge for judge in pd.unique(rows["judge"]) if judge]
-        missing = _missing(given, criteria, scales, figures)
-        by_judges = _unlabelled_by_judges(rows, judges, _expected(figures, list(criteria)))
-        extent = Sentence(
-            _extent(rows, judges, missing if len(missing) >= len(by_judges) else by_judges)
-        )
-        method = _combination(rows, scales, figures)
-        if method is None:
-            doubt = "The values are not those that from_criteria makes of these labels: check labels and scales."
-            return [extent, Sentence(doubt)]
-        blocks: list[Block] = [
-            *map(Sentence, _conversions(scales)),
+        return _criteria_blocks(frame, criteria, scales, results)
+
+
+def _scale(results: Results, name: str) -> Aspect | None:
+    """Return the declared scale of a criterion, None without."""
+    if results.scales is None:
+        return None
+    return results.scales.get(name)
+
+
+def _criteria_blocks(
+    answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, results: Results
+) -> list[Block]:
+    """Return what is to be said of the labels of criteria."""
+    pairs = results.perquery[["name", "qid"]].drop_duplicates().astype(str)
+    rows = _long_rows(criteria, scales).merge(pairs)
+    judges = list(filter(None, pd.unique(rows["judge"])))
+    missing = _missing(answers, criteria, scales, results)
+    unlabelled = _unlabelled_by_judges(rows, judges, _expected(results, list(criteria)))
+    if len(missing) < len(unlabelled):
+        missing = unlabelled
+    extent = Sentence(_extent(rows, judges, missing))
+    method = _combination(rows, scales, results)
+    if method is None:
+        return [
             extent,
-            *_other_topics(given, figures),
+            Sentence(
+                "The values are not those that from_criteria makes of these labels: check labels "
+                "and scales."
+            ),
         ]
-        if rows.duplicated(_KEYS).any():
-            blocks += [Sentence(f"Several labels of an answer are combined by their {method}.")]
-            blocks += _agreement(rows, scales)
-        return blocks + (
-            _by_judge(rows, scales, method, judges, figures) if len(judges) > 1 else []
-        )
+    blocks: list[Block] = list(map(Sentence, _conversions(scales)))
+    blocks.append(extent)
+    blocks += _other_topics(answers, results)
+    if rows.duplicated(_KEYS).any():
+        blocks.append(Sentence(f"Several labels of an answer are combined by their {method}."))
+        blocks += _agreement(rows, scales)
+    if len(judges) > 1:
+        blocks += _by_judge(rows, scales, method, judges, results)
+    return blocks
 
 
 def _long_rows(criteria: Mapping[str, CriterionLabels], scales: Scales) -> pd.DataFrame:
-    """Return one row per label, with the columns that `from_criteria` reads, without missing labels."""
+    """Return one row per label, with the columns that `from_criteria` reads.
+
+    Missing labels have none.
+    """
     parts = []
     for name, labels in criteria.items():
-        aspect = scales[name]
-        column = without_missing(labels.column, () if aspect is None else aspect.unjudged)
-        known = column.notna().to_numpy()
+        column = _without_unjudged(labels, scales[name])
+        is_known = column.notna().to_numpy()
         rows = labels.rows[["name", "qid", "judge", "repetition"]]
-        parts.append(rows.assign(criterion=name, score=column.to_numpy())[known])
+        rows = rows.assign(criterion=name, score=column.to_numpy())
+        parts.append(rows[is_known])
     return pd.concat(parts, ignore_index=True)
+
+
+def _without_unjudged(labels: CriterionLabels, aspect: Aspect | None) -> pd.Series[Any]:
+    """Return the labels of a criterion, missing where they are declared to mean unjudged."""
+    if aspect is None:
+        return without_missing(labels.column, ())
+    return without_missing(labels.column, aspect.unjudged)
 
 
 def _conversions(scales: Scales) -> Iterator[str]:
     """Yield how the labels of the criteria became values, criteria with the same scale together."""
     names: dict[str, list[str]] = {}
     for name, aspect in scales.items():
-        text = "values in [0, 1], as given"
-        if aspect is not None and aspect.grades is not None:
-            grades = choices(map(spell, aspect.scale.grades))
-            values = choices(f"{value:.4g}" for value in grade_values(aspect.scale))
-            text = f"the labels {grades} became the values {values}"
+        text = _conversion(aspect)
         names.setdefault(text, []).append(name)
-    for text, of_text in names.items():
-        yield f"{join_names(of_text)}: {text}."
+    for text, criteria in names.items():
+        yield f"{join_names(criteria)}: {text}."
+
+
+def _conversion(aspect: Aspect | None) -> str:
+    """Return how labels on a scale became values."""
+    if aspect is None or aspect.grades is None:
+        return "values in [0, 1], as given"
+    grades = choices(map(spell, aspect.scale.grades))
+    values = choices(f"{value:.4g}" for value in grade_values(aspect.scale))
+    return f"the labels {grades} became the values {values}"
 
 
 def _missing(
-    answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, figures: Figures
+    answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, results: Results
 ) -> pd.DataFrame:
     """Return the missing labels of the runs and topics of the report."""
     known = {}
     for name, labels in criteria.items():
-        aspect = scales[name]
-        column = without_missing(labels.column, () if aspect is None else aspect.unjudged)
+        column = _without_unjudged(labels, scales[name])
         known[name] = CriterionLabels(labels.rows, column)
-    shown = answers["name"].isin(figures.perquery["name"].astype(str))
     missing = count_missing(answers, known)
-    return missing[missing["name"].isin(answers["name"][shown])]
+    is_shown = answers["name"].isin(results.perquery["name"].astype(str))
+    shown_names = answers["name"][is_shown]
+    return missing[missing["name"].isin(shown_names)]
 
 
-def _expected(figures: Figures, criteria: Sequence[str]) -> pd.DataFrame:
+def _expected(results: Results, criteria: Sequence[str]) -> pd.DataFrame:
     """Return the answers and criteria that can have labels."""
-    answers = figures.perquery[["name", "qid"]].drop_duplicates().astype(str)
+    answers = results.perquery[["name", "qid"]].drop_duplicates().astype(str)
     return answers.merge(pd.Series(criteria, name="criterion"), how="cross")
 
 
 def _unlabelled_by_judges(
     rows: pd.DataFrame, judges: Sequence[str], expected: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the labels that judges did not give; none if judges divided the answers between them."""
-    lacking = [_unlabelled(expected, rows[rows["judge"] == judge]) for judge in judges]
-    if any(len(of_judge) > len(expected) / 2 for of_judge in lacking):
-        return expected.iloc[:0]
-    return pd.concat([expected.iloc[:0], *lacking])
+    """Return the labels that judges did not give.
+
+    There are none if judges divided the answers between them.
+    """
+    nothing = expected.iloc[:0]
+    parts = [nothing]
+    for judge in judges:
+        unlabelled = _unlabelled(expected, rows[rows["judge"] == judge])
+        if len(unlabelled) > len(expected) / 2:
+            return nothing
+        parts.append(unlabelled)
+    return pd.concat(parts)
 
 
 def _extent(rows: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) -> str:
     """Return how many labels there are, and of whom."""
     n_answers = len(rows[["name", "qid"]].drop_duplicates())
+    text = f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}"
     if judges:
-        by = f" by {number_of(len(judges), 'judge')} ({choices(judges)})"
-    else:
-        by = ""
-    repeated = rows["repetition"].nunique()
-    if repeated > 1:
-        repetitions = f" in {number_of(repeated, 'repetition')}"
-    else:
-        repetitions = ""
-    are = "is" if len(missing) == 1 else "are"
+        text += f" by {number_of(len(judges), 'judge')} ({choices(judges)})"
+    n_repetitions = rows["repetition"].nunique()
+    if n_repetitions > 1:
+        text += f" in {number_of(n_repetitions, 'repetition')}"
     if len(missing):
-        lacking = f"; {len(missing)} {are} missing ({by_run(missing)})"
-    else:
-        lacking = ""
-    return f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}{by}{repetitions}{lacking}."
+        are = agree(len(missing), len(missing), "is", "are")
+        text += f"; {len(missing)} {are} missing ({by_run(missing)})"
+    return f"{text}."
 
 
-def _other_topics(answers: pd.DataFrame, figures: Figures) -> list[Block]:
-    """Return which topics of the answers are not in the report, such as those on which labels are missing."""
-    shown = set(figures.perquery["qid"].astype(str))
+def _other_topics(answers: pd.DataFrame, results: Results) -> list[Block]:
+    """Return which topics of the answers are not in the report.
+
+    Labels can be missing on them, for example.
+    """
+    shown = set(results.perquery["qid"].astype(str))
     others = [qid for qid in pd.unique(answers["qid"].astype(str)) if qid not in shown]
     if not others:
         return []
@@ -294,19 +357,21 @@ def _other_topics(answers: pd.DataFrame, figures: Figures) -> list[Block]:
     ]
 
 
-def _combination(rows: pd.DataFrame, scales: Scales, figures: Figures) -> str | None:
-    """Return how labels of an answer were combined: what gives the values of the report, None if nothing does."""
+def _combination(rows: pd.DataFrame, scales: Scales, results: Results) -> str | None:
+    """Return how labels of an answer were combined.
+
+    It is the first method that gives the values of the report, None if none does.
+    """
     keys = ["name", "qid", "measure"]
-    given = figures.perquery[figures.perquery["measure"].isin(list(scales))].astype(
-        dict.fromkeys(keys, str)
-    )
+    is_criterion = results.perquery["measure"].isin(list(scales))
+    reported = results.perquery[is_criterion].astype(dict.fromkeys(keys, str))
     for method in ("mean", *COMBINATIONS):
         try:
             values = from_criteria(rows, aspects=scales, combine_judges=method)
         except MultiAspectError:  # ties of majorities, or labels that are no grades
             continue
-        both = given.merge(values, on=keys)
-        is_whole = len(both) == len(given) > 0
+        both = reported.merge(values, on=keys)
+        is_whole = len(both) == len(reported) > 0
         if is_whole and np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
             return method
     return None
@@ -321,24 +386,23 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
                 code='pip install "pt-multiaspect[judges]"',
             )
         ]
-    found = judge_agreement(rows, aspects=scales, ci=_CONFIDENCE)
-    cells: list[Cells] = [
-        [row["aspect"], with_interval(row, "alpha"), str(row["n_documents"])]
-        for row in found.to_dict("records")
-    ]
+    agreement = judge_agreement(rows, aspects=scales, ci=_CONFIDENCE)
     columns = [
         Column("criterion", left=True),
         Column("agreement"),
         Column("answers with several labels"),
     ]
-    if found["low"].isna().all():
-        ends = ""
-    else:
-        ends = f", with its {100 * _CONFIDENCE:g} % interval over topics"
-    repetitions = " Each repetition counts as a judge." if rows["repetition"].nunique() > 1 else ""
-    note = f"Agreement: Krippendorff’s α{ends}.{repetitions}"
+    cells: list[Cells] = []
+    for row in agreement.to_dict("records"):
+        cells.append([row["aspect"], with_interval(row, "alpha"), str(row["n_documents"])])
+    note = "Agreement: Krippendorff’s α"
+    if agreement["low"].notna().any():
+        note += f", with its {100 * _CONFIDENCE:g} % interval over topics"
+    note += "."
+    if rows["repetition"].nunique() > 1:
+        note += " Each repetition counts as a judge."
     notes = [Sentence(note)]
-    low = found.loc[found["alpha"] < LOW_ALPHA, "aspect"].tolist()
+    low = agreement.loc[agreement["alpha"] < LOW_ALPHA, "aspect"].tolist()
     if low:
         notes.append(
             Sentence(
@@ -350,35 +414,39 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
 
 
 def _by_judge(
-    rows: pd.DataFrame, scales: Scales, method: str, judges: Sequence[str], figures: Figures
+    rows: pd.DataFrame, scales: Scales, method: str, judges: Sequence[str], results: Results
 ) -> list[Block]:
     """Return the difference of the pair of the summary by the labels of each judge."""
-    pair, main = compared_pair(figures), figures.measures[figures.main]
-    if pair is None or not (main is None or is_combined(main)):
+    pair = compared_pair(results)
+    main = results.measures[results.main]
+    if pair is None:
         return []
     if main is None:
-        names = [figures.main]
-    else:
+        names = [results.main]
+    elif is_combined(main):
         names = list(main.spec or scales)
+    else:
+        return []
     rows = rows[rows["criterion"].isin(names)]
-    expected = _expected(figures, names)
-    lacking = {judge: _unlabelled(expected, rows[rows["judge"] == judge]) for judge in judges}
+    expected = _expected(results, names)
     n_topics = expected["qid"].nunique()
-    cells: list[list[str]] = [
-        ["all", _difference(figures.perquery, figures.main, pair), f"{n_topics}", ""]
-    ]
+    of_all = _difference(results.perquery, results.main, pair)
+    cells = [["all", of_all, str(n_topics), ""]]
+    n_lacking = 0
     for judge in judges:
-        part = rows[(rows["judge"] == judge) & rows["name"].isin(pair)]
-        part = _with_all_labels(part, 2 * len(names))
-        difference = _difference_by(part, scales, names, method, figures, pair)
-        if len(lacking[judge]):
-            count = f"{len(lacking[judge])} ({by_run(lacking[judge])})"
+        labels = rows[rows["judge"] == judge]
+        lacking = _unlabelled(expected, labels)
+        n_lacking += len(lacking)
+        if len(lacking):
+            count = f"{len(lacking)} ({by_run(lacking)})"
         else:
             count = "0"
-        cells.append([judge, difference, str(part["qid"].nunique()), count])
-    columns = [Column("labels of", left=True), Column(f"{pair[0]} − {pair[1]} on {figures.main}")]
+        complete = _with_all_labels(labels[labels["name"].isin(pair)], 2 * len(names))
+        difference = _difference_by(complete, scales, names, method, results, pair)
+        cells.append([judge, difference, str(complete["qid"].nunique()), count])
+    columns = [Column("labels of", left=True), Column(f"{pair[0]} − {pair[1]} on {results.main}")]
     notes = []
-    if any(map(len, lacking.values())):
+    if n_lacking:
         columns += [Column("topics"), Column("labels missing", left=True)]
         notes.append(
             Sentence(
@@ -392,8 +460,9 @@ def _by_judge(
 
 def _unlabelled(expected: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Return the expected answers and criteria that have no label."""
-    found = expected.merge(labels[_KEYS].drop_duplicates(), on=_KEYS, how="left", indicator=True)
-    return found[found["_merge"] == "left_only"]
+    known = labels[_KEYS].drop_duplicates()
+    both = expected.merge(known, on=_KEYS, how="left", indicator=True)
+    return both[both["_merge"] == "left_only"]
 
 
 def _with_all_labels(rows: pd.DataFrame, n_labels: int) -> pd.DataFrame:
@@ -408,27 +477,26 @@ def _difference_by(
     scales: Scales,
     names: Sequence[str],
     method: str,
-    figures: Figures,
+    results: Results,
     pair: tuple[str, str],
 ) -> str:
     """Return the difference of two runs by the labels of one judge."""
     if rows.empty:
         return "–"
+    chosen = {name: scales[name] for name in names}
     try:
-        values = from_criteria(
-            rows, aspects={name: scales[name] for name in names}, combine_judges=method
-        )
+        values = from_criteria(rows, aspects=chosen, combine_judges=method)
     except MultiAspectError:  # the majority of one judge's repetitions can be tied
         return "tied labels"
-    main = figures.measures[figures.main]
-    if main is None:
-        combined = values
-    else:
-        combined = combine(values, {figures.main: main})
-    return _difference(combined, figures.main, pair)
+    main = results.measures[results.main]
+    if main is not None:
+        values = combine(values, {results.main: main})
+    return _difference(values, results.main, pair)
 
 
 def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
     """Return the difference of the means of two runs."""
-    means = values[values["measure"] == label].groupby("name")["value"].mean().to_dict()
-    return decimals(means[pair[0]] - means[pair[1]])
+    rows = values[values["measure"] == label]
+    means = rows.groupby("name")["value"].mean().to_dict()
+    first, second = pair
+    return decimals(means[first] - means[second])

@@ -33,12 +33,12 @@ from .answers import answers_blocks, answers_payload, question_texts
 from .page import page, vega
 from .payload import payload, rankings_payload
 from .results import (
-    Figures,
+    Results,
     check_baseline,
     drop_copies,
-    figures_of_values,
     main_measure,
     read_columns,
+    results_of_values,
 )
 from .settings import CI, DEPTH
 from .summary import robustness_of_pair, summary
@@ -164,9 +164,11 @@ def report(
     Examples
     --------
     >>> import pt_multiaspect as ma
-    >>> labels = {"d1": {"relevance": 1, "credibility": 0}, "d2": {"relevance": 0, "credibility": 1}}
-    >>> qrels = {"q1": labels, "q2": labels}
-    >>> runs = {"one": {q: {"d1": 2.0, "d2": 1.0} for q in qrels}, "other": {q: {"d2": 1.0} for q in qrels}}
+    >>> first = {"relevance": 1, "credibility": 0}
+    >>> second = {"relevance": 0, "credibility": 1}
+    >>> qrels = {qid: {"d1": first, "d2": second} for qid in ("q1", "q2")}
+    >>> one = {qid: {"d1": 2.0, "d2": 1.0} for qid in qrels}
+    >>> runs = {"one": one, "other": {qid: {"d2": 1.0} for qid in qrels}}
     >>> scales = {"relevance": 1, "credibility": 1}
     >>> found = ma.report(runs, qrels, "CAM@10", aspects=scales, baseline="one", progress=False)
     >>> found
@@ -179,13 +181,13 @@ def report(
     if path is not None:
         _check_page(Path(path).expanduser().parent)
     date = _date()
-    of_topics: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
+    structure_options: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
     if is_long_frame(runs):
         _refuse_unused(qrels=qrels, topics=topics)
-        figures = figures_of_values(
-            runs, measures, human, baseline, of_topics, title, date, aspects
+        results = results_of_values(
+            runs, measures, human, baseline, structure_options, title, date, aspects
         )
-        return _finish(figures, robustness_of_pair(figures), {}, answers, path)
+        return _finish(results, robustness_of_pair(results), {}, answers, path)
     if qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or "
@@ -199,25 +201,33 @@ def report(
     named = {name: as_repeatable(run) for name, run in given_runs}
     check_baseline(baseline, named)
     given, columns, labels = read_columns(measures, spec, judgments)
-    structure = TopicStructure.read(pd.DataFrame({"qid": judgments.qids}), columns, **of_topics)
+    judged_topics = pd.DataFrame({"qid": judgments.qids})
+    structure = TopicStructure.read(judged_topics, columns, **structure_options)
     check_columns(columns, {label: interval_columns(label, CI) for label in columns})
     perquery = evaluate(named, judgments, columns, progress=progress)
     perquery, labels = drop_copies(perquery, labels, given)
     named = {name: read_if_file(run) for name, run in named.items()}
     description = describe(judgments, spec, runs=named)
-    if human is None:
-        by_human = None
-    else:
+    by_human = None
+    if human is not None:
         by_human = evaluate(named, human, columns, progress=progress)
-    figures = Figures(
-        title, description, perquery, main_measure(given), labels, baseline, structure, by_human, date=date,
+    results = Results(
+        title=title,
+        description=description,
+        perquery=perquery,
+        main=main_measure(given),
+        aspects=labels,
+        baseline=baseline,
+        structure=structure,
+        human=by_human,
+        date=date,
         texts=_topic_texts(given_runs.topics),
-    )  # fmt: skip
-    names_of_runs, _, values = figures.by_measure()
+    )
+    names_of_runs, _, values = results.by_measure()
     in_order = {name: named[name] for name in names_of_runs}
-    rankings = rankings_payload(in_order, judgments, spec, figures.measures, values, DEPTH)
-    robustness = robustness_of_pair(figures, named, judgments, spec)
-    return _finish(figures, robustness, rankings, answers, path)
+    rankings = rankings_payload(in_order, judgments, spec, results.measures, values, DEPTH)
+    robustness = robustness_of_pair(results, named, judgments, spec)
+    return _finish(results, robustness, rankings, answers, path)
 
 
 def _topic_texts(topics: pd.DataFrame | None) -> dict[str, str]:
@@ -225,9 +235,9 @@ def _topic_texts(topics: pd.DataFrame | None) -> dict[str, str]:
     if topics is None or "query" not in topics:
         return {}
     known = topics.dropna(subset=["query"])
-    return dict(
-        zip(identifiers(known["qid"], "topics").tolist(), known["query"].map(str), strict=True)
-    )
+    qids = identifiers(known["qid"], "topics").tolist()
+    texts = known["query"].map(str)
+    return dict(zip(qids, texts, strict=True))
 
 
 def _refuse_unused(**arguments: object) -> None:
@@ -242,25 +252,21 @@ def _refuse_unused(**arguments: object) -> None:
 
 
 def _finish(
-    figures: Figures,
+    results: Results,
     robustness: Robustness | None,
     rankings: dict[str, Any],
     answers: object,
     path: str | PathLike[str] | None,
 ) -> Report:
     """Return the report, and write its page."""
-    names, qids, _ = figures.by_measure()
-    if answers is None:
-        shown = None
-    else:
-        shown = answers_payload(answers, names, qids, figures.notes)
-    if answers is None:
-        blocks = []
-    else:
-        blocks = answers_blocks(answers, figures)
+    shown = None
+    blocks: list[Block] = []
     if answers is not None:
-        figures.texts = {**question_texts(answers), **figures.texts}
-    result = Report(figures, robustness, blocks, payload(figures, rankings, shown))
+        names, qids, _ = results.by_measure()
+        shown = answers_payload(answers, names, qids, results.notes)
+        blocks = answers_blocks(answers, results)
+        results.texts = {**question_texts(answers), **results.texts}
+    result = Report(results, robustness, blocks, payload(results, rankings, shown))
     if path is not None:
         result.to_html(path)
     return result
@@ -290,8 +296,8 @@ class Report(View):
 
     Parameters
     ----------
-    figures : Figures
-        The figures.
+    figures : Results
+        The results of the evaluation.
     robustness : Robustness or None
         What the difference depends on that the summary states.
     answers : sequence of Block
@@ -350,65 +356,62 @@ class Report(View):
 
     def __init__(
         self,
-        figures: Figures,
+        figures: Results,
         robustness: Robustness | None,
         answers: Sequence[Block],
         data: dict[str, Any],
     ) -> None:
-        self._figures, self._answers, self._data, self.robustness = (
-            figures,
-            answers,
-            data,
-            robustness,
-        )
-        self.title, self.description, self.perquery = (
-            figures.title,
-            figures.description,
-            figures.perquery,
-        )
-        self.date, self.summary = figures.date, summary(figures)
-        self.systems, self.notes = figures.systems, figures.notes
-        self.aspects, self.baseline, self.powered = (
-            dict(figures.aspects),
-            figures.baseline,
-            figures.powered,
-        )
-        tests = figures.tests
-        self.comparisons: pd.DataFrame | None = None if tests is None else tests.comparisons
-        self.correlations: pd.DataFrame | None = None if tests is None else tests.correlations
-        self.power: DiscriminativePower | None = None if tests is None else tests.power
+        self._results = figures
+        self._answers = answers
+        self._data = data
+        self.title = figures.title
+        self.date = figures.date
+        self.summary = summary(figures)
+        self.robustness = robustness
+        self.description = figures.description
+        self.perquery = figures.perquery
+        self.systems = figures.systems
+        self.aspects = dict(figures.aspects)
+        self.baseline = figures.baseline
+        self.powered = figures.powered
+        self.notes = figures.notes
+        self.comparisons: pd.DataFrame | None = None
+        self.correlations: pd.DataFrame | None = None
+        self.power: DiscriminativePower | None = None
+        if figures.tests is not None:
+            self.comparisons = figures.tests.comparisons
+            self.correlations = figures.tests.correlations
+            self.power = figures.tests.power
 
     @property
     def labels(self) -> list[str]:
         """The labels of the measures."""
-        return list(self._figures.measures)
+        return list(self._results.measures)
 
     def __repr__(self) -> str:
-        return f"<Report: {choices(self._figures.counts)}>"
+        return f"<Report: {choices(self._results.counts)}>"
 
     def _title(self) -> str:
         return self.title
 
     def _blocks(self) -> list[Block]:
-        figures = self._figures
-        return [
-            Heading(self.title),
-            Sentence(self.summary),
-            *(
-                []
-                if self.robustness is None
-                else [Sentence(f"How far it holds: {self.robustness.summary}")]
-            ),
-            means_table(
-                figures.overall.drop(columns="group", errors="ignore"),
-                self.perquery,
-                figures.heads,
-                decimals_by_label(4, figures.heads, figures.measures),
-                notes="full",
-            ),
-            *map(Sentence, self.notes),
-            Sentence("Write the page with to_html(path) to sort, test and explain these values."),
-        ]
+        results = self._results
+        blocks: list[Block] = [Heading(self.title), Sentence(self.summary)]
+        if self.robustness is not None:
+            blocks.append(Sentence(f"How far it holds: {self.robustness.summary}"))
+        means = means_table(
+            results.overall.drop(columns="group", errors="ignore"),
+            self.perquery,
+            results.heads,
+            decimals_by_label(4, results.heads, results.measures),
+            notes="full",
+        )
+        blocks.append(means)
+        blocks += map(Sentence, self.notes)
+        blocks.append(
+            Sentence("Write the page with to_html(path) to sort, test and explain these values.")
+        )
+        return blocks
 
     def _page(self) -> str:
-        return page(self._figures, self.robustness, self._answers, self._data, self.summary)
+        return page(self._results, self.robustness, self._answers, self._data, self.summary)

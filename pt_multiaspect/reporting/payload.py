@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._typing import Floats, Ints
 from ..analysis.prediction_powered import PredictionPowered
 from ..aspects import AspectSpec
-from ..collection import Judgments
+from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError, number_of, silence_warnings
 from ..evaluation.macro_means import MACRO
 from ..evaluation.topic_groups import ALL
@@ -28,19 +28,19 @@ from ..explanation.contributions import Contributions, Prefixes
 from ..integration.parsing import as_measure
 from ..io.runs import join
 from ..tables.content import shown_marks
-from .results import Figures, interval_values, rows_of_group
+from .results import Results, interval_values, rows_of_group
 from .settings import ALPHA, CI
 
 
 def payload(
-    figures: Figures, rankings: dict[str, Any], answers: list[list[dict[str, Any] | None]] | None
+    results: Results, rankings: dict[str, Any], answers: list[list[dict[str, Any] | None]] | None
 ) -> dict[str, Any]:
     """Collect the data of a page.
 
     Parameters
     ----------
-    figures : Figures
-        The figures.
+    results : Results
+        The results.
     rankings : dict
         The result of `rankings_payload`; empty for values without rankings.
     answers : list or None
@@ -53,102 +53,138 @@ def payload(
         full precision; p-values have six significant digits, and verdicts follow from the p-values
         before rounding.
     """
-    names, qids, values = figures.by_measure()
-    aspects = {label: aspect for aspect, label in figures.aspects.items()}
-    measures = [
-        {
-            "label": head.label,
-            "short": head.short,
-            "aspect": aspects.get(head.label),
-            "lower": figures.lower[head.label],
-            "lowerMean": head.lower_is_better,
-        }
-        for head in figures.heads
-    ]
-    group_of = figures.structure.by or {}
-    members: dict[str, list[int]] = {group: [] for group in group_of.values()}
-    for number, qid in enumerate(qids if members else []):
-        members[group_of[str(qid)]].append(number)
-    if figures.structure.macro is not None:
-        members[MACRO] = list(range(len(qids)))
+    names, qids, values = results.by_measure()
+    all_topics = list(range(len(qids)))
+    baseline = None
+    if results.baseline is not None:
+        baseline = names.index(results.baseline)
+    groups = []
+    for group, topics in _topics_of_groups(results, qids).items():
+        groups.append(_topics_payload(results, group, topics))
     return {
         "runs": names,
         "queries": qids,
-        "texts": [figures.texts.get(str(qid), "") for qid in qids],
-        "measures": measures,
-        "aspects": list(figures.aspects),
+        "texts": [results.texts.get(str(qid), "") for qid in qids],
+        "measures": _measures_payload(results),
+        "aspects": list(results.aspects),
         "ci": CI,
         "values": values.tolist(),
-        "baseline": None if figures.baseline is None else names.index(figures.baseline),
-        **_topics_payload(figures, ALL, list(range(len(qids)))),
-        "groups": [_topics_payload(figures, group, topics) for group, topics in members.items()],
+        "baseline": baseline,
+        **_topics_payload(results, ALL, all_topics),
+        "groups": groups,
         "depth": 0,
-        "topics": list(range(len(qids))),
+        "topics": all_topics,
         **rankings,
         "answers": answers,
     }
 
 
-def _topics_payload(figures: Figures, group: str, topics: list[int]) -> dict[str, Any]:
+def _measures_payload(results: Results) -> list[dict[str, Any]]:
+    """Return the names and directions of the measures, and the aspects that they are of."""
+    aspects = {label: aspect for aspect, label in results.aspects.items()}
+    measures = []
+    for head in results.heads:
+        measures.append(
+            {
+                "label": head.label,
+                "short": head.short,
+                "aspect": aspects.get(head.label),
+                "lower": results.lower[head.label],
+                "lowerMean": head.lower_is_better,
+            }
+        )
+    return measures
+
+
+def _topics_of_groups(results: Results, qids: list[str]) -> dict[str, list[int]]:
+    """Return the positions of the topics of each group, and of all for macro means."""
+    group_of = results.structure.by or {}
+    topics: dict[str, list[int]] = {group: [] for group in group_of.values()}
+    if topics:
+        for position, qid in enumerate(qids):
+            group = group_of[str(qid)]
+            topics[group].append(position)
+    if results.structure.macro is not None:
+        topics[MACRO] = list(range(len(qids)))
+    return topics
+
+
+def _topics_payload(results: Results, group: str, topics: list[int]) -> dict[str, Any]:
     """Return the data that depend on the chosen topics: those of a group, or all topics."""
-    table = rows_of_group(figures.systems, group)
-    if figures.tests is None:
-        compared = None
-    else:
-        compared = rows_of_group(figures.tests.comparisons, group)
-    names, known = table["name"].tolist(), figures.measures
-    means = [table[label].tolist() for label in known]
-    if figures.structure.macro is not None and group == MACRO:
-        groups = figures.structure.macro.groups
-    else:
-        groups = []
+    table = rows_of_group(results.systems, group)
+    labels = list(results.measures)
+    means, marks, ends = [], [], []
+    for head in results.heads:
+        column = table[head.label]
+        means.append(column.tolist())
+        marks.append(shown_marks(column.to_numpy(np.float64), head.lower_is_better))
+        ends.append(interval_values(table, head.label))
+    size: int | str = len(topics)
+    macro = results.structure.macro
+    if macro is not None and group == MACRO and macro.groups:
+        size = number_of(len(macro.groups), "group")
+    powered = None
+    if results.powered is not None and group == ALL:
+        powered = _estimates_payload(results.powered, labels)
+    tests = None
+    if results.tests is not None:
+        compared = rows_of_group(results.tests.comparisons, group)
+        if not compared.empty:
+            tests = _tests_payload(compared, table["name"].tolist(), labels, ALPHA)
     return {
         "group": group,
-        "size": number_of(len(groups), "group") if groups else len(topics),
+        "size": size,
         "shown": topics,
         "means": means,
-        "marks": [
-            shown_marks(np.array(column, dtype=np.float64), head.lower_is_better)
-            for column, head in zip(means, figures.heads, strict=True)
-        ],
-        "ends": [interval_values(table, label) for label in known],
-        "powered": None
-        if figures.powered is None or group != ALL
-        else _estimates_payload(figures.powered, list(known)),
-        "tests": None
-        if compared is None or compared.empty
-        else _tests_payload(compared, names, list(known), ALPHA),
+        "marks": marks,
+        "ends": ends,
+        "powered": powered,
+        "tests": tests,
     }
 
 
 def _estimates_payload(
     powered: PredictionPowered, labels: list[str]
 ) -> list[list[list[float]] | None]:
-    """Return the estimates and the ends of their intervals by measure, None for a measure without estimates."""
-    by_label = {str(label): rows for label, rows in powered.table.groupby("measure", sort=False)}
-    columns = ["estimate", "low", "high"]
-    return [
-        by_label[label][columns].to_numpy().T.tolist() if label in by_label else None
-        for label in labels
-    ]
+    """Return the estimates and the ends of their intervals by measure.
+
+    None for a measure without estimates.
+    """
+    result: list[list[list[float]] | None] = []
+    for label in labels:
+        rows = powered.table[powered.table["measure"].astype(str) == label]
+        if rows.empty:
+            result.append(None)
+        else:
+            estimates = rows[["estimate", "low", "high"]].to_numpy()
+            result.append(estimates.T.tolist())
+    return result
 
 
 def _tests_payload(
     compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float
 ) -> dict[str, Any]:
-    """Return the p-value and the verdict of each system against each baseline: + better, - worse, . neither."""
+    """Return the p-value and the verdict of each system against each baseline.
+
+    Verdicts are + better, - worse, . neither.
+    """
     position = {name: row for row, name in enumerate(names)}
     p, verdicts = [], []
     for label in labels:
         rows = compared[compared["measure"] == label]
-        pairs = tuple(rows[side].map(position) for side in ("baseline", "name"))
-        levels = np.ones((len(names), len(names)))
-        levels[pairs] = rows["p"]
+        baseline = rows["baseline"].map(position)
+        system = rows["name"].map(position)
+        levels = np.ones((len(names), len(names)))  # baselines × systems
+        levels[baseline, system] = rows["p"]
         signs = np.full(levels.shape, ".")
-        signs[pairs] = rows["verdict"].map({"better": "+", "worse": "-", "": "."})
-        p.append([[float(f"{level:.6g}") for level in row] for row in levels.tolist()])
+        signs[baseline, system] = rows["verdict"].map({"better": "+", "worse": "-", "": "."})
+        p.append([list(map(_six_digits, row)) for row in levels.tolist()])
         verdicts.append(["".join(row) for row in signs.tolist()])
     return {"alpha": alpha, "p": p, "verdicts": verdicts}
+
+
+def _six_digits(level: float) -> float:
+    return float(f"{level:.6g}")
 
 
 def as_script(data: dict[str, Any]) -> str:
@@ -207,12 +243,16 @@ def choose_extent(values: Floats, depth: int) -> tuple[int, Ints]:
     """
     n_measures, n_runs, n_topics = values.shape
     per_rank = n_measures * n_runs
-    depth = max(min(depth, _FEWEST_RANKS), min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics)))
-    n_kept = max(1, min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth)))
-    spread = values.max(axis=1) - values.min(axis=1)
-    most = spread.max(axis=1, keepdims=True)
-    relative = np.divide(spread, most, out=np.zeros_like(spread), where=most > 0).mean(axis=0)
-    return depth, np.sort(np.argsort(-relative, kind="stable")[:n_kept])
+    fewest = min(depth, _FEWEST_RANKS)
+    fitting = min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics))
+    depth = max(fewest, fitting)
+    n_kept = min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth))
+    n_kept = max(1, n_kept)
+    spread = values.max(axis=1) - values.min(axis=1)  # measures × topics
+    widest = spread.max(axis=1, keepdims=True)
+    relative = np.divide(spread, widest, out=np.zeros_like(spread), where=widest > 0)
+    by_spread = np.argsort(-relative.mean(axis=0), kind="stable")
+    return depth, np.sort(by_spread[:n_kept])
 
 
 def rankings_payload(
@@ -248,56 +288,67 @@ def rankings_payload(
         and ``contributions``, per measure a dict or the reason why there are none.
     """
     depth, topics = choose_extent(values, depth)
+    # The documents of each topic, numbered in the order of their first occurrence.
+    documents: list[dict[str, int]] = [{} for _ in topics]
+    parts: dict[str, list[Contributions]] = {label: [] for label in measures}
+    reasons: dict[str, str] = {}
+    ranks = []
+    labels = []
     with silence_warnings():
-        reasons: dict[str, str] = {}
-        # The documents of each topic, numbered in the order of their first occurrence.
-        documents: list[dict[str, int]] = [{} for _ in topics]
-        parts: dict[str, list[Contributions]] = {label: [] for label in measures}
-        ranks, positions = [], {topic: row for row, topic in enumerate(topics.tolist())}
         for name, run in runs.items():
             rankings = join(name, run, judgments)
-            query, _, docnos = rankings.documents(depth)
-            by_topic: list[list[int]] = [[] for _ in topics]
-            for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
-                if topic in positions:
-                    numbers = documents[positions[topic]]
-                    by_topic[positions[topic]].append(numbers.setdefault(docno, len(numbers)))
-            ranks.append(by_topic)
+            ranks.append(_ranks_payload(rankings, depth, topics, documents))
             prefixes = Prefixes(rankings, depth)
             for label in measures.keys() - reasons:
                 try:
                     parts[label].append(Contributions.of(as_measure(measures[label]), prefixes))
                 except MultiAspectError as error:
                     reasons[label] = str(error)
-        labels = [
-            _labels_payload(documents, judgments, topics, view.label)
-            for view in judgments.views(spec)
-        ]
+        for view in judgments.views(spec):
+            labels.append(_labels_payload(documents, judgments, topics, view.label))
+    contributions: list[Any] = []
+    for row, label in enumerate(measures):
+        if label in reasons:
+            contributions.append(reasons[label])
+        else:
+            contributions.append(_contributions_payload(parts[label], values[row], topics))
     return {
         "depth": depth,
         "topics": topics.tolist(),
         "documents": list(map(list, documents)),
         "labels": labels,
         "ranks": ranks,
-        "contributions": [
-            reasons[label]
-            if label in reasons
-            else _contributions_payload(parts[label], values[row], topics)
-            for row, label in enumerate(measures)
-        ],
+        "contributions": contributions,
     }
+
+
+def _ranks_payload(
+    rankings: Rankings, depth: int, topics: Ints, documents: list[dict[str, int]]
+) -> list[list[int]]:
+    """Return the first ranks of each topic as numbers of documents, and number the new ones."""
+    positions = {topic: row for row, topic in enumerate(topics.tolist())}
+    query, _, docnos = rankings.documents(depth)
+    ranks: list[list[int]] = [[] for _ in topics]
+    for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
+        row = positions.get(topic)
+        if row is None:
+            continue
+        numbers = documents[row]
+        ranks[row].append(numbers.setdefault(docno, len(numbers)))
+    return ranks
 
 
 def _labels_payload(
     documents: list[dict[str, int]], judgments: Judgments, topics: Ints, label: Floats
 ) -> list[list[float | int | None]]:
     """Return the labels of the documents of each topic, None for missing ones."""
-    begins = np.searchsorted(judgments.pool_query, [topics, topics + 1])
+    begins = np.searchsorted(judgments.pool_query, topics).tolist()
+    ends = np.searchsorted(judgments.pool_query, topics + 1).tolist()
     result = []
-    for numbers, begin, end in zip(documents, *begins.tolist(), strict=True):
-        known = dict(
-            zip(judgments.docnos[begin:end].tolist(), label[begin:end].tolist(), strict=True)
-        )
+    for numbers, begin, end in zip(documents, begins, ends, strict=True):
+        docnos = judgments.docnos[begin:end].tolist()
+        labels = label[begin:end].tolist()
+        known = dict(zip(docnos, labels, strict=True))
         result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
     return result
 
@@ -336,34 +387,38 @@ def _contributions_payload(
     }
     if offset.any():
         result["offset"] = offset.tolist()
-    if marginal.any():
-        if marginal.all():
-            result["marginal"] = True
-        else:
-            result["marginal"] = marginal.astype(int).tolist()
-    differs = np.abs(value - evaluated) > _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
-    if differs.any():
-        result["explained"] = [
-            [run, topic, float(value[run, topic])] for run, topic in np.argwhere(differs).tolist()
-        ]
+    if marginal.all():
+        result["marginal"] = True
+    elif marginal.any():
+        result["marginal"] = marginal.astype(int).tolist()
+    tolerance = _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
+    differs = np.abs(value - evaluated) > tolerance
+    explained = []
+    for run, topic in np.argwhere(differs).tolist():
+        explained.append([run, topic, float(value[run, topic])])
+    if explained:
+        result["explained"] = explained
     return result
 
 
 def _decimals(ranks: Floats) -> int:
-    """Return the number of decimals: four, more if the largest contribution is small, fewer beyond all digits."""
+    """Return the number of decimals.
+
+    It is four, more if the largest contribution is small, and fewer beyond all digits.
+    """
     most = float(np.abs(ranks).max(initial=0.0))
-    if most == 0:
-        size = 0
-    else:
-        size = math.ceil(math.log10(most))
-    return min(_DIGITS - min(size, 0), _MOST_DIGITS - max(size, 0))
+    magnitude = 0
+    if most > 0:
+        magnitude = math.ceil(math.log10(most))
+    if magnitude < 0:
+        return min(_DIGITS - magnitude, _MOST_DIGITS)
+    return min(_DIGITS, _MOST_DIGITS - magnitude)
 
 
 def _drop_zeros(row: NDArray[np.int64]) -> list[int]:
     """Return numbers without trailing zeros."""
-    used = np.flatnonzero(row)
-    if len(used):
-        result: list[int] = row[: used[-1] + 1].tolist()
-    else:
-        result = []
-    return result
+    nonzero = np.flatnonzero(row)
+    if not len(nonzero):
+        return []
+    used: list[int] = row[: nonzero[-1] + 1].tolist()
+    return used

@@ -10,7 +10,7 @@ from .._version import __version__
 from ..evaluation.topic_clusters import topics_in_words
 from ..integration.parsing import definition_of
 from ..tables.content import test_name
-from .results import Figures
+from .results import Results
 from .settings import ALPHA, CI, CORRECTION, TEST
 
 #: Packages that compute values, besides this one.
@@ -34,15 +34,18 @@ def installed_versions() -> dict[str, str]:
     return versions
 
 
-def record_rows(figures: Figures) -> list[tuple[str, str]]:
+def record_rows(results: Results) -> list[tuple[str, str]]:
     """Return the versions, the measures in full and the options of a report, each with its name."""
     rows = list(installed_versions().items())
-    for label, measure in figures.measures.items():
-        rows.append((label, "values as given" if measure is None else definition_of(measure)))
-    if figures.baseline is not None:
-        rows.append(("baseline", figures.baseline))
-    if not figures.clusters.are_single_topics:
-        rows.append(("topics", topics_in_words(figures.clusters)))
+    for label, measure in results.measures.items():
+        if measure is None:
+            rows.append((label, "values as given"))
+        else:
+            rows.append((label, definition_of(measure)))
+    if results.baseline is not None:
+        rows.append(("baseline", results.baseline))
+    if not results.clusters.are_single_topics:
+        rows.append(("topics", topics_in_words(results.clusters)))
     rows.append(("test", test_name(TEST, CORRECTION)))
     rows.append(("significance level", f"{ALPHA:g}"))
     rows.append(("confidence level", f"{CI:g}"))

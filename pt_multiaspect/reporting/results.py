@@ -1,4 +1,4 @@
-"""Figures of a report: its measures and values, their aggregates, and the comparisons of systems."""
+"""Results of an evaluation in a report: values, their aggregates, and comparisons of systems."""
 
 from __future__ import annotations
 
@@ -62,11 +62,14 @@ def check_baseline(baseline: str | None, names: Collection[str]) -> None:
 
 
 def main_measure(measures: Mapping[str, Any]) -> str:
-    """Return the label of the measure that the summary is about: the first of several aspects, else the first."""
-    multi_aspect = [
-        label for label, measure in measures.items() if getattr(measure, "is_multi_aspect", False)
-    ]
-    return next(iter([*multi_aspect, *measures]))
+    """Return the label of the measure that the summary is about.
+
+    It is the first of several aspects, else the first.
+    """
+    for label, measure in measures.items():
+        if getattr(measure, "is_multi_aspect", False):
+            return label
+    return next(iter(measures))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +86,8 @@ class Tests:
 
 
 @dataclass(eq=False)
-class Figures:
-    """The figures of a report, computed from the values per query."""
+class Results:
+    """The results of an evaluation, computed from the values per query."""
 
     title: str
     #: The description of judgments and runs, None for values without judgments.
@@ -112,35 +115,36 @@ class Figures:
         #: The measures by label, None if unknown.
         self.measures: dict[str, Any] = measures_by_label(perquery)
         #: Whether lower values of a topic are better, by label.
-        self.lower: dict[str, bool] = {
-            label: lower_is_better(self.directions.get(label, measure))
-            for label, measure in self.measures.items()
-        }
+        self.lower: dict[str, bool] = {}
+        for label, measure in self.measures.items():
+            self.lower[label] = lower_is_better(self.directions.get(label, measure))
         self.heads = column_heads({**self.measures, **self.directions})
         #: The aggregates, with intervals if they are defined, also for groups; the omissions.
         self.systems, self.notes = _aggregate_measures(perquery, self.structure)
-        self.clusters = check_clusters(
-            self.structure.clusters_of(perquery["qid"].unique().tolist())
-        )
-        n_systems, n_topics = (perquery[column].nunique() for column in ("name", "qid"))
-        #: None with fewer than two systems or topics.
-        self.tests: Tests | None = None
-        if min(n_systems, n_topics) >= 2:
-            self.tests = _compare_all_pairs(perquery, self.structure, self.lower)
-            self.notes += self._notes_on_topics(self.tests)
-        else:
-            note = "Tests, correlations and discriminative power require at least two systems."
-            if n_topics < 2:
-                note = "Intervals, tests, correlations and discriminative power require at least two topics."
-            self.notes.append(note)
-        #: The estimates from human judgments and the labels of the report, None without human
-        #: judgments.
-        if self.human is None:
-            self.powered = None
-        else:
-            self.powered = self._estimates(self.human)
         #: The aggregates over all topics.
         self.overall = rows_of_group(self.systems)
+        qids = perquery["qid"].unique().tolist()
+        self.clusters = check_clusters(self.structure.clusters_of(qids))
+        n_systems = perquery["name"].nunique()
+        #: None with fewer than two systems or topics.
+        self.tests: Tests | None = None
+        if n_systems >= 2 and len(qids) >= 2:
+            self.tests = _compare_all_pairs(perquery, self.structure, self.lower)
+            self.notes += self._notes_on_topics(self.tests)
+        elif len(qids) >= 2:
+            self.notes.append(
+                "Tests, correlations and discriminative power require at least two systems."
+            )
+        else:
+            self.notes.append(
+                "Intervals, tests, correlations and discriminative power require at least two "
+                "topics."
+            )
+        #: The estimates from human judgments and the labels of the report, None without human
+        #: judgments.
+        self.powered: PredictionPowered | None = None
+        if self.human is not None:
+            self.powered = self._estimates(self.human)
 
     def _notes_on_topics(self, tests: Tests) -> Iterator[str]:
         """Yield what clusters do to tests, and what macro means are about."""
@@ -152,10 +156,15 @@ class Figures:
     def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
         """Return the estimates of the measures that are averaged over topics."""
         means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
-        averaged = [rows_of_measures(values, means) for values in (human, self.perquery)]
-        clusters = self.structure.clusters
-        powered = prediction_powered(*averaged, baseline=self.baseline, ci=CI, cluster=clusters)
-        n_human, n_topics = powered.table["n_human"].max(), self.perquery["qid"].nunique()
+        powered = prediction_powered(
+            rows_of_measures(human, means),
+            rows_of_measures(self.perquery, means),
+            baseline=self.baseline,
+            ci=CI,
+            cluster=self.structure.clusters,
+        )
+        n_human = powered.table["n_human"].max()
+        n_topics = self.perquery["qid"].nunique()
         self.notes.append(
             f"Estimates combine human judgments of {n_human} topics and the model's labels of "
             f"{n_topics}, with "
@@ -166,15 +175,22 @@ class Figures:
         return powered
 
     def by_measure(self) -> tuple[list[str], list[str], Floats]:
-        """Return systems and topics in the order of the frame, and the values by measure, system and topic."""
+        """Return the systems, the topics, and the values by measure, system and topic.
+
+        Systems and topics are in the order of the frame.
+        """
         values, names, qids, _ = matrix(self.perquery, as_given=True, least=1)
         return names, qids, values.transpose(2, 0, 1)
 
     @property
     def counts(self) -> list[str]:
         """The numbers of systems, topics and measures, in words."""
-        counts = {"system": "name", "topic": "qid", "measure": "measure"}
-        return [number_of(self.perquery[column].nunique(), noun) for noun, column in counts.items()]
+        n_distinct = self.perquery[["name", "qid", "measure"]].nunique()
+        return [
+            number_of(n_distinct["name"], "system"),
+            number_of(n_distinct["qid"], "topic"),
+            number_of(n_distinct["measure"], "measure"),
+        ]
 
 
 def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
@@ -189,22 +205,28 @@ def _aggregate_measures(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the aggregates, with intervals if they are defined, and a note on the others."""
     known = measures_by_label(perquery)
-    parts, without_interval = [], []
-    for label, values in perquery.groupby("measure", sort=False):
-        if known[str(label)] is not None:
-            measures = {str(label): known[str(label)]}
-        else:
-            measures = None
+    if structure.by is None:
+        keys = ["name"]
+    else:
+        keys = ["group", "name"]
+    parts = []
+    without_interval = []
+    for name, values in perquery.groupby("measure", sort=False):
+        label = str(name)
+        measures = None
+        if known[label] is not None:
+            measures = {label: known[label]}
         try:
             part = aggregate(values, measures, ci=CI, **structure.options)
         except MultiAspectError:
             part = aggregate(values, measures, **structure.options_of_means)
-            without_interval.append(str(label))
-        parts.append(part.set_index(["name"] if structure.by is None else ["group", "name"]))
+            without_interval.append(label)
+        parts.append(part.set_index(keys))
     table = pd.concat(parts, axis=1).reset_index()
-    if not without_interval or perquery["qid"].nunique() < 2:  # which is said of tests, too
-        return table, []
-    return table, [f"No interval is known for {join_names(without_interval)}."]
+    notes = []
+    if without_interval and perquery["qid"].nunique() >= 2:  # else it is said of tests, too
+        notes.append(f"No interval is known for {join_names(without_interval)}.")
+    return table, notes
 
 
 def _compare_all_pairs(
@@ -212,24 +234,26 @@ def _compare_all_pairs(
 ) -> Tests:
     """Compare all pairs of at least two systems, and the measures on them."""
     power = discriminative_power(perquery, TEST, alpha=ALPHA, cluster=structure.clusters)
+    words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
     with silence_warnings():  # undefined correlations are shown as such
-        words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
         correlations = correlation(perquery, measures=words)
     names = perquery["name"].unique().tolist()
     tests = compare_with_levels(
         perquery, names, test=TEST, alpha=ALPHA, correction=None, **structure.options
-    ).astype({"baseline": str, "name": str})
+    )
+    tests = tests.astype({"baseline": str, "name": str})
     if structure.by is None:
         tests["group"] = ALL
     effects = tests.loc[tests["group"] == ALL, "design_effect"].to_numpy(dtype=np.float64)
-    comparisons = add_verdicts(_correct_each_baseline(tests[tests["asl"].notna()]), lower)
+    corrected = _correct_each_baseline(tests[tests["asl"].notna()])
+    comparisons = add_verdicts(corrected, lower)
     if structure.by is None:
         comparisons = comparisons.drop(columns="group")
     return Tests(power, comparisons, correlations, effects)
 
 
 def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
-    """Return comparisons with all systems, corrected for those with one of them as the only baseline."""
+    """Return comparisons with all systems, corrected for those with the same baseline."""
     families = [family_of(group) for group in tests["group"].unique()]
 
     def correct(asl: pd.Series[float]) -> Floats:
@@ -239,7 +263,8 @@ def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
 
     p = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
     columns = ["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]
-    return tests.assign(p=p, significant=p < ALPHA)[columns].reset_index(drop=True)
+    corrected = tests.assign(p=p, significant=p < ALPHA)
+    return corrected[columns].reset_index(drop=True)
 
 
 def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[float]] | None:
@@ -271,21 +296,25 @@ def read_columns(
         each aspect.
     """
     judged = list(judgments.label_names)
-    # Columns without names, as in tuples, are named after the aspects.
     if aspects is None:
         chosen = judged
     else:
         chosen = [view.name for view in judgments.views(aspects)]
-    names = chosen if len(chosen) == len(judged) else judged
+    # Columns without names, as in tuples, are named after the aspects.
+    if len(chosen) == len(judged):
+        names = chosen
+    else:
+        names = judged
     if measures is None:
         given = default_measures(chosen)
     else:
         given = parse_all(measures)
     given = with_aspects(given, aspects, names)
-    columns, labels = dict(given), {}
+    columns = dict(given)
+    labels = {}
     for name in chosen:
         single = with_aspects({name: On(aspect=name, base=BASE)}, aspects, chosen)[name]
-        label = next((label for label, measure in given.items() if measure == single), None)
+        label = _label_of(single, given)
         if label is None:
             label = f"{BASE} {name}"
             while label in given:
@@ -295,10 +324,20 @@ def read_columns(
     return given, columns, labels
 
 
+def _label_of(
+    measure: ir_measures.Measure, measures: Mapping[str, ir_measures.Measure]
+) -> str | None:
+    """Return the label of a measure, None if it is not among the measures."""
+    for label, known in measures.items():
+        if known == measure:
+            return label
+    return None
+
+
 def drop_copies(
     perquery: pd.DataFrame, labels: Mapping[str, str], given: Mapping[str, ir_measures.Measure]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Drop the base on relevance if the same measure of ir-measures is also given and has the same values.
+    """Drop the base on relevance if the same measure of ir-measures is given and has its values.
 
     Parameters
     ----------
@@ -315,21 +354,20 @@ def drop_copies(
         The frame and the labels without the copy.
     """
     (measure,) = parse_all(BASE).values()
-    twin = next((label for label, candidate in given.items() if candidate == measure), None)
+    twin = _label_of(measure, given)
     own = labels.get("relevance")
     if twin is None or own is None or own in given:
         return perquery, dict(labels)
-    values, copies = (
-        perquery.loc[perquery["measure"] == label, "value"].to_numpy() for label in (own, twin)
-    )
-    if not np.array_equal(values, copies):
+    own_values = perquery.loc[perquery["measure"] == own, "value"].to_numpy()
+    twin_values = perquery.loc[perquery["measure"] == twin, "value"].to_numpy()
+    if not np.array_equal(own_values, twin_values):
         return perquery, dict(labels)
     kept = perquery[perquery["measure"] != own].reset_index(drop=True)
     record_measures(kept, measures_by_label(kept))
     return kept, {**labels, "relevance": twin}
 
 
-def figures_of_values(
+def results_of_values(
     values: object,
     measures: Any,
     human: object,
@@ -338,33 +376,27 @@ def figures_of_values(
     title: str,
     date: str,
     aspects: object,
-) -> Figures:
-    """Return the figures of values per topic, given the parameters of `TopicStructure.read`."""
+) -> Results:
+    """Return the results of values per topic, given the parameters of `TopicStructure.read`."""
     scales = parse_aspects(aspects)
     if not isinstance(scales, Aspects | None):
         raise MultiAspectError(
             f"aspects: expected the scales of the criteria, got names: {choices(scales)}"
         )
-    several = measures is None or (
-        isinstance(measures, Sequence | Mapping) and not isinstance(measures, str)
-    )
-    perquery, given = select_measures(
-        read_named_values(values), measures if several else [measures]
-    )
+    if isinstance(measures, str) or not isinstance(measures, Sequence | Mapping | None):
+        measures = [measures]
+    perquery, given = select_measures(read_named_values(values), measures)
     array, names, _, labels = matrix(perquery, as_given=True, least=1)
     recorded = measures_by_label(perquery)
+    known = recorded
     if isinstance(measures, Mapping):
         known = {**recorded, **given}
-    else:
-        known = recorded
     check_directions(perquery, array, labels, known, "report")
     words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
     by_label = {**recorded, **given, **dict.fromkeys(words)}
     main = main_measure({label: by_label[label] for label in labels})
-    by_label = {
-        main: by_label[main],
-        **by_label,
-    }  # the first column, which is seen on narrow screens
+    # The main measure is the first column, which is seen on narrow screens.
+    by_label = {main: by_label[main], **by_label}
     perquery = rows_of_measures(perquery, list(by_label)).reset_index(drop=True)
     record_measures(perquery, by_label)
     check_columns(labels, {label: interval_columns(label, CI) for label in labels})
@@ -373,8 +405,16 @@ def figures_of_values(
     if human is not None:
         by_human = rows_of_measures(read_named_values(human), labels)
         record_measures(by_human, by_label)
-    structure = TopicStructure.read(perquery, by_label, **topics)
-    aspects = labels_of_aspects(by_label)
-    return Figures(
-        title, None, perquery, main, aspects, baseline, structure, by_human, words, date, scales,
-    )  # fmt: skip
+    return Results(
+        title=title,
+        description=None,
+        perquery=perquery,
+        main=main,
+        aspects=labels_of_aspects(by_label),
+        baseline=baseline,
+        structure=TopicStructure.read(perquery, by_label, **topics),
+        human=by_human,
+        directions=words,
+        date=date,
+        scales=scales,
+    )

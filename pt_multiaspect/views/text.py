@@ -83,8 +83,8 @@ def crop(text: str, width: int) -> str:
 def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
     if isinstance(block, Heading):
         title = _wrap(block.text, width)
-        longest = max(map(len, title), default=0)
-        return [*title, "-" * longest]
+        n_hyphens = max(map(len, title), default=0)
+        return [*title, "-" * n_hyphens]
     if isinstance(block, Sentence):
         has_code = bool(block.code)
         return _wrap(_sentence(block), width, whole=has_code)
