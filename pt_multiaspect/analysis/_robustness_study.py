@@ -112,7 +112,10 @@ class Answer:
 
     def row(self) -> dict[str, Any]:
         """Return the row of the table."""
-        verdict = self.verdict if self.claim.sign else UNDECIDED
+        if self.claim.sign:
+            verdict = self.verdict
+        else:
+            verdict = UNDECIDED
         return {
             "a": self.claim.a,
             "b": self.claim.b,
@@ -150,21 +153,24 @@ class Study:
         self.results: dict[str, Any] = {}
         self.lower = lower_is_better(material.measure)
         read = material.values.select([material.label])
-        self.values, self.qids = read.values, read.qids
+        self.values = read.values
+        self.qids = read.qids
         self.clusters = self._clusters_of(read.qids)
         self.in_order = material.means.index.tolist()
         if baseline is None:
             best = self._best_run(read)
             others = [name for name in self.in_order if name != best]
-            of_best = [(best, other) for other in others]
+            pairs_of_best = [(best, other) for other in others]
+            further_pairs = combinations(others, 2)
             #: The pairs of the family, those of the claims first.
-            self.pairs = make_pairs(read.names, [*of_best, *combinations(others, 2)])
-            n_claims = len(of_best)
+            self.pairs = make_pairs(read.names, [*pairs_of_best, *further_pairs])
+            n_claims = len(pairs_of_best)
         else:
             self.pairs = pairs_of_runs(read.names, self.in_order, baseline)
             n_claims = len(self.pairs)
+        tested_once, _ = unordered_pairs(self.pairs)
         #: The number of tests of the family.
-        self.n_tests = len(unordered_pairs(self.pairs)[0])
+        self.n_tests = len(tested_once)
         self.claims = self._make_claims(read.values * read.signs, n_claims)
 
     def _clusters_of(self, qids: Collection[object]) -> Clusters:
@@ -174,8 +180,8 @@ class Study:
     def _best_run(self, read: OrientedValues) -> Any:
         """Return the best run, of equal ones the first."""
         signs = signs_of_means(mean_over_topics(read.values), read.values)[:, :, 0]
-        is_beaten = np.asarray((signs < 0).any(axis=1))
-        best = {name for name, beaten in zip(read.names, is_beaten, strict=True) if not beaten}
+        is_beaten = (signs < 0).any(axis=1)
+        best = {read.names[row] for row in np.flatnonzero(~is_beaten)}
         return next(name for name in self.in_order if name in best)
 
     def _make_claims(self, values: Floats, n_claims: int) -> list[Claim]:
@@ -184,25 +190,27 @@ class Study:
         tests = t_test_pairs(values, self.pairs, self.correction, clusters)
         level = planned_level(ALPHA, self.correction, self.n_tests)
         deviations = deviations_of_differences(values, self.pairs, clusters)[:, 0]
-        detectable = (
-            detectable_effect(len(clusters), POWER, level, clusters.freedom_ratio) * deviations
-        )
-        signs = np.sign(tests["difference"]) * (-1 if self.lower else 1)
-        columns = self.pairs.columns
-        return [
-            Claim(
-                columns["a"][row],
-                columns["b"][row],
-                tests["difference"][row],
-                tests["low"][row],
-                tests["high"][row],
-                tests["p"][row],
-                tests["confidence"][row],
-                detectable[row],
-                signs[row],
+        effect = detectable_effect(len(clusters), POWER, level, clusters.freedom_ratio)
+        detectable = effect * deviations
+        names = self.pairs.columns
+        signs = np.sign(tests["difference"])
+        if self.lower:
+            signs = signs * -1
+        claims = []
+        for row in range(n_claims):
+            claim = Claim(
+                a=names["a"][row],
+                b=names["b"][row],
+                difference=tests["difference"][row],
+                low=tests["low"][row],
+                high=tests["high"][row],
+                p=tests["p"][row],
+                confidence=tests["confidence"][row],
+                detectable=detectable[row],
+                sign=signs[row],
             )
-            for row in range(n_claims)
-        ]
+            claims.append(claim)
+        return claims
 
     @property
     def clusters_note(self) -> str:
@@ -211,24 +219,9 @@ class Study:
 
     def topics(self) -> list[Answer]:
         """Answer whether the tests of the claims are significant."""
-        is_corrected = self.correction is not None and self.n_tests > 1
-        if is_corrected:
-            joint = f" ({joint_level(CI, self.n_tests)})"
-        else:
-            joint = ""
-        if is_corrected:
-            family = f" ({str(self.correction).capitalize()}, {self.n_tests} pairs)"
-        else:
-            family = ""
         answers = []
         for claim in self.claims:
-            interval = f"[{decimals(claim.low)}, {decimals(claim.high)}]"
-            evidence = f"difference {decimals(claim.difference)}, {level_text(claim.confidence)} interval {interval}"
-            evidence += f"{joint}, {p_value(claim.p)}{family}"
-            if not np.isnan(claim.detectable):
-                evidence += f"; detectable {decimals(claim.detectable)}"
-            if not self.clusters.are_single_topics:
-                evidence += f"; {topics_in_words(self.clusters)}"
+            verdict = verdict_of(claim.p < ALPHA, False)
             numbers = {
                 "difference": claim.difference,
                 "low": claim.low,
@@ -236,42 +229,62 @@ class Study:
                 "p": claim.p,
                 "detectable": claim.detectable,
             }
-            answers.append(
-                Answer(claim, "topics", verdict_of(claim.p < ALPHA, False), evidence, numbers)
-            )
+            answers.append(Answer(claim, "topics", verdict, self._evidence_of_test(claim), numbers))
         return answers
+
+    def _evidence_of_test(self, claim: Claim) -> str:
+        """Return the evidence of the test of a claim."""
+        joint = ""
+        family = ""
+        if self.correction is not None and self.n_tests > 1:
+            joint = f" ({joint_level(CI, self.n_tests)})"
+            family = f" ({self.correction.capitalize()}, {self.n_tests} pairs)"
+        evidence = f"difference {decimals(claim.difference)}"
+        evidence += f", {level_text(claim.confidence)} interval "
+        evidence += f"[{decimals(claim.low)}, {decimals(claim.high)}]{joint}"
+        evidence += f", {p_value(claim.p)}{family}"
+        if not np.isnan(claim.detectable):
+            evidence += f"; detectable {decimals(claim.detectable)}"
+        if not self.clusters.are_single_topics:
+            evidence += f"; {topics_in_words(self.clusters)}"
+        return evidence
 
     def aspects(self) -> list[Answer]:
         """Answer whether the tests on each aspect agree."""
         material = self.material
         if not material.aspects:
             return self._leave_out("aspects", f"{material.label} has no values on several aspects")
-        tests = []
+        differences = []
+        levels = []
         for label in material.aspects.values():
             read = material.values.select([label])
-            tests.append(
-                t_test_pairs(read.values, self.pairs, self.correction, self._clusters_of(read.qids))
-            )
-        signs = np.sign([test["difference"] for test in tests])  # aspects × pairs
-        p = np.array([test["p"] for test in tests])
-        return [
-            self._answer_of_aspects(claim, signs[:, row], p[:, row])
-            for row, claim in enumerate(self.claims)
-        ]
+            clusters = self._clusters_of(read.qids)
+            tests = t_test_pairs(read.values, self.pairs, self.correction, clusters)
+            differences.append(tests["difference"])
+            levels.append(tests["p"])
+        signs = np.sign(differences)  # aspects × pairs
+        p = np.array(levels)
+        answers = []
+        for row, claim in enumerate(self.claims):
+            answers.append(self._answer_of_aspects(claim, signs[:, row], p[:, row]))
+        return answers
 
     def _answer_of_aspects(self, claim: Claim, signs: Floats, p: Floats) -> Answer:
         """Return the answer, given the sign and p on each aspect."""
         is_significant = p < ALPHA
-        same, other = signs == claim.sign, signs == -claim.sign
+        is_same = signs == claim.sign
+        is_other = signs == -claim.sign
         evidence = []
         for row, aspect in enumerate(self.material.aspects):
-            significantly = "significantly " if is_significant[row] else ""
-            evidence.append(f"{significantly}{_WORDS[signs[row]]} on {aspect} ({p_value(p[row])})")
-        found = verdict_of(
-            bool((same & is_significant).all()), bool((other & is_significant).any())
-        )
-        numbers = {"same_sign": same.mean(), "significant": (same & is_significant).mean()}
-        return Answer(claim, "aspects", found, choices(evidence), numbers)
+            text = f"{_WORDS[signs[row]]} on {aspect} ({p_value(p[row])})"
+            if is_significant[row]:
+                text = f"significantly {text}"
+            evidence.append(text)
+        confirms = is_same & is_significant
+        contradicts = is_other & is_significant
+        verdict = verdict_of(bool(confirms.all()), bool(contradicts.any()))
+        numbers = {"same_sign": is_same.mean(), "significant": confirms.mean()}
+        return Answer(claim, "aspects", verdict, choices(evidence), numbers)
 
     def weights(self) -> list[Answer]:
         """Answer whether the order holds under other weights of a mean over aspects."""
@@ -289,47 +302,54 @@ class Study:
             weighted, qids = self._weighted_values(mean)
         except MultiAspectError as error:
             return self._leave_out("weights", str(error), "Other weights could not be tried.")
-        declared, own = (
-            mean_differences(weighted.declared, self.pairs),
-            mean_differences(self.values, self.pairs),
-        )
-        if (np.abs(declared - own) > _TOLERANCE * np.abs(self.values).max()).any():
+        by_declared = mean_differences(weighted.declared, self.pairs)
+        by_measure = mean_differences(self.values, self.pairs)
+        largest = np.abs(self.values).max()
+        if (np.abs(by_declared - by_measure) > _TOLERANCE * largest).any():
             reason = f"the values of the aspects are not those that {material.label} combines"
             return self._leave_out(
                 "weights", reason, f"Other weights could not be tried, as {reason}."
             )
         clusters = self._clusters_of(qids)
-        found = compare_weightings(
+        weightings = compare_weightings(
             mean, weighted, self.pairs, clusters, _N_RESAMPLES, SEED, self.correction
         )
-        self.results["weightings"] = found
-        rows = found.pairs.head(len(self.claims)).to_dict("records")
-        if weighted.sampled is None:
-            sampled = ""
-        else:
-            sampled = f"{weighted.sampled.shape[2]} sampled "
+        self.results["weightings"] = weightings
+        rows = weightings.pairs.head(len(self.claims)).to_dict("records")
         answers = []
         for claim, row in zip(self.claims, rows, strict=True):
-            same, other = row["fraction"], row["fraction_lower"]
-            if claim.sign < 0:
-                same, other = other, same
-            significant = row["fraction_significant"]
-            family = " (Holm)" if self.correction == "holm" and len(self.pairs) > 1 else ""
-            evidence = f"{percent(same, MOST)} of {sampled}weightings give the same sign, "
-            evidence += f"{percent(significant, MOST)} significantly{family}"
-            if row["reversal"]:
-                evidence += f"; reversed by {row['reversal']}"
-            numbers = {"same_sign": same, "significant": significant}
-            answers.append(
-                Answer(
-                    claim, "weights", verdict_of_fractions(significant, other), evidence, numbers
-                )
-            )
+            answers.append(self._answer_of_weightings(claim, row, weighted.sampled))
         return answers
+
+    def _answer_of_weightings(
+        self, claim: Claim, row: Mapping[Any, Any], sampled: Floats | None
+    ) -> Answer:
+        """Return the answer, given the row of the pair in `Weightings.pairs`."""
+        if claim.sign < 0:
+            same = row["fraction_lower"]
+            other = row["fraction"]
+        else:
+            same = row["fraction"]
+            other = row["fraction_lower"]
+        significant = row["fraction_significant"]
+        if sampled is None:
+            weightings = "weightings"
+        else:
+            weightings = f"{sampled.shape[2]} sampled weightings"
+        evidence = f"{percent(same, MOST)} of {weightings} give the same sign, "
+        evidence += f"{percent(significant, MOST)} significantly"
+        if self.correction == "holm" and len(self.pairs) > 1:
+            evidence += " (Holm)"
+        if row["reversal"]:
+            evidence += f"; reversed by {row['reversal']}"
+        verdict = verdict_of_fractions(significant, other)
+        numbers = {"same_sign": same, "significant": significant}
+        return Answer(claim, "weights", verdict, evidence, numbers)
 
     def _weighted_values(self, mean: AspectMean) -> tuple[WeightedValues, list[Any]]:
         """Return the values of the mean under many weightings, and their topics."""
-        material, names = self.material, self.pairs.names
+        material = self.material
+        names = self.pairs.names
         if reads_rankings(mean):
             weighted = evaluate_weightings(
                 mean, names, self.qids, None, SEED, material.runs, material.qrels
@@ -339,13 +359,12 @@ class Study:
         known = {label: material.values.known[label] for label in [material.label, *labels]}
         if all(known[label] is None for label in labels):  # criteria of answers
             mean.check_criteria(labels)
-            read, aspects = material.values.select(labels), labels
+            aspects = labels
+            read = material.values.select(labels)
         else:
-            by_aspect = find_labels_of_aspects(mean, known)
-            read, aspects = (
-                material.values.select(list(by_aspect.values()), "robustness"),
-                list(by_aspect),
-            )
+            label_of_aspect = find_labels_of_aspects(mean, known)
+            aspects = list(label_of_aspect)
+            read = material.values.select(list(label_of_aspect.values()), "robustness")
         return combine_aspects(mean, read.values, names, aspects, None, SEED), read.qids
 
     def variants(self) -> list[Answer]:
@@ -360,63 +379,46 @@ class Study:
         labels = list(dict.fromkeys([material.label, *material.variants]))
         read = material.values.select(labels, "robustness")
         clusters = self._clusters_of(read.qids)
-        found = compare_variants(
+        multiverse = compare_variants(
             read, self.in_order, self.pairs, clusters, material.label, ALPHA, self.correction, CI
         )
-        self.results["multiverse"] = found
-        is_distinct = np.array([label not in found.same_as for label in labels])
+        self.results["multiverse"] = multiverse
+        is_distinct = np.array([label not in multiverse.same_as for label in labels])
         shape = (len(self.pairs), len(labels))
-        signs = np.sign(found.variants["difference"].to_numpy().reshape(shape))[:, is_distinct]
-        p = found.variants["p"].to_numpy().reshape(shape)[:, is_distinct]
+        differences = multiverse.variants["difference"].to_numpy().reshape(shape)
+        levels = multiverse.variants["p"].to_numpy().reshape(shape)
+        signs = np.sign(differences)[:, is_distinct]
+        is_significant = (levels < ALPHA)[:, is_distinct]
         names = np.array(labels, dtype=object)[is_distinct]
-        return [
-            _answer_of_variants(claim, names, signs[row], p[row] < ALPHA)
-            for row, claim in enumerate(self.claims)
-        ]
+        answers = []
+        for row, claim in enumerate(self.claims):
+            answers.append(_answer_of_variants(claim, names, signs[row], is_significant[row]))
+        return answers
 
     def missing_labels(self, model: Judgments | None) -> list[Answer]:
         """Answer whether the order holds for all values of the missing labels."""
         material = self.material
         if material.runs is None or material.qrels is None:
             return self._leave_out("labels", "missing ones are found in runs and qrels")
-        names = list(material.runs)
-        pairs = make_pairs(names, [(claim.a, claim.b) for claim in self.claims])
+        pairs = make_pairs(list(material.runs), [(claim.a, claim.b) for claim in self.claims])
         try:
             measure = check_measure(material.label, material.measure, material.qrels)
             joined = {name: join(name, run, material.qrels) for name, run in material.runs.items()}
-            evaluated = {material.label: measure}
-            found = compare_completions(
-                evaluated, material.qrels, joined, pairs, _N_SAMPLES, SEED, model, material.clusters
+            by_label = {material.label: measure}
+            intervals = compare_completions(
+                by_label, material.qrels, joined, pairs, _N_SAMPLES, SEED, model, material.clusters
             )
         except MultiAspectError as error:
-            sentence = "Other values of missing labels could not be tried."
+            sentence = "Other values of missing labels could not be tried"
             if has_inferred_scales(material.measure, material.qrels):
-                sentence = "Other values of missing labels could not be tried, as the label scales are not declared."
-            return self._leave_out("labels", str(error), sentence)
-        self.results["missing_labels"] = found
-        universe = found.universe.to_dict("records")
-        missing = choices(
-            f"{row['missing']} of {row['aspect']}" for row in universe if row["missing"]
-        )
+                sentence += ", as the label scales are not declared"
+            return self._leave_out("labels", str(error), f"{sentence}.")
+        self.results["missing_labels"] = intervals
+        missing = _missing_by_aspect(intervals.universe)
+        rows = intervals.pairs.to_dict("records")
         answers = []
-        for claim, row in zip(self.claims, found.pairs.to_dict("records"), strict=True):
-            low, high, expected = row["low"], row["high"], row["expected"]
-            evidence = f"labels missing: {missing or 'none'}"
-            if not np.isnan(low):
-                evidence += f"; difference in [{decimals(low)}, {decimals(high)}]"
-            if not np.isnan(expected):
-                separator = "; expected difference" if np.isnan(low) else ", expected"
-                evidence += f"{separator} {decimals(expected)}"
-            if self.lower:
-                sign = -claim.sign
-            else:
-                sign = claim.sign
-            numbers = {"low": low, "high": high, "difference": expected}
-            answers.append(
-                Answer(
-                    claim, "labels", verdict_of_labels(sign, low, high, expected), evidence, numbers
-                )
-            )
+        for claim, row in zip(self.claims, rows, strict=True):
+            answers.append(_answer_of_labels(claim, missing, row, lower_is_better=self.lower))
         return answers
 
     def judges(self, judges: object) -> list[Answer]:
@@ -428,19 +430,21 @@ class Study:
             judged = evaluate_by_judge(material.runs, judges, {material.label: material.measure})
         clusters = clusters_of_topics(material.clusters, judged.qids)
         means = judged.values.mean(axis=-1)  # judges × runs
-        answers, parts = [], []
+        answers = []
+        parts = []
         for claim in self.claims:
-            a, b = judged.names.index(claim.a), judged.names.index(claim.b)
+            a = judged.names.index(claim.a)
+            b = judged.names.index(claim.b)
             largest = np.abs(judged.values[:, [a, b]]).max(axis=(1, 2))
             differences = remove_rounding_errors(means[:, a] - means[:, b], largest)
             half = half_width(judged.values[:, a] - judged.values[:, b], CI, clusters)
-            ends = {"low": differences - half, "high": differences + half}
             columns = {
                 "a": claim.a,
                 "b": claim.b,
                 "judge": judged.judges,
                 "difference": differences,
-                **ends,
+                "low": differences - half,
+                "high": differences + half,
             }
             parts.append(pd.DataFrame(columns))
             if self.lower:
@@ -452,7 +456,7 @@ class Study:
         return answers
 
     def _leave_out(self, question: str, reason: str, sentence: str = "") -> list[Answer]:
-        """Return no answers to a question, after noting the reason and, if the question applies, a sentence."""
+        """Return no answers, after noting the reason and, if the question applies, a sentence."""
         self.left_out[question] = reason
         if sentence:
             self.unanswered[question] = sentence
@@ -461,25 +465,53 @@ class Study:
 
 def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant: Bools) -> Answer:
     """Return the answer of the variants with distinct values."""
-    same, other = signs == claim.sign, signs == -claim.sign
-    significant = is_significant & same
-    n_significant = int(significant.sum())
-    evidence = share(int(same.sum()), len(names), "measure", "gives", "give") + " the same sign, "
-    evidence += f"{n_significant} significantly"
-    if other.any():
-        evidence += f"; reversed by {choices(names[other])}"
-    elif 0 < n_significant <= len(names) / 2:
-        evidence += f": {choices(names[significant])}"
-    elif significant.any() and not significant.all():
-        evidence += f"; not significant by {choices(names[~significant])}"
-    found = verdict_of_variants(n_significant, int(other.sum()), len(names))
-    return Answer(
-        claim,
-        "variants",
-        found,
-        evidence,
-        {"same_sign": same.mean(), "significant": significant.mean()},
-    )
+    is_same = signs == claim.sign
+    is_other = signs == -claim.sign
+    confirms = is_significant & is_same
+    n_variants = len(names)
+    n_confirming = int(confirms.sum())
+    n_same = int(is_same.sum())
+    evidence = share(n_same, n_variants, "measure", "gives", "give") + " the same sign, "
+    evidence += f"{n_confirming} significantly"
+    if is_other.any():
+        evidence += f"; reversed by {choices(names[is_other])}"
+    elif 0 < n_confirming <= n_variants / 2:
+        evidence += f": {choices(names[confirms])}"
+    elif confirms.any() and not confirms.all():
+        evidence += f"; not significant by {choices(names[~confirms])}"
+    verdict = verdict_of_variants(n_confirming, int(is_other.sum()), n_variants)
+    numbers = {"same_sign": is_same.mean(), "significant": confirms.mean()}
+    return Answer(claim, "variants", verdict, evidence, numbers)
+
+
+def _missing_by_aspect(universe: pd.DataFrame) -> str:
+    """Return the number of missing labels by aspect, given `MissingLabels.universe`."""
+    numbers = []
+    for row in universe.to_dict("records"):
+        if row["missing"]:
+            numbers.append(f"{row['missing']} of {row['aspect']}")
+    return choices(numbers) or "none"
+
+
+def _answer_of_labels(
+    claim: Claim, missing: str, row: Mapping[Any, Any], *, lower_is_better: bool
+) -> Answer:
+    """Return the answer of missing labels, given the row of the pair in `MissingLabels.pairs`."""
+    low, high, expected = row["low"], row["high"], row["expected"]
+    evidence = f"labels missing: {missing}"
+    if not np.isnan(low):
+        evidence += f"; difference in [{decimals(low)}, {decimals(high)}]"
+    if not np.isnan(expected) and np.isnan(low):
+        evidence += f"; expected difference {decimals(expected)}"
+    elif not np.isnan(expected):
+        evidence += f", expected {decimals(expected)}"
+    if lower_is_better:
+        sign = -claim.sign
+    else:
+        sign = claim.sign
+    verdict = verdict_of_labels(sign, low, high, expected)
+    numbers = {"low": low, "high": high, "difference": expected}
+    return Answer(claim, "labels", verdict, evidence, numbers)
 
 
 def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer:
@@ -489,44 +521,49 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     such a judge decides nothing.
     """
     names = np.array(judged.judges, dtype=object)
-    decides = (judged.n_labelled >= _LEAST_LABELLED * judged.n_documents).all(axis=1)
+    has_enough = judged.n_labelled >= _LEAST_LABELLED * judged.n_documents  # judges × criteria
+    decides = has_enough.all(axis=1)
     n_deciding = int(decides.sum())
     n_same = int((signs[decides] == claim.sign).sum())
     evidence = share(n_same, n_deciding, "judge", "gives", "give") + " the same sign"
     others = names[decides & (signs == -claim.sign)]
-    if len(others):
-        evidence += f"; {choices(others)} {'gives' if len(others) == 1 else 'give'} the other"
+    if len(others) == 1:
+        evidence += f"; {choices(others)} gives the other"
+    elif len(others):
+        evidence += f"; {choices(others)} give the other"
     evidence += f"; {_labelled_documents(judged)}"
-    if n_deciding < len(names):
-        verb = "decides" if len(names) - n_deciding == 1 else "decide"
-        evidence += f", so {choices(names[~decides])} {verb} nothing"
+    without_say = names[~decides]
+    if len(without_say) == 1:
+        evidence += f", so {choices(without_say)} decides nothing"
+    elif len(without_say):
+        evidence += f", so {choices(without_say)} decide nothing"
     if n_deciding < 2:
-        found = UNDECIDED
+        verdict = UNDECIDED
     else:
-        found = verdict_of_judges(signs[decides].tolist(), claim.sign)
+        verdict = verdict_of_judges(signs[decides].tolist(), claim.sign)
     if n_deciding:
         same_sign = n_same / n_deciding
     else:
         same_sign = np.nan
-    return Answer(claim, "judges", found, evidence, {"same_sign": same_sign})
+    return Answer(claim, "judges", verdict, evidence, {"same_sign": same_sign})
 
 
 def _labelled_documents(judged: JudgedRuns) -> str:
     """Return how many documents each judge labelled, by criterion if these numbers differ."""
-    criteria: dict[tuple[int, ...], list[str]] = {}
-    for name, n_documents, counts in zip(
-        judged.criteria, judged.n_documents, judged.n_labelled.T, strict=True
-    ):
-        criteria.setdefault((n_documents, *counts), []).append(name)
+    criteria_of_numbers: dict[tuple[int, tuple[int, ...]], list[str]] = {}
+    for column, name in enumerate(judged.criteria):
+        numbers = (judged.n_documents[column], tuple(judged.n_labelled[:, column]))
+        criteria_of_numbers.setdefault(numbers, []).append(name)
     texts = []
-    for (n_documents, *counts), names in criteria.items():
-        if len(criteria) > 1:
+    for (n_documents, n_labelled), names in criteria_of_numbers.items():
+        on = ""
+        if len(criteria_of_numbers) > 1:
             on = f" on {choices(names)}"
-        else:
-            on = ""
-        if set(counts) == {n_documents}:
+        if set(n_labelled) == {n_documents}:
             texts.append(f"each labelled all {n_documents} documents{on}")
             continue
-        by_judge = [f"{judge} {count}" for judge, count in zip(judged.judges, counts, strict=True)]
+        by_judge = []
+        for judge, n_of_judge in zip(judged.judges, n_labelled, strict=True):
+            by_judge.append(f"{judge} {n_of_judge}")
         texts.append(f"labelled of {number_of(n_documents, 'document')}{on}: {choices(by_judge)}")
     return "; ".join(texts)

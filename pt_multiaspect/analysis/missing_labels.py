@@ -13,6 +13,7 @@ import pandas as pd
 
 from .._typing import Floats, Ints
 from .._validation import count, random_seed
+from ..aspects import Scale
 from ..collection import Judgments, Rankings
 from ..collection.label_draws import (
     NoDonorError,
@@ -93,33 +94,37 @@ class MissingLabels(View):
         for measure, aspects in self.universe.groupby("measure", sort=False):
             missing = choices(f"{row.missing} of {row.aspect}" for row in aspects.itertuples())
             documents = number_of(int(aspects["documents"].iloc[0]), "document")
-            text = f"{measure}: {documents} in the qrels and runs; labels missing: {missing}."
+            sentences.append(
+                f"{measure}: {documents} in the qrels and runs; labels missing: {missing}."
+            )
             pairs = self.pairs[self.pairs["measure"] == measure]
             if len(pairs):
-                has_sign, tested = (pairs["low"] > 0) | (pairs["high"] < 0), pairs["p"] < 0.05
-                text += (
-                    f" The sign is certain for {has_sign.sum()} of {len(pairs)} pairs, and for "
-                    f"{(has_sign & tested).sum()} of {tested.sum()} with p < 0.05."
+                has_sign = (pairs["low"] > 0) | (pairs["high"] < 0)
+                is_significant = pairs["p"] < 0.05
+                n_both = (has_sign & is_significant).sum()
+                sentences.append(
+                    f"The sign is certain for {has_sign.sum()} of {len(pairs)} pairs, and for "
+                    f"{n_both} of {is_significant.sum()} with p < 0.05."
                 )
-            sentences.append(text)
         return " ".join(sentences)
 
     def _title(self) -> str:
         return "Missing labels"
 
     def _content(self) -> list[Block]:
-        cells: dict[str, Any] = {
-            column: column for column in ("value", "low", "high", "expected", "exact")
-        }
-        cells["judged"] = lambda row: percent(row["judged"])
-        columns = ("difference", "low", "high", "expected", "p", "exact", "certain")
-        of_pairs = {column: column for column in columns}
-        return [
+        columns_of_runs = ("value", "low", "high", "expected", "exact")
+        cells_of_runs: dict[str, Any] = {column: column for column in columns_of_runs}
+        cells_of_runs["judged"] = lambda row: percent(row["judged"])
+        columns_of_pairs = ("difference", "low", "high", "expected", "p", "exact", "certain")
+        cells_of_pairs = {column: column for column in columns_of_pairs}
+        blocks: list[Block] = [
             Sentence(self.summary),
-            records_table(self.runs, ("measure", "name"), cells, most=MAX_SHOWN),
-            records_table(self.pairs, ("measure", "a", "b"), of_pairs, most=MAX_SHOWN),
-            *map(Sentence, self.notes),
+            records_table(self.runs, ("measure", "name"), cells_of_runs, most=MAX_SHOWN),
+            records_table(self.pairs, ("measure", "a", "b"), cells_of_pairs, most=MAX_SHOWN),
         ]
+        for note in self.notes:
+            blocks.append(Sentence(note))
+        return blocks
 
 
 def missing_labels(
@@ -133,7 +138,7 @@ def missing_labels(
     labels: Any = "observed",
     cluster: ClusterSpec = None,
 ) -> MissingLabels:
-    """Compute between which values the missing labels leave each run, and each difference of two runs.
+    """Compute the intervals in which missing labels leave the values and differences of runs.
 
     Parameters
     ----------
@@ -226,17 +231,14 @@ def missing_labels(
          a    b  difference    low   high  certain  expected
     0  old  new       0.627  0.136  0.627     True     0.293
     """
-    n_samples, seed, model = (
-        count("n_samples", low=0)(n_samples),
-        random_seed(seed),
-        parse_labels(labels),
-    )
+    n_samples = count("n_samples", low=0)(n_samples)
+    seed = random_seed(seed)
+    model = parse_labels(labels)
     check_all_topics(measures, "missing labels decide which topics have a positive document")
     judgments = Judgments.of(qrels)
-    labelled = {
-        label: check_measure(label, measure, judgments)
-        for label, measure in parse_all(measures).items()
-    }
+    by_label = {}
+    for label, measure in parse_all(measures).items():
+        by_label[label] = check_measure(label, measure, judgments)
     named = NamedRuns.read(runs)
     named.check_files()
     joined = {name: join(name, run, judgments) for name, run in named}
@@ -245,12 +247,12 @@ def missing_labels(
     if len(pairs) or cluster is not None:
         cluster_of_topic = read_clusters(cluster, pd.DataFrame({"qid": judgments.qids}))
     return compare_completions(
-        labelled, judgments, joined, pairs, n_samples, seed, model, cluster_of_topic
+        by_label, judgments, joined, pairs, n_samples, seed, model, cluster_of_topic
     )
 
 
 def compare_completions(
-    labelled: Mapping[str, Measure],
+    by_label: Mapping[str, Measure],
     judgments: Judgments,
     joined: Mapping[str, Rankings],
     pairs: Pairs,
@@ -263,7 +265,7 @@ def compare_completions(
 
     Parameters
     ----------
-    labelled : mapping of str to Measure
+    by_label : mapping of str to Measure
         The measures, which `check_measure` returned.
     judgments : Judgments
         The judgments.
@@ -279,33 +281,44 @@ def compare_completions(
         The clusters of the topics, which p takes into account.
     """
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, judgments.qids))
-    parts: list[tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]] = []
+    rankings = list(joined.values())
+    runs: list[pd.DataFrame] = []
+    compared: list[pd.DataFrame] = []
+    universes: list[pd.DataFrame] = []
     notes: list[str] = []
-    for label, measure in labelled.items():
-        values = np.stack([measure.evaluate(rankings) for rankings in joined.values()])
+    for label, measure in by_label.items():
+        values = np.stack([measure.evaluate(run) for run in rankings])  # runs × topics
         with silence_warnings():
-            search = _search(measure, judgments, list(joined.values()), pairs.first, pairs.second)
+            search = _search(measure, judgments, rankings, pairs.first, pairs.second)
             _check_order(label, search)
             of_runs, of_pairs = search.compute()
             try:
-                expected = _expected_values(search, model, n_samples, seed)
+                expected, unfilled = _expected_values(search, model, n_samples, seed)
             except NoDonorError as error:
-                expected = np.full_like(search.at_lowest, np.nan), search.missing.sum(axis=1)
+                expected = np.full_like(search.at_lowest, np.nan)
+                unfilled = search.missing.sum(axis=1)
                 notes.append(f"{label} has no expected values: {error}.")
             except MultiAspectError as error:
                 raise MultiAspectError(
                     f"{label}: {error}, or n_samples=0 for no expected values"
                 ) from None
-            frames = _frames(label, search, of_runs, of_pairs, values, expected, pairs, clusters)
+            frame = _frame_of_runs(label, search, of_runs, values, expected, pairs.names)
+            runs.append(frame)
+            compared.append(
+                _frame_of_pairs(label, of_runs, of_pairs, values, expected, pairs, clusters)
+            )
+            universes.append(_frame_of_universe(label, search, unfilled))
             if not clusters.are_single_topics:
                 notes.append(f"p of {label}: {clusters_note(values[:, :, None], pairs, clusters)}.")
-            notes += _notes(label, search, of_runs, of_pairs, frames[0])
+            notes += _notes_on_intervals(label, search, of_runs, of_pairs)
+            notes += _notes_on_values(label, search, frame)
             notes += _note_of_single_run(label, judgments, joined, search, of_runs)
-        parts.append(frames)
-    of_run, of_pair, universe = (
-        pd.concat(column, ignore_index=True) for column in zip(*parts, strict=True)
+    return MissingLabels(
+        pd.concat(runs, ignore_index=True),
+        pd.concat(compared, ignore_index=True),
+        pd.concat(universes, ignore_index=True),
+        notes,
     )
-    return MissingLabels(of_run, of_pair, universe, notes)
 
 
 def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments) -> Measure:
@@ -313,31 +326,22 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
     if not aggregate_is_mean(measure):
         raise MultiAspectError(
             f"{label}: expected a measure whose mean over topics is arithmetic, as extremes of "
-            "topics add up, got "
-            f"{measure}"
+            f"topics add up, got {measure}"
         )
     evaluated = measure_on_relevance(measure)
     evaluated.validate_params()
     for view in evaluated.views(judgments):
         if view.inferred:
-            declared = f"aspects={{'{view.name}': [0, 1, 2]}}"
-            remedy = f"declare them, as in On(base={str(measure)!r}, {declared})"
-            if evaluated is measure and not evaluated.SINGLE_ASPECT:
-                if evaluated.accepts_aspects:
-                    remedy = f"declare them, as in {declared}"
-                else:
-                    remedy = "leave the measure out"
+            remedy = _remedy_of_inferred(measure, evaluated, view.name)
             raise MultiAspectError(
                 f"{label}: expected declared grades of {view.name}, as the top grade of missing "
-                "labels is unknown "
-                f"otherwise; {remedy}"
+                f"labels is unknown otherwise; {remedy}"
             )
         view.check_gains(f"{label}: an interval over missing labels")
         if view.scale.identity:
             raise MultiAspectError(
                 f"{label}: expected one probability per grade of {view.name}, got "
-                "probabilities='identity', which "
-                "leaves open which labels are possible"
+                "probabilities='identity', which leaves open which labels are possible"
             )
         if not view.known.any():
             raise MultiAspectError(
@@ -346,8 +350,21 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
     return evaluated
 
 
+def _remedy_of_inferred(measure: ir_measures.Measure, evaluated: Measure, aspect: str) -> str:
+    """Return how to declare the grades of an aspect of a measure."""
+    declared = f"aspects={{'{aspect}': [0, 1, 2]}}"
+    if evaluated is not measure or evaluated.SINGLE_ASPECT:
+        return f"declare them, as in On(base={str(measure)!r}, {declared})"
+    if evaluated.accepts_aspects:
+        return f"declare them, as in {declared}"
+    return "leave the measure out"
+
+
 def has_inferred_scales(measure: ir_measures.Measure, judgments: Judgments) -> bool:
-    """Return whether the grades of an aspect of a measure are not declared; False if its aspects are unknown."""
+    """Return whether an aspect of a measure has no declared grades.
+
+    False if its aspects are unknown.
+    """
     try:
         views = measure_on_relevance(measure).views(judgments)
     except MultiAspectError:  # of measures that no measure of this package equals
@@ -360,33 +377,42 @@ def _check_order(label: str, search: LabelIntervals) -> None:
     order = search.measure.params.get("order")
     if order is None:
         return
-    columns = [search.names.index(name) for name in order.names]
-    labels = search.labels[columns]
-    for known in np.unique(labels[:, np.isnan(labels).any(axis=0)].T, axis=0):
-        options = []
-        for row, scale in zip(known, order.scales, strict=True):
-            options.append(
-                range(len(scale)) if np.isnan(row) else [int(np.searchsorted(scale.grades, row))]
-            )
-        grades = np.array(list(product(*options)))
-        impossible = grades[~order.is_possible(grades)]
-        if len(impossible):
-            lacking = tuple(
-                float(scale.grades[grade])
-                for scale, grade in zip(order.scales, impossible[0], strict=True)
-            )
-            raise MultiAspectError(
-                f"{label}: expected weights of the order for all labels that documents with "
-                "missing ones may have, "
-                f"got none for {lacking} of {choices(order.names)} "
-                f"{tally(len(impossible), 'tuple')}; add them to "
-                "the order"
-            )
+    rows = [search.names.index(name) for name in order.names]
+    labels = search.labels[rows]
+    lacks_label = np.isnan(labels).any(axis=0)
+    for known in np.unique(labels[:, lacks_label].T, axis=0):
+        indices = _grade_tuples(known, order.scales)
+        impossible = indices[~order.is_possible(indices)]
+        if not len(impossible):
+            continue
+        lacking = []
+        for scale, index in zip(order.scales, impossible[0], strict=True):
+            lacking.append(float(scale.grades[index]))
+        raise MultiAspectError(
+            f"{label}: expected weights of the order for all labels that documents with missing "
+            f"ones may have, got none for {tuple(lacking)} of {choices(order.names)} "
+            f"{tally(len(impossible), 'tuple')}; add them to the order"
+        )
+
+
+def _grade_tuples(known: Floats, scales: Sequence[Scale]) -> Ints:
+    """Return the indices of the grades that documents with some known labels may have.
+
+    The shape is tuples × aspects; NaN is a missing label.
+    """
+    options: list[Sequence[int]] = []
+    for label, scale in zip(known, scales, strict=True):
+        if np.isnan(label):
+            options.append(range(len(scale)))
+        else:
+            options.append([int(np.searchsorted(scale.grades, label))])
+    return np.array(list(product(*options)))
 
 
 def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
+    """Return the intervals of a measure, on the documents of the judgments and the runs."""
     views = judgments.views(measure.spec)
     if _condenses(measure):
         is_junk = np.any([view.junk < 0 for view in views], axis=0)
@@ -395,15 +421,20 @@ def _search(
     else:
         universe = join_universe(judgments, views, rankings, measure.cutoff)
         cutoff = measure.cutoff
-    again = [
-        Rankings(run.source, universe) if cutoff is None else run.cut(cutoff, universe)
-        for run in rankings
-    ]
-    return LabelIntervals(measure, universe, again, first, second)
+    joined = []
+    for run in rankings:
+        if cutoff is None:
+            joined.append(Rankings(run.source, universe))
+        else:
+            joined.append(run.cut(cutoff, universe))
+    return LabelIntervals(measure, universe, joined, first, second)
 
 
 def _condenses(measure: Measure) -> bool:
-    """Return whether a measure leaves documents out before it counts ranks, so that it reads below its cutoff."""
+    """Return whether a measure leaves documents out before it counts ranks.
+
+    Then it reads below its cutoff.
+    """
     if isinstance(measure, MeasureMean):
         return any(_condenses(member) for member, _ in measure.members)
     if isinstance(measure, BasedMeasure):
@@ -414,64 +445,115 @@ def _condenses(measure: Measure) -> bool:
 def _expected_values(
     search: LabelIntervals, model: Judgments | None, n_samples: int, seed: int
 ) -> tuple[Floats, Ints]:
-    """Return the mean values over draws, runs × topics, and the number of labels that remain missing by aspect.
+    """Return the mean values over draws, runs × topics, and the labels still missing by aspect.
 
     Without a model's labels, observed ones are drawn; without draws, values are NaN.
     """
-    values, topics = search.at_lowest.copy(), np.flatnonzero(search.is_open)
-    if not n_samples or not len(topics):
-        return values if n_samples else np.full_like(values, np.nan), search.missing.sum(axis=1)
-    in_topics = np.flatnonzero(search.is_open[search.universe.pool_query])
-    n_draws = n_samples if model is None else 1
-    views = [view for view, is_read in zip(search.views, search.is_read, strict=True) if is_read]
+    values = search.at_lowest.copy()
+    topics = np.flatnonzero(search.is_open)
+    if not n_samples:
+        return np.full_like(values, np.nan), search.missing.sum(axis=1)
+    if not len(topics):
+        return values, search.missing.sum(axis=1)
+    if model is None:
+        n_draws = n_samples
+    else:
+        n_draws = 1
+    documents = np.flatnonzero(search.is_open[search.universe.pool_query])
+    views = [search.views[aspect] for aspect in np.flatnonzero(search.is_read)]
+    missing = search.missing[search.is_read]
     total = np.zeros((len(values), len(topics)))
-    for part in slices(n_draws, len(in_topics), _BATCH):
+    for part in slices(n_draws, len(documents), _BATCH):
         draws = np.arange(part.start, part.stop)
-        labels = np.repeat(search.lowest_labels[None, :, in_topics], len(draws), axis=0)
-        drawn = draw_labels(
-            model, search.universe, views, search.missing[search.is_read], seed, draws
-        )
-        labels[:, search.missing[:, in_topics]] = drawn
+        # draws × aspects × documents
+        labels = np.repeat(search.lowest_labels[None, :, documents], len(draws), axis=0)
+        drawn = draw_labels(model, search.universe, views, missing, seed, draws)
+        labels[:, search.missing[:, documents]] = drawn
         total += search.values_of_copies(topics, labels).sum(axis=1)
     values[:, topics] = total / n_draws
     return values, np.isnan(labels[0]).sum(axis=1)
 
 
-def _frames(
+def _frame_of_runs(
     label: str,
     search: LabelIntervals,
     of_runs: Interval,
+    values: Floats,
+    expected: Floats,
+    names: Sequence[Any],
+) -> pd.DataFrame:
+    """Return the rows of ``runs`` of one measure."""
+    cutoff = search.measure.cutoff or np.inf
+    judged = []
+    for run in search.rankings:
+        documents = run.hits.row[run.hits.rank <= cutoff]
+        is_known = ~search.missing[:, documents]
+        if is_known.size:
+            judged.append(float(is_known.mean()))
+        else:
+            judged.append(np.nan)
+    columns = {
+        "measure": label,
+        "name": names,
+        "value": values.mean(axis=1),
+        **of_runs.columns(),
+        "expected": expected.mean(axis=1),
+        "judged": judged,
+    }
+    return pd.DataFrame(columns)
+
+
+def _frame_of_pairs(
+    label: str,
+    of_runs: Interval,
     of_pairs: Interval,
     values: Floats,
-    expected: tuple[Floats, Ints],
-    compared: Pairs,
+    expected: Floats,
+    pairs: Pairs,
     clusters: Clusters,
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    mean, of_draws = values.mean(axis=1), expected[0].mean(axis=1)
-    first, second = compared.first, compared.second
-    possible = np.concatenate([values, *of_runs.ends], axis=1)
+) -> pd.DataFrame:
+    """Return the rows of ``pairs`` of one measure."""
+    first, second = pairs.first, pairs.second
+    low_of_runs, high_of_runs = of_runs.ends
+    possible = np.concatenate([values, low_of_runs, high_of_runs], axis=1)
     largest = largest_of_pairs(np.nan_to_num(possible), first, second)
-    cutoff = search.measure.cutoff or np.inf
-    known = [~search.missing[:, run.hits.row[run.hits.rank <= cutoff]] for run in search.rankings]
-    judged = [float(labels.mean()) if labels.size else np.nan for labels in known]
-    runs = {"measure": label, "name": compared.names, "value": mean, **of_runs.columns()}
-    runs |= {"expected": of_draws, "judged": judged}
-    difference = remove_rounding_errors(mean[first] - mean[second], largest)
-    pairs = {"measure": label, **compared.columns, "difference": difference, **of_pairs.columns()}
-    for end in ("low", "high"):
-        pairs[end] = remove_rounding_errors(pairs[end], largest)
-    low, high = pairs["low"], pairs["high"]
-    pairs["certain"] = (low > 0) | (high < 0) | ((low == 0) & (high == 0))
-    pairs["expected"] = remove_rounding_errors(of_draws[first] - of_draws[second], largest)
-    pairs["p"] = t_test_levels(values[:, :, None], compared, corrector("t", None), clusters)[:, 0]
-    universe = {"measure": label, "aspect": search.names, "documents": len(search.universe)}
-    universe |= {"missing": search.missing.sum(axis=1), "unfilled": expected[1]}
-    return pd.DataFrame(runs), pd.DataFrame(pairs), pd.DataFrame(universe)
+    mean = values.mean(axis=1)
+    expected_mean = expected.mean(axis=1)
+    columns = of_pairs.columns()
+    low = remove_rounding_errors(columns["low"], largest)
+    high = remove_rounding_errors(columns["high"], largest)
+    is_always_equal = (low == 0) & (high == 0)
+    levels = t_test_levels(values[:, :, None], pairs, corrector("t", None), clusters)
+    columns = {
+        "measure": label,
+        **pairs.columns,
+        "difference": remove_rounding_errors(mean[first] - mean[second], largest),
+        "low": low,
+        "high": high,
+        "exact": columns["exact"],
+        "certain": (low > 0) | (high < 0) | is_always_equal,
+        "expected": remove_rounding_errors(expected_mean[first] - expected_mean[second], largest),
+        "p": levels[:, 0],
+    }
+    return pd.DataFrame(columns)
 
 
-def _notes(
-    label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval, runs: pd.DataFrame
+def _frame_of_universe(label: str, search: LabelIntervals, unfilled: Ints) -> pd.DataFrame:
+    """Return the rows of ``universe`` of one measure."""
+    columns = {
+        "measure": label,
+        "aspect": search.names,
+        "documents": len(search.universe),
+        "missing": search.missing.sum(axis=1),
+        "unfilled": unfilled,
+    }
+    return pd.DataFrame(columns)
+
+
+def _notes_on_intervals(
+    label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval
 ) -> list[str]:
+    """Return notes on intervals that are unknown or not exact."""
     notes = []
     unknown = np.flatnonzero(np.isnan(of_runs.ends[0]).any(axis=0))
     if len(unknown):
@@ -487,27 +569,33 @@ def _notes(
             f"The intervals of {label} are bounds: the search for exact extremes was stopped."
         )
     if len(search.first) and not of_pairs.exact.all() and not len(unknown):
+        n_bounded = int((~of_pairs.exact).sum())
         notes.append(
             f"Differences in {label} are bounded by the intervals of both runs in "
-            f"{number_of(int((~of_pairs.exact).sum()), 'topic')}: the exact intervals may be "
-            "narrower."
+            f"{number_of(n_bounded, 'topic')}: the exact intervals may be narrower."
         )
+    return notes
+
+
+def _notes_on_values(label: str, search: LabelIntervals, runs: pd.DataFrame) -> list[str]:
+    """Return notes on values outside their intervals, and on grades that no document has."""
+    notes = []
     value, low, high = runs[["value", "low", "high"]].to_numpy().T
-    outside = int(
-        ((value < low - ROUNDING * np.abs(low)) | (value > high + ROUNDING * np.abs(high))).sum()
-    )
-    if outside:
+    is_below = value < low - ROUNDING * np.abs(low)
+    is_above = value > high + ROUNDING * np.abs(high)
+    n_outside = int((is_below | is_above).sum())
+    if n_outside:
         notes.append(
-            f"{label}: the value as evaluated of {number_of(outside, 'run')} is not that of any "
-            "completion, as "
-            "documents without labels count as less than, or otherwise than, the lowest grade."
+            f"{label}: the value as evaluated of {number_of(n_outside, 'run')} is not that of any "
+            "completion, as documents without labels count as less than, or otherwise than, the "
+            "lowest grade."
         )
     for view in search.views:
-        if len(view.scale) > 1 and not (view.grade_index[view.known] == 0).any():
+        is_lowest = view.grade_index[view.known] == 0
+        if len(view.scale) > 1 and not is_lowest.any():
             notes.append(
                 f"{label}: no document has the lowest grade of {view.name}. If the qrels list only "
-                "positive "
-                "documents, those that are not listed may have been judged."
+                "positive documents, those that are not listed may have been judged."
             )
     return notes
 
@@ -524,21 +612,32 @@ def _note_of_single_run(
         return []
     universe = search.universe
     is_new = matching_pairs(judgments, universe) < 0
-    retrieved = np.array(
-        [np.bincount(run.hits.row, minlength=len(universe)) > 0 for run in search.rankings]
-    )
-    retrieved &= is_new
-    alone = (retrieved & (retrieved.sum(axis=0) == 1)).sum(axis=1)
-    row, n_new = int(alone.argmax()), int(is_new.sum())
-    if alone[row] <= _ALONE * n_new or np.isnan(of_runs.ends).any():
+    is_retrieved = np.zeros((len(search.rankings), len(universe)), dtype=np.bool_)
+    for row, run in enumerate(search.rankings):
+        is_retrieved[row, run.hits.row] = True
+    is_retrieved &= is_new
+    is_by_one_run = is_retrieved.sum(axis=0) == 1
+    n_alone = (is_retrieved & is_by_one_run).sum(axis=1)  # by run
+    most = int(n_alone.argmax())
+    n_new = int(is_new.sum())
+    if n_alone[most] <= _ALONE * n_new or np.isnan(of_runs.ends).any():
         return []
-    rankings, nothing = list(joined.values()), np.zeros(0, dtype=np.intp)
-    others = rankings[:row] + rankings[row + 1 :]
+    names = list(joined)
+    others = [joined[name] for name in names if name != names[most]]
+    nothing = np.zeros(0, dtype=np.intp)
     without, _ = _search(search.measure, judgments, others, nothing, nothing).compute()
-    before = np.delete(of_runs.ends, row, axis=1)
-    narrow, wide = (decimals(float((high - low).mean())) for low, high in (without.ends, before))
+    narrow = _mean_width(without.ends)
+    wide = _mean_width(np.delete(of_runs.ends, most, axis=1))
     documents = number_of(n_new, "document")
-    note = f"{label}: {list(joined)[row]} alone retrieves {alone[row]} of {documents} without judgments. Without it, "
-    return [
-        note + f"the intervals of the others would be {narrow} wide on average, rather than {wide}."
-    ]
+    note = (
+        f"{label}: {names[most]} alone retrieves {n_alone[most]} of {documents} without "
+        f"judgments. Without it, the intervals of the others would be {narrow} wide on average, "
+        f"rather than {wide}."
+    )
+    return [note]
+
+
+def _mean_width(ends: Floats) -> str:
+    """Return the mean width of intervals, 2 × runs × topics, with the usual decimals."""
+    low, high = ends
+    return decimals(float((high - low).mean()))
