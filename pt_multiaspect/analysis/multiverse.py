@@ -112,22 +112,20 @@ class Multiverse(View):
 
     @property
     def notes(self) -> list[str]:
-        """The clusters of topics, variants that count once, and the limits of the effects of choices."""
+        """The clusters of topics, variants that count once, and limits of the effects of choices."""
+        notes = []
         if self._clusters:
-            notes = [f"{self._clusters}."]
-        else:
-            notes = []
+            notes.append(f"{self._clusters}.")
         if self.same_as:
-            notes.append(
-                "Variants with the values of an earlier one count once: "
-                f"{choices(f'{label} ({earlier})' for label, earlier in list(self.same_as.items())[:5])}"
-                f"{', …' if len(self.same_as) > 5 else ''}."
-            )
+            equal = [f"{label} ({earlier})" for label, earlier in self.same_as.items()]
+            shown = choices(equal[:5])
+            if len(equal) > 5:
+                shown += ", …"
+            notes.append(f"Variants with the values of an earlier one count once: {shown}.")
         if len(self.choices) and self.choices["effect"].isna().all():
             notes.append(
                 "Effects of choices are NaN: the variants are no full grid of the options of all "
-                "choices, or have "
-                "equal differences."
+                "choices, or have equal differences."
             )
         return notes
 
@@ -135,20 +133,23 @@ class Multiverse(View):
         return "Variants"
 
     def _content(self) -> list[Block]:
-        fractions = ["better", "worse", "significantly_better", "significantly_worse"]
         heads = ("difference", "p", "better", "worse", "sig. better", "sig. worse")
-        about = f"Difference and p: a minus b by the reference, {self.reference}. Others: fractions of variants."
-        return [
-            Sentence(self.summary),
-            *pairs_blocks(
-                self.pairs,
-                self.pairs["better"] - self.pairs["worse"],
-                [Column(head) for head in heads],
-                lambda row: [percent(row[key]) for key in fractions],
-                about,
-            ),
-            *map(Sentence, self.notes),
-        ]
+        columns = [Column(head) for head in heads]
+        balance = self.pairs["better"] - self.pairs["worse"]
+        note = (
+            f"Difference and p: a minus b by the reference, {self.reference}. Others: fractions of "
+            "variants."
+        )
+        blocks: list[Block] = [Sentence(self.summary)]
+        blocks += pairs_blocks(self.pairs, balance, columns, _fractions_in_percent, note)
+        blocks += [Sentence(text) for text in self.notes]
+        return blocks
+
+
+def _fractions_in_percent(row: Mapping[Any, Any]) -> list[str]:
+    """Return the cells of a pair after its difference and p."""
+    fractions = ("better", "worse", "significantly_better", "significantly_worse")
+    return [percent(row[fraction]) for fraction in fractions]
 
 
 def multiverse(
@@ -292,21 +293,25 @@ def compare_variants(
     values, labels = read.values, list(map(str, read.labels))
     options = _options({label: read.known[label] for label in labels})
     same_as = _equal_variants(values, labels)
-    distinct = np.array([label not in same_as for label in labels])
-    row = labels.index(reference)
-    variants = _variants(values, pairs, clusters, ci, corrector("t", correction))
-    ranks = _ranks(values, read.names, in_order, distinct, row)
-    effects = _main_effects(variants["difference"], options)
-    variant_columns: dict[str, Sequence[Any]] = {
+    is_distinct = np.array([label not in same_as for label in labels])
+    position = labels.index(reference)
+    statistics = _variants(values, pairs, clusters, ci, corrector("t", correction))
+    ranks = _ranks(values, read.names, in_order, is_distinct, position)
+    effects = _main_effects(statistics["difference"], options)
+    fractions = _fractions(statistics, is_distinct, position, alpha)
+    variants: dict[str, Sequence[Any]] = {
         "measure": labels,
         "same_as": [same_as.get(label) for label in labels],
     }
-    choice_columns = {"choice": [*options], "n_options": options.nunique().to_list()}
+    choices_of_variants: dict[str, Sequence[Any]] = {
+        "choice": list(options),
+        "n_options": options.nunique().to_list(),
+    }
     return Multiverse(
-        pairs=pd.DataFrame({**pairs.columns, **_fractions(variants, distinct, row, alpha)}),
+        pairs=pd.DataFrame(pairs.columns | fractions),
         runs=pd.DataFrame(ranks),
-        choices=rows_per_pair(pairs.columns, choice_columns, {"effect": effects}),
-        variants=rows_per_pair(pairs.columns, variant_columns, variants),
+        choices=rows_per_pair(pairs.columns, choices_of_variants, {"effect": effects}),
+        variants=rows_per_pair(pairs.columns, variants, statistics),
         options=options,
         reference=reference,
         alpha=alpha,
@@ -324,27 +329,30 @@ def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
     """
     rows = {}
     for label, measure in measures.items():
-        rows[label] = {"measure": label}
-        if measure is not None and not isinstance(measure, Direction):
-            parameters = list(measure.SUPPORTED_PARAMS)
-            rows[label] = {name: option_name(measure[name]) for name in parameters} | {
-                "measure": measure.NAME
-            }
+        if measure is None or isinstance(measure, Direction):
+            rows[label] = {"measure": label}
+            continue
+        options = {name: option_name(measure[name]) for name in measure.SUPPORTED_PARAMS}
+        options["measure"] = measure.NAME
+        rows[label] = options
     table = pd.DataFrame.from_dict(rows, orient="index")
-    within_class = (
-        (table.groupby("measure").nunique() > 1).any().reindex(table.columns, fill_value=False)
-    )
-    table = table.loc[:, table.notna().all() | within_class].fillna("none")
+    n_options_of_class = table.groupby("measure").nunique()
+    differs_within_class = (n_options_of_class > 1).any()
+    differs_within_class = differs_within_class.reindex(table.columns, fill_value=False)
+    is_common = table.notna().all()
+    table = table.loc[:, is_common | differs_within_class].fillna("none")
     return table.loc[:, table.nunique() > 1]
 
 
 def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
     """Return the variants with the values of an earlier one, and that one."""
-    zero = _TOLERANCE * np.abs(values).max(initial=0.0)
+    near = _TOLERANCE * np.abs(values).max(initial=0.0)
     same_as: dict[str, str] = {}
     for (earlier, a), (later, b) in combinations(enumerate(labels), 2):
-        is_new = a not in same_as and b not in same_as
-        if is_new and (np.abs(values[:, :, later] - values[:, :, earlier]) <= zero).all():
+        if a in same_as or b in same_as:
+            continue
+        distance = np.abs(values[:, :, later] - values[:, :, earlier])
+        if (distance <= near).all():
             same_as[b] = a
     return same_as
 
@@ -363,33 +371,41 @@ def _variants(
 
 
 def _fractions(
-    variants: dict[str, Floats], distinct: Any, reference: int, alpha: float
+    variants: dict[str, Floats], is_distinct: Any, reference: int, alpha: float
 ) -> dict[str, Any]:
     """Return the statistics of pairs over the distinct variants."""
-    difference, p = variants["difference"][:, distinct], variants["p"][:, distinct]
+    difference = variants["difference"][:, is_distinct]
+    is_significant = variants["p"][:, is_distinct] < alpha
     sign = np.sign(variants["difference"][:, reference])
-    has_sign = {"better": difference > 0, "worse": difference < 0}
-    columns: dict[str, Any] = {
+    has_sign = np.sign(difference) == sign[:, None]
+    is_better = difference > 0
+    is_worse = difference < 0
+    return {
         "difference": variants["difference"][:, reference],
         "p": variants["p"][:, reference],
+        "better": is_better.mean(axis=1),
+        "worse": is_worse.mean(axis=1),
+        "significantly_better": (is_better & is_significant).mean(axis=1),
+        "significantly_worse": (is_worse & is_significant).mean(axis=1),
+        "agrees": has_sign.mean(axis=1) > 0.5,
     }
-    columns |= {name: cells.mean(axis=1) for name, cells in has_sign.items()}
-    for name, cells in has_sign.items():
-        columns[f"significantly_{name}"] = (cells & (p < alpha)).mean(axis=1)
-    columns["agrees"] = (np.sign(difference) == sign[:, None]).mean(axis=1) > 0.5
-    return columns
 
 
 def _ranks(
-    values: Floats, names: list[Any], in_order: list[Any], distinct: Any, reference: int
+    values: Floats, names: list[Any], in_order: list[Any], is_distinct: Any, reference: int
 ) -> dict[str, Any]:
-    """Return the rank of each run by the reference, and the range of its ranks over the distinct variants."""
-    ranks = 1 + (signs_of_means(mean_over_topics(values), values) < 0).sum(
-        axis=1
-    )  # runs × variants
-    ranks = ranks[[names.index(name) for name in in_order]]
-    best, worst = ranks[:, distinct].min(axis=1), ranks[:, distinct].max(axis=1)
-    return {"name": in_order, "rank": ranks[:, reference], "best": best, "worst": worst}
+    """Return the rank of each run by the reference, and the range over the distinct variants."""
+    signs = signs_of_means(mean_over_topics(values), values)  # runs × runs × variants
+    ranks = 1 + (signs < 0).sum(axis=1)
+    rows = [names.index(name) for name in in_order]
+    ranks = ranks[rows]
+    distinct_ranks = ranks[:, is_distinct]
+    return {
+        "name": in_order,
+        "rank": ranks[:, reference],
+        "best": distinct_ranks.min(axis=1),
+        "worst": distinct_ranks.max(axis=1),
+    }
 
 
 def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
@@ -398,11 +414,11 @@ def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
     if options.duplicated().any() or len(options) != options.nunique().prod():
         return effects
     total = differences.var(axis=1)
-    varies = total > (_TOLERANCE * np.abs(differences).max(axis=1)) ** 2
+    near = _TOLERANCE * np.abs(differences).max(axis=1)
+    varies = total > near**2
     for column, choice in enumerate(options):
-        has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)
-        means = differences @ (
-            has_option / has_option.sum(axis=0)
-        )  # each option is as frequent in a grid
+        has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)  # variants × options
+        # Each option is as frequent in a grid.
+        means = differences @ (has_option / has_option.sum(axis=0))
         np.divide(means.var(axis=1), total, out=effects[:, column], where=varies)
     return effects

@@ -1,4 +1,4 @@
-"""The power of tests: pairs of systems that they tell apart, and differences and topics to plan with."""
+"""The power of tests: systems that they tell apart, and differences and topics to plan with."""
 
 from __future__ import annotations
 
@@ -80,22 +80,19 @@ class DetectableDifference(View):
     @property
     def notes(self) -> list[str]:
         """The assumptions, and how to read the numbers, in sentences."""
-        corrected = (
-            "" if self.correction is None else " divided by the number of pairs of a measure"
-        )
+        corrected = ""
+        if self.correction is not None:
+            corrected = " divided by the number of pairs of a measure"
         found = (
             f"Differences that a two-sided paired t-test at the level {self.alpha:g}{corrected} "
-            "finds with the "
-            f"probability {self.power:g}. Smaller ones can be found, too, less often. Differences "
-            "are in the units "
-            "of their measure: they do not rank measures."
+            f"finds with the probability {self.power:g}. Smaller ones can be found, too, less "
+            "often. Differences are in the units of their measure: they do not rank measures."
         )
         assumed = (
             "Assumed: topics are drawn from those of interest, the standard deviation of the "
-            "differences stays as "
-            "observed, and the number of topics is fixed in advance. Adding topics until p is "
-            "below the level is "
-            "another test, which finds differences that do not exist far more often."
+            "differences stays as observed, and the number of topics is fixed in advance. Adding "
+            "topics until p is below the level is another test, which finds differences that do "
+            "not exist far more often."
         )
         notes = [found, assumed]
         if self._clusters:
@@ -106,44 +103,53 @@ class DetectableDifference(View):
                 f"{number_of(n_equal, 'pair')} left out, whose differences do not vary over topics."
             )
         if "n_needed" in self.pairs:
-            units = self._units
             notes.append(
-                f"{units.capitalize()} needed: by the standard deviation, and by its upper 80 % "
-                "confidence limit, "
-                f"as that of few {units} is uncertain."
+                f"{self._units.capitalize()} needed: by the standard deviation, and by its upper "
+                f"80 % confidence limit, as that of few {self._units} is uncertain."
             )
         return notes
 
     @property
     def _units(self) -> str:
         """What is planned."""
-        return "clusters" if "n_clusters" in self.pairs else "topics"
+        if "n_clusters" in self.pairs:
+            return "clusters"
+        return "topics"
 
     def _title(self) -> str:
         return "Detectable differences"
 
     def _content(self) -> list[Block]:
         units = self._units
-        cells: dict[str, Any] = {"topics": "n_topics", units: f"n_{units}"}
-        cells |= {"pairs": "n_pairs", "median": "median", "90 %": "high"}
+        cells: dict[str, Any] = {
+            "topics": "n_topics",
+            units: f"n_{units}",
+            "pairs": "n_pairs",
+            "median": "median",
+            "90 %": "high",
+        }
         about = (
             "median, 90 %: quantiles over the pairs of runs, for a run that is still to be built."
         )
         table = self.table
         if "n_needed" in self.pairs:
             columns = ["difference", "n_needed", "n_needed_high"]
-            medians = self.pairs.dropna(subset=["n_needed"]).groupby("measure")[columns].median()
+            planned_pairs = self.pairs.dropna(subset=["n_needed"])
+            medians = planned_pairs.groupby("measure")[columns].median()
             table = table.merge(medians, how="left", left_on="measure", right_index=True)
+            needed = "needed"
+            if units == "clusters":
+                needed = "clusters needed"
             cells["difference"] = "difference"
-            needed = "clusters needed" if units == "clusters" else "needed"
             cells[needed] = lambda row: fixed_point(np.ceil(row["n_needed"]), 0)
             cells["up to"] = lambda row: fixed_point(np.ceil(row["n_needed_high"]), 0)
-            about += f" {needed}, up to: medians over the pairs of the {units} needed for the difference."
-        return [
-            records_table(table, ["measure"], cells),
-            Sentence(about),
-            *map(Sentence, self.notes),
-        ]
+            about += (
+                f" {needed}, up to: medians over the pairs of the {units} needed for the "
+                "difference."
+            )
+        blocks: list[Block] = [records_table(table, ["measure"], cells), Sentence(about)]
+        blocks += [Sentence(note) for note in self.notes]
+        return blocks
 
 
 def detectable_difference(
@@ -160,7 +166,7 @@ def detectable_difference(
     | None = None,
     cluster: ClusterSpec = None,
 ) -> DetectableDifference:
-    """Compute which differences between runs an experiment can detect, and how many topics it needs.
+    """Compute which differences between runs can be detected, and how many topics that needs.
 
     Parameters
     ----------
@@ -256,55 +262,66 @@ def detectable_difference(
             f"power: expected a probability above alpha={alpha:g}, got {power:g}"
         )
     choice("correction", None, *CORRECTIONS)(correction)
-    if n_topics is None:
-        planned = None
-    else:
-        planned = count("n_topics", low=2)(n_topics)
+    if n_topics is not None:
+        n_topics = count("n_topics", low=2)(n_topics)
     frame = read_long_frame(perquery)
-    groups = read_clusters(cluster, frame)
+    cluster_of_topic = read_clusters(cluster, frame)
     rows, _ = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
-    clusters = check_clusters(clusters_of_topics(groups, qids))
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, qids))
     wanted = read_differences(difference, list(map(str, labels)), "difference")
     pairs = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
     once, _ = unordered_pairs(pairs)
-    deviations = deviations_of_differences(values, pairs, clusters)
+    deviations = deviations_of_differences(values, pairs, clusters)  # pairs × measures
     level = planned_level(alpha, correction, len(once))
-    at_hand, ratio = _sizes(clusters, clusters.n_topics), clusters.freedom_ratio
-    if planned is None:
-        sizes = at_hand
-    else:
-        sizes = _sizes(clusters, planned)
-    effect = detectable_effect(sizes.get("n_clusters", sizes["n_topics"]), power, level, ratio)
-    tables, parts = [], []
+    sizes_at_hand = _sizes(clusters, clusters.n_topics)
+    sizes = sizes_at_hand
+    if n_topics is not None:
+        sizes = _sizes(clusters, n_topics)
+    n_units = sizes.get("n_clusters", sizes["n_topics"])
+    ratio = clusters.freedom_ratio
+    effect = detectable_effect(n_units, power, level, ratio)  # in standard deviations
+    tables, tables_of_pairs = [], []
     for column, label in enumerate(labels):
         sd = deviations[:, column]
-        part = {"measure": label, **pairs.columns, **at_hand, "sd": sd, "detectable": effect * sd}
+        table = {"measure": label, **pairs.columns, **sizes_at_hand}
+        table |= {"sd": sd, "detectable": effect * sd}
         if wanted is not None:
-            target, limits = (
-                wanted[str(label)],
-                upper_deviation(sd, len(clusters), CONFIDENCE, ratio),
-            )
-            part |= {
-                "difference": target,
-                "n_needed": topics_needed(target / sd, power, level, ratio),
-            }
-            part["n_needed_high"] = topics_needed(target / limits, power, level, ratio)
-        parts.append(pd.DataFrame(part))
-        known = sd[once][~np.isnan(sd[once])]
-        if len(known):
-            median, high = np.quantile(effect * known, [0.5, 0.9])
-        else:
-            median, high = (np.nan, np.nan)
-        counts = {**sizes, "n_pairs": len(once), "n_equal": len(once) - len(known)}
-        tables.append({"measure": label, **counts, "alpha": level, "median": median, "high": high})
-    note = clusters_note(values, pairs, clusters)
-    planned_pairs = pd.concat(parts, ignore_index=True)
-    return DetectableDifference(pd.DataFrame(tables), planned_pairs, power, alpha, correction, note)
+            target = wanted[str(label)]
+            sd_high = upper_deviation(sd, len(clusters), CONFIDENCE, ratio)
+            table["difference"] = target
+            table["n_needed"] = topics_needed(target / sd, power, level, ratio)
+            table["n_needed_high"] = topics_needed(target / sd_high, power, level, ratio)
+        tables_of_pairs.append(pd.DataFrame(table))
+        statistics = _detectable_statistics(effect, sd[once], level)
+        tables.append({"measure": label, **sizes, **statistics})
+    return DetectableDifference(
+        pd.DataFrame(tables),
+        pd.concat(tables_of_pairs, ignore_index=True),
+        power,
+        alpha,
+        correction,
+        clusters_note(values, pairs, clusters),
+    )
+
+
+def _detectable_statistics(effect: float, sd: Floats, level: float) -> dict[str, float]:
+    """Return the statistics of the detectable differences of the pairs of one measure."""
+    known = sd[~np.isnan(sd)]
+    median = high = np.nan
+    if len(known):
+        median, high = np.quantile(effect * known, [0.5, 0.9])
+    return {
+        "n_pairs": len(sd),
+        "n_equal": len(sd) - len(known),
+        "alpha": level,
+        "median": median,
+        "high": high,
+    }
 
 
 def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:
-    """Return the numbers of topics, and of clusters unless these are topics, in the columns of tables."""
+    """Return the columns with the number of topics, and of clusters unless these are topics."""
     if clusters.are_single_topics:
         return {"n_topics": n_topics}
     if n_topics == clusters.n_topics:
@@ -312,15 +329,13 @@ def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:
     if not clusters.has_equal_sizes:
         raise MultiAspectError(
             f"{parameter('n_topics')}: expected clusters of one size, got sizes from "
-            f"{clusters.sizes.min()} to "
-            f"{clusters.sizes.max()}; omit it"
+            f"{clusters.sizes.min()} to {clusters.sizes.max()}; omit it"
         )
     size = int(clusters.sizes[0])
     if n_topics % size or n_topics < 2 * size:
         raise MultiAspectError(
             f"{parameter('n_topics')}: expected a multiple of the size of the clusters, {size}, of "
-            "at least "
-            f"{2 * size}, got {n_topics}"
+            f"at least {2 * size}, got {n_topics}"
         )
     return {"n_topics": n_topics, "n_clusters": n_topics // size}
 
@@ -328,10 +343,10 @@ def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:
 def deviations_of_differences(
     values: Floats, pairs: Pairs, clusters: Clusters | None = None
 ) -> Floats:
-    """Return the standard deviations of differences over topics, pairs × measures; NaN where they do not vary.
+    """Return the standard deviations of differences over topics, pairs × measures.
 
-    With clusters, they are the standard errors of the means, times the square root of the number of
-    clusters.
+    They are NaN where differences do not vary. With clusters, they are the standard errors of the
+    means, times the square root of the number of clusters.
     """
     differences = topic_differences(values, pairs)
     by_measure = np.ascontiguousarray(differences.swapaxes(1, 2))
@@ -390,8 +405,9 @@ class DiscriminativePower(View):
             Columns ``measure rank a b asl``: the pairs of each measure by significance level,
             highest first. The closer a curve is to the axes, the more discriminative the measure.
         """
-        measures = pd.factorize(self.pairs["measure"])[0]
-        curve = self.pairs.iloc[np.lexsort((-self.pairs["asl"], measures))].reset_index(drop=True)
+        measures, _ = pd.factorize(self.pairs["measure"])
+        order = np.lexsort((-self.pairs["asl"], measures))
+        curve = self.pairs.iloc[order].reset_index(drop=True)
         curve["rank"] = curve.groupby("measure", sort=False).cumcount() + 1
         return curve.loc[:, ["measure", "rank", "a", "b", "asl"]]
 
@@ -399,24 +415,23 @@ class DiscriminativePower(View):
         return "Discriminative power"
 
     def _content(self) -> list[Block]:
+        settings = f"test={self.test!r}, alpha={self.alpha:g}"
         if self.correction:
-            correction = f", correction={self.correction!r}"
-        else:
-            correction = ""
-        settings = f"test={self.test!r}, alpha={self.alpha:g}{correction}{self._topics}"
+            settings += f", correction={self.correction!r}"
+        settings += self._topics
         cells: dict[str, Any] = {
             "power": lambda row: percent(row["power"]),
             "pairs": lambda row: f"{row['n_discriminated']} of {row['n_pairs']}",
             "required difference": "required_difference",
         }
+        required = (
+            "The required difference of means is in the units of the measure. It is found with "
+            "probability one half: see detectable_difference."
+        )
         return [
             Sentence(f"Pairs of systems that differ significantly: {settings}."),
             records_table(self.table, ["measure"], cells),
-            Sentence(
-                "The required difference of means is in the units of the measure. It is found with "
-                "probability one "
-                "half: see detectable_difference."
-            ),
+            Sentence(required),
         ]
 
 
@@ -542,40 +557,40 @@ def discriminative_power(
         values, test, n_resamples=n_resamples, alpha=alpha, seed=seed, clusters=clusters
     )
     first, second = np.triu_indices(len(names), 1)
-    system = np.array(names, dtype=object)
-    parts, table = [], []
+    systems = np.array(names, dtype=object)
+    rows, tables_of_pairs = [], []
     for index, measure in enumerate(measures):
         tests = test_pairs(index, first, second)
         p = correct(tests.levels)
-        statistics = {
+        pairs = {
+            "measure": measure,
+            "a": systems[first],
+            "b": systems[second],
             "difference": tests.means,
             "asl": tests.levels,
             "p": p,
             "discriminated": p < alpha,
         }
-        parts.append(
-            pd.DataFrame(
-                {"measure": measure, "a": system[first], "b": system[second], **statistics}
-            )
-        )
+        tables_of_pairs.append(pd.DataFrame(pairs))
         n_discriminated = int((p < alpha).sum())
-        table.append(
-            (
-                measure,
-                n_discriminated / len(first),
-                n_discriminated,
-                len(first),
-                tests.required_difference,
-            )
-        )
-    summary = pd.DataFrame(
-        table, columns=["measure", "power", "n_discriminated", "n_pairs", "required_difference"]
-    )
+        row = {
+            "measure": measure,
+            "power": n_discriminated / len(first),
+            "n_discriminated": n_discriminated,
+            "n_pairs": len(first),
+            "required_difference": tests.required_difference,
+        }
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    table = table.sort_values("power", ascending=False, kind="stable", ignore_index=True)
+    topics = ""
+    if not clusters.are_single_topics:
+        topics = f", {topics_in_words(clusters)}"
     return DiscriminativePower(
-        table=summary.sort_values("power", ascending=False, kind="stable", ignore_index=True),
-        pairs=pd.concat(parts, ignore_index=True),
+        table=table,
+        pairs=pd.concat(tables_of_pairs, ignore_index=True),
         alpha=alpha,
         test=test,
         correction=correction,
-        _topics="" if clusters.are_single_topics else f", {topics_in_words(clusters)}",
+        _topics=topics,
     )

@@ -71,40 +71,36 @@ class Ranks(View):
         return "Ranks"
 
     def _content(self) -> list[Block]:
-        measures = self.table["measure"].unique().tolist()
-        cells = {
-            (row["name"], row["measure"]): Cell(
-                str(row["rank"]), after=f"[{row['low']}, {row['high']}]"
-            )
-            for row in self.table.to_dict("records")
-        }
-        rows: list[Cells] = []
-        for row in self.consensus.to_dict("records"):
-            name = row["name"]
-            consensus = [
-                Cell(
-                    f"{row[method]:.1f}",
-                    after=f"[{row[f'{method}_low']:.1f}, {row[f'{method}_high']:.1f}]",
-                )
-                for method in ("borda", "copeland")
-            ]
-            rows.append([str(name), *(cells[name, measure] for measure in measures), *consensus])
-        columns = [Column("name", left=True, shorten=12), *map(Column, map(str, measures))]
         note = (
             f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number "
-            "of runs"
-            f"{self._topics}). "
-            "Borda: mean rank; Copeland: runs beaten by more measures than not, minus runs that "
-            "beat it; both with "
-            f"{100 * self.ci:g} % bootstrap intervals."
+            f"of runs{self._topics}). Borda: mean rank; Copeland: runs beaten by more measures "
+            f"than not, minus runs that beat it; both with {100 * self.ci:g} % bootstrap intervals."
         )
-        blocks: list[Block] = [
-            Table([*columns, Column("Borda"), Column("Copeland")], rows),
-            Sentence(note),
-        ]
+        blocks: list[Block] = [self._ranks_table(), Sentence(note)]
         if self._clusters:
             blocks.append(Sentence(f"{self._clusters}."))
         return blocks
+
+    def _ranks_table(self) -> Table:
+        """Return one row per run, with its rank by each measure and by their consensus."""
+        measures = self.table["measure"].unique().tolist()
+        columns = [Column("name", left=True, shorten=12)]
+        columns += [Column(str(measure)) for measure in measures]
+        columns += [Column("Borda"), Column("Copeland")]
+        rank_cells: dict[tuple[Any, Any], Cell] = {}
+        for row in self.table.to_dict("records"):
+            interval = f"[{row['low']}, {row['high']}]"
+            rank_cells[row["name"], row["measure"]] = Cell(str(row["rank"]), after=interval)
+        rows: list[Cells] = []
+        for row in self.consensus.to_dict("records"):
+            cells: list[Cell | str] = [str(row["name"])]
+            for measure in measures:
+                cells.append(rank_cells[row["name"], measure])
+            for method in ("borda", "copeland"):
+                interval = f"[{row[f'{method}_low']:.1f}, {row[f'{method}_high']:.1f}]"
+                cells.append(Cell(f"{row[method]:.1f}", after=interval))
+            rows.append(cells)
+        return Table(columns, rows)
 
 
 def ranks(
@@ -217,27 +213,34 @@ def ranks(
     frame = read_long_frame(perquery)
     cluster_of_topic = read_clusters(cluster, frame)
     read = read_oriented(frame, measures, "ranks")
-    clusters = check_drawn_clusters(check_clusters(clusters_of_topics(cluster_of_topic, read.qids)))
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, read.qids))
+    check_drawn_clusters(clusters)
     values, names = read.values, read.names
-    in_order = [names.index(name) for name in frame["name"].unique()]
-    ordered = [names[row] for row in in_order]
+    rows = [names.index(name) for name in frame["name"].unique()]
+    names_in_order = [names[row] for row in rows]
     means = mean_over_topics(values)
     pairs = _all_pairs(names)
     low, high = _rank_intervals(values, pairs, alpha, clusters)
-    rank = 1 + (signs_of_means(means, values) < 0).sum(axis=1)
+    rank = 1 + (signs_of_means(means, values) < 0).sum(axis=1)  # runs × measures
     statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
     tables = []
     for column, label in enumerate(read.labels):
-        by_run = {name: table[in_order, column] for name, table in statistics.items()}
-        tables.append(pd.DataFrame({"measure": label, "name": ordered, **by_run}))
-    consensus = _consensus(values, means, clusters, ci, n_resamples, seed)
-    by_run = {name: column[in_order] for name, column in consensus.items()}
+        table = pd.DataFrame({"measure": label, "name": names_in_order})
+        for name, statistic in statistics.items():
+            table[name] = statistic[rows, column]
+        tables.append(table)
+    consensus = pd.DataFrame({"name": names_in_order})
+    for name, values_of_runs in _consensus(values, means, clusters, ci, n_resamples, seed).items():
+        consensus[name] = values_of_runs[rows]
+    topics = ""
+    if not clusters.are_single_topics:
+        topics = f", {topics_in_words(clusters)}"
     return Ranks(
         table=pd.concat(tables, ignore_index=True),
-        consensus=pd.DataFrame({"name": ordered, **by_run}),
+        consensus=consensus,
         alpha=alpha,
         ci=ci,
-        _topics="" if clusters.are_single_topics else f", {topics_in_words(clusters)}",
+        _topics=topics,
         _clusters=clusters_note(values, pairs, clusters),
     )
 
@@ -251,15 +254,16 @@ def _all_pairs(names: list[Any]) -> Pairs:
 def _rank_intervals(
     values: Floats, pairs: Pairs, alpha: float, clusters: Clusters
 ) -> tuple[Ints, Ints]:
-    """Return the first and last rank of each run that paired tests do not exclude, runs × measures."""
+    """Return the first and last rank of each run that tests do not exclude, runs × measures."""
     n_runs = len(values)
-    is_significant = t_test_levels(values, pairs, lambda levels: levels, clusters) < alpha / (
-        n_runs - 1
-    )
+    p = t_test_levels(values, pairs, lambda levels: levels, clusters)
+    is_significant = p < alpha / (n_runs - 1)
     signs = np.zeros((n_runs, n_runs, values.shape[2]))
     signs[pairs.first, pairs.second] = np.sign(mean_differences(values, pairs)) * is_significant
     signs -= signs.transpose(1, 0, 2)
-    return 1 + (signs < 0).sum(axis=1), n_runs - (signs > 0).sum(axis=1)
+    n_better = (signs < 0).sum(axis=1)
+    n_worse = (signs > 0).sum(axis=1)
+    return 1 + n_better, n_runs - n_worse
 
 
 def _consensus(
@@ -274,17 +278,27 @@ def _consensus(
         samples[:, part] = _scores(signs_of_means(sampled_means, values))
     scores = _scores(signs_of_means(means[None], values))[:, 0]
     low, high = percentile_interval(samples.swapaxes(0, 1), ci, scores)
-    columns = {"": scores, "_low": low, "_high": high}
-    return {
-        f"{name}{suffix}": columns[suffix][row]
-        for row, name in enumerate(("borda", "copeland"))
-        for suffix in columns
-    }
+    columns = {}
+    for row, name in enumerate(("borda", "copeland")):
+        columns[name] = scores[row]
+        columns[f"{name}_low"] = low[row]
+        columns[f"{name}_high"] = high[row]
+    return columns
 
 
 def _scores(signs: Floats) -> Floats:
-    """Return Borda's and Copeland's values, 2 × samples × runs."""
+    """Return Borda's and Copeland's values, 2 × samples × runs.
+
+    Parameters
+    ----------
+    signs : ndarray, samples × runs × runs × measures
+        1 where a run is better than another, -1 where it is worse.
+    """
     # Ties share the mean of their ranks, so that a run has the middle rank less half of what it
     # wins less it loses.
-    borda = (signs.shape[1] + 1) / 2 - signs.sum(axis=2).mean(axis=-1) / 2
-    return np.stack([borda, np.sign(signs.sum(axis=-1)).sum(axis=2)])
+    n_runs = signs.shape[1]
+    surplus_of_wins = signs.sum(axis=2)
+    borda = (n_runs + 1) / 2 - surplus_of_wins.mean(axis=-1) / 2
+    surplus_of_measures = signs.sum(axis=-1)
+    copeland = np.sign(surplus_of_measures).sum(axis=2)
+    return np.stack([borda, copeland])

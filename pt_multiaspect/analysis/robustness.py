@@ -1,4 +1,4 @@
-"""Dependence of a difference between runs on topics, aspects, weights, variants, labels and judges."""
+"""What a difference between runs depends on: topics, aspects, weights, variants, labels, judges."""
 
 from __future__ import annotations
 
@@ -99,35 +99,32 @@ class Robustness(View):
 
     @property
     def summary(self) -> str:
-        """The verdicts of up to three pairs in sentences, or the number of pairs with each verdict."""
-        pairs = list(self.table.groupby(["a", "b"], sort=False))
+        """The verdicts of up to three pairs in sentences, or the number of pairs by verdict."""
+        pairs = [rows for _, rows in self.table.groupby(["a", "b"], sort=False)]
         if len(pairs) <= _IN_FULL:
-            return " ".join(
-                f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for _, rows in pairs
-            )
-        counts = [
-            f"{question} in {(rows['verdict'] == HOLDS).sum()} ({(rows['verdict'] == FAILS).sum()} "
-            "not)"
-            for question, rows in self.table.groupby("question", sort=False)
-        ]
-        return f"Of {number_of(len(pairs), 'pair')}, the order on {self.label} holds for {choices(counts)}."
+            sentences = [f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for rows in pairs]
+            return " ".join(sentences)
+        counts = []
+        for question, rows in self.table.groupby("question", sort=False):
+            n_holds = (rows["verdict"] == HOLDS).sum()
+            n_fails = (rows["verdict"] == FAILS).sum()
+            counts.append(f"{question} in {n_holds} ({n_fails} not)")
+        n_pairs = number_of(len(pairs), "pair")
+        return f"Of {n_pairs}, the order on {self.label} holds for {choices(counts)}."
 
     @property
     def notes(self) -> list[str]:
         """How to read the rows, the clusters, and the questions that are left out, in sentences."""
-        first = (
+        undecided = (
             "Where topics is undecided, the other rows say only what the order depends on: the "
-            "difference itself "
-            "may be due to the topics."
+            "difference itself may be due to the topics."
         )
-        missing = [
-            f"Left out: {question}, as {reason}." for question, reason in self.left_out.items()
-        ]
+        notes = [undecided]
         if self._clusters:
-            clusters = [f"{self._clusters}."]
-        else:
-            clusters = []
-        return [first, *clusters, *missing]
+            notes.append(f"{self._clusters}.")
+        for question, reason in self.left_out.items():
+            notes.append(f"Left out: {question}, as {reason}.")
+        return notes
 
     @property
     def rules(self) -> list[str]:
@@ -157,27 +154,21 @@ class Robustness(View):
         return latex_of(self._as_table(), caption=caption, label=label)
 
     def _as_table(self) -> Table:
-        """Return the table that other formats show: in full, or one row per pair and one column per question."""
-        notes = [*map(Sentence, [*self.notes, *self.rules])]
-        table = self.table
+        """Return the table that other formats show.
+
+        It is that in full, or one row per pair and one column per question.
+        """
+        notes = [Sentence(note) for note in (*self.notes, *self.rules)]
         if not self._is_full():
-            return _verdict_table(table, notes)
-        rows: list[Row | Cells] = []
-        for _, of_pair in table.groupby(["a", "b"], sort=False):
-            rows.append(Row([self._claim(of_pair.iloc[0])], span=3))
-            rows += [
-                [
-                    row["question"],
-                    Cell(row["verdict"], _MARKS.get(row["verdict"], "")),
-                    row["evidence"],
-                ]
-                for row in of_pair.to_dict("records")
-            ]
-        return Table(
-            [Column(head, left=True) for head in ("question", "verdict", "evidence")],
-            rows,
-            notes=notes,
-        )
+            return _verdict_table(self.table, notes)
+        lines: list[Row | Cells] = []
+        for _, rows in self.table.groupby(["a", "b"], sort=False):
+            lines.append(Row([self._claim(rows.iloc[0])], span=3))
+            for row in rows.to_dict("records"):
+                verdict = Cell(row["verdict"], _MARKS.get(row["verdict"], ""))
+                lines.append([row["question"], verdict, row["evidence"]])
+        columns = [Column(head, left=True) for head in ("question", "verdict", "evidence")]
+        return Table(columns, lines, notes=notes)
 
     def _is_full(self) -> bool:
         return len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
@@ -187,10 +178,12 @@ class Robustness(View):
         difference = float(row["difference"])
         if not difference:
             return f"{row['a']} and {row['b']} are equal on {self.label}"
-        word = "better" if (difference > 0) != self.lower_is_better else "worse"
-        return (
-            f"{row['a']} is {word} than {row['b']} by {decimals(abs(difference))} on {self.label}"
-        )
+        if (difference > 0) != self.lower_is_better:
+            word = "better"
+        else:
+            word = "worse"
+        by = decimals(abs(difference))
+        return f"{row['a']} is {word} than {row['b']} by {by} on {self.label}"
 
     def _title(self) -> str:
         return f"How far it holds: {self.label}"
@@ -199,50 +192,59 @@ class Robustness(View):
         blocks: list[Block] = [Sentence(self.notes[0])]
         if self._is_full():
             for _, rows in self.table.groupby(["a", "b"], sort=False):
-                items = [
-                    [Sentence(f"{row['question']}: {row['verdict']}; {row['evidence']}")]
-                    for row in rows.to_dict("records")
-                ]
-                blocks += [Sentence(f"{self._claim(rows.iloc[0])}:"), Items(items)]
+                blocks.append(Sentence(f"{self._claim(rows.iloc[0])}:"))
+                blocks.append(Items([[Sentence(line)] for line in _question_lines(rows)]))
         else:
             blocks += [Sentence(self.summary), _verdict_table(self.table, [])]
-        rules = Items([[Sentence(rule)] for rule in self.rules])
-        return [
-            *blocks,
-            *map(Sentence, self.notes[1:]),
-            Sentence("Rules; what does neither is undecided:"),
-            rules,
-        ]
+        blocks += [Sentence(note) for note in self.notes[1:]]
+        blocks.append(Sentence("Rules; what does neither is undecided:"))
+        blocks.append(Items([[Sentence(rule)] for rule in self.rules]))
+        return blocks
+
+
+def _question_lines(rows: pd.DataFrame) -> list[str]:
+    """Return the verdict and the evidence of each question of a pair."""
+    return [
+        f"{row['question']}: {row['verdict']}; {row['evidence']}" for row in rows.to_dict("records")
+    ]
 
 
 def _verdicts(rows: pd.DataFrame) -> str:
     """Return the questions of a pair by verdict, that of topics first."""
     words = {HOLDS: "holds for", FAILS: "does not hold for", UNDECIDED: "is undecided for"}
-    by_verdict = {
-        verdict: rows.loc[rows["verdict"] == verdict, "question"].tolist() for verdict in words
-    }
-    ordered = sorted(by_verdict.items(), key=lambda item: "topics" not in item[1])
-    parts = [
-        f"{words[verdict]} {join_names(questions)}" for verdict, questions in ordered if questions
-    ]
-    return ", and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    parts: list[str] = []
+    for verdict, verb in words.items():
+        questions = rows.loc[rows["verdict"] == verdict, "question"].tolist()
+        if not questions:
+            continue
+        part = f"{verb} {join_names(questions)}"
+        if "topics" in questions:
+            parts.insert(0, part)
+        else:
+            parts.append(part)
+    if len(parts) == 1:
+        return parts[0]
+    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:
     """Return one row per pair and one column per question."""
     questions = [question for question in RULES if question in set(table["question"])]
-    rows: list[Cells] = []
-    for names, of_pair in table.groupby(["a", "b"], sort=False):
-        verdicts = dict(zip(of_pair["question"], of_pair["verdict"], strict=True))
-        found = [verdicts.get(question, "") for question in questions]
-        cells = [Cell(_SHORT.get(word, word), _MARKS.get(word, "")) for word in found]
-        rows.append([*map(str, names), decimals(of_pair["difference"].iloc[0]), *cells])
     columns = [
-        *(Column(key, left=True, shorten=12) for key in ("a", "b")),
+        Column("a", left=True, shorten=12),
+        Column("b", left=True, shorten=12),
         Column("difference", in_text="diff."),
     ]
     columns += [Column(question, left=True) for question in questions]
-    return Table(columns, rows, elsewhere="`.table`", most=40, notes=notes)
+    lines: list[Cells] = []
+    for (a, b), rows in table.groupby(["a", "b"], sort=False):
+        cells: list[Cell | str] = [str(a), str(b), decimals(rows["difference"].iloc[0])]
+        verdicts = dict(zip(rows["question"], rows["verdict"], strict=True))
+        for question in questions:
+            verdict = str(verdicts.get(question, ""))
+            cells.append(Cell(_SHORT.get(verdict, verdict), _MARKS.get(verdict, "")))
+        lines.append(cells)
+    return Table(columns, lines, elsewhere="`.table`", most=40, notes=notes)
 
 
 def robustness(
@@ -376,8 +378,8 @@ def robustness(
     if is_long_frame(runs):
         if qrels is not None:
             raise MultiAspectError(
-                "qrels: expected None, as runs is a frame of values; omit it, and give the measure by its name, "
-                "measure=..."
+                "qrels: expected None, as runs is a frame of values; omit it, and give the measure "
+                "by its name, measure=..."
             )
         if topics is not None:
             raise MultiAspectError(
@@ -402,10 +404,11 @@ def robustness(
         questions.append(study.judges(judges))
     answered = [answers for answers in questions if answers]
     rows = []
-    for answers in zip(*answered, strict=True):  # claim by claim
-        rows += [answer.row() for answer in answers]
+    for answers_of_claim in zip(*answered, strict=True):
+        rows += [answer.row() for answer in answers_of_claim]
+    columns = ["a", "b", "question", "verdict", "evidence", *NUMBERS]
     return Robustness(
-        table=pd.DataFrame(rows, columns=["a", "b", "question", "verdict", "evidence", *NUMBERS]),
+        table=pd.DataFrame(rows, columns=columns),
         left_out=study.left_out,
         label=material.label,
         correction=correction,
