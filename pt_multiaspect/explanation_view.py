@@ -12,7 +12,7 @@ import pandas as pd
 
 from ._cached import cached_property
 from ._numbers import spell
-from ._typing import Floats
+from ._typing import Bools, Floats
 from .aspects import Aspect
 from .errors import MultiAspectError, number_of, shown
 from .views import (
@@ -161,7 +161,7 @@ class Explanation(View):
 
     @cached_property
     def ideal(self) -> Explanation | None:
-        """The explanation of a best ranking of all judged documents; None if no best ranking is known."""
+        """The explanation of a best ranking of all judged documents; None if none is known."""
         return self._best()
 
     @cached_property
@@ -174,9 +174,15 @@ class Explanation(View):
         if self.ideal is None:
             return None
         pairs = Comparison(self.ideal, self).ranks
-        names = {"docno_b": "docno", "contribution_b": "contribution", "docno_a": "ideal_docno"}
-        names |= {"contribution_a": "ideal_contribution", "difference": "shortfall"}
-        return pairs.rename(columns=names)[["rank", *names.values(), "note"]]
+        names = {
+            "docno_b": "docno",
+            "contribution_b": "contribution",
+            "docno_a": "ideal_docno",
+            "contribution_a": "ideal_contribution",
+            "difference": "shortfall",
+        }
+        columns = ["rank", *names.values(), "note"]
+        return pairs.rename(columns=names)[columns]
 
     def compare(self, other: Explanation) -> Comparison:
         """Compare with the explanation of another run for the same topic.
@@ -217,16 +223,17 @@ class Explanation(View):
         return Comparison(self, other)
 
     def _blocks(self) -> list[Block]:
-        return self._blocks_with(_ranking(self))
+        return self._blocks_with(_rank_table(self))
 
     def _html_blocks(self) -> list[Block]:
-        return self._blocks_with(_ranking(self, contributions_first=True))
+        return self._blocks_with(_rank_table(self, contributions_first=True))
 
-    def _blocks_with(self, ranking: Table) -> list[Block]:
+    def _blocks_with(self, ranks: Table) -> list[Block]:
+        """Return the whole report, with the given table of ranks."""
         return [
             Heading(self.label),
             Sentence(f"topic {self.qid}, {self.run}: {decimals(self.value)}"),
-            ranking,
+            ranks,
             *_aspects(self.aspects),
             *_swaps(self.swaps),
             *_shortfall(self.value, self.ideal, self.shortfall),
@@ -243,70 +250,79 @@ class Explanation(View):
 def detail_columns(ranks: pd.DataFrame, labels: Collection[str]) -> list[str]:
     """Return the columns between the labels and the gain."""
     columns = list(ranks.columns)
-    return columns[2 + len(labels) : columns.index("gain")]
+    start = _N_IDENTIFYING + len(labels)
+    return columns[start : columns.index("gain")]
 
 
 def gain_name(ranks: pd.DataFrame, details: list[str]) -> str:
-    """Return the name of the column that shows the gain: a detail with the same numbers, or ``gain``."""
+    """Return the name of the column that shows the gain.
+
+    This is a detail with the same numbers, or ``gain``.
+    """
     gain = np.nan_to_num(_floats(ranks, "gain"))
-    same = [name for name in details if np.array_equal(np.nan_to_num(_floats(ranks, name)), gain)]
-    if same:
-        return same[0]
+    for name in details:
+        if np.array_equal(np.nan_to_num(_floats(ranks, name)), gain):
+            return name
     return "gain"
 
 
 def _floats(frame: pd.DataFrame, name: str) -> Floats:
+    """Return a column as numbers."""
     return frame[name].to_numpy(dtype=np.float64)
 
 
-def _ranking(explanation: Explanation, contributions_first: bool = False) -> Table:
-    """Return the table of ranks; contributions follow what they are computed from or, at first, the documents."""
-    lines = _lines(explanation.ranks)
-    hidden = [line for line in lines if line.n_hidden]
+def _rank_table(explanation: Explanation, contributions_first: bool = False) -> Table:
+    """Return the table of ranks.
+
+    Contributions follow what they are computed from or, at first, the documents.
+    """
+    ranks = explanation.ranks
+    lines = _lines(ranks)
     drawn: list[Bar | str] = [*bars([line.contribution for line in lines])]
     if explanation.offset:  # not a contribution of documents, so it has no bar
         lines.insert(0, _Line(explanation.offset, explanation.offset, text="offset"))
         drawn.insert(0, "")
-    shown = explanation.ranks.iloc[[line.row for line in lines if line.row is not None]]
+    shown = ranks.iloc[[line.row for line in lines if line.row is not None]]
     columns = _columns(explanation, shown)
-    if contributions_first:
-        n_first = _N_IDENTIFYING
-    else:
-        n_first = len(columns)
-    ranks = iter(zip(*(cells for _, cells in columns), strict=True))
-    unjudged = shown["note"].str.contains("unjudged").to_dict()
-    has_unjudged = any(unjudged.values())
+    n_first = _N_IDENTIFYING if contributions_first else len(columns)
+    is_unjudged = shown["note"].str.contains("unjudged").to_dict()
+    has_unjudged = any(is_unjudged.values())
+    cells_of_ranks = zip(*(cells for _, cells in columns), strict=True)
     rows = []
     for line, bar in zip(lines, drawn, strict=True):
-        cells = [line.text] if line.row is None else next(ranks)
-        before, after = cells[:n_first], cells[n_first:]
+        amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
+        cells: list[Any]
         if line.row is None:
             after = [""] * (len(columns) - n_first)
-        amounts: Cells = [decimals(line.contribution), bar, decimals(line.running)]
-        if has_unjudged:
-            mark = ["unjudged" if unjudged.get(line.row) else ""]
+            cells = [line.text, *amounts, *after]
         else:
-            mark = []
-        rows.append(
-            Row([*before, *amounts, *after, *mark], span=n_first if line.row is None else 1)
-        )
+            labels = next(cells_of_ranks)
+            cells = [*labels[:n_first], *amounts, *labels[n_first:]]
+        if has_unjudged:
+            cells.append("unjudged" if is_unjudged.get(line.row) else "")
+        rows.append(Row(cells, span=n_first if line.row is None else 1))
     heads = [column for column, _ in columns]
-    heads[n_first:n_first] = [
+    table_heads = [
+        *heads[:n_first],
         Column("contribution"),
         Column("", left=True, redundant=True),
         Column("running"),
+        *heads[n_first:],
     ]
     if has_unjudged:
-        heads.append(Column("", left=True))
-    n_hidden, total = (
-        sum(line.n_hidden for line in hidden),
-        sum(line.contribution for line in hidden),
-    )
-    together = Sentence(
-        f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together."
-    )
+        table_heads.append(Column("", left=True))
     elsewhere = "`.ranks`, or -o FILE.csv of the command"
-    return Table(heads, rows, elsewhere=elsewhere, notes=[together] if len(hidden) > 1 else [])
+    return Table(table_heads, rows, elsewhere=elsewhere, notes=_hidden_note(lines))
+
+
+def _hidden_note(lines: list[_Line]) -> list[Sentence]:
+    """Return how many ranks several lines replace, and what these contribute."""
+    hidden = [line for line in lines if line.n_hidden]
+    if len(hidden) < 2:
+        return []
+    n_hidden = sum(line.n_hidden for line in hidden)
+    total = sum(line.contribution for line in hidden)
+    return [Sentence(f"Not shown: {n_hidden} ranks, which contribute {decimals(total)} together.")]
 
 
 def _lines(ranks: pd.DataFrame) -> list[_Line]:
@@ -314,90 +330,117 @@ def _lines(ranks: pd.DataFrame) -> list[_Line]:
 
     Of long rankings, the first third, the last rank, and the ranks that contribute most are shown.
     """
-    contribution, running = _floats(ranks, "contribution"), _floats(ranks, "running")
-    single = ranks["rank"].notna().to_numpy(dtype=bool)
-    below = ranks["note"].str.contains("below the cutoff").to_numpy(dtype=bool)
-    counting = np.flatnonzero(single & ~below)
-    shown = np.ones(len(counting), dtype=np.bool_)
-    if len(counting) > _MOST_RANKS + 1:
-        size = np.abs(contribution[counting])
-        size[: _MOST_RANKS // 3] = size[-1] = np.inf
-        shown[np.argsort(-size, kind="stable")[_MOST_RANKS:]] = False
-        # A line that replaces one rank takes as much space as the rank.
-        alone = ~shown[1:-1] & shown[:-2] & shown[2:]
-        shown[1:-1] |= alone
+    contribution = _floats(ranks, "contribution")
+    running = _floats(ranks, "running")
+    is_single = ranks["rank"].notna().to_numpy(dtype=bool)
+    is_below = ranks["note"].str.contains("below the cutoff").to_numpy(dtype=bool)
+    counting = np.flatnonzero(is_single & ~is_below)
+    is_shown = _shown_ranks(contribution[counting])
+    changes = np.flatnonzero(np.diff(is_shown)) + 1
     lines = []
-    for part in np.split(np.arange(len(counting)), np.flatnonzero(np.diff(shown)) + 1):
+    for part in np.split(np.arange(len(counting)), changes):
         rows = counting[part]
-        if shown[part].all():
-            lines += [
-                _Line(float(contribution[row]), float(running[row]), row) for row in rows.tolist()
-            ]
+        if is_shown[part].all():
+            for row in rows.tolist():
+                lines.append(_Line(float(contribution[row]), float(running[row]), row))
         else:
-            amount, end = float(contribution[rows].sum()), float(running[rows[-1]])
-            lines.append(_Line(amount, end, text=f"... {len(rows)} more ranks", n_hidden=len(rows)))
-    if below.any():
-        text = f"{number_of(int(below.sum()), 'rank')} below the cutoff"
-        lines.append(_Line(0.0, float(running[np.flatnonzero(below)[-1]]), text=text))
-    for row in np.flatnonzero(~single).tolist():
-        lines.append(
-            _Line(float(contribution[row]), float(running[row]), text=str(ranks["note"].iloc[row]))
-        )
+            total = float(contribution[rows].sum())
+            end = float(running[rows[-1]])
+            text = f"... {len(rows)} more ranks"
+            lines.append(_Line(total, end, text=text, n_hidden=len(rows)))
+    if is_below.any():
+        last = np.flatnonzero(is_below)[-1]
+        text = f"{number_of(int(is_below.sum()), 'rank')} below the cutoff"
+        lines.append(_Line(0.0, float(running[last]), text=text))
+    for row in np.flatnonzero(~is_single).tolist():
+        text = str(ranks["note"].iloc[row])
+        lines.append(_Line(float(contribution[row]), float(running[row]), text=text))
     return lines
+
+
+def _shown_ranks(contribution: Floats) -> Bools:
+    """Return which of the ranks that can contribute are shown."""
+    is_shown = np.ones(len(contribution), dtype=np.bool_)
+    if len(contribution) <= _MOST_RANKS + 1:
+        return is_shown
+    size = np.abs(contribution)
+    size[: _MOST_RANKS // 3] = np.inf
+    size[-1] = np.inf
+    largest_first = np.argsort(-size, kind="stable")
+    is_shown[largest_first[_MOST_RANKS:]] = False
+    # A line that replaces one rank takes as much space as the rank.
+    is_alone = ~is_shown[1:-1] & is_shown[:-2] & is_shown[2:]
+    is_shown[1:-1] |= is_alone
+    return is_shown
 
 
 def _columns(explanation: Explanation, ranks: pd.DataFrame) -> list[tuple[Column, list[str]]]:
     """Return the columns before the contribution, and their cells, of some ranks."""
-    names, details = list(ranks.columns), explanation.details
-    parts = names[names.index("discount") + 1 : names.index("contribution")]
     columns = [
         (Column("rank"), list(map(str, ranks["rank"]))),
         (_DOCNO, list(map(str, ranks["docno"]))),
-        *((Column(name, spare=1), _brief(_floats(ranks, name))) for name in explanation.labels),
-        *((Column(name, spare=2), _brief(_floats(ranks, name))) for name in details),
     ]
-    gain, discount = _floats(ranks, "gain"), _floats(ranks, "discount")
-    if not parts and not np.isnan(gain).all() and gain_name(explanation.ranks, details) == "gain":
+    for name in explanation.labels:
+        columns.append((Column(name, spare=1), _brief(_floats(ranks, name))))
+    details = explanation.details
+    for name in details:
+        columns.append((Column(name, spare=2), _brief(_floats(ranks, name))))
+    names = list(ranks.columns)
+    parts = names[names.index("discount") + 1 : names.index("contribution")]
+    if parts:
+        for name in parts:
+            columns.append((Column(name, spare=4), list(map(decimals, ranks[name].tolist()))))
+        return columns
+    gain = _floats(ranks, "gain")
+    if not np.isnan(gain).all() and gain_name(explanation.ranks, details) == "gain":
         columns.append((Column("gain", spare=2), _brief(gain)))
-    if not parts and not np.isnan(discount).all() and len(set(discount.tolist())) > 1:
+    discount = _floats(ranks, "discount")
+    if not np.isnan(discount).all() and len(set(discount.tolist())) > 1:
         columns.append((Column("discount", spare=3), list(map(decimals, discount.tolist()))))
-    columns += [
-        (Column(name, spare=4), list(map(decimals, ranks[name].tolist()))) for name in parts
-    ]
     return columns
 
 
 def _brief(values: Floats) -> list[str]:
     """Return labels or gains as text; whole numbers have no decimals."""
     known = values[~np.isnan(values)]
-    digits = 15 if ((known == np.round(known)) & (np.abs(known) < 1e15)).all() else 4
-    return [
-        "-" if np.isnan(value) else spell(float(f"{value:.{digits}g}")) for value in values.tolist()
-    ]
+    is_whole = (known == np.round(known)) & (np.abs(known) < 1e15)
+    n_digits = 15 if is_whole.all() else 4
+    texts = []
+    for value in values.tolist():
+        if np.isnan(value):
+            texts.append("-")
+        else:
+            rounded = float(f"{value:.{n_digits}g}")
+            texts.append(spell(rounded))
+    return texts
 
 
 def _aspects(aspects: pd.DataFrame) -> list[Block]:
+    """Return the values of the aspects and their parts in the value of the measure."""
     if len(aspects) < 2:
         return []
-    rows = [
-        [name, *map(decimals, numbers)]
-        for name, *numbers in aspects.itertuples(index=False, name=None)
-    ]
+    rows = []
+    for name, *numbers in aspects.itertuples(index=False, name=None):
+        rows.append([name, *map(decimals, numbers)])
     first, *others = aspects.columns
-    return [Table([Column(first, left=True, shorten=_SHORTEN), *map(Column, others)], rows)]
+    columns = [Column(first, left=True, shorten=_SHORTEN), *map(Column, others)]
+    return [Table(columns, rows)]
 
 
 def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
+    """Return the costliest pairs of adjacent documents in the wrong order."""
     if swaps is None or swaps.empty:
         return []
-    rows = [
-        [f"{rank}-{rank + 1}", above, below, *(f"{error:g}" for error in errors), decimals(cost)]
-        for rank, above, below, *errors, cost in swaps.head(5).itertuples(index=False, name=None)
-    ]
+    rows = []
+    for rank, above, below, *errors, cost in swaps.head(5).itertuples(index=False, name=None):
+        error_cells = [f"{error:g}" for error in errors]
+        rows.append([f"{rank}-{rank + 1}", above, below, *error_cells, decimals(cost)])
+    aspects = swaps.columns[3:-1]
     columns = [
         Column("ranks"),
-        *(Column(name, left=True, shorten=_SHORTEN) for name in ("above", "below")),
-        *(Column(name, spare=1) for name in swaps.columns[3:-1]),
+        Column("above", left=True, shorten=_SHORTEN),
+        Column("below", left=True, shorten=_SHORTEN),
+        *(Column(name, spare=1) for name in aspects),
         Column("cost"),
     ]
     return [Heading("Costliest errors of adjacent documents"), Table(columns, rows)]
@@ -406,26 +449,26 @@ def _swaps(swaps: pd.DataFrame | None) -> list[Block]:
 def _shortfall(
     value: float, ideal: Explanation | None, shortfall: pd.DataFrame | None
 ) -> list[Block]:
+    """Return how much is missing to a best ranking, and at which ranks."""
     if shortfall is None or ideal is None:
         return []
-    best, short = ideal.value, ideal.value - value
-    if short <= 1e-12:
+    total = ideal.value - value
+    if total <= 1e-12:
         return [Sentence("This is a best ranking.")]
-    table = shortfall[shortfall["shortfall"] > 1e-12]
-    top = table.sort_values("shortfall", ascending=False, kind="stable").head(5)
-    rows = [
-        [
-            _known(rank),
-            _known(docno, note),
-            decimals(own),
-            _known(ideal),
-            decimals(attained),
-            decimals(amount),
+    short = shortfall[shortfall["shortfall"] > 1e-12]
+    largest = short.sort_values("shortfall", ascending=False, kind="stable").head(5)
+    rows = []
+    row: Any
+    for row in largest.itertuples(index=False):
+        cells = [
+            _known(row.rank),
+            _known(row.docno, row.note),
+            decimals(row.contribution),
+            _known(row.ideal_docno),
+            decimals(row.ideal_contribution),
+            decimals(row.shortfall),
         ]
-        for rank, docno, own, ideal, attained, amount, note in top.itertuples(
-            index=False, name=None
-        )
-    ]
+        rows.append(cells)
     columns = [
         Column("rank"),
         _DOCNO,
@@ -435,13 +478,17 @@ def _shortfall(
         Column("shortfall"),
     ]
     title = (
-        f"A best ranking has {decimals(best)} ({decimals(short)} more). Largest shortfalls by rank"
+        f"A best ranking has {decimals(ideal.value)} ({decimals(total)} more). Largest shortfalls "
+        "by rank"
     )
     return [Heading(title), Table(columns, rows)]
 
 
 def _known(name: object, note: str = "") -> str:
-    return (note or "-") if pd.isna(name) else str(name)  # type: ignore[call-overload]
+    """Return a name as text, or the note in its place if it is missing."""
+    if not pd.isna(name):  # type: ignore[call-overload]
+        return str(name)
+    return note or "-"
 
 
 class Comparison(View):
@@ -486,7 +533,8 @@ class Comparison(View):
 
     def __init__(self, a: Explanation, b: Explanation) -> None:
         _check(a, b)
-        self.a, self.b = a, b
+        self.a = a
+        self.b = b
         self.difference = a.value - b.value
         self.documents = _documents(a, b)
         self.ranks = _ranks(a, b)
@@ -503,56 +551,71 @@ class Comparison(View):
         return f"<Comparison: {self.a.label} for topic {self.a.qid}, {difference}>"
 
     def _blocks(self) -> list[Block]:
-        a, b, documents = self.a, self.b, self.documents
-        values = [
-            f"{name} {decimals(side.value)}" for name, side in zip(self.names, (a, b), strict=True)
-        ]
-        retrieved = documents["docno"].notna()
-        differing = documents[retrieved & (documents["difference"] != 0)]
-        shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~retrieved]])
-        hidden = differing["difference"].iloc[_MOST_DOCUMENTS:]
-        numbers = (
-            shown[["contribution_a", "contribution_b", "difference"]]
-            .to_numpy(dtype=np.float64)
-            .tolist()
+        name_a, name_b = self.names
+        values = (
+            f"{name_a} {decimals(self.a.value)}, {name_b} {decimals(self.b.value)}, "
+            f"{name_a} - {name_b} {decimals(self.difference)}"
         )
-        names = map(_known, shown["docno"], shown["note"])
-        ranks = [map(_known, shown[f"rank_{side}"]) for side in "ab"]
-        drawn = bars([amounts[-1] for amounts in numbers])
-        rows: list[Cells] = [
-            [name, *run_ranks, *map(decimals, amounts), bar]
-            for name, *run_ranks, amounts, bar in zip(names, *ranks, numbers, drawn, strict=True)
-        ]
-        heads = [
-            Column(f"{what} {name}", in_text=f"{what} {crop(name, _NAME)}")
-            for what in ("rank in", "contribution in")
-            for name in self.names
-        ]
-        between = Column(
-            " - ".join(self.names), in_text=" - ".join(crop(name, _NAME) for name in self.names)
-        )
-        columns = [_DOCNO, *heads, between, Column("", left=True, redundant=True)]
-        same = int((retrieved & (documents["difference"] == 0)).sum())
-        notes = []
-        if len(hidden):
-            total = decimals(float(hidden.sum()))
-            notes.append(Sentence(f"... {number_of(len(hidden), 'more document')}: {total}"))
-        if same:
-            notes.append(Sentence(f"{number_of(same, 'document')} without a difference"))
         return [
-            Heading(a.label),
-            Sentence(
-                f"topic {a.qid}: {', '.join(values)}, {' - '.join(self.names)} "
-                f"{decimals(self.difference)}"
-            ),
-            Table(columns, rows, notes=notes),
+            Heading(self.a.label),
+            Sentence(f"topic {self.a.qid}: {values}"),
+            _comparison_table(self.documents, self.names),
         ]
 
     def _title(self) -> str:
         return f"{self.a.label}, topic {self.a.qid}"
 
 
+def _comparison_table(documents: pd.DataFrame, names: tuple[str, str]) -> Table:
+    """Return the documents that contribute differently, and notes on the others."""
+    is_document = documents["docno"].notna()
+    is_different = documents["difference"] != 0
+    differing = documents[is_document & is_different]
+    shown = pd.concat([differing.head(_MOST_DOCUMENTS), documents[~is_document]])
+    amounts = shown[["contribution_a", "contribution_b", "difference"]]
+    amounts = amounts.astype(np.float64)
+    rows: list[Cells] = []
+    row: Any
+    for row, numbers, bar in zip(
+        shown.itertuples(index=False),
+        amounts.to_numpy().tolist(),
+        bars(amounts["difference"].tolist()),
+        strict=True,
+    ):
+        title = _known(row.docno, row.note)
+        ranks = [_known(row.rank_a), _known(row.rank_b)]
+        rows.append([title, *ranks, *map(decimals, numbers), bar])
+    columns = [
+        _DOCNO,
+        *_columns_of_runs("rank in", names),
+        *_columns_of_runs("contribution in", names),
+        _difference_column(names),
+        Column("", left=True, redundant=True),
+    ]
+    notes = []
+    hidden = differing["difference"].iloc[_MOST_DOCUMENTS:]
+    if len(hidden):
+        total = decimals(float(hidden.sum()))
+        notes.append(Sentence(f"... {number_of(len(hidden), 'more document')}: {total}"))
+    n_same = int((is_document & (documents["difference"] == 0)).sum())
+    if n_same:
+        notes.append(Sentence(f"{number_of(n_same, 'document')} without a difference"))
+    return Table(columns, rows, notes=notes)
+
+
+def _columns_of_runs(head: str, names: tuple[str, str]) -> list[Column]:
+    """Return one column per run, whose names are shortened in text."""
+    return [Column(f"{head} {name}", in_text=f"{head} {crop(name, _NAME)}") for name in names]
+
+
+def _difference_column(names: tuple[str, str]) -> Column:
+    """Return the column of the differences of two runs."""
+    in_text = " - ".join(crop(name, _NAME) for name in names)
+    return Column(" - ".join(names), in_text=in_text)
+
+
 def _check(a: Explanation, b: Explanation) -> None:
+    """Raise an error if two explanations cannot be compared."""
     if not isinstance(b, Explanation):
         raise MultiAspectError(
             "compare: expected the explanation of another run, as explain returns it, got "
@@ -561,115 +624,126 @@ def _check(a: Explanation, b: Explanation) -> None:
     if a.measure != b.measure or a.qid != b.qid:
         raise MultiAspectError(
             f"compare: expected two explanations of one measure and one topic, got {a.label} for "
-            f"topic {a.qid} and "
-            f"{b.label} for topic {b.qid}"
+            f"topic {a.qid} and {b.label} for topic {b.qid}"
         )
     labels = a.judged.merge(
         b.judged, how="outer", left_index=True, right_index=True, suffixes=("_a", "_b")
     )
     for column in a.labels:
-        labels_a, labels_b = (
-            labels[f"{column}_{side}"].to_numpy(dtype=np.float64) for side in "ab"
-        )
-        wrong = np.flatnonzero(~np.isclose(labels_a, labels_b, equal_nan=True))
-        if len(wrong):
+        labels_a = _floats(labels, f"{column}_a")
+        labels_b = _floats(labels, f"{column}_b")
+        different = np.flatnonzero(~np.isclose(labels_a, labels_b, equal_nan=True))
+        if len(different):
+            row = different[0]
             raise MultiAspectError(
                 f"compare: expected explanations on the same qrels, got the {column} labels "
-                f"{labels_a[wrong[0]]:g} and {labels_b[wrong[0]]:g} for document "
-                f"{labels.index[wrong[0]]}"
+                f"{labels_a[row]:g} and {labels_b[row]:g} for document {labels.index[row]}"
             )
-        if a.scales[column] != b.scales[column]:
+        scale_a = a.scales[column]
+        scale_b = b.scales[column]
+        if scale_a != scale_b:
             raise MultiAspectError(
                 f"compare: expected explanations on the same qrels, got scales of {column} that "
-                "were inferred as "
-                f"{a.scales[column].scale} and {b.scales[column].scale}; declare the scales, or "
-                "explain both runs "
-                "on the same qrels"
+                f"were inferred as {scale_a.scale} and {scale_b.scale}; declare the scales, or "
+                "explain both runs on the same qrels"
             )
 
 
 def _documents(a: Explanation, b: Explanation) -> pd.DataFrame:
+    """Return one row per document that either run retrieves."""
     docnos = list(dict.fromkeys([*a.retrieved, *b.retrieved]))
-    positions = [
-        {docno: position for position, docno in enumerate(run.retrieved)} for run in (a, b)
-    ]
-    singles = [single["contribution"].tolist() for single in _single_ranks(a, b)]
-    known = (
-        pd.concat([a.ranks, b.ranks])
-        .dropna(subset=["docno"])
-        .drop_duplicates("docno")
-        .set_index("docno")
-    )
-    labels = {column: known[column].reindex(docnos).to_numpy() for column in a.labels}
-    columns: dict[str, Any] = {"docno": docnos, **labels}
-    contributions, notes = [], [""] * len(docnos)
-    for side, position_of, single, name in zip(
-        "ab", positions, singles, ("first", "second"), strict=True
-    ):
-        ranked = [position_of.get(docno) for docno in docnos]
-        columns[f"rank_{side}"] = pd.array(
-            [pd.NA if at is None else at + 1 for at in ranked], dtype="Int64"
-        )
-        contributions.append(
-            [0.0 if at is None or at >= len(single) else single[at] for at in ranked]
-        )
-        for row, at in enumerate(ranked):
-            if at is not None and at >= len(single):
+    rows = pd.concat([a.ranks, b.ranks])
+    rows = rows.dropna(subset=["docno"])
+    labels_of_documents = rows.drop_duplicates("docno").set_index("docno")
+    columns: dict[str, Any] = {"docno": docnos}
+    for column in a.labels:
+        columns[column] = labels_of_documents[column].reindex(docnos).to_numpy()
+    notes = [""] * len(docnos)
+    contributions = []
+    for side, run, name in (("a", a, "first"), ("b", b, "second")):
+        rank_of = {docno: rank for rank, docno in enumerate(run.retrieved, 1)}
+        single = _single_ranks(run)["contribution"].tolist()
+        ranks: list[Any] = []
+        amounts = []
+        for row, docno in enumerate(docnos):
+            rank = rank_of.get(docno)
+            amount = 0.0
+            if rank is not None and rank <= len(single):
+                amount = single[rank - 1]
+            elif rank is not None:
                 notes[row] = f"in a row of several ranks of the {name} run"
-    documents = pd.DataFrame({**columns, **_sides(*contributions), "note": notes})
-    order = np.argsort(-documents["difference"].abs().to_numpy(), kind="stable")
-    return _with_rest(documents.iloc[order].reset_index(drop=True), a, b)
+            ranks.append(pd.NA if rank is None else rank)
+            amounts.append(amount)
+        columns[f"rank_{side}"] = pd.array(ranks, dtype="Int64")
+        contributions.append(amounts)
+    columns.update(_sides(*contributions))
+    columns["note"] = notes
+    documents = pd.DataFrame(columns)
+    largest_first = np.argsort(-documents["difference"].abs().to_numpy(), kind="stable")
+    documents = documents.iloc[largest_first].reset_index(drop=True)
+    return _with_rest(documents, a, b)
 
 
-def _sides(a: Any, b: Any) -> dict[str, Any]:
-    a, b = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    return {"contribution_a": a, "contribution_b": b, "difference": a - b}
+def _sides(a: Any, b: Any) -> dict[str, Floats]:
+    """Return the columns of two runs' contributions and their differences."""
+    contribution_a = np.asarray(a, dtype=np.float64)
+    contribution_b = np.asarray(b, dtype=np.float64)
+    return {
+        "contribution_a": contribution_a,
+        "contribution_b": contribution_b,
+        "difference": contribution_a - contribution_b,
+    }
 
 
-def _single_ranks(a: Explanation, b: Explanation) -> list[pd.DataFrame]:
-    """Return the rows of single ranks of both runs."""
-    return [run.ranks[run.ranks["rank"].notna()] for run in (a, b)]
+def _single_ranks(run: Explanation) -> pd.DataFrame:
+    """Return the rows of single ranks."""
+    return run.ranks[run.ranks["rank"].notna()]
 
 
 def _with_rest(table: pd.DataFrame, a: Explanation, b: Explanation) -> pd.DataFrame:
-    """Return a table, then the amounts that belong to no document, and the offsets if they differ."""
+    """Return a table, then the amounts that belong to no document.
+
+    Offsets are among these if they differ.
+    """
     amounts: dict[str, list[float]] = {}
-    for side, explanation in enumerate((a, b)):
-        rest = explanation.ranks[explanation.ranks["rank"].isna()]
+    for side, run in enumerate((a, b)):
+        rest = run.ranks[run.ranks["rank"].isna()]
         for note, contribution in zip(rest["note"], rest["contribution"].tolist(), strict=True):
             amounts.setdefault(note, [0.0, 0.0])[side] += contribution
     if a.offset != b.offset:
         amounts["offset"] = [a.offset, b.offset]
     if not amounts:
         return table
-    rest = pd.DataFrame(
-        {
-            **_sides(*zip(*amounts.values(), strict=True)),
-            "note": pd.Series([*amounts], dtype=object),
-        }
-    )
-    for column in table.columns.difference(rest.columns):
-        dtype = table[column].dtype if pd.api.types.is_numeric_dtype(table[column]) else object
-        rest[column] = pd.Series([None] * len(rest), dtype=dtype)
-    rest = rest[table.columns]
+    columns: dict[str, Any] = dict(_sides(*zip(*amounts.values(), strict=True)))
+    columns["note"] = pd.Series(list(amounts), dtype=object)
+    rest_table = pd.DataFrame(columns)
+    for name in table.columns.difference(rest_table.columns):
+        dtype: Any = object
+        if pd.api.types.is_numeric_dtype(table[name]):
+            dtype = table[name].dtype
+        rest_table[name] = pd.Series([None] * len(rest_table), dtype=dtype)
+    rest_table = rest_table[table.columns]
     if table.empty:
-        return rest
-    return pd.concat([table, rest], ignore_index=True)
+        return rest_table
+    return pd.concat([table, rest_table], ignore_index=True)
 
 
 def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
-    singles = _single_ranks(a, b)
-    n = max(map(len, singles))
-    columns: dict[str, Any] = {"rank": pd.array(range(1, n + 1), dtype="Int64")}
-    contributions = []
-    for side, single in zip("ab", singles, strict=True):
-        columns[f"docno_{side}"] = pd.Series(
-            [*single["docno"].tolist(), *[None] * (n - len(single))], dtype=object
-        )
-        contributions.append(
-            np.append(single["contribution"].to_numpy(), np.zeros(n - len(single)))
-        )
-    ranks = pd.DataFrame(
-        {**columns, **_sides(*contributions), "note": pd.Series([""] * n, dtype=object)}
-    )
-    return _with_rest(ranks, a, b)
+    """Return one row per rank, with the documents of both runs."""
+    single_a = _single_ranks(a)
+    single_b = _single_ranks(b)
+    n_ranks = max(len(single_a), len(single_b))
+    contributions = [_padded(run["contribution"], n_ranks, 0.0) for run in (single_a, single_b)]
+    columns = {
+        "rank": pd.array(range(1, n_ranks + 1), dtype="Int64"),
+        "docno_a": pd.Series(_padded(single_a["docno"], n_ranks, None), dtype=object),
+        "docno_b": pd.Series(_padded(single_b["docno"], n_ranks, None), dtype=object),
+        **_sides(*contributions),
+        "note": pd.Series([""] * n_ranks, dtype=object),
+    }
+    return _with_rest(pd.DataFrame(columns), a, b)
+
+
+def _padded(column: pd.Series[Any], length: int, missing: Any) -> list[Any]:
+    """Return the values of a column, followed by missing ones."""
+    return [*column.tolist(), *[missing] * (length - len(column))]
