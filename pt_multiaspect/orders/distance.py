@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from os import PathLike
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .._cached import cached_property
 from .._numbers import exact
 from .._typing import Bools, Floats, Ints
-from ..aspects import Aspects
+from ..aspects import Aspects, Scale
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
 from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
@@ -72,7 +73,8 @@ class DistanceOrder(TupleOrder):
     10
     >>> order.classes([(3, 2), (3, 0), (0, 2)])
     array([9, 4, 0])
-    >>> order = DistanceOrder({"relevance": 3, "correctness": 2}, "manhattan", axes="gains", gate="relevance")
+    >>> aspects = {"relevance": 3, "correctness": 2}
+    >>> order = DistanceOrder(aspects, "manhattan", axes="gains", gate="relevance")
     >>> order.n_classes
     6
     """
@@ -97,46 +99,28 @@ class DistanceOrder(TupleOrder):
             self._gate = None
         else:
             self._gate = check_gate(gate, self.names)
-        stretch = [exact(weight) for weight in weights_of(self.aspect_weights, self.names)]
-        gaps = [
-            [weight * gap for gap in per_grade]
-            for weight, per_grade in zip(stretch, gaps_to_best(self.scales, self.axes), strict=True)
-        ]
-        self._gaps = gaps
-        self._function = (
-            self.distance.function if isinstance(self.distance, RegisteredDistance) else None
-        )
-        if self._function is not None:
+        self._gaps = _stretched_gaps(self.scales, self.axes, self.aspect_weights, self.names)
+        self._function = None
+        self._tolerance: float = 0
+        if isinstance(self.distance, RegisteredDistance):
+            self._function = self.distance.function
             self._exponent = 1.0
-            self._table = distance_table(self._function, self.distance, gaps, self.names)
-            self._tolerance: float = TOLERANCE * float(self._table.max())
+            self._table = distance_table(self._function, self.distance, self._gaps, self.names)
+            self._tolerance = TOLERANCE * float(self._table.max())
             self._worst = self._table.flat[0]
             return
         self._exponent = cast(float, exponent_of(self.distance))
-        # Per aspect, the contribution of each grade to a tuple's key: exact integers, except for
-        # exponents with irrational results. Keys order tuples exactly as distances do.
-        self._parts: list[NDArray[Any]]
-        widest = max(gap for per_grade in gaps for gap in per_grade)
-        if self._chebyshev or self._exponent.is_integer():
-            unit = math.lcm(*(gap.denominator for per_grade in gaps for gap in per_grade))
-            if self._chebyshev:
-                power = 1
-            else:
-                power = int(self._exponent)
-            parts = [[int(gap * unit) ** power for gap in per_grade] for per_grade in gaps]
-            total = sum(max(part) for part in parts)
-            dtype: type = np.int64 if total < 2**62 else object
-            self._parts = [np.array(part, dtype=dtype) for part in parts]
-            self._tolerance = 0
+        # Per aspect, the contribution of each grade to a tuple's key. Keys order tuples exactly as
+        # distances do.
+        if self._chebyshev:
+            self._parts = _exact_parts(self._gaps, 1)
+        elif self._exponent.is_integer():
+            self._parts = _exact_parts(self._gaps, int(self._exponent))
         else:
-            self._parts = [
-                np.array(
-                    [float(gap / widest) ** self._exponent if widest else 0.0 for gap in per_grade]
-                )
-                for per_grade in gaps
-            ]
+            self._parts = _rounded_parts(self._gaps, self._exponent)
             self._tolerance = TOLERANCE * float(sum(part.max() for part in self._parts))
-        self._worst = self._combine([part[:1] for part in self._parts])[0]
+        lowest_grades = [part[:1] for part in self._parts]
+        self._worst = self._combine(lowest_grades)[0]
 
     @property
     def _chebyshev(self) -> bool:
@@ -152,13 +136,12 @@ class DistanceOrder(TupleOrder):
         return result
 
     def _keys(self, grades: Grades) -> NDArray[Any]:
-        """Return the key of each row of grade indices. A larger key is farther from the best tuple."""
+        """Return the key of each row of grade indices, larger if farther from the best tuple."""
         if self._function is not None:
             keys: NDArray[Any] = self._table[tuple(grades.T)]
         else:
-            keys = self._combine(
-                [part[column] for part, column in zip(self._parts, grades.T, strict=True)]
-            )
+            columns = zip(self._parts, grades.T, strict=True)
+            keys = self._combine([part[column] for part, column in columns])
         if self._gate is not None:
             keys = np.where(grades[:, self._gate] == 0, self._worst, keys)
         return keys
@@ -168,21 +151,18 @@ class DistanceOrder(TupleOrder):
         if self._tolerance:
             keys = keys[np.diff(keys, prepend=-np.inf) > self._tolerance]
         if len(keys) > MAX_CLASSES:
-            in_units = (
-                ""
-                if self.axes == "gains"
-                else ", or axes='gains' (fewer classes for scales of unequal length)"
-            )
+            in_units = ", or axes='gains' (fewer classes for scales of unequal length)"
+            if self.axes == "gains":
+                in_units = ""
             raise MultiAspectError(
                 f"expected at most {MAX_CLASSES} classes of equal distance, got more for the "
-                f"{len(self.names)} "
-                "scales; use weighting='normalized' with positives='nonzero', which needs no "
-                f"classes{in_units}"
+                f"{len(self.names)} scales; use weighting='normalized' with positives='nonzero', "
+                f"which needs no classes{in_units}"
             )
         return keys
 
     def _sums(self, keys: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-        """Return the distinct sums of one element of each array, computed in blocks to limit memory."""
+        """Return the distinct sums of one element of each array, in blocks to limit memory."""
         block = max(1, 4 * MAX_CLASSES // len(keys))
         sums = self._distinct(np.add.outer(keys, part[:block]).ravel())
         for start in range(block, len(part), block):
@@ -192,7 +172,7 @@ class DistanceOrder(TupleOrder):
 
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
-        """The attainable keys, nearest first, computed aspect by aspect rather than tuple by tuple."""
+        """The attainable keys, nearest first, computed by aspect rather than by tuple."""
         if self._function is not None:
             return self._distinct(self._keys(self._all_tuples()))
         parts = list(self._parts)
@@ -241,11 +221,17 @@ class DistanceOrder(TupleOrder):
         """Return a mask of the tuples that the gate allows (all without a gate)."""
         if self._gate is None:
             return np.ones(len(grades), dtype=np.bool_)
-        return np.asarray((grades[:, self._gate] > 0) | ~grades.any(axis=1), dtype=np.bool_)
+        is_open = grades[:, self._gate] > 0
+        is_worst = ~grades.any(axis=1)
+        return np.asarray(is_open | is_worst, dtype=np.bool_)
 
     def coordinates(self) -> list[Floats]:
         """Return the position of each grade on the rescaled and stretched axis of its aspect."""
-        return [np.array([float(gaps[0] - gap) for gap in gaps]) for gaps in self._gaps]
+        coordinates = []
+        for gaps in self._gaps:
+            from_lowest = [float(gaps[0] - gap) for gap in gaps]
+            coordinates.append(np.array(from_lowest))
+        return coordinates
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -271,7 +257,8 @@ class DistanceOrder(TupleOrder):
         keys = self._keys(grades)
         if self._tolerance:  # distances within the tolerance are replaced by the largest of them
             levels = np.unique(np.append(keys, self._worst))
-            largest = levels[np.diff(levels, append=np.inf) > self._tolerance]
+            is_largest = np.diff(levels, append=np.inf) > self._tolerance
+            largest = levels[is_largest]
             keys = largest[np.searchsorted(largest, keys)]
         shares = (keys / self._worst).astype(np.float64)
         if self._chebyshev:
@@ -279,12 +266,15 @@ class DistanceOrder(TupleOrder):
         return shares ** (1.0 / self._exponent)
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
-        """Return the class of each tuple, unless there are too many classes, and its distance to the best tuple."""
-        distances = {"distance": self._shares(grades) * self._maximum}
+        """Return the class of each tuple and its distance to the best tuple.
+
+        There are no classes if they are too many.
+        """
+        distance = self._shares(grades) * self._maximum
         try:
-            return {"class": self.class_index(grades), **distances}
+            return {"class": self.class_index(grades), "distance": distance}
         except MultiAspectError:  # too many classes, which closeness does not need
-            return distances
+            return {"distance": distance}
 
     @property
     def _maximum(self) -> float:
@@ -295,9 +285,8 @@ class DistanceOrder(TupleOrder):
         widest = max(gaps)
         if self._chebyshev or not widest:
             return widest
-        return float(
-            widest * sum((gap / widest) ** self._exponent for gap in gaps) ** (1.0 / self._exponent)
-        )
+        powers = [(gap / widest) ** self._exponent for gap in gaps]
+        return float(widest * sum(powers) ** (1.0 / self._exponent))
 
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
@@ -322,31 +311,71 @@ class DistanceOrder(TupleOrder):
         """Return all possible label tuples, class by class, best first."""
         grades = self._all_tuples()
         grades = grades[self.is_possible(grades)]
+        columns = zip(self.scales, grades.T, strict=True)
+        labels = np.stack([scale.grades[column] for scale, column in columns], axis=1)
+        classes = self.class_index(grades)
         result: list[list[tuple[float, ...]]] = [[] for _ in range(self.n_classes)]
-        labels = np.stack(
-            [scale.grades[column] for scale, column in zip(self.scales, grades.T, strict=True)]
-        )
-        for index, tuple_ in zip(self.class_index(grades).tolist(), labels.T.tolist(), strict=True):
-            result[self.n_classes - 1 - index].append(tuple(tuple_))
+        for index, row in zip(classes.tolist(), labels.tolist(), strict=True):
+            result[self.n_classes - 1 - index].append(tuple(row))
         return result
 
     def __repr__(self) -> str:
-        options = {
-            "axes": self.axes if self.axes != "equal" else None,
-            "weights": self.aspect_weights,
-            "gate": self.gate,
-        }
-        optional = [f"{key}={value!r}" for key, value in options.items() if value]
-        return f"DistanceOrder({', '.join([str(self.aspects), repr(self.distance), *optional])})"
+        arguments = [str(self.aspects), repr(self.distance)]
+        if self.axes != "equal":
+            arguments.append(f"axes={self.axes!r}")
+        if self.aspect_weights:
+            arguments.append(f"weights={self.aspect_weights!r}")
+        if self.gate:
+            arguments.append(f"gate={self.gate!r}")
+        return f"DistanceOrder({', '.join(arguments)})"
 
     def __str__(self) -> str:
         if isinstance(self.distance, str):
-            name = self.distance.capitalize()
+            text = f"{self.distance.capitalize()} distance"
         else:
-            name = f"Minkowski (p = {self.distance:g})"
-        axes = ", equal axes" if self.axes == "equal" else ""
+            text = f"Minkowski (p = {self.distance:g}) distance"
+        if self.axes == "equal":
+            text += ", equal axes"
         if self.gate:
-            gated = f", gate {self.gate}"
+            text += f", gate {self.gate}"
+        return text
+
+
+def _stretched_gaps(
+    scales: Sequence[Scale], axes: str, weights: Mapping[str, float] | None, names: Sequence[str]
+) -> list[list[Fraction]]:
+    """Return, per aspect and grade, the exact gap to the top grade on the stretched axis."""
+    stretch = [exact(weight) for weight in weights_of(weights, names)]
+    stretched = []
+    for weight, gaps in zip(stretch, gaps_to_best(scales, axes), strict=True):
+        stretched.append([weight * gap for gap in gaps])
+    return stretched
+
+
+def _exact_parts(gaps: Sequence[Sequence[Fraction]], power: int) -> list[NDArray[Any]]:
+    """Return the gaps to a power as integers, in units of their common denominator."""
+    denominators = []
+    for aspect_gaps in gaps:
+        denominators += [gap.denominator for gap in aspect_gaps]
+    unit = math.lcm(*denominators)
+    parts = []
+    for aspect_gaps in gaps:
+        parts.append([int(gap * unit) ** power for gap in aspect_gaps])
+    largest_sum = sum(map(max, parts))
+    dtype: type = object
+    if largest_sum < 2**62:
+        dtype = np.int64
+    return [np.array(part, dtype=dtype) for part in parts]
+
+
+def _rounded_parts(gaps: Sequence[Sequence[Fraction]], exponent: float) -> list[NDArray[Any]]:
+    """Return the gaps, relative to the widest one, to a power with irrational results."""
+    widest = max(map(max, gaps))
+    parts = []
+    for aspect_gaps in gaps:
+        if widest:
+            part = [float(gap / widest) ** exponent for gap in aspect_gaps]
         else:
-            gated = ""
-        return f"{name} distance{axes}{gated}"
+            part = [0.0] * len(aspect_gaps)
+        parts.append(np.array(part))
+    return parts

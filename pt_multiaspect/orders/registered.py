@@ -17,7 +17,10 @@ _NAMED_DISTANCES = {1: "manhattan", 2: "euclidean", math.inf: "chebyshev"}
 _EXPONENTS = {name: exponent for exponent, name in _NAMED_DISTANCES.items()}
 
 Distance = Callable[[Floats], Floats]
-"""A function from gaps to the best tuple, of shape (n_tuples, n_aspects), to distances of shape (n_tuples,)."""
+"""A function from gaps to the best tuple to distances.
+
+Gaps have the shape (n_tuples, n_aspects), distances the shape (n_tuples,).
+"""
 
 _FUNCTIONS: dict[str, Distance] = {}
 
@@ -28,7 +31,10 @@ def is_distance(name: str) -> bool:
 
 
 def exponent_of(distance: str | float) -> float | None:
-    """Return the exponent of a Minkowski distance (infinite: Chebyshev); None for registered functions."""
+    """Return the exponent of a Minkowski distance; None for registered functions.
+
+    That of the Chebyshev distance is infinite.
+    """
     if isinstance(distance, str):
         if distance in _EXPONENTS:
             return float(_EXPONENTS[distance])
@@ -37,7 +43,7 @@ def exponent_of(distance: str | float) -> float | None:
 
 
 class RegisteredDistance(str):
-    """The name of a registered distance, with the function registered at the time the name was parsed.
+    """The name of a registered distance, with the function of the time the name was parsed.
 
     A measure keeps its function if the name is registered again, also in other processes.
     """
@@ -117,7 +123,8 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
     ...     return 10 * gaps[:, 0] + gaps[:, 1:].sum(axis=1)
     >>> print(TOMA(distance="relevance-first") @ 10)
     TOMA(distance='relevance-first')@10
-    >>> DistanceOrder({"relevance": 1, "credibility": 2}, "relevance-first").classes([(1, 0), (0, 2)])
+    >>> order = DistanceOrder({"relevance": 1, "credibility": 2}, "relevance-first")
+    >>> order.classes([(1, 0), (0, 2)])
     array([3, 2])
     """
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
@@ -141,15 +148,20 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
 def distance_table(
     function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
 ) -> Floats:
-    """Return the distance of every tuple, one axis per aspect, after checking that it is monotone in the gaps."""
+    """Return the distance of every tuple, one axis per aspect.
+
+    The distance is checked to be monotone in the gaps.
+    """
     shape = tuple(map(len, gaps))
-    if math.prod(shape) > MAX_TUPLES:
+    n_tuples = math.prod(shape)
+    if n_tuples > MAX_TUPLES:
         raise MultiAspectError(
             f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got "
-            f"{math.prod(shape)}"
+            f"{n_tuples}"
         )
-    axes = [np.array([float(gap) for gap in per_grade]) for per_grade in gaps]
-    rows = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    axes = [np.array(aspect_gaps, dtype=np.float64) for aspect_gaps in gaps]
+    grid = np.meshgrid(*axes, indexing="ij")
+    rows = np.stack([axis_gaps.ravel() for axis_gaps in grid], axis=1)
     distances = np.asarray(function(rows.copy()), dtype=np.float64)
     if distances.shape != (len(rows),):
         raise MultiAspectError(
@@ -158,30 +170,35 @@ def distance_table(
         )
     wrong = np.flatnonzero(~np.isfinite(distances) | (distances < 0))
     if len(wrong):
+        row = wrong[0]
         raise MultiAspectError(
-            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[wrong[0]]} for the "
-            "gaps "
-            f"{rows[wrong[0]]}"
+            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[row]} for the gaps "
+            f"{rows[row]}"
         )
     table = distances.reshape(shape)
     for axis, aspect in enumerate(names):
         # A higher grade has a smaller gap, so distances must not increase along the grades.
         grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * distances.max())
         if len(grows):
-            near = tuple(grows[0].tolist())
-            far = tuple(grade + (position == axis) for position, grade in enumerate(near))
+            lower = grows[0].tolist()
+            higher = lower.copy()
+            higher[axis] += 1
+            lower_row = np.ravel_multi_index(lower, shape)
+            higher_row = np.ravel_multi_index(higher, shape)
             raise MultiAspectError(
-                f"distance {name!r} decreases when the gap of {aspect} increases: {table[far]:g} "
-                "for the gaps "
-                f"{rows[np.ravel_multi_index(far, shape)]}, {table[near]:g} for "
-                f"{rows[np.ravel_multi_index(near, shape)]}. Such an order ranks worse documents "
-                "above better ones"
+                f"distance {name!r} decreases when the gap of {aspect} increases: "
+                f"{distances[higher_row]:g} for the gaps {rows[higher_row]}, "
+                f"{distances[lower_row]:g} for {rows[lower_row]}. Such an order ranks worse "
+                "documents above better ones"
             )
     return table
 
 
 def check_distance(distance: object) -> str | float:
-    """Return the canonical form of a distance: a name, or the exponent of an unnamed Minkowski distance."""
+    """Return the canonical form of a distance.
+
+    It is a name, or the exponent of a Minkowski distance without a name.
+    """
     if isinstance(distance, RegisteredDistance):
         return distance
     if isinstance(distance, str):
@@ -210,10 +227,9 @@ def check_distance(distance: object) -> str | float:
     )
     if in_shell():
         remedy = ", as in 'TOMA(distance=manhattan)'"
+    names = [*sorted(_EXPONENTS), *_FUNCTIONS]
     raise MultiAspectError(
-        f"unknown distance {got}: expected {choices([*sorted(_EXPONENTS), *_FUNCTIONS])} or a "
-        "number p > 0 "
-        f"(Minkowski){remedy}"
+        f"unknown distance {got}: expected {choices(names)} or a number p > 0 (Minkowski){remedy}"
     )
 
 

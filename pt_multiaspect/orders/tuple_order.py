@@ -37,22 +37,15 @@ def check_weights(weights: object) -> dict[str, float] | None:
     if weights is None:
         return None
     if not isinstance(weights, Mapping) or not weights:
-        if isinstance(weights, list | tuple | np.ndarray):
-            numbers = list(weights)
-        else:
-            numbers = [2, 1]
-        example = ", ".join(
-            f"'{name}': {weight}" for name, weight in zip(_EXAMPLES, numbers, strict=False)
-        )
-        more = ", …" if len(numbers) > len(_EXAMPLES) else ""
         raise MultiAspectError(
             f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}; name "
-            "the aspect of "
-            f"each, as in weights={{{example}{more}}}"
+            f"the aspect of each, as in weights={{{_example_weights(weights)}}}"
         )
-    named = [
-        (aspect_name(key), number(value, f"the weight of {key}")) for key, value in weights.items()
-    ]
+    named = []
+    for key, value in weights.items():
+        name = aspect_name(key)
+        weight = number(value, f"the weight of {key}")
+        named.append((name, weight))
     checked = dict(sorted(named))
     if len(checked) < len(named):
         raise MultiAspectError(
@@ -66,22 +59,35 @@ def check_weights(weights: object) -> dict[str, float] | None:
     return checked
 
 
+def _example_weights(weights: object) -> str:
+    """Return the items of an example, with the numbers that were passed if these have no names."""
+    numbers: list[Any] = [2, 1]
+    if isinstance(weights, list | tuple | np.ndarray):
+        numbers = list(weights)
+    named = zip(_EXAMPLES, numbers, strict=False)
+    items = [f"'{name}': {weight}" for name, weight in named]
+    example = ", ".join(items)
+    if len(numbers) > len(_EXAMPLES):
+        return f"{example}, …"
+    return example
+
+
 def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
     """Return one weight per aspect in `names`, or 1 for every aspect if `weights` is None."""
     if weights is None:
         return [1.0] * len(names)
-    unknown, missing = (
-        sorted(set(weights) - set(names)),
-        [name for name in names if name not in weights],
-    )
+    unknown = sorted(set(weights) - set(names))
+    missing = [name for name in names if name not in weights]
     if unknown or missing:
-        raise MultiAspectError(
+        message = (
             f"weights: expected one per evaluated aspect ({choices(names)}), got weights for "
             f"{choices(weights)}"
-            + (f"; unknown aspect: {choices(unknown)}" if unknown else "")
-            + (f"; add a weight for {choices(missing)} (0 excludes an aspect)" if missing else "")
-            + did_you_mean(unknown, missing)
         )
+        if unknown:
+            message += f"; unknown aspect: {choices(unknown)}"
+        if missing:
+            message += f"; add a weight for {choices(missing)} (0 excludes an aspect)"
+        raise MultiAspectError(message + did_you_mean(unknown, missing))
     return [weights[name] for name in names]
 
 
@@ -91,8 +97,8 @@ def check_gate(gate: str, names: Sequence[str]) -> int:
     if len(names) == 1 and name not in names:
         raise MultiAspectError(
             f"gate: expected one of the evaluated aspects ({names[0]}), got {name}; evaluate it, "
-            "too, or, if "
-            f"{names[0]!r} is a name of scales, declare them: Aspects({{...}}, name={names[0]!r})"
+            f"too, or, if {names[0]!r} is a name of scales, declare them: Aspects({{...}}, "
+            f"name={names[0]!r})"
         )
     refuse_unknown([name], names, "one of the evaluated aspects", "gate")
     return list(names).index(name)
@@ -104,7 +110,7 @@ def check_axes(axes: object) -> str:
 
 
 def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
-    """Return, per aspect and grade, the gap between the grade and the top grade on the aspect's axis.
+    """Return, per aspect and grade, the gap between the grade and the top grade on its axis.
 
     Gaps are exact, so equal distances are recognised. With equal axes, the gap of the lowest grade
     is 1 for every aspect, unless all its grades have the same gain.
@@ -112,21 +118,25 @@ def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
     result = []
     for scale in scales:
         gains = [exact(gain) for gain in scale.gains.tolist()]
-        unit = (gains[-1] - gains[0] if axes == "equal" else Fraction(1)) or Fraction(1)
+        unit = Fraction(1)
+        if axes == "equal" and gains[-1] != gains[0]:
+            unit = gains[-1] - gains[0]
         result.append([(gains[-1] - gain) / unit for gain in gains])
     return result
 
 
 def grade_values(scale: Scale) -> Floats:
-    """Return the gain of each grade, rescaled from 0 for the lowest grade to 1 for the top grade."""
-    (gaps,) = gaps_to_best([scale], "equal")
+    """Return the gain of each grade, rescaled from 0 for the lowest grade to 1 for the top one."""
+    gaps = gaps_to_best([scale], "equal")[0]
     return np.array([float(1 - gap) for gap in gaps])
 
 
 def numeric(labels: pd.Series[Any], column: str) -> Floats:
     """Return the labels of a column as floats, NaN where missing."""
-    values = pd.to_numeric(labels, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    faulty = labels[(np.isnan(values) & labels.notna().to_numpy()) | np.isinf(values)]
+    numbers = pd.to_numeric(labels, errors="coerce")
+    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    is_other = np.isnan(values) & labels.notna().to_numpy()
+    faulty = labels[is_other | np.isinf(values)]
     if len(faulty):
         raise MultiAspectError(
             f"column {column!r}: expected numbers, got {choices(map(repr, faulty.unique()))}"
@@ -343,9 +353,9 @@ class TupleOrder(ABC):
         grades = grades[self.is_possible(grades)]
         columns = zip(self.names, self.scales, grades.T, strict=True)
         labels = {name: scale.grades[column] for name, scale, column in columns}
-        frame = pd.DataFrame(labels).assign(
-            **{"class": self.class_index(grades), "weight": self.weights(grades)}
-        )
+        frame = pd.DataFrame(labels)
+        frame["class"] = self.class_index(grades)
+        frame["weight"] = self.weights(grades)
         return frame.sort_values(
             ["class", "weight"], ascending=False, kind="stable", ignore_index=True
         )
@@ -370,13 +380,14 @@ class TupleOrder(ABC):
             )
         columns = []
         for column, name, scale in zip(rows.T, self.names, self.scales, strict=True):
+            labels_of_aspect = column.tolist()
             positions = {grade: index for index, grade in enumerate(scale.grades.tolist())}
-            unknown = [label for label in column.tolist() if label not in positions]
+            unknown = [label for label in labels_of_aspect if label not in positions]
             if unknown:
                 raise MultiAspectError(
                     f"expected a grade of {name} ({scale}, lowest first), got {spell(unknown[0])}"
                 )
-            columns.append([positions[label] for label in column.tolist()])
+            columns.append([positions[label] for label in labels_of_aspect])
         return np.array(columns, dtype=np.intp).T
 
     def _all_tuples(self) -> Grades:
@@ -385,4 +396,5 @@ class TupleOrder(ABC):
                 f"expected at most {MAX_TUPLES} label tuples to enumerate, got {self.n_tuples}"
             )
         shape = tuple(map(len, self.scales))
-        return np.indices(shape, dtype=np.intp).reshape(len(shape), -1).T
+        by_aspect = np.indices(shape, dtype=np.intp)
+        return by_aspect.reshape(len(shape), -1).T

@@ -21,26 +21,23 @@ def identifiers(column: pd.Series[Any], what: str) -> Objects:
             return values
         return _check_surrogates(values, what)
     check_present(values, column.name, what)
-    return _check_surrogates(
-        np.array([str(value) for value in values.tolist()], dtype=object), what
-    )
+    strings = [str(value) for value in values.tolist()]
+    return _check_surrogates(np.array(strings, dtype=object), what)
 
 
 def check_present(values: NDArray[Any], name: object, what: str) -> None:
     """Raise an error for missing identifiers in a column of this name."""
     missing = pd.isna(values)
     if missing.any():
-        raise MultiAspectError(
-            f"{what}: expected a {name} in every row, got none in row {int(np.argmax(missing))}"
-        )
+        row = int(np.argmax(missing))
+        raise MultiAspectError(f"{what}: expected a {name} in every row, got none in row {row}")
 
 
 def is_arrow(column: pd.Series[Any]) -> bool:
     """Return whether a column is stored by Arrow, in valid UTF-8 if it contains strings."""
-    return (
-        isinstance(column.dtype, pd.ArrowDtype)
-        or getattr(column.dtype, "storage", None) == "pyarrow"
-    )
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return True
+    return getattr(column.dtype, "storage", None) == "pyarrow"
 
 
 def _check_surrogates(values: Objects, what: str) -> Objects:

@@ -12,7 +12,10 @@ _QUERY = np.uint64(0xA0761D6478BD642F)
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
-    """Return a 64-bit key per (query, document), equal for equal pairs. Rarely, different pairs share one."""
+    """Return a 64-bit key per (query, document), equal for equal pairs.
+
+    Rarely, different pairs share one.
+    """
     keys = docnos.hashes()
     keys += query.astype(np.uint64) * _QUERY
     return keys
@@ -40,9 +43,11 @@ class PairTable:
     """
 
     def __init__(self, query: Ints, docnos: Texts) -> None:
-        self._query, self._docnos = query, docnos
+        self._query = query
+        self._docnos = docnos
         self._keys = pair_keys(query, docnos)
-        n_bits = np.frexp(_SLOTS_PER_KEY * np.bincount(query) - 1)[1]
+        least_slots = _SLOTS_PER_KEY * np.bincount(query)
+        _, n_bits = np.frexp(least_slots - 1)
         n_slots = np.left_shift(1, n_bits, dtype=np.intp)
         #: The shift of the first bits of a key, and the first and last slot of each query.
         self._shift = (64 - n_bits).astype(np.uint64)
@@ -51,18 +56,23 @@ class PairTable:
         self._row_at: NDArray[np.int32] = np.full(n_slots.sum(), -1, dtype=np.int32)
         #: The slots that were already taken by another key.
         self._was_left: Bools = np.zeros(len(self._row_at), dtype=np.bool_)
-        rows, step = np.arange(len(query), dtype=np.int32), 0
+        rows = np.arange(len(query), dtype=np.int32)
+        step = 0
         while len(rows):
             slots = self._slots(query[rows], self._keys[rows], step)
-            vacant = self._row_at[slots] < 0
-            self._row_at[slots[vacant]] = rows[vacant]
-            left = self._row_at[slots] != rows
+            is_vacant = self._row_at[slots] < 0
+            self._row_at[slots[is_vacant]] = rows[is_vacant]
+            is_left = self._row_at[slots] != rows
             if step == 0:
-                self._was_left[slots[left]] = True
-            rows, step = rows[left], step + 1
+                self._was_left[slots[is_left]] = True
+            rows = rows[is_left]
+            step += 1
 
     def _slots(self, query: Ints, keys: Words, step: int) -> Ints:
-        """Return the slots `step` after those of the keys; after the last slot of a query comes its first one."""
+        """Return the slots `step` after those of the keys.
+
+        After the last slot of a query comes its first one.
+        """
         slots = (keys >> self._shift[query]).astype(np.intp)
         if step:
             slots += step
@@ -84,19 +94,25 @@ class PairTable:
         for begin in range(0, len(query), _BLOCK):
             part = slice(begin, begin + _BLOCK)
             part_query = query[part]
-            own = keys[part] = pair_keys(part_query, docnos.take(part))
-            slots = self._slots(part_query, own, 0)
+            part_keys = pair_keys(part_query, docnos.take(part))
+            keys[part] = part_keys
+            slots = self._slots(part_query, part_keys, 0)
             occupied = np.flatnonzero(self._row_at[slots] >= 0)
             slots = slots[occupied]
-            missed = self._compare(rows, occupied + begin, self._row_at[slots], query, docnos, keys)
-            undecided.append(begin + occupied[missed & self._was_left[slots]])
-        asked, step = np.concatenate(undecided), 0
+            asked = occupied + begin
+            is_missed = self._compare(rows, asked, self._row_at[slots], query, docnos, keys)
+            is_undecided = is_missed & self._was_left[slots]
+            undecided.append(asked[is_undecided])
+        asked = np.concatenate(undecided)
+        step = 0
         while len(asked):
             step += 1
-            row = self._row_at[self._slots(query[asked], keys[asked], step)]
+            slots = self._slots(query[asked], keys[asked], step)
+            row = self._row_at[slots]
             occupied = np.flatnonzero(row >= 0)
             asked = asked[occupied]
-            asked = asked[self._compare(rows, asked, row[occupied], query, docnos, keys)]
+            is_missed = self._compare(rows, asked, row[occupied], query, docnos, keys)
+            asked = asked[is_missed]
         return rows, keys
 
     def _compare(
@@ -110,20 +126,22 @@ class PairTable:
     ) -> Bools:
         """Set `rows` where the pairs at `asked` equal those of `row`; return where they do not."""
         alike = np.flatnonzero(self._keys[row] == keys[asked])
-        mine, theirs = asked[alike], row[alike]
-        same = (self._query[theirs] == query[mine]) & self._docnos.take(theirs).equals(
-            docnos.take(mine)
-        )
-        rows[mine[same]] = theirs[same]
-        missed = np.ones(len(asked), dtype=np.bool_)
-        missed[alike[same]] = False
-        return missed
+        asked_alike = asked[alike]
+        row_alike = row[alike]
+        has_same_query = self._query[row_alike] == query[asked_alike]
+        table_docnos = self._docnos.take(row_alike)
+        has_same_docno = table_docnos.equals(docnos.take(asked_alike))
+        is_equal = has_same_query & has_same_docno
+        rows[asked_alike[is_equal]] = row_alike[is_equal]
+        is_missed = np.ones(len(asked), dtype=np.bool_)
+        is_missed[alike[is_equal]] = False
+        return is_missed
 
 
 def repeated_pairs(
     query: Ints, docnos: Texts, keys: Words, begins: Ints | None = None
 ) -> Bools | None:
-    """Return a mask of the rows followed by a row with the same query and document; None if there are none.
+    """Return a mask of the rows before a row with the same query and document; None if none is.
 
     Parameters
     ----------
@@ -137,17 +155,27 @@ def repeated_pairs(
     """
     parts = [keys]
     if begins is not None:  # each part begins with the first query that begins in a block
-        parts = np.split(keys, begins[np.flatnonzero(np.diff(begins // _BLOCK, prepend=0))])
-    shared = np.concatenate([part[1:][part[1:] == part[:-1]] for part in map(np.sort, parts)])
+        new_blocks = np.flatnonzero(np.diff(begins // _BLOCK, prepend=0))
+        parts = np.split(keys, begins[new_blocks])
+    shared_keys = []
+    for part in parts:
+        ordered = np.sort(part)
+        is_repeated = ordered[1:] == ordered[:-1]
+        shared_keys.append(ordered[1:][is_repeated])
+    shared = np.concatenate(shared_keys)
     if not len(shared):
         return None
     # In rare cases, different pairs share a key: sort by the pairs themselves.
     suspects = np.flatnonzero(np.isin(keys, shared))
-    suspects = suspects[docnos.take(suspects).descending_order(query[suspects])]
-    first, second = suspects[:-1], suspects[1:]
-    followed = (query[second] == query[first]) & docnos.take(second).equals(docnos.take(first))
-    if not followed.any():
+    order = docnos.take(suspects).descending_order(query[suspects])
+    suspects = suspects[order]
+    first = suspects[:-1]
+    second = suspects[1:]
+    has_same_query = query[second] == query[first]
+    has_same_docno = docnos.take(second).equals(docnos.take(first))
+    is_followed = has_same_query & has_same_docno
+    if not is_followed.any():
         return None
     repeated = np.zeros(len(keys), dtype=np.bool_)
-    repeated[first[followed]] = True
+    repeated[first[is_followed]] = True
     return repeated

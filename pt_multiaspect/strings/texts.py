@@ -1,4 +1,7 @@
-"""Columns of strings as UTF-8 bytes in one buffer: hashed, compared and sorted without an object per row."""
+"""Columns of strings as UTF-8 bytes in one buffer.
+
+They are hashed, compared and sorted without an object per row.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,11 @@ class Texts:
         if isinstance(column.dtype, pd.CategoricalDtype):
             codes = column.cat.codes.to_numpy()
             if len(codes) and codes.min() >= 0:
-                return cls.from_column(
-                    pd.Series(column.cat.categories, name=column.name), what
-                ).take(codes)
+                categories = pd.Series(column.cat.categories, name=column.name)
+                return cls.from_column(categories, what).take(codes)
         elif is_arrow(column):
-            if (texts := _read_arrow(column)) is not None:
+            texts = _read_arrow(column)
+            if texts is not None:
                 return texts
         else:
             try:
@@ -85,9 +88,8 @@ class Texts:
         data = _with_padding(np.frombuffer(content, dtype=np.uint8))
         ends = np.flatnonzero(data[: len(content)] == 0)
         size = np.diff(ends, prepend=-1) - 1
-        if len(ends) > len(
-            values
-        ):  # a zero byte within a string cannot be distinguished from its end
+        # A zero byte within a string cannot be distinguished from its end.
+        if len(ends) > len(values):
             size = np.array([len(value.encode()) for value in values.tolist()])
         return cls(data, _starts(size, 1), size)
 
@@ -100,13 +102,18 @@ class Texts:
 
     @classmethod
     def from_bytes(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
-        """Read consecutive strings in a buffer, which is copied if there are too few bytes after the last one."""
+        """Read consecutive strings in a buffer.
+
+        It is copied if there are too few bytes after the last one.
+        """
         if len(start):
             end = int(start[-1] + size[-1])
         else:
             end = 0
         buffer = np.frombuffer(data, dtype=np.uint8)
-        return cls(buffer if len(data) - end >= _WIDTH else _with_padding(buffer), start, size)
+        if len(data) - end < _WIDTH:
+            buffer = _with_padding(buffer)
+        return cls(buffer, start, size)
 
     def take(self, index: Any) -> Texts:
         """Return the strings at `index`, on the same buffer."""
@@ -115,10 +122,13 @@ class Texts:
     def decode(self) -> Objects:
         """Return the strings as Python strings."""
         # Slices of bytes are faster than those of memory, but a copy is too slow for few strings.
-        data = self.data.tobytes() if len(self.data) < 100 * len(self) else self.data.data
+        data: bytes | memoryview = self.data.data
+        if len(self.data) < 100 * len(self):
+            data = self.data.tobytes()
         ends = self.start + self.size
-        pairs = zip(self.start.tolist(), ends.tolist(), strict=True)
-        return np.array([str(data[start:end], "utf-8") for start, end in pairs], dtype=object)
+        limits = zip(self.start.tolist(), ends.tolist(), strict=True)
+        strings = [str(data[start:end], "utf-8") for start, end in limits]
+        return np.array(strings, dtype=object)
 
     def __len__(self) -> int:
         return len(self.start)
@@ -129,7 +139,8 @@ class Texts:
             start = _starts(self.size, gap)
             if len(self) and np.array_equal(self.start - self.start[0], start):
                 first = int(self.start[0])
-                data = self.data[first : first + int(start[-1] + self.size[-1])]
+                length = int(start[-1] + self.size[-1])
+                data = self.data[first : first + length]
                 break
         else:
             position = np.repeat(self.start - start, self.size)
@@ -141,26 +152,26 @@ class Texts:
     @cached_property
     def _words(self) -> Words:
         """The 8 bytes from each position of the buffer on, as one number (a view)."""
-        return np.ndarray(
-            (len(self.data) - _WIDTH + 1,), dtype="<u8", buffer=self.data, strides=(1,)
-        )
+        n_positions = len(self.data) - _WIDTH + 1
+        return np.ndarray((n_positions,), dtype="<u8", buffer=self.data, strides=(1,))
 
     def _word(self, index: int, rows: Any = slice(None)) -> Words:
-        """Return the bytes from 8 · index on, the first one lowest; 0 beyond the end of a string."""
+        """Return the bytes from 8 · index on, the first one lowest; 0 beyond a string's end."""
         begin = _WIDTH * index
-        rest, start = self.size[rows] - begin, self.start[rows] + begin
-        shortest, longest = rest.min(initial=_WIDTH), rest.max(initial=0)
-        if shortest < 0:  # beyond its end, a string is read at its start, which is in the buffer
+        rest = self.size[rows] - begin
+        start = self.start[rows] + begin
+        shortest = rest.min(initial=_WIDTH)
+        longest = rest.max(initial=0)
+        if shortest < 0:
+            # Beyond its end, a string is read at its start, which is in the buffer.
             start -= np.where(rest < 0, begin, 0)
             rest = np.maximum(rest, 0)
         words = self._words[start]
         if shortest < _WIDTH:
-            # Ids of a collection often have the same length.
-            words &= (
-                _FIRST_BYTES[shortest]
-                if shortest == longest
-                else _FIRST_BYTES[np.minimum(rest, _WIDTH)]
-            )
+            if shortest == longest:  # ids of a collection often have the same length
+                words &= _FIRST_BYTES[shortest]
+            else:
+                words &= _FIRST_BYTES[np.minimum(rest, _WIDTH)]
         return np.asarray(words, dtype=np.uint64)
 
     @property
@@ -178,7 +189,8 @@ class Texts:
         hashed = self.size.astype(np.uint64) * _SPREAD
         active = _fast_index(self.size > 0)
         for index in range(self._n_words):
-            hashed[active] = mix_bits(hashed[active] ^ self._word(index, active))
+            combined = hashed[active] ^ self._word(index, active)
+            hashed[active] = mix_bits(combined)
             # Hashes of shorter strings remain unchanged.
             longer = self.size[active] > _WIDTH * (index + 1)
             if not longer.all():
@@ -203,23 +215,22 @@ class Texts:
         return same
 
     def codes(self) -> tuple[Ints, Texts]:
-        """Factorise: return one code per string, numbered by first appearance, and the distinct strings."""
+        """Return one code per string, numbered by first appearance, and the distinct strings."""
         # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
         heads = self.heads()
-        head_codes = self.take(heads)
-        codes, _ = pd.factorize(head_codes.hashes())
+        head_strings = self.take(heads)
+        codes, _ = pd.factorize(head_strings.hashes())
         first = _first_positions(codes)
-        if not head_codes.equals(
-            head_codes.take(first[codes])
-        ).all():  # two strings have the same hash
-            seen: dict[str, int] = {}
-            codes = np.array([seen.setdefault(string, len(seen)) for string in head_codes.decode()])
+        has_own_hash = head_strings.equals(head_strings.take(first[codes]))
+        if not has_own_hash.all():  # two strings have the same hash
+            codes = _factorize(head_strings.decode())
             first = _first_positions(codes)
         sizes = np.diff(heads, append=len(self))
-        return np.repeat(codes.astype(np.intp, copy=False), sizes), head_codes.take(first)
+        code_per_string = np.repeat(codes.astype(np.intp, copy=False), sizes)
+        return code_per_string, head_strings.take(first)
 
     def heads(self) -> Ints:
-        """Return the positions of strings that differ from the one before them, including the first one."""
+        """Return the positions of the first string and of those that differ from the one before."""
         changes = np.ones(len(self), dtype=np.bool_)
         for rows in _blocks(len(self) - 1, _BLOCK):
             neighbours = self.take(slice(rows.start, rows.stop + 1))
@@ -252,17 +263,21 @@ class Texts:
             else:
                 key = self.size[active].astype(np.uint64)
             by_key = np.lexsort((~key, rank[active]))
-            active, key = active[by_key], key[by_key]
+            active = active[by_key]
+            key = key[by_key]
             ranks = rank[active]
-            changes = (ranks[1:] != ranks[:-1]) | (key[1:] != key[:-1])
-            rank[active] += firsts(np.append(0, np.cumsum(changes))) - firsts(ranks)
-            undecided = np.bincount(rank[active], minlength=len(self))[rank[active]] > 1
-            active = active[undecided]
+            is_new = (ranks[1:] != ranks[:-1]) | (key[1:] != key[:-1])
+            number = np.append(0, np.cumsum(is_new))
+            rank[active] += firsts(number) - firsts(ranks)
+            new_ranks = rank[active]
+            n_strings = np.bincount(new_ranks, minlength=len(self))
+            is_undecided = n_strings[new_ranks] > 1
+            active = active[is_undecided]
         return np.argsort(rank, kind="stable")
 
 
 def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
-    """Return the parameters of `numpy.frombuffer` for non-negative integers in the smallest type."""
+    """Return the parameters of `numpy.frombuffer` for non-negative integers, in few bytes."""
     kind = np.min_scalar_type(int(numbers.max(initial=0)))
     return numbers.astype(kind).tobytes(), kind.str
 
@@ -279,11 +294,18 @@ def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
 
 
 def _join_strings(values: Objects) -> bytes:
-    """Return the bytes of strings, with a zero byte after each; raise TypeError if one of them is not a string."""
+    """Return the bytes of strings, with a zero byte after each.
+
+    TypeError is raised if one of them is not a string.
+    """
     # Joining is the only step in Python. It reads each string twice; the second time from the
     # cache, if few are joined at once.
-    parts = ["\0".join(values[rows].tolist()) for rows in _blocks(len(values), _JOINED)]
-    return "\0".join([*parts, ""]).encode()
+    parts = []
+    for rows in _blocks(len(values), _JOINED):
+        strings = values[rows].tolist()
+        parts.append("\0".join(strings))
+    parts.append("")
+    return "\0".join(parts).encode()
 
 
 def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -303,6 +325,13 @@ def _fast_index(mask: Bools) -> Any:
     return np.flatnonzero(mask)
 
 
+def _factorize(values: Objects) -> Ints:
+    """Return one code per string, numbered by first appearance."""
+    code: dict[str, int] = {}
+    codes = [code.setdefault(value, len(code)) for value in values]
+    return np.array(codes)
+
+
 def _first_positions(codes: Ints) -> Ints:
     """Return the position of the first occurrence of each code."""
     first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
@@ -320,18 +349,20 @@ def mix_bits(values: Words) -> Words:
 
 
 def _read_arrow(column: pd.Series[Any]) -> Texts | None:
-    """Read the buffers of a column of Arrow strings; None if it has missing values or other values."""
+    """Read the buffers of a column of Arrow strings; None if values are missing or others."""
     chunked: Any = column.array.__arrow_array__()
-    if chunked.null_count or str(chunked.type) not in ("string", "large_string", "string_view"):
+    if chunked.null_count:
+        return None
+    if str(chunked.type) not in ("string", "large_string", "string_view"):
         return None
     if not len(chunked):
         return Texts.from_strings(np.zeros(0, dtype=object))
     array = chunked.cast("large_string")
     chunks = [chunk for chunk in getattr(array, "chunks", [array]) if len(chunk)]
     if len(chunks) == 1:
-        (chunk,) = chunks
+        chunk = chunks[0]
     else:
-        (chunk,) = [array.combine_chunks()]
+        chunk = array.combine_chunks()
     _, offsets, data = chunk.buffers()
     bounds = np.frombuffer(offsets, np.int64, len(chunk) + 1, 8 * chunk.offset)
     return Texts.from_buffer(np.frombuffer(data or b"", dtype=np.uint8), bounds)
