@@ -27,7 +27,9 @@ _ALLOWING = ". Pass allow_violations=True to accept this"
 
 
 def _column_of(qrels: pd.DataFrame, name: str) -> str:
-    accepted = (name, "label") if name == "relevance" else (name,)
+    accepted = [name]
+    if name == "relevance":
+        accepted.append("label")
     columns = [column for column in accepted if column in qrels.columns]
     if not columns:
         raise MultiAspectError(
@@ -44,30 +46,41 @@ def _read_pairs(
     weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
 ) -> tuple[list[tuple[Any, Any]], list[tuple[float, ...]]]:
     """Return the pairs of a label tuple and its weight, and their distinct tuples as numbers."""
-    given = weights.items() if isinstance(weights, Mapping) else weights
-    if isinstance(given, Iterable):
-        pairs = list(given)
+    pairs: list[Any]
+    if isinstance(weights, Mapping):
+        pairs = list(weights.items())
+    elif isinstance(weights, Iterable):
+        pairs = list(weights)
     else:
-        pairs = [given]
+        pairs = [weights]
     refuse_none(pairs, "label tuple for the order")
     if not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise MultiAspectError(
             "weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got "
             f"{shown(weights)}"
         )
-    tuples = [
-        tuple(number(label, "a label") for label in (key if isinstance(key, Sequence) else (key,)))
-        for key, _ in pairs
-    ]
+    tuples = [_read_tuple(key) for key, _ in pairs]
     refuse_repeated(tuples, "tuples of labels", "weights")
     return pairs, tuples
+
+
+def _read_tuple(key: object) -> tuple[float, ...]:
+    """Return a label tuple as numbers; a single label is a tuple of one."""
+    if isinstance(key, Sequence):
+        labels = key
+    else:
+        labels = [key]
+    return tuple(number(label, "a label") for label in labels)
 
 
 def _read_aspects(
     aspects: Aspects | Mapping[str, Any] | Sequence[str] | PathLike[str],
     tuples: list[tuple[float, ...]],
 ) -> Aspects:
-    """Return the aspects of the tuples; if only names are given, their grades are the labels in the tuples."""
+    """Return the aspects of the tuples.
+
+    If only names are given, their grades are the labels in the tuples.
+    """
     lengths = {len(key) for key in tuples}
     if isinstance(aspects, str) or not isinstance(aspects, Collection):
         aspects = declared_aspects(aspects)
@@ -81,10 +94,12 @@ def _read_aspects(
         if isinstance(aspects, Aspects):
             return aspects
         return Aspects(aspects)
-    columns = zip(*tuples, strict=True)
-    return Aspects(
-        {key: Aspect(sorted(set(column))) for key, column in zip(aspects, columns, strict=True)}
-    )
+    labels_by_aspect = zip(*tuples, strict=True)
+    declared = {}
+    for name, labels in zip(aspects, labels_by_aspect, strict=True):
+        grades = sorted(set(labels))
+        declared[name] = Aspect(grades)
+    return Aspects(declared)
 
 
 class Order(Named, TupleOrder):
@@ -145,18 +160,16 @@ class Order(Named, TupleOrder):
         self.names = tuple(self.aspects)
         self.scales = tuple(aspect.scale for aspect in self.aspects.values())
         self.name = name
-        self.allow_violations, self.lower_is_better = bool(allow_violations), bool(lower_is_better)
+        self.allow_violations = bool(allow_violations)
+        self.lower_is_better = bool(lower_is_better)
         grades = self._grades(tuples)
-        self._values = np.array(
-            [
-                number(value, f"the weight of {key}")
-                for key, (_, value) in zip(tuples, pairs, strict=True)
-            ],
-            dtype=np.float64,
-        )
-        self._codes = self._code(grades)
-        by_code = np.argsort(self._codes)
-        self._codes, self._values = self._codes[by_code], self._values[by_code]
+        values = []
+        for key, (_, value) in zip(tuples, pairs, strict=True):
+            values.append(number(value, f"the weight of {key}"))
+        codes = self._code(grades)
+        by_code = np.argsort(codes)
+        self._codes = codes[by_code]
+        self._values = np.array(values, dtype=np.float64)[by_code]
         self._tuples = [tuples[index] for index in by_code]
         if not self.allow_violations:
             self._refuse_violations(grades[by_code])
@@ -205,51 +218,51 @@ class Order(Named, TupleOrder):
 
         Examples
         --------
-        >>> order = Order.from_distance({"relevance": 2, "credibility": 1}, lambda gaps: 3 * gaps[0] + gaps[1])
+        >>> aspects = {"relevance": 2, "credibility": 1}
+        >>> order = Order.from_distance(aspects, lambda gaps: 3 * gaps[0] + gaps[1])
         >>> order.weigh([(2, 0), (1, 1)])
         array([4., 3.])
         """
         if not callable(distance):
             raise MultiAspectError(
                 f"distance: expected a function of the gaps, got {shown(distance)}; DistanceOrder "
-                "takes a distance "
-                "by its name"
+                "takes a distance by its name"
             )
         declared = declared_aspects(aspects)
 
         def distances_at(rows: Floats) -> Floats:
-            gaps = map(tuple, rows.tolist())
-            return np.array(
-                [number(distance(gap), f"the distance at the gaps {gap}") for gap in gaps],
-                np.float64,
-            )
+            distances = []
+            for row in rows.tolist():
+                gaps = tuple(row)
+                distances.append(number(distance(gaps), f"the distance at the gaps {gaps}"))
+            return np.array(distances, np.float64)
 
         title = getattr(distance, "__name__", type(distance).__name__)
         order = DistanceOrder(declared, RegisteredDistance(title, distances_at), axes=axes)
-        labels = product(*(scale.grades.tolist() for scale in order.scales))
+        grades = [scale.grades.tolist() for scale in order.scales]
         classes = order.class_index(order._all_tuples())
-        return cls(zip(labels, classes.tolist(), strict=True), declared, name=name)
+        weights = zip(product(*grades), classes.tolist(), strict=True)
+        return cls(weights, declared, name=name)
 
     @property
     def _flags(self) -> dict[str, bool]:
         """The boolean parameters that are True."""
-        return {
-            name: True for name in ("allow_violations", "lower_is_better") if getattr(self, name)
-        }
+        flags = {}
+        if self.allow_violations:
+            flags["allow_violations"] = True
+        if self.lower_is_better:
+            flags["lower_is_better"] = True
+        return flags
 
     def _to_json(self) -> str:
         """Return the JSON from which the order can be restored."""
-        content = {
-            "aspects": json.loads(self.aspects.to_json()),
-            "weights": [
-                [*key, number(weight, "a weight")] for key, weight in self.to_dict().items()
-            ],
-            **self._flags,
-        }
+        rows = [[*key, number(weight, "a weight")] for key, weight in self.to_dict().items()]
+        content = {"aspects": json.loads(self.aspects.to_json()), "weights": rows, **self._flags}
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
     def _code(self, grades: Grades) -> Ints:
-        codes = np.ravel_multi_index(tuple(grades.T), tuple(map(len, self.scales)))
+        shape = tuple(map(len, self.scales))
+        codes = np.ravel_multi_index(tuple(grades.T), shape)
         return np.asarray(codes, dtype=np.intp)
 
     def _refuse_violations(self, grades: Grades) -> None:
@@ -262,49 +275,54 @@ class Order(Named, TupleOrder):
         violations: list[str] = []
         total = 0
         for worse, grade in enumerate(grades):
-            better = np.flatnonzero(
-                (grades >= grade).all(axis=1) & (self._values < self._values[worse])
-            ).tolist()
+            is_at_least = (grades >= grade).all(axis=1)
+            has_less = self._values < self._values[worse]
+            better = np.flatnonzero(is_at_least & has_less).tolist()
             total += len(better)
-            violations += [
-                f"{self._tuples[worse]} has weight {spell(self._values[worse].item())}, but "
-                f"{self._tuples[row]}, "
-                f"at least as good on every aspect, has weight {spell(self._values[row].item())}"
-                for row in better[: max(0, 5 - len(violations))]
-            ]
+            n_to_list = max(0, 5 - len(violations))
+            for row in better[:n_to_list]:
+                violations.append(self._violation(worse, row))
+        if total > len(violations):
+            violations.append(f"and {total - len(violations)} more")
         if total:
-            if total > len(violations):
-                more = f"; and {total - len(violations)} more"
-            else:
-                more = ""
             raise MultiAspectError(
                 "the weights violate the partial order of tuples (Eq. 1): "
-                f"{'; '.join(violations)}{more}{_ALLOWING}"
+                f"{'; '.join(violations)}{_ALLOWING}"
             )
+
+    def _violation(self, worse: int, better: int) -> str:
+        """Return the text of two tuples, of which the worse one has more weight."""
+        more = spell(self._values[worse].item())
+        less = spell(self._values[better].item())
+        return (
+            f"{self._tuples[worse]} has weight {more}, but {self._tuples[better]}, at least as "
+            f"good on every aspect, has weight {less}"
+        )
 
     def _lookup(self, grades: Grades) -> tuple[Ints, Bools]:
         """Return the index of each tuple among those with a weight, and whether it has a weight."""
         codes = self._code(grades)
-        index = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
-        return index, np.asarray(self._codes[index] == codes, dtype=np.bool_)
+        position = np.searchsorted(self._codes, codes)
+        index = np.minimum(position, len(self._codes) - 1)
+        has_weight = self._codes[index] == codes
+        return index, np.asarray(has_weight, dtype=np.bool_)
 
     def is_possible(self, grades: Grades) -> Bools:
         """Return a mask of the tuples with a weight."""
-        return self._lookup(grades)[1]
+        _, has_weight = self._lookup(grades)
+        return has_weight
 
     def weights(self, grades: Grades) -> Floats:
         """Return the explicit weight of each tuple."""
-        index, known = self._lookup(grades)
-        missing = np.flatnonzero(~known)
+        index, has_weight = self._lookup(grades)
+        missing = np.flatnonzero(~has_weight)
         if len(missing):
-            labels = tuple(
-                number(scale.grades[grade].item(), "a label")
-                for scale, grade in zip(self.scales, grades[missing[0]], strict=True)
-            )
+            labels = []
+            for scale, grade in zip(self.scales, grades[missing[0]], strict=True):
+                labels.append(number(scale.grades[grade].item(), "a label"))
             raise MultiAspectError(
-                f"the order has no weight for the labels {labels} of {choices(self.names)}: "
-                "expected one of "
-                f"{choices(self._tuples)}"
+                f"the order has no weight for the labels {tuple(labels)} of "
+                f"{choices(self.names)}: expected one of {choices(self._tuples)}"
             )
         return self._values[index]
 
@@ -318,7 +336,8 @@ class Order(Named, TupleOrder):
     @cached_property
     def _levels(self) -> Floats:
         floor = max(self.worst_weight, 0.0)
-        return np.unique(np.append(self._values[self._values > floor], floor))
+        above = self._values[self._values > floor]
+        return np.unique(np.append(above, floor))
 
     @property
     def n_classes(self) -> int:
@@ -326,8 +345,12 @@ class Order(Named, TupleOrder):
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> Ints:
-        """Return the class of each tuple; weights up to that of the lowest tuple (or 0) are class 0."""
-        return np.maximum(np.searchsorted(self._levels, self.weights(grades), side="right") - 1, 0)
+        """Return the class of each tuple.
+
+        Weights up to that of the lowest tuple (or 0) are class 0.
+        """
+        n_levels_below = np.searchsorted(self._levels, self.weights(grades), side="right")
+        return np.maximum(n_levels_below - 1, 0)
 
     def closeness(self, grades: Grades) -> Floats:
         """Return weight / maximum weight for each tuple, negative for harmful tuples."""
@@ -346,7 +369,9 @@ class Order(Named, TupleOrder):
         return {"order": self}
 
     def __str__(self) -> str:
-        return f"{self.name or 'an explicit order'}, with their weights"
+        if self.name:
+            return f"{self.name}, with their weights"
+        return "an explicit order, with their weights"
 
     @property
     def top_weight(self) -> float:
@@ -396,7 +421,7 @@ class Order(Named, TupleOrder):
         >>> import pandas as pd
         >>> weights = {(0, 0): 0, (0, 1): 0, (1, 0): -1, (1, 1): 2}
         >>> order = Order(weights, ["relevance", "correct"], allow_violations=True)
-        >>> qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": [1, 1], "correct": [1, 0]})
+        >>> qrels = pd.DataFrame({"qid": "1", "docno": ["a", "b"], "label": 1, "correct": [1, 0]})
         >>> order.apply(qrels)["code"].tolist()
         [2, -1]
         """
@@ -411,14 +436,17 @@ class Order(Named, TupleOrder):
             labels = numeric(frame[source], source)
             index, wrong = scale.positions(labels)
             if len(wrong):
+                unknown = np.unique(labels[wrong]).tolist()
                 raise MultiAspectError(
                     f"column {source!r}: expected grades of {name} ({scale}), got "
-                    f"{choices(spell(label) for label in np.unique(labels[wrong]).tolist())}"
+                    f"{choices(map(spell, unknown))}"
                 )
             grades.append(index)
-        weights = self.weights(np.stack(grades, axis=1))
-        whole = bool((self._values == np.rint(self._values)).all())
-        return frame.assign(**{column: weights.astype(np.int64) if whole else weights})
+        weights: Floats | Ints = self.weights(np.stack(grades, axis=1))
+        has_whole_weights = bool((self._values == np.rint(self._values)).all())
+        if has_whole_weights:
+            weights = weights.astype(np.int64)
+        return frame.assign(**{column: weights})
 
     def to_dict(self) -> dict[tuple[float, ...], float]:
         """Return the label tuples with their weights, lowest grades first.
@@ -445,29 +473,35 @@ class Order(Named, TupleOrder):
             content = read_json(text, "an order")
             pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
             aspects = content["aspects"]
-            flags = {
-                name: content.get(name, False) for name in ("allow_violations", "lower_is_better")
-            }
+            allow_violations = content.get("allow_violations", False)
+            lower_is_better = content.get("lower_is_better", False)
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise MultiAspectError(
                 'expected JSON of the form {"aspects": {name: scale, …}, "weights": [[label, …, '
-                "weight], …]}, "
-                f"got {text!r} ({error!r})"
+                f"weight], …]}}, got {text!r} ({error!r})"
             ) from None
-        return cls(pairs, aspects, name=name, **flags)
+        return cls(
+            pairs,
+            aspects,
+            name=name,
+            allow_violations=allow_violations,
+            lower_is_better=lower_is_better,
+        )
 
     def spelled(self) -> str:
         """Return the text of the order in the string form of a measure: its name, or JSON."""
-        return self._json if self.name is None else self.name
+        if self.name is None:
+            return self._json
+        return self.name
 
     def __repr__(self) -> str:
-        pairs = ", ".join(f"{key}: {spell(weight)}" for key, weight in self.to_dict().items())
-        if self.name is None:
-            named = ""
-        else:
-            named = f", name={self.name!r}"
-        flags = "".join(f", {flag}=True" for flag in self._flags)
-        return f"Order({{{pairs}}}, {dict(self.aspects)!r}{named}{flags})"
+        pairs = [f"{key}: {spell(weight)}" for key, weight in self.to_dict().items()]
+        arguments = [f"{{{', '.join(pairs)}}}", repr(dict(self.aspects))]
+        if self.name is not None:
+            arguments.append(f"name={self.name!r}")
+        for flag in self._flags:
+            arguments.append(f"{flag}=True")
+        return f"Order({', '.join(arguments)})"
 
     @classmethod
     def _from_state(cls, state: str) -> Order:
@@ -488,7 +522,8 @@ def parse_order(order: object) -> Order | None:
         registered = Order.registry.get(order)
         if registered is not None:
             return registered
-        remedy = "; pass a distance as distance=" if is_distance(order) else ""
+        if is_distance(order):
+            remedy = "; pass a distance as distance="
     elif isinstance(order, TupleOrder):
         remedy = "; pass its distance, axes, weights and gate to TOMA instead"
     raise MultiAspectError(

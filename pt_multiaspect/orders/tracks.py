@@ -43,7 +43,8 @@ order can then be applied to the labels or passed to a measure:
 >>> import pandas as pd
 >>> from pt_multiaspect import HelpfulMinusHarmful
 >>> from pt_multiaspect.orders import correctness, trec_misinfo_2022
->>> qrels = pd.DataFrame({"qid": "1", "docno": ["d1", "d2", "d3"], "label": [2, 2, 0], "answer": [0, 1, -1]})
+>>> qrels = pd.DataFrame({"qid": "1", "docno": ["d1", "d2", "d3"], "label": [2, 2, 0]})
+>>> qrels["answer"] = [0, 1, -1]
 >>> qrels["correctness"] = correctness(qrels, {"1": "no"}, 2022)
 >>> trec_misinfo_2022().apply(qrels)
   qid docno  label  answer  correctness  code
@@ -129,12 +130,14 @@ def correctness(
     --------
     >>> import pandas as pd
     >>> from pt_multiaspect.orders import correctness
-    >>> qrels = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "a"], "supportiveness": [0, 2, 2]})
+    >>> qrels = pd.DataFrame({"qid": ["1", "1", "2"], "docno": ["a", "b", "a"]})
+    >>> qrels["supportiveness"] = [0, 2, 2]
     >>> correctness(qrels, {"1": "unhelpful", "2": "helpful"}, 2021).tolist()
     [2, 0, 2]
     """
     if isinstance(codes, Mapping):
-        meaning, default = {_read_code(code): answer for code, answer in codes.items()}, "answer"
+        default = "answer"
+        meaning = {_read_code(code): answer for code, answer in codes.items()}
     elif isinstance(codes, int | float | np.number) and codes in TRACK_ANSWERS:
         default, meaning = TRACK_ANSWERS[int(codes)]
     else:
@@ -146,37 +149,46 @@ def correctness(
         raise MultiAspectError(
             f"answers: expected a dict of the answer to each topic, got {shown(answers)}"
         )
-    column = default if column is None else column
+    if column is None:
+        column = default
     frame = as_frame(qrels, "qrels")
     if column not in frame.columns:
         raise MultiAspectError(
             f"expected a column {column!r} in the qrels, got {choices(frame.columns)}"
         )
-    said = {
-        code: None if answer is None else str(answer).strip().lower()
-        for code, answer in meaning.items()
-    }
-    possible = sorted({answer for answer in said.values() if answer is not None})
+    answer_of_code = {code: _spelled_answer(answer) for code, answer in meaning.items()}
+    possible = sorted({answer for answer in answer_of_code.values() if answer is not None})
     right = {str(qid): str(answer).strip().lower() for qid, answer in answers.items()}
     qids = identifiers(id_column(frame, QUERY_COLUMNS, "qrels"), "qrels")
     missing = sorted(set(qids) - set(right))
     if missing:
         raise MultiAspectError(
             "expected an answer for every topic of the qrels, got none for "
-            f"{choices(missing[:10])} "
-            f"({number_of(len(missing), 'topic')}); add their answers or drop their rows"
+            f"{choices(missing[:10])} ({number_of(len(missing), 'topic')}); add their answers or "
+            "drop their rows"
         )
     refuse_unknown(dict.fromkeys(right[qid] for qid in qids), possible, "answers", "answers")
     labels = numeric(frame[column], column)
-    known = {**dict.fromkeys(_NOT_JUDGED_CODES, NOT_JUDGED), **dict.fromkeys(said, NEITHER)}
+    known = {*_NOT_JUDGED_CODES, *answer_of_code}
     present = np.unique(labels[~np.isnan(labels)]).tolist()
     refuse_unknown(map(spell, present), map(spell, sorted(known)), "codes", f"column {column!r}")
     wanted = np.array([right[qid] for qid in qids], dtype=object)
     result = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
-    for code, answer in said.items():
-        verdict = NEITHER if answer is None else np.where(wanted == answer, CORRECT, INCORRECT)
-        result = np.where(labels == code, verdict, result)
+    for code, answer in answer_of_code.items():
+        has_code = labels == code
+        if answer is None:
+            result[has_code] = NEITHER
+        else:
+            verdict = np.where(wanted == answer, CORRECT, INCORRECT)
+            result = np.where(has_code, verdict, result)
     return pd.Series(result, index=frame.index, name="correctness")
+
+
+def _spelled_answer(answer: object) -> str | None:
+    """Return an answer as answers are compared; None for codes without an answer."""
+    if answer is None:
+        return None
+    return str(answer).strip().lower()
 
 
 def _read_code(code: object) -> float:
@@ -195,8 +207,8 @@ def order_of(
 ) -> Order:
     """Build an order with a weight for every tuple of the scales."""
     declared = Aspects(aspects)
-    tuples = product(*(aspect.scale.grades.tolist() for aspect in declared.values()))
-    weights = [(labels, weigh(*labels)) for labels in tuples]
+    grades = [aspect.scale.grades.tolist() for aspect in declared.values()]
+    weights = [(labels, weigh(*labels)) for labels in product(*grades)]
     return Order(
         weights, declared, name=name, allow_violations=True, lower_is_better=lower_is_better
     )
@@ -249,7 +261,12 @@ def trec_misinfo_2020() -> Order:
             if credibility > 0:
                 return -2
             return -1
-        return (3 if correctness == CORRECT else 1) + (credibility > 0)
+        code = 1
+        if correctness == CORRECT:
+            code = 3
+        if credibility > 0:
+            code += 1
+        return code
 
     aspects = {
         "relevance": Aspect(1),
@@ -310,7 +327,10 @@ def trec_misinfo_2021() -> Order:
         belief = max(int(credibility), 0)
         if correctness == INCORRECT:
             return -1 - belief
-        return (6 if correctness == CORRECT else 0) + 2 * belief + int(usefulness)
+        code = 2 * belief + int(usefulness)
+        if correctness == CORRECT:
+            code += 6
+        return code
 
     aspects = {"relevance": Aspect(2), "correctness": CORRECTNESS, "credibility": _CREDIBILITY}
     return order_of("trec-misinfo-2021", aspects, weigh)
@@ -368,11 +388,13 @@ def trec_misinfo_2022() -> Order:
             return 0
         if correctness == INCORRECT:
             return -int(usefulness)
-        return (2 if correctness == CORRECT else 0) + int(usefulness)
+        code = int(usefulness)
+        if correctness == CORRECT:
+            code += 2
+        return code
 
-    return order_of(
-        "trec-misinfo-2022", {"relevance": Aspect(2), "correctness": CORRECTNESS}, weigh
-    )
+    aspects = {"relevance": Aspect(2), "correctness": CORRECTNESS}
+    return order_of("trec-misinfo-2022", aspects, weigh)
 
 
 # Creating an order registers its name for measure strings.
@@ -397,15 +419,16 @@ _LABELS: dict[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = {
 
 @cache
 def trec_misinfo_label(label: str) -> Order:
-    """Return a derived binary label of the TREC Health Misinformation tracks as an order with the weights 1 and 0.
+    """Return a derived binary label of the TREC Health Misinformation tracks as an order.
 
-    ``TOMA(order=..., base=...)`` evaluates the base on the derived label, as the tracks did on
-    derived qrels.
+    Its weights are 1 and 0. ``TOMA(order=..., base=...)`` evaluates the base on the derived label,
+    as the tracks did on derived qrels.
 
     Parameters
     ----------
-    label : {'useful-correct', 'useful-incorrect', 'useful-credible', 'useful-correct-credible', 'misinformation'}
-        The properties of documents with weight 1. Useful is a relevance above 0, correct and
+    label : str
+        The properties of documents with weight 1: ``'useful-correct'``, ``'useful-incorrect'``,
+        ``'useful-credible'``, ``'useful-correct-credible'`` or ``'misinformation'``. Useful is a relevance above 0, correct and
         incorrect a correctness of 2 and 0 (see `correctness`), credible a credibility above 0.
         ``'misinformation'`` is useful and incorrect, for systems that should find it, as in the
         total recall task of 2020.
@@ -437,15 +460,18 @@ def trec_misinfo_label(label: str) -> Order:
     conditions = _LABELS[label]
 
     def weigh(usefulness: float, *labels: float) -> int:
-        met = all(
-            holds(value) for value, (_, holds) in zip(labels, conditions.values(), strict=True)
-        )
-        return int(usefulness > 0 and met)
+        if usefulness <= 0:
+            return 0
+        for value, (_, holds) in zip(labels, conditions.values(), strict=True):
+            if not holds(value):
+                return 0
+        return 1
 
-    aspects = {"relevance": Aspect(2), **{name: aspect for name, (aspect, _) in conditions.items()}}
-    return order_of(
-        f"trec-misinfo-{label}", aspects, weigh, lower_is_better=label == "useful-incorrect"
-    )
+    aspects = {"relevance": Aspect(2)}
+    for name, (aspect, _) in conditions.items():
+        aspects[name] = aspect
+    is_harmful = label == "useful-incorrect"
+    return order_of(f"trec-misinfo-{label}", aspects, weigh, lower_is_better=is_harmful)
 
 
 # Creating an order registers its name for measure strings.
