@@ -345,10 +345,7 @@ class Order(Named, TupleOrder):
         return len(self._levels)
 
     def class_index(self, grades: Grades) -> Ints:
-        """Return the class of each tuple.
-
-        Weights up to that of the lowest tuple (or 0) are class 0.
-        """
+        """Return the class of each tuple, 0 for weights up to that of the lowest tuple (or 0)."""
         n_levels_below = np.searchsorted(self._levels, self.weights(grades), side="right")
         return np.maximum(n_levels_below - 1, 0)
 

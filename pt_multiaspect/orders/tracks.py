@@ -428,10 +428,10 @@ def trec_misinfo_label(label: str) -> Order:
     ----------
     label : str
         The properties of documents with weight 1: ``'useful-correct'``, ``'useful-incorrect'``,
-        ``'useful-credible'``, ``'useful-correct-credible'`` or ``'misinformation'``. Useful is a relevance above 0, correct and
-        incorrect a correctness of 2 and 0 (see `correctness`), credible a credibility above 0.
-        ``'misinformation'`` is useful and incorrect, for systems that should find it, as in the
-        total recall task of 2020.
+        ``'useful-credible'``, ``'useful-correct-credible'`` or ``'misinformation'``. Useful is a
+        relevance above 0, correct and incorrect a correctness of 2 and 0 (see `correctness`),
+        credible a credibility above 0. ``'misinformation'`` is useful and incorrect, for systems
+        that should find it, as in the total recall task of 2020.
 
     Returns
     -------
