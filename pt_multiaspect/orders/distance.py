@@ -266,7 +266,7 @@ class DistanceOrder(TupleOrder):
         return shares ** (1.0 / self._exponent)
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
-        """Return the class of each tuple, unless they are too many, and its distance to the best."""
+        """Return the class of each tuple, unless too many, and its distance to the best."""
         distance = self._shares(grades) * self._maximum
         try:
             return {"class": self.class_index(grades), "distance": distance}
