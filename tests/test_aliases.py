@@ -171,6 +171,8 @@ def test_targets(name) -> None:
         ("AP", ma.On(base="AP", aspect="credibility"), "is the name of a measure"),
         ("map", CAM_10, r"'map' is the name of a measure \(AP\)"),
         ("P", CAM_10, r"'P' is the name of a measure \(P@5, P@10, P@15\)"),
+        ("P@5", "P@7", "'P@5' is the name of a measure"),
+        ("cam_map", CAM_10, "'cam_map' is the name of a measure"),
         ("cam", TOMA_10, "'cam' is the name of a measure"),
         ("", CAM_10, "expected a name that is not empty, got ''"),
         (" ", CAM_10, "expected a name that is not empty"),
@@ -196,6 +198,8 @@ def test_wrong_aliases(name, measure, message) -> None:
         ("CAM(base=nDCG@10)", CAM_10),
         ("map", "AP(rel=2)"),
         ("P", "P@10"),
+        ("P", "P@7"),
+        ("P", "P(rel=2)@7"),
     ],
 )
 def test_an_alias_may_be_a_name_of_the_measure(name: str, measure: Any) -> None:

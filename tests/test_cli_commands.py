@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,20 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
     assert "TOMA depends on the label scales, which were inferred" in err
     assert inferred == out
+
+
+def test_edited_scales_are_not_replaced(cli, trec_files):
+    file = trec_files / "new.json"
+    for _ in range(2):  # the second time, the file has the same scales
+        code, _, err = cli("describe", "--write-aspects", "new.json")
+        assert (code, "warning" in err) == (0, False)
+    for content in ('{"relevance": 5, "credibility": 5}', "{relevance: 5"):
+        file.write_text(content)
+        code, _, err = cli("describe", "--write-aspects", "new.json")
+        assert code == 2
+        assert "--write-aspects: new.json exists and has" in err
+        assert "write to another file, or remove it" in err
+        assert file.read_text() == content
 
 
 @pytest.mark.parametrize("apart", [False, pytest.param(True, marks=pytest.mark.slow)])
@@ -402,14 +417,25 @@ def test_compare_puts_the_largest_differences_first(cli):
     )
 
 
+def test_compare_takes_a_directory_of_two_runs(cli, trec_files):
+    (trec_files / "two").mkdir()
+    for name in ("beta", "delta"):
+        shutil.copy(f"runs/{name}.run", f"two/{name}.run")
+    options = ["-m", "AP"]
+    code, of_directory, err = cli("compare", *options, "two/")
+    assert (code, err) == (0, "")
+    _, of_files, _ = cli("compare", *options, "runs/beta.run", "runs/delta.run")
+    assert of_directory == of_files
+
+
 @pytest.mark.parametrize(
     ("options", "part"),
     [
         (
             ["runs/beta.run"],
-            "error: expected two runs, got 1; give two files (see 'pt-multiaspect compare --help')",
+            "error: expected two runs, got 1: beta.run; give two files (see 'pt-multiaspect compare --help')",
         ),
-        ([], "expected two runs, got 0; give two files (see 'pt-multiaspect compare --help')"),
+        ([], "expected two runs, got none; give two files (see 'pt-multiaspect compare --help')"),
         (["runs/beta.run", "runs/delta.run", "runs/alpha.run"], "expected two runs, got 3"),
         (["runs/beta.run", "runs"], "given twice"),
         (["runs/beta.run", "wins=runs/delta.run"], "the run name wins is also a column"),

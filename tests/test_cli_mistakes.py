@@ -93,7 +93,7 @@ MISTAKES = [
     ("evaluate -m AP nothing.run", "error: run nothing.run: no such file"),
     ("evaluate -m nDCG@10 --sort nDCG runs", "got nDCG. Did you mean nDCG@10?"),
     ("evaluate -m AP", "missing RUN: give run files, directories, or patterns in quotes"),
-    ("compare -m AP runs", "expected two runs, got 1; give two files"),
+    ("compare -m AP runs", "expected two runs, got 4: alpha, beta, delta, gamma; give two files"),
     ("explain -m AP --query q0 runs", "got 4: alpha, beta, delta, gamma"),
     ("explain -m AP --query q0 runs/beta.run runs/alpha.run", "unexpected argument runs/alpha.run"),
     (

@@ -192,6 +192,7 @@ def test_the_label_of_a_measure_is_not_group() -> None:
         )
     )
 )
+@pytest.mark.filterwarnings("ignore:each of the")
 def test_parts_agree_with_the_whole(rows) -> None:
     values, groups, weights = zip(*rows, strict=True)
     frame = pd.concat([long_frame({"a": list(values)}), long_frame({"a": list(values)}, "NumRet")])
@@ -433,7 +434,10 @@ def test_other_corrections_over_groups() -> None:
 
 
 def test_groups_of_one_topic_only() -> None:
-    table = compare_groups(by={qid: qid for qid in GROUPS}, baseline="a")
+    with pytest.warns(
+        ma.MultiAspectWarning, match="each of the 6 topics is a group of its .* in by="
+    ):
+        table = compare_groups(by={qid: qid for qid in GROUPS}, baseline="a")
     assert table.loc[table["group"] != "all", ["asl", "p"]].isna().all(axis=None)
     assert table.loc[table["group"] == "all", ["asl", "p"]].notna().all(axis=None)
     assert table["significant"].dtype == bool
@@ -710,6 +714,17 @@ def test_bad_files_on_the_command_line(command, content, message, cli, trec_file
     assert code == 2
     assert message in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_texts_of_topics_as_groups_on_the_command_line(cli, trec_files) -> None:
+    qids = dict.fromkeys(ma.read_qrels(trec_files / "relevance.txt")["qid"])
+    (trec_files / "topics.tsv").write_text("".join(f"{qid}\ttext of {qid}\n" for qid in qids))
+    code, _, err = cli(
+        "evaluate", "-m", "AP", "--by", "topics.tsv", "runs", qrels=["relevance.txt"]
+    )
+    assert code == 0
+    assert err.count("is a group of its own") == 1
+    assert f"each of the {len(qids)} topics" in err
 
 
 @pytest.mark.parametrize(

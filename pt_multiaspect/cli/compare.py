@@ -61,10 +61,8 @@ def compare(inputs: Inputs, perquery: bool, top: int | None, cluster: str | None
     queries on which the second wins, loses and ties, and whether the difference is significant.
     Wins take into account whether higher or lower is better.
     """
-    if len(inputs.values["runs"]) != 2:
-        raise click.UsageError(
-            f"expected two runs, got {len(inputs.values['runs'])}; give two files"
-        )
+    if not inputs.values["runs"]:
+        raise click.UsageError("expected two runs, got none; give two files")
     if top is not None and not perquery:
         raise click.UsageError("--top requires -q")
     if cluster is not None and perquery:

@@ -83,7 +83,9 @@ def describe(
         measures=inputs.measures if inputs.requested else None,
     )
     if write_aspects is not None:
-        _name_scales(result.proposed, write_aspects, result.aspects).to_file(write_aspects)
+        scales = _name_scales(result.proposed, write_aspects, result.aspects)
+        _refuse_other_content(write_aspects, scales)
+        scales.to_file(write_aspects)
         left_out = [name for name in result.aspects if name not in result.proposed]
         if left_out:
             without = f" without {choices(left_out)}"
@@ -109,3 +111,21 @@ def _name_scales(scales: Aspects, path: str, aspects: Iterable[str]) -> Aspects:
         name += "-scales"
     with silence_warnings():  # --aspects may have had the same name
         return Aspects(scales, name=name)
+
+
+def _refuse_other_content(file: str, scales: Aspects) -> None:
+    """Raise an error if a file has other scales, such as edited ones, or is not one of scales."""
+    path = Path(file).expanduser()
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        with silence_warnings():  # of other scales with the same name
+            is_same = Aspects.from_file(path) == scales
+        content = "other scales, which would be lost"
+    except MultiAspectError:
+        is_same = False
+        content = "content that is not scales"
+    if not is_same:
+        raise MultiAspectError(
+            f"--write-aspects: {file} exists and has {content}; write to another file, or remove it"
+        )

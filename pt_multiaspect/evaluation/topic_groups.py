@@ -11,7 +11,16 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_scalar
 
-from ..errors import MultiAspectError, choices, errors_of, refuse_unknown, shown, tally
+from ..errors import (
+    MultiAspectError,
+    choices,
+    errors_of,
+    parameter,
+    refuse_unknown,
+    shown,
+    tally,
+    warn_once,
+)
 from ..io.file_contents import as_text, load
 from .long_frames import COLUMNS
 
@@ -40,6 +49,11 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
     MultiAspectError
         If a topic has no group or several, a group is named 'all', a topic is unknown, or groups
         are numbers and text that reads as one of them.
+
+    Warns
+    -----
+    MultiAspectWarning
+        If every topic is a group of its own.
     """
     pairs = given_pairs(by, topics, "by", "group")
     if pairs is None:
@@ -52,7 +66,19 @@ def read_topic_groups(by: object, topics: pd.DataFrame) -> dict[str, str]:
         raise MultiAspectError(
             f"by: the group {ALL!r} has the name of the row of all topics; rename it"
         )
+    _warn_of_single_topics(groups)
     return groups
+
+
+def _warn_of_single_topics(groups: Mapping[str, str]) -> None:
+    """Warn if every topic is a group of its own, as if the texts of topics were given as groups."""
+    n_groups = len(set(groups.values()))
+    if n_groups == len(groups) > 1:
+        qid, group = next(iter(groups.items()))
+        warn_once(
+            f"each of the {n_groups} topics is a group of its own, such as {shown(group)} of "
+            f"{qid}; give several topics the same group in {parameter('by')}"
+        )
 
 
 def given_pairs(

@@ -120,7 +120,7 @@ def alias(name: str, measure: MeasureLike) -> MeasureName:
 def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
     """Raise an error if the alias of a measure is the name of a different measure."""
     namesakes = find_measures(alias)
-    if namesakes and not any(_has_parameters_of(measure, namesake) for namesake in namesakes):
+    if namesakes and not _may_be_called(measure, namesakes):
         raise MultiAspectError(
             f"alias: {alias!r} is the name of a measure ({choices(namesakes[:3])}), which "
             f"{measure} is not; use "
@@ -128,11 +128,24 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
         )
 
 
-def _has_parameters_of(measure: ir_measures.Measure, namesake: ir_measures.Measure) -> bool:
-    """Return whether `measure` is `namesake`, perhaps with further parameters."""
-    if type(measure) is not type(namesake):
+def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
+    """Return whether a measure is one of `namesakes`, perhaps with parameters that their name leaves open.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    namesakes : sequence of Measure
+        The measures that have the name; P has several, with different cutoffs.
+    """
+    same = [namesake for namesake in namesakes if type(namesake) is type(measure)]
+    if not same:
         return False
-    return bool(measure == namesake or namesake.params.items() <= measure.params.items())
+    first = same[0].params
+    stated = [
+        name for name in first if all(other.params.get(name) == first[name] for other in same)
+    ]
+    return measure in same or all(measure.params.get(name) == first[name] for name in stated)
 
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of
