@@ -114,11 +114,10 @@ class Aspect:
         greater_is_better: bool = True,
         unjudged: Sequence[float | str] = (),
     ) -> None:
-        top_alone = isinstance(grades, int | np.integer) and not isinstance(grades, bool)
-        self.by_top = (
-            top_alone and gains is None and isinstance(probabilities, str) and threshold is None
-        )
+        self.by_top = False
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
+            has_named_probabilities = isinstance(probabilities, str)
+            self.by_top = gains is None and has_named_probabilities and threshold is None
             if not 0 <= grades <= LONGEST:
                 raise MultiAspectError(
                     f"expected a top grade from 0 to {LONGEST}, got {grades}; list the grades of "
@@ -130,98 +129,85 @@ class Aspect:
                 f"greater_is_better: expected True or False, got {greater_is_better!r}"
             )
         self.greater_is_better = bool(greater_is_better)
-        if grades is None:
-            self.grades = None
-        else:
-            self.grades = self._lowest_first(numbers(grades, "grades"))
-        increasing = grades is None or self.greater_is_better or self._increase(numbers(grades, ""))
-        turned = increasing and not self.greater_is_better
-        self.gains = self._read_gains(gains, turned)
-        self.probabilities = self._read_probabilities(probabilities, turned)
+        self.grades = None
+        is_reversed = not self.greater_is_better
+        if grades is not None:
+            listed = numbers(grades, "grades")
+            self.grades = _sort_grades(listed, self.greater_is_better)
+            is_reversed = is_reversed and _are_increasing(listed)
+        self.gains = self._read_gains(gains, is_reversed)
+        self.probabilities = self._read_probabilities(probabilities, is_reversed)
         self.unjudged = _read_codes(unjudged)
-        clashing = [code for code in number_codes(self) if code in (self.grades or ())]
-        if clashing:
-            raise MultiAspectError(
-                f"unjudged codes must not be grades, got {choices(map(spell, clashing))} as both; "
-                f"grades: {self._list(self.grades)}"
-            )
-        self.threshold = None
-        if threshold is not None:
-            self.threshold = number(threshold, "threshold")
-            if self.grades is not None and self.threshold not in self.grades[1:]:
-                raise MultiAspectError(
-                    "threshold must be a grade above the lowest (one of "
-                    f"{self._list(self.grades[1:])}), got "
-                    f"{spell(self.threshold)}; grades, lowest first: {self._list(self.grades)}"
-                )
+        self._refuse_codes_as_grades()
+        self.threshold = self._read_threshold(threshold)
 
-    def _read_gains(self, gains: object, turned: bool) -> tuple[float, ...] | None:
+    def _read_gains(self, gains: object, is_reversed: bool) -> tuple[float, ...] | None:
         if gains is None:
             return None
         if isinstance(gains, str) and gains in _NAMED:
             raise MultiAspectError(
                 f"gains: expected one number per grade, got {gains!r}, which is a setting of "
-                "probabilities: "
-                f"use probabilities={gains!r}"
+                f"probabilities: use probabilities={gains!r}"
             )
-        result = self._values_by_grade(gains, "gains", turned)
+        result = self._values_by_grade(gains, "gains", is_reversed)
         if not all(low <= high for low, high in pairwise(result)):
             raise MultiAspectError(
                 "gains must be non-decreasing from the lowest grade to the highest: grades "
-                f"{self._list(self.grades)} have gains {self._list(result)}"
+                f"{_spell_list(self.grades)} have gains {_spell_list(result)}"
             )
         return result
 
-    def _read_probabilities(self, probabilities: object, turned: bool) -> tuple[float, ...] | str:
+    def _read_probabilities(
+        self, probabilities: object, is_reversed: bool
+    ) -> tuple[float, ...] | str:
         if not isinstance(probabilities, str):
-            result = self._values_by_grade(probabilities, "probabilities", turned)
+            result = self._values_by_grade(probabilities, "probabilities", is_reversed)
             if not all(0 <= probability <= 1 for probability in result):
                 raise MultiAspectError(
-                    f"probabilities must be in [0, 1], got {self._list(result)}; numbers outside "
-                    "that range can "
-                    "be gains, gains=[…]"
+                    f"probabilities must be in [0, 1], got {_spell_list(result)}; numbers outside "
+                    "that range can be gains, gains=[…]"
                 )
             return result
         if probabilities not in _NAMED:
+            names = ", ".join(map(repr, _NAMED))
             raise MultiAspectError(
-                f"probabilities: expected {', '.join(map(repr, _NAMED))} or one number per grade, "
-                "got "
-                f"{probabilities!r}"
+                f"probabilities: expected {names} or one number per grade, got {probabilities!r}"
             )
         if probabilities == "identity" and not self.greater_is_better:
             raise MultiAspectError(
                 "probabilities='identity' takes labels as probabilities of satisfaction, of which "
-                "greater is "
-                "better: remove greater_is_better=False"
+                "greater is better: remove greater_is_better=False"
             )
         return probabilities
 
-    @staticmethod
-    def _increase(grades: tuple[float, ...]) -> bool:
-        return all(low < high for low, high in pairwise(grades))
+    def _refuse_codes_as_grades(self) -> None:
+        grades = self.grades or ()
+        clashing = [code for code in number_codes(self) if code in grades]
+        if clashing:
+            raise MultiAspectError(
+                f"unjudged codes must not be grades, got {choices(map(spell, clashing))} as both; "
+                f"grades: {_spell_list(self.grades)}"
+            )
 
-    @staticmethod
-    def _list(values: tuple[float, ...] | None) -> str:
-        return f"[{choices(map(spell, values)) if values else ''}]"
+    def _read_threshold(self, threshold: object) -> float | None:
+        if threshold is None:
+            return None
+        grade = number(threshold, "threshold")
+        if self.grades is not None and grade not in self.grades[1:]:
+            raise MultiAspectError(
+                f"threshold must be a grade above the lowest (one of "
+                f"{_spell_list(self.grades[1:])}), got {spell(grade)}; grades, lowest first: "
+                f"{_spell_list(self.grades)}"
+            )
+        return grade
 
-    def _lowest_first(self, grades: tuple[float, ...]) -> tuple[float, ...]:
-        refuse_none(grades, "grade")
-        if self._increase(grades):
-            if self.greater_is_better:
-                return grades
-            return grades[::-1]
-        if not self.greater_is_better and self._increase(grades[::-1]):
-            return grades
-        raise MultiAspectError(
-            f"expected increasing grades, each given once, got {self._list(grades)}"
-        )
-
-    def _values_by_grade(self, values: object, parameter: str, turned: bool) -> tuple[float, ...]:
+    def _values_by_grade(
+        self, values: object, parameter: str, is_reversed: bool
+    ) -> tuple[float, ...]:
         if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
                 f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in "
-                "the order of "
-                "the grades"
+                "the order of the grades"
             )
         result = numbers(values, parameter)
         if self.grades is None:
@@ -229,16 +215,18 @@ class Aspect:
         if len(result) != len(self.grades):
             raise MultiAspectError(
                 f"{parameter}: expected {len(self.grades)} numbers, one per grade "
-                f"{self._list(self.grades)}, got "
-                f"{len(result)}: {self._list(result)}"
+                f"{_spell_list(self.grades)}, got {len(result)}: {_spell_list(result)}"
             )
-        if turned:
+        if is_reversed:
             return result[::-1]
         return result
 
     @property
     def has_negative_gains(self) -> bool:
-        """Whether gains below 0 are declared. Grades below 0 without gains mark junk, whose gain is 0."""
+        """Whether gains below 0 are declared.
+
+        Grades below 0 without gains mark junk, whose gain is 0.
+        """
         return self.gains is not None and self.gains[0] < 0
 
     def to_spec(self) -> int | dict[str, Any]:
@@ -249,34 +237,45 @@ class Aspect:
         int or dict
             The top grade alone if the aspect is a plain 0..n scale.
         """
-        upwards = slice(None, None, 1 if self.greater_is_better else -1)
         spec: dict[str, Any] = {}
         if self.grades is not None:
-            spec["grades"] = list(self.grades[upwards])
-        if self.gains is not None and (
-            self.gains != self._default_gains() or self.has_negative_gains
-        ):
-            spec["gains"] = list(self.gains[upwards])
+            spec["grades"] = self._in_increasing_order(self.grades)
+        if self.gains is not None and self._has_other_gains():
+            spec["gains"] = self._in_increasing_order(self.gains)
         if self.probabilities == "identity":
             spec["probabilities"] = "identity"
-        elif (
-            not isinstance(self.probabilities, str)
-            and self.probabilities != self._linear_probabilities()
-        ):
-            spec["probabilities"] = list(self.probabilities[upwards])
+        elif isinstance(self.probabilities, tuple) and self._has_other_probabilities():
+            spec["probabilities"] = self._in_increasing_order(self.probabilities)
         # A declared threshold is kept even if it is the default: then the default is intended.
-        if self.threshold is not None and (self.grades is None or len(self.grades) > 2):
+        has_one_threshold = self.grades is not None and len(self.grades) <= 2
+        if self.threshold is not None and not has_one_threshold:
             spec["threshold"] = self.threshold
         if not self.greater_is_better:
             spec["greater_is_better"] = False
         if self.unjudged:
             spec["unjudged"] = list(self.unjudged)
-        if list(spec) == ["grades"] and spec["grades"] == list(range(len(spec["grades"]))):
-            return len(spec["grades"]) - 1
+        if list(spec) == ["grades"]:
+            n_grades = len(spec["grades"])
+            if spec["grades"] == list(range(n_grades)):
+                return n_grades - 1
         return spec
 
+    def _has_other_gains(self) -> bool:
+        """Return whether the gains are not the default ones."""
+        return self.has_negative_gains or self.gains != self._default_gains()
+
+    def _has_other_probabilities(self) -> bool:
+        """Return whether the probabilities are not the default ones."""
+        return self.probabilities != self._linear_probabilities()
+
+    def _in_increasing_order(self, values: tuple[float, ...]) -> list[float]:
+        """Return values by grade in the order of the labels."""
+        if self.greater_is_better:
+            return list(values)
+        return list(values[::-1])
+
     def declaration(self) -> object:
-        """Return `to_spec`, but all grades of a plain scale if they were listed: then they are intended.
+        """Return `to_spec`, but all grades of a plain scale if they were listed.
 
         Returns
         -------
@@ -296,9 +295,10 @@ class Aspect:
         if isinstance(spec, Mapping):
             refuse_unknown(spec, _KEYS, "parameters", "Aspect")
             return cls(**spec)
-        if spec is None or (
-            isinstance(spec, Iterable | int | np.integer) and not isinstance(spec, str | bool)
-        ):
+        is_text_or_bool = isinstance(spec, str | bool)
+        if spec is None:
+            return cls()
+        if isinstance(spec, Iterable | int | np.integer) and not is_text_or_bool:
             return cls(cast(Any, spec))
         raise MultiAspectError(
             f"expected an Aspect, a list of grades or a top grade, got {shown(spec)}"
@@ -312,8 +312,9 @@ class Aspect:
 
     def _linear_probabilities(self) -> tuple[float, ...]:
         grades = [_rational(grade) for grade in self.grades or (0,)]
-        span = grades[-1] - grades[0] or 1
-        return tuple(float((grade - grades[0]) / span) for grade in grades)
+        lowest = grades[0]
+        span = grades[-1] - lowest or 1
+        return tuple(float((grade - lowest) / span) for grade in grades)
 
     def with_grades(self, grades: Sequence[float]) -> Aspect:
         """Return this aspect with inferred `grades`, in increasing order."""
@@ -328,16 +329,20 @@ class Aspect:
             raise MultiAspectError(
                 "this aspect declares no grades, so its scale is only known with judgments"
             )
+        gains = self.gains or self._default_gains()
+        if isinstance(self.probabilities, str):
+            probabilities = self._linear_probabilities()
+        else:
+            probabilities = self.probabilities
+        if self.threshold is None:
+            threshold = 1
+        else:
+            threshold = self.grades.index(self.threshold)
         return Scale(
             grades=np.asarray(self.grades, dtype=np.float64),
-            gains=np.asarray(self.gains or self._default_gains(), dtype=np.float64),
-            probabilities=np.asarray(
-                self._linear_probabilities()
-                if isinstance(self.probabilities, str)
-                else self.probabilities,
-                dtype=np.float64,
-            ),
-            threshold=1 if self.threshold is None else self.grades.index(self.threshold),
+            gains=np.asarray(gains, dtype=np.float64),
+            probabilities=np.asarray(probabilities, dtype=np.float64),
+            threshold=threshold,
             identity=self.probabilities == "identity",
             greater_is_better=self.greater_is_better,
         )
@@ -349,13 +354,41 @@ class Aspect:
         spec = self.to_spec()
         if isinstance(spec, int):
             spec = {"grades": list(range(spec + 1))}
-        return f"Aspect({', '.join(f'{key}={value!r}' for key, value in spec.items())})"
+        parameters = [f"{key}={value!r}" for key, value in spec.items()]
+        return f"Aspect({', '.join(parameters)})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aspect) and repr(self) == repr(other)
 
     def __hash__(self) -> int:
         return hash(repr(self))
+
+
+def _sort_grades(grades: tuple[float, ...], greater_is_better: bool) -> tuple[float, ...]:
+    """Return the grades from the lowest to the highest."""
+    refuse_none(grades, "grade")
+    is_increasing = _are_increasing(grades)
+    is_decreasing = _are_increasing(grades[::-1])
+    if greater_is_better and is_increasing:
+        return grades
+    if not greater_is_better and is_increasing:
+        return grades[::-1]
+    if not greater_is_better and is_decreasing:
+        return grades
+    raise MultiAspectError(
+        f"expected increasing grades, each given once, got {_spell_list(grades)}"
+    )
+
+
+def _are_increasing(grades: tuple[float, ...]) -> bool:
+    return all(low < high for low, high in pairwise(grades))
+
+
+def _spell_list(values: tuple[float, ...] | None) -> str:
+    """Format numbers as a list."""
+    if not values:
+        return "[]"
+    return f"[{choices(map(spell, values))}]"
 
 
 def _read_codes(codes: object) -> tuple[float | str, ...]:
@@ -388,11 +421,17 @@ def text_codes(aspect: Aspect) -> list[str]:
 
 def spell_codes(aspect: Aspect) -> str:
     """Format the codes of unjudged documents briefly, separated by commas."""
-    return ", ".join(code if isinstance(code, str) else spell(code) for code in aspect.unjudged)
+    spelled = []
+    for code in aspect.unjudged:
+        if isinstance(code, str):
+            spelled.append(code)
+        else:
+            spelled.append(spell(code))
+    return ", ".join(spelled)
 
 
 def _rational(value: float) -> Fraction | int:
-    """Return the number as a fraction, so that 0.3 - 0.2 is 0.1; whole numbers are returned unchanged."""
+    """Return a whole number unchanged and others as fractions, so that 0.3 - 0.2 is 0.1."""
     if isinstance(value, int):
         return value
     return exact(value)
@@ -424,14 +463,19 @@ class Scale:
         else:
             sign = -1.0
         upwards = sign * self.grades
-        known = np.maximum(np.where(np.isnan(labels), self.grades[0], labels) * sign, upwards[0])
-        index = np.minimum(np.searchsorted(upwards, known), len(upwards) - 1)
-        return index.astype(np.intp), np.flatnonzero(upwards[index] != known)
+        known = np.where(np.isnan(labels), self.grades[0], labels)
+        known_upwards = np.maximum(known * sign, upwards[0])
+        index = np.searchsorted(upwards, known_upwards)
+        index = np.minimum(index, len(upwards) - 1)
+        wrong = np.flatnonzero(upwards[index] != known_upwards)
+        return index.astype(np.intp), wrong
 
     def reaches(self, rel: float) -> bool:
         """Return whether the top grade counts as relevant with an explicit ``rel``."""
         top = self.grades[-1]
-        return bool(top >= rel if self.greater_is_better else top <= rel)
+        if self.greater_is_better:
+            return bool(top >= rel)
+        return bool(top <= rel)
 
     @property
     def is_fractional(self) -> bool:
@@ -439,8 +483,10 @@ class Scale:
         return bool((self.grades != np.floor(self.grades)).any())
 
     def __str__(self) -> str:
-        shown = list(map(spell, self.grades.tolist()))
-        return ", ".join(shown if len(shown) <= 12 else [*shown[:5], "…", *shown[-3:]])
+        spelled = list(map(spell, self.grades.tolist()))
+        if len(spelled) > 12:
+            spelled = [*spelled[:5], "…", *spelled[-3:]]
+        return ", ".join(spelled)
 
 
 def infer_grades(labels: Floats, name: str, *, identity: bool = False) -> tuple[float, ...]:
@@ -458,13 +504,13 @@ def infer_grades(labels: Floats, name: str, *, identity: bool = False) -> tuple[
     if not identity and np.all(distinct == np.floor(distinct)):
         top = int(distinct[-1])
         if top > LONGEST:
-            leave_out = f"select other columns, as in {parameter('aspects', ['relevance', '…'])}"
             if in_shell():
-                leave_out = f"leave its file out of {parameter('qrels')}"
+                remedy = f"leave its file out of {parameter('qrels')}"
+            else:
+                remedy = f"select other columns, as in {parameter('aspects', ['relevance', '…'])}"
             raise MultiAspectError(
                 f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the "
-                "column contains "
-                f"times or ids, {leave_out}; if labels, declare the grades with "
+                f"column contains times or ids, {remedy}; if labels, declare the grades with "
                 f"{parameter('aspects')}"
             )
         return tuple(range(top + 1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -64,14 +63,15 @@ class Aspects(Named, Mapping[str, Aspect]):
         if not isinstance(aspects, Mapping) or not aspects:
             raise MultiAspectError(
                 "aspects: expected a mapping of at least one aspect name to its scale, got "
-                f"{shown(aspects)}; "
-                "give each aspect its highest grade or all its grades, as in {'relevance': 2}"
+                f"{shown(aspects)}; give each aspect its highest grade or all its grades, as in "
+                "{'relevance': 2}"
             )
-        if "grades" in aspects and set(aspects) <= set(_KEYS) and len(aspects) > 1:
+        are_parameters = set(aspects) <= set(_KEYS)
+        if "grades" in aspects and are_parameters and len(aspects) > 1:
+            example = json.dumps({"relevance": dict(aspects)}, default=repr)
             raise MultiAspectError(
                 f"aspects: expected a scale per aspect, got {choices(aspects)}, the parameters of "
-                "one scale; name "
-                f"its aspect, as in {json.dumps({'relevance': dict(aspects)}, default=repr)}"
+                f"one scale; name its aspect, as in {example}"
             )
         self._aspects: dict[str, Aspect] = {}
         for key, aspect in aspects.items():
@@ -84,11 +84,7 @@ class Aspects(Named, Mapping[str, Aspect]):
             with errors_of(f"aspect {column!r}"):
                 self._aspects[column] = Aspect.from_spec(aspect)
         self.name = name
-        self._json = json.dumps(
-            {key: aspect.to_spec() for key, aspect in self._aspects.items()},
-            separators=(",", ":"),
-            ensure_ascii=False,
-        )
+        self._json = json.dumps(self._specs(), separators=(",", ":"), ensure_ascii=False)
         if name is not None:
             if isinstance(name, str) and name in (*self._aspects, "relevance", "label"):
                 raise MultiAspectError(
@@ -126,23 +122,17 @@ class Aspects(Named, Mapping[str, Aspect]):
         >>> Aspects.from_file(path)["credibility"]
         Aspect(grades=[0, 1, 2, 3], threshold=2)
         """
-        specs = {
-            key: json.dumps(aspect.declaration(), ensure_ascii=False)
-            for key, aspect in self._aspects.items()
-        }
-        lines = [
-            f"    {json.dumps(key, ensure_ascii=False)}: {spec}" for key, spec in specs.items()
-        ]
-        if self.name is None:
-            named = ""
-        else:
-            named = f'  "name": {json.dumps(self.name)},\n'
-        text = (
-            f'{{\n  "version": {FILE_VERSION},\n{named}  "aspects": {{\n'
-            + ",\n".join(lines)
-            + "\n  }\n}\n"
-        )
-        write_file(path, text)
+        scales = []
+        for key, aspect in self._aspects.items():
+            name = json.dumps(key, ensure_ascii=False)
+            declaration = json.dumps(aspect.declaration(), ensure_ascii=False)
+            scales.append(f"    {name}: {declaration}")
+        lines = ["{", f'  "version": {FILE_VERSION},']
+        if self.name is not None:
+            lines.append(f'  "name": {json.dumps(self.name)},')
+        lines += ['  "aspects": {', ",\n".join(scales), "  }", "}"]
+        text = "\n".join(lines)
+        write_file(path, f"{text}\n")
 
     @classmethod
     def from_file(cls, path: str | PathLike[str]) -> Aspects:
@@ -173,8 +163,14 @@ class Aspects(Named, Mapping[str, Aspect]):
         """Return the set as printed in measures: a name, a small dict or JSON."""
         if self.name is not None:
             return self.name
-        specs = {key: aspect.to_spec() for key, aspect in self._aspects.items()}
-        return specs if all(isinstance(spec, int) for spec in specs.values()) else self._json
+        specs = self._specs()
+        are_plain = all(isinstance(spec, int) for spec in specs.values())
+        if are_plain:
+            return specs
+        return self._json
+
+    def _specs(self) -> dict[str, Any]:
+        return {key: aspect.to_spec() for key, aspect in self._aspects.items()}
 
     @property
     def by_top(self) -> tuple[str, ...]:
@@ -191,34 +187,24 @@ class Aspects(Named, Mapping[str, Aspect]):
         return len(self._aspects)
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{key!r}: {aspect!r}" for key, aspect in self._aspects.items())
-        return f"Aspects({{{inner}}}{'' if self.name is None else f', name={self.name!r}'})"
+        scales = [f"{key!r}: {aspect!r}" for key, aspect in self._aspects.items()]
+        content = ", ".join(scales)
+        if self.name is None:
+            return f"Aspects({{{content}}})"
+        return f"Aspects({{{content}}}, name={self.name!r})"
 
     def __str__(self) -> str:
         return str(self.spelled())
 
     def _repr_html_(self) -> str:
-        rows: list[Cells] = []
-        for key, aspect in self._aspects.items():
-            grades, gains, probabilities, positive = "inferred from the judgments", "", "", ""
-            if aspect.grades is not None:
-                scale = aspect.scale
-                grades, gains = spell_all(scale.grades.tolist()), spell_all(scale.gains.tolist())
-                probabilities = "the label itself"
-                if not scale.identity:
-                    probabilities = spell_all(round(p, 3) for p in scale.probabilities.tolist())
-                positive = spell_all(scale.grades[scale.threshold :].tolist()) or "none"
-            if aspect.unjudged:
-                grades += f" (not judged: {spell_codes(aspect)})"
-            rows.append([Cell(key, "strong"), grades, gains, probabilities, positive])
-        columns = [Column(head, left=True, shorten=12) for head in _HTML_COLUMNS]
+        rows = [_html_row(key, aspect) for key, aspect in self._aspects.items()]
+        columns = [Column(_HTML_COLUMNS[0], left=True)]
+        for head in _HTML_COLUMNS[1:]:
+            columns.append(Column(head, left=True, shorten=12))
+        table = Table(columns, rows, most=len(rows))
         if self.name:
-            title = [Heading(self.name)]
-        else:
-            title = []
-        return fragment(
-            [*title, Table([replace(columns[0], shorten=None), *columns[1:]], rows, most=len(rows))]
-        )
+            return fragment([Heading(self.name), table])
+        return fragment([table])
 
     @property
     def _state(self) -> str:
@@ -229,23 +215,41 @@ class Aspects(Named, Mapping[str, Aspect]):
         return cls(json.loads(state))
 
 
+Aspects.registry = NameRegistry(Aspects, "an aspect set")
+
 _HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "positive grades")
 
 
-Aspects.registry = NameRegistry(Aspects, "an aspect set")
+def _html_row(name: str, aspect: Aspect) -> Cells:
+    """Return the cells of `_HTML_COLUMNS`."""
+    grades = "inferred from the judgments"
+    gains = ""
+    probabilities = ""
+    positive = ""
+    if aspect.grades is not None:
+        scale = aspect.scale
+        grades = spell_all(scale.grades.tolist())
+        gains = spell_all(scale.gains.tolist())
+        if scale.identity:
+            probabilities = "the label itself"
+        else:
+            probabilities = spell_all(round(p, 3) for p in scale.probabilities.tolist())
+        positive_grades = scale.grades[scale.threshold :].tolist()
+        positive = spell_all(positive_grades) or "none"
+    if aspect.unjudged:
+        grades += f" (not judged: {spell_codes(aspect)})"
+    return [Cell(name, "strong"), grades, gains, probabilities, positive]
 
 
 def _read_file(path: str | PathLike[str]) -> object:
     """Return the content of a JSON file of aspects."""
     try:
-        return read_json(
-            Path(path).expanduser().read_text(encoding="utf-8-sig"), "a file of aspects"
-        )
+        text = Path(path).expanduser().read_text(encoding="utf-8-sig")
+        return read_json(text, "a file of aspects")
     except FileNotFoundError as error:
         raise MultiAspectError(
             f"no such file (a string that ends in {FILE_ENDING} is the name of a file of aspects, "
-            "which "
-            "Aspects.to_file writes; to select a column of that name, give a list of names)"
+            "which Aspects.to_file writes; to select a column of that name, give a list of names)"
         ) from error
     except OSError as error:
         raise MultiAspectError(f"the file cannot be read: {error.strerror or error}") from error
@@ -256,7 +260,7 @@ def _read_file(path: str | PathLike[str]) -> object:
 
 
 def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
-    """Return the scales in JSON, and the name of the set if there is one; the scales are not checked.
+    """Return the scales in JSON, which are not checked, and the name of the set if there is one.
 
     Parameters
     ----------
@@ -274,15 +278,13 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
     if len(marks) == 1:
         raise MultiAspectError(
             "expected a scale per aspect, or the keys version and aspects, as Aspects.to_file "
-            "writes them, got "
-            f"the key {marks[0]} alone"
+            f"writes them, got the key {marks[0]} alone"
         )
     version = content["version"]
     if isinstance(version, bool) or version != FILE_VERSION:
         raise MultiAspectError(
             f"expected version {FILE_VERSION} of a file of aspects, got {version!r}; a newer "
-            "pt_multiaspect may "
-            "have written it"
+            "pt_multiaspect may have written it"
         )
     refuse_unknown(content, ("version", "name", "aspects"), "keys")
     return content["aspects"], content.get("name")
@@ -294,11 +296,13 @@ def aspect_name(name: object) -> str:
         raise MultiAspectError(
             f"expected a non-empty string as the name of an aspect, got {shown(name)}"
         )
-    return "relevance" if name == "label" else name
+    if name == "label":
+        return "relevance"
+    return name
 
 
 def in_words(aspects: Mapping[str, Aspect]) -> str:
-    """Return the grades of each aspect, lowest first, and the settings that differ from the defaults.
+    """Return the grades of each aspect, lowest first, and the settings that are no defaults.
 
     Examples
     --------
@@ -309,21 +313,28 @@ def in_words(aspects: Mapping[str, Aspect]) -> str:
 
 
 def _scale(aspect: Aspect) -> str:
-    """Return one scale in words. With two grades, only one threshold is possible, so it is omitted."""
-    scale = None if aspect.grades is None else aspect.scale
-    if aspect.greater_is_better:
-        remarks = []
+    """Return one scale in words."""
+    if aspect.grades is None:
+        grades = "inferred"
     else:
-        remarks = ["lower is better"]
-    if scale is not None and len(scale) > 2:
-        remarks.append(f"positive from {spell(float(scale.grades[scale.threshold]))}")
-    elif scale is None and aspect.threshold is not None:
-        remarks.append(f"positive from {spell(aspect.threshold)}")
-    spec = aspect.to_spec()
-    if isinstance(spec, int):
+        grades = str(aspect.scale)
+    remarks = _settings(aspect)
+    if remarks:
+        return f"{grades} ({'; '.join(remarks)})"
+    return grades
+
+
+def _settings(aspect: Aspect) -> list[str]:
+    """Return the settings of a scale in words, without those that are the only possible ones."""
+    settings = aspect.to_spec()
+    if isinstance(settings, int):
         settings = {}
-    else:
-        settings = spec
+    remarks = []
+    if not aspect.greater_is_better:
+        remarks.append("lower is better")
+    threshold = _threshold(aspect)
+    if threshold is not None:
+        remarks.append(f"positive from {spell(threshold)}")
     if "gains" in settings:
         remarks.append(f"gains {spell_all(aspect.gains or ())}")
     if aspect.probabilities == "identity":
@@ -332,6 +343,14 @@ def _scale(aspect: Aspect) -> str:
         remarks.append(f"probabilities {spell_all(aspect.probabilities)}")
     if aspect.unjudged:
         remarks.append(f"not judged: {spell_codes(aspect)}")
-    return ("inferred" if scale is None else str(scale)) + (
-        f" ({'; '.join(remarks)})" if remarks else ""
-    )
+    return remarks
+
+
+def _threshold(aspect: Aspect) -> float | None:
+    """Return the lowest positive grade; None if it is not known, or with two grades."""
+    if aspect.grades is None:
+        return aspect.threshold
+    scale = aspect.scale
+    if len(scale) <= 2:
+        return None
+    return float(scale.grades[scale.threshold])

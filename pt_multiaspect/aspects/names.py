@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Named(ABC):
-    """Declared content with a name for measure strings. Objects of equal content and name are equal."""
+    """Declared content with a name for measure strings.
+
+    Objects of equal content and name are equal.
+    """
 
     #: The names of this kind of content.
     registry: ClassVar[NameRegistry[Any]]
@@ -48,9 +51,8 @@ class Named(ABC):
     def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(
-        self, memo: object
-    ) -> Self:  # a copy of an earlier measure must not reassign the name
+    def __deepcopy__(self, memo: object) -> Self:
+        # A copy of an earlier measure must not reassign the name.
         return self
 
 
@@ -82,8 +84,7 @@ class NameRegistry(Generic[N]):
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.\-]*", name):
             raise MultiAspectError(
                 f"expected a name of {self._what} that starts with a letter and has only letters, "
-                "digits, '.', "
-                f"'-' and '_', as in measure strings, got {shown(name)}"
+                f"digits, '.', '-' and '_', as in measure strings, got {shown(name)}"
             )
         self._declared.add(name)
         self._bind(name, item)
@@ -94,12 +95,12 @@ class NameRegistry(Generic[N]):
         if known is not None and known.to_json() != item.to_json():
             warn(
                 f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created "
-                "earlier keep "
-                f"{_shorten(known.to_json())}. Use different names to have both in measure strings"
+                f"earlier keep {_shorten(known.to_json())}. Use different names to have both in "
+                "measure strings"
             )
 
     def restore(self, item: N) -> None:
-        """Register the name of unpickled content as `add` does, unless this process has declared it itself."""
+        """Register the name of unpickled content, unless this process has declared it itself."""
         if item.name is not None and item.name not in self._declared:
             self._bind(item.name, item)
 

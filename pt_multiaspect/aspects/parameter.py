@@ -42,28 +42,37 @@ def parse_aspects(spec: object) -> AspectSpec:
     if isinstance(spec, PathLike):
         return Aspects.from_file(spec)
     if isinstance(spec, str):
-        text = spec.strip()
-        if text.startswith(("{", "[")):
-            content = read_json(text, "aspects")
-            if isinstance(content, Mapping):
-                scales, name = scales_and_name(content)
-                return Aspects(scales, name=name)
-            spec = content
-        else:
-            registered = Aspects.registry.get(text)
-            if registered is not None:
-                return registered
-            if text.endswith(FILE_ENDING):
-                return Aspects.from_file(text)
-            spec = [part.strip() for part in text.split(",")]
+        spec = _parse_text(spec.strip())
+        if isinstance(spec, Aspects):
+            return spec
     if isinstance(spec, Iterable):
-        names = tuple(aspect_name(name) for name in spec)
+        names = tuple(map(aspect_name, spec))
         if names and len(set(names)) == len(names):
             return names
     raise MultiAspectError(
         "aspects: expected an Aspects object, a mapping of names to scales, a registered name "
         f"({choices(Aspects.registry)}), a file (.json) or distinct column names, got {shown(spec)}"
     )
+
+
+def _parse_text(text: str) -> object:
+    """Return the declared scales, or the names of columns, which are not checked."""
+    if text.startswith(("{", "[")):
+        content = read_json(text, "aspects")
+        if isinstance(content, Mapping):
+            scales, name = scales_and_name(content)
+            return Aspects(scales, name=name)
+        return content
+    registered = Aspects.registry.get(text)
+    if registered is not None:
+        return registered
+    if text.endswith(FILE_ENDING):
+        return Aspects.from_file(text)
+    return _split_names(text)
+
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def declared_aspects(spec: object) -> Aspects:
@@ -73,8 +82,7 @@ def declared_aspects(spec: object) -> Aspects:
         return declared
     raise MultiAspectError(
         "expected aspects with their scales (a mapping, an Aspects object, its name or a file of "
-        "one), got "
-        f"{spec!r}"
+        f"one), got {spec!r}"
     )
 
 
@@ -82,8 +90,9 @@ def spell_aspects(spec: AspectSpec) -> object:
     """Return `spec` as measures print it."""
     if isinstance(spec, tuple):
         # A single name may be the name of a declared set, now or later; relevance cannot.
-        quoted = len(spec) == 1 or not all(map(_PLAIN_NAME, spec)) or spec[-1].endswith(FILE_ENDING)
-        if spec != ("relevance",) and quoted:
+        is_list = len(spec) > 1 and all(map(_PLAIN_NAME, spec))
+        is_plain = is_list and not spec[-1].endswith(FILE_ENDING)
+        if spec != ("relevance",) and not is_plain:
             return json.dumps(spec, ensure_ascii=False)
         return ",".join(spec)
     if spec is not None:
@@ -92,7 +101,10 @@ def spell_aspects(spec: AspectSpec) -> object:
 
 
 def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
-    """Return a parser of names of aspects, which are never names of declared sets; errors start with `what`."""
+    """Return a parser of names of aspects, whose errors start with `what`.
+
+    They are never names of declared sets.
+    """
 
     def parse(value: object) -> tuple[str, ...]:
         spec = value
@@ -101,7 +113,7 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
             if text.startswith("["):
                 spec = read_json(text, what)
             else:
-                spec = [part.strip() for part in text.split(",")]
+                spec = _split_names(text)
         if isinstance(spec, Iterable) and not isinstance(spec, Mapping | str):
             with errors_of(what):
                 names = tuple(map(aspect_name, spec))
@@ -117,8 +129,8 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
 
 def spell_names(names: tuple[str, ...] | None) -> object:
     """Return names of aspects as measures print them."""
-    if names is None or all(map(_PLAIN_NAME, names)):
-        if names is None:
-            return None
+    if names is None:
+        return None
+    if all(map(_PLAIN_NAME, names)):
         return ",".join(names)
     return json.dumps(names, ensure_ascii=False)

@@ -155,7 +155,7 @@ def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -
 
 
 def _id_remedy(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> str:
-    """Return the remedy for a frame of another kind than expected; nothing if the kind is unknown."""
+    """Return the remedy for a frame of another kind than expected, if the kind is known."""
     is_swapped = what == "a run" and beir_columns(frame.columns) is not None
     if is_swapped:
         return f". {SWAPPED}"
@@ -573,14 +573,14 @@ def _is_name_of_texts(name: str) -> bool:
 
 
 def is_far_above(distinct: Floats) -> bool:
-    """Return whether the last of increasing distinct labels is far above the others, like a code."""
+    """Return whether the last of increasing labels is far above the others, like a code."""
     if len(distinct) <= 2:
         return False
     return bool(distinct[-1] > max(USUAL_GRADES, 3 * distinct[-2]))
 
 
 def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
-    """Return the distinct texts of a column if they may be labels, such as yes and no; else nothing.
+    """Return the distinct texts of a column if they may be labels, such as yes and no.
 
     Labels are few and differ between the documents of a query, unlike text about queries.
     """

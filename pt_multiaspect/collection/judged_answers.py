@@ -383,7 +383,7 @@ def _warn_of_numeric_answers(name: str, names: Sequence[str], what: str) -> None
 def _without_gold_answers(
     columns: dict[str, pd.Series[Any]], what: str
 ) -> dict[str, pd.Series[Any]]:
-    """Return columns without those that look like gold answers, with a warning for each of these."""
+    """Return columns without those that look like gold answers, and warn about these."""
     kept: dict[str, pd.Series[Any]] = {}
     for name, column in columns.items():
         if not _GOLD_ANSWERS(name):
@@ -451,7 +451,7 @@ def by_run(missing: pd.DataFrame) -> str:
 
 
 def long_answers(frame: pd.DataFrame, spec: AspectSpec, what: str) -> pd.DataFrame:
-    """Return judged answers as long judgments: documents are the runs, each repetition is a judge."""
+    """Return judged answers as long judgments, of runs as documents; repetitions are judges."""
     _, criteria = read_criteria(frame, spec, what)
     parts = []
     for name, labels in criteria.items():

@@ -627,7 +627,7 @@ class Judgments(Memo):
         return tuple(views)
 
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Raise an error for columns of a run; warn about columns unlikely to be labels, or left out."""
+        """Refuse columns of a run; warn of columns that are left out or unlikely to be labels."""
         if "score" in names and "rank" in names and "relevance" not in names:
             others = [name for name in names if name not in ("score", "rank")]
             raise MultiAspectError(
@@ -694,7 +694,7 @@ class Judgments(Memo):
         )
 
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
-        """Return the labels of an aspect, with truth values as the grades of a scale of two grades."""
+        """Return the labels of an aspect, with truth values as two grades."""
         texts = text_codes(aspect)
         is_read = column in self._labels or not texts
         if is_read:

@@ -65,7 +65,7 @@ def from_long(
     aspects: object = None,
     name: str | None = None,
 ) -> pd.DataFrame:
-    """Convert judgments with one row per document and criterion, by one or several judges, to wide qrels.
+    """Convert judgments with one row per document, criterion and judge to wide qrels.
 
     Parameters
     ----------
@@ -156,27 +156,30 @@ def from_long(
     """
     choice("combine", *COMBINATIONS)(combine)
     judged = LongJudgments.read(frame, criterion, value, judge, aspects)
-    columns, scales, notes = {}, {}, []
+    columns: dict[str, Floats] = {}
+    scales: dict[str, Aspect] = {}
+    notes: list[str] = []
     for number, (aspect, scale) in enumerate(judged.aspects.items()):
         rows = judged.criterion == number
-        pair, grade = judged.pair[rows], judged.grade[rows]
+        pair = judged.pair[rows]
+        grade = judged.grade[rows]
+        n_judges = len(np.unique(judged.judge[rows]))
         n_labels = np.bincount(pair, minlength=judged.n_pairs)
-        several = bool((n_labels > 1).any())
-        notes.append(_note(aspect, combine, len(np.unique(judged.judge[rows])), n_labels))
-        if combine == "mean" and several:
+        has_several = bool((n_labels > 1).any())
+        note = _note(aspect, combine, n_judges, n_labels)
+        if combine == "mean" and has_several:
             labels = mean_labels(scale.scale.grades, pair, grade, judged.n_pairs)
             scales[aspect] = _with_means(aspect, scale, labels)
         else:
             index = judged.combine_labels(pair, grade, combine)
             labels = np.where(index < 0, np.nan, scale.scale.grades[index])
             scales[aspect] = scale
-        if combine == "majority" and several:
-            notes[-1] += _ties(aspect, pair, grade, n_labels)
+        if combine == "majority" and has_several:
+            note += _note_on_ties(aspect, pair, grade, n_labels)
         columns[aspect] = labels
-    notes += [
-        f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}"
-        for aspect in judged.inferred
-    ]
+        notes.append(note)
+    for aspect in judged.inferred:
+        notes.append(f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}")
     result = judged.to_wide(columns)
     # As text, which can be saved in Parquet files.
     result.attrs = {"aspects": Aspects(scales, name=name).to_json(), "notes": notes}
@@ -186,20 +189,18 @@ def from_long(
 def _note(name: str, combine: str, n_judges: int, n_labels: Ints) -> str:
     """Return a note on the number of judges and labels of one criterion."""
     n_documents = int((n_labels > 0).sum())
-    if n_judges > 1:
-        per_document = f", {n_labels.sum() / n_documents:.3g} labels per document"
-    else:
-        per_document = ""
-    if n_judges > 1:
-        how = f"{combine} of "
-    else:
-        how = ""
-    return f"{name}: {how}{number_of(n_judges, 'judge')}{per_document} ({number_of(n_documents, 'document')})"
+    judges = number_of(n_judges, "judge")
+    documents = number_of(n_documents, "document")
+    if n_judges <= 1:
+        return f"{name}: {judges} ({documents})"
+    mean = n_labels.sum() / n_documents
+    return f"{name}: {combine} of {judges}, {mean:.3g} labels per document ({documents})"
 
 
-def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
-    """Return a note on the number of documents without a majority; warn if this is the case for most."""
-    n_tied = int((grade_aggregation.majority(pair, grade, len(n_labels))[1] > 1).sum())
+def _note_on_ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
+    """Return a note on the documents without a majority; warn if these are most."""
+    _, n_tied_grades = grade_aggregation.majority(pair, grade, len(n_labels))
+    n_tied = int((n_tied_grades > 1).sum())
     n_several = int((n_labels > 1).sum())
     if 2 * n_tied > n_several:
         have = agree(n_tied, n_several, "has no majority and is", "have no majority and are")
@@ -212,83 +213,91 @@ def _ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
 
 
 def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats:
-    """Return the mean label of each pair, ``labels[grade]``; exact sums where labels have a common denominator."""
+    """Return the mean label of each pair, ``labels[grade]``.
+
+    Sums are exact where labels have a small common denominator.
+    """
     fractions = [exact(float(label)) for label in labels]
     denominator = math.lcm(*(fraction.denominator for fraction in fractions))
-    largest = max(
-        abs(fraction.numerator) * denominator // fraction.denominator for fraction in fractions
-    )
+    numerators = [int(fraction * denominator) for fraction in fractions]
+    largest = max(map(abs, numerators))
     if max(largest, 1) * denominator * len(grade) >= 2**53:
         n_labels = np.bincount(pair, minlength=n_pairs)
+        sums = np.bincount(pair, weights=labels[grade], minlength=n_pairs)
         with np.errstate(invalid="ignore"):
-            return np.asarray(
-                np.bincount(pair, weights=labels[grade], minlength=n_pairs) / n_labels
-            )
-    numerators = np.array([int(fraction * denominator) for fraction in fractions], dtype=np.int64)
-    return grade_aggregation.mean(pair, numerators[grade], denominator, n_pairs)
+            return np.asarray(sums / n_labels)
+    numerator_of_label = np.array(numerators, dtype=np.int64)[grade]
+    return grade_aggregation.mean(pair, numerator_of_label, denominator, n_pairs)
 
 
 def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
-    """Return the scale with the means as additional grades; gains and probabilities are interpolated."""
+    """Return the scale with the means as further grades; gains, probabilities are interpolated."""
     scale = aspect.scale
     if scale.greater_is_better:
         sign = 1.0
     else:
         sign = -1.0
-    upwards = np.unique(sign * np.append(scale.grades, labels[~np.isnan(labels)]))
+    means = labels[~np.isnan(labels)]
+    upwards = np.unique(sign * np.append(scale.grades, means))
+    grades_upwards = sign * scale.grades
     if aspect.threshold is None:
         _check_threshold(name, aspect, labels)
     grades = (sign * upwards + 0.0).tolist()
     spec: dict[str, Any] = {"grades": grades, "greater_is_better": scale.greater_is_better}
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
-        spec["gains"] = np.interp(upwards, sign * scale.grades, scale.gains).tolist()
+        spec["gains"] = np.interp(upwards, grades_upwards, scale.gains).tolist()
     spec["probabilities"] = aspect.probabilities
     if not isinstance(aspect.probabilities, str):
-        spec["probabilities"] = np.interp(
-            upwards, sign * scale.grades, scale.probabilities
-        ).tolist()
+        probabilities = np.interp(upwards, grades_upwards, scale.probabilities)
+        spec["probabilities"] = probabilities.tolist()
     if len(scale) > 1:
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
 
 
 def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
-    """Warn if means hardly ever, or nearly always, reach the default threshold, the second grade."""
-    scale, known = aspect.scale, labels[~np.isnan(labels)]
+    """Warn if means hardly ever, or nearly always, reach the second grade, the threshold."""
+    scale = aspect.scale
+    means = labels[~np.isnan(labels)]
     if len(scale) == 2:
         warn_once(
             f"{name}: means of two grades reach the upper one only if all judges agree, and only "
-            "these documents "
-            "count as relevant in binary measures. Use combine='majority' or 'median', or declare "
-            "the threshold",
+            "these documents count as relevant in binary measures. Use combine='majority' or "
+            "'median', or declare the threshold",
             key=f"means of two grades: {name}",
         )
-    elif len(scale) > 2 and len(known):
-        lowest = float(scale.grades[1])
-        fraction = float((known >= lowest if scale.greater_is_better else known <= lowest).mean())
-        if is_doubtful(fraction, len(known), len(scale)):
-            middle = spell(float(scale.grades[len(scale) // 2]))
-            warn_once(
-                f"the threshold of {name} is not declared, so means from its second grade on, "
-                f"{spell(lowest)}, "
-                f"count as relevant in binary measures: {fraction:.0%} of the documents "
-                f"({len(known)}). Declare "
-                f"the lowest positive grade, as in aspects={{{name!r}: Aspect(…, "
-                f"threshold={middle})}}",
-                key=f"threshold of means: {name}",
-            )
+        return
+    if len(scale) < 2 or not len(means):
+        return
+    lowest = float(scale.grades[1])
+    if scale.greater_is_better:
+        is_positive = means >= lowest
+    else:
+        is_positive = means <= lowest
+    fraction = float(is_positive.mean())
+    if is_doubtful(fraction, len(means), len(scale)):
+        middle = spell(float(scale.grades[len(scale) // 2]))
+        warn_once(
+            f"the threshold of {name} is not declared, so means from its second grade on, "
+            f"{spell(lowest)}, count as relevant in binary measures: {fraction:.0%} of the "
+            f"documents ({len(means)}). Declare the lowest positive grade, as in "
+            f"aspects={{{name!r}: Aspect(…, threshold={middle})}}",
+            key=f"threshold of means: {name}",
+        )
 
 
 def _read_table(
     frame: object, criterion: str, value: str, judge: str | None
 ) -> tuple[pd.DataFrame, str | None]:
-    """Return the frame with the checked columns, and the name of the column of judges if there is one."""
+    """Return the frame with the checked columns, and the name of the column of judges, if any."""
     table, _ = qrels_frame(frame)
     check_distinct_columns(table, _WHAT)
     if judge == JUDGE and JUDGE not in table.columns:
         judge = None
-    columns = [criterion, value, *([] if judge is None else [judge])]
+    columns = [criterion, value]
+    if judge is not None:
+        columns.append(judge)
     for name, column in {"criterion": criterion, "value": value}.items():
         if column == name and name not in table.columns:
             remedy = "rename one"
@@ -339,69 +348,54 @@ class LongJudgments:
         `warn` tells whether to warn about inferred scales that may start at 1.
         """
         table, judge = _read_table(frame, criterion, value, judge)
-        query, qids = pd.factorize(identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT))
-        document, docnos = pd.factorize(
-            identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT)
-        )
-        code, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
+        qids = identifiers(id_column(table, QUERY_COLUMNS, _WHAT), _WHAT)
+        docnos = identifiers(id_column(table, DOCUMENT_COLUMNS, _WHAT), _WHAT)
+        criterion_of_row, criteria = pd.factorize(identifiers(table[criterion], _WHAT))
         names = criterion_names(criteria.tolist(), _WHAT)
-        judge_codes, judges = np.zeros(len(table), dtype=np.intp), np.array([""], dtype=object)
-        if judge is not None:
-            judge_codes, judges = pd.factorize(identifiers(table[judge], _WHAT), sort=True)
+        judge_of_row, judges = _codes_of_judges(table, judge)
         refuse_none(table, "row", _WHAT)
+
+        # Criteria in the order of the declared ones, then of their first rows.
         declared = _declared_scales(aspects, names)
-        ordered = [
-            *(name for name in declared if name in names),
-            *(name for name in names if name not in declared),
-        ]
+        ordered = [name for name in declared if name in names]
+        ordered += [name for name in names if name not in declared]
         position = np.array([ordered.index(name) for name in names])
-        given = table[value].astype(object)
-        for number, name in enumerate(ordered):
-            rows = np.flatnonzero(position[code] == number)
-            if name in declared:
-                codes = declared[name].unjudged
-            else:
-                codes = ()
-            given.iloc[rows] = without_missing(given.iloc[rows], codes)
-        labels = read_labels(given).copy()
-        _, first, pair = np.unique(
-            query * len(docnos) + document, return_index=True, return_inverse=True
-        )
-        by_row = np.argsort(first)
-        pair = np.argsort(by_row)[pair]  # in the order of first rows
-        first = first[by_row]
-        where = _Rows(
-            qids[query[first]], docnos[document[first]], tuple(ordered), tuple(judges.tolist())
-        )
-        where.check_finite(given, labels, pair, position[code])
-        scales, grade = {}, np.full(len(table), -1, dtype=np.intp)
-        doubts: dict[str, str | None] = {}
-        for number, name in enumerate(ordered):
-            rows = np.flatnonzero((position[code] == number) & ~np.isnan(labels))
-            aspect = declared.get(name, Aspect())
-            labels[rows] = where.grade_booleans(given, labels, rows, aspect, pair, number)
+        criterion_of_row = position[criterion_of_row]
+
+        scales = {name: declared.get(name, Aspect()) for name in ordered}
+        column = _without_codes(table[value], criterion_of_row, list(scales.values()))
+        labels = read_labels(column).copy()
+        pair, first = _pairs_by_first_row(qids, docnos)
+        checks = _LabelChecks(qids[first], docnos[first], tuple(ordered), judges)
+        checks.check_finite(column, labels, pair, criterion_of_row)
+        inferred: list[str] = []
+        doubts: list[str] = []
+        grade = np.full(len(table), -1, dtype=np.intp)
+        for number, (name, aspect) in enumerate(scales.items()):
+            is_labelled = (criterion_of_row == number) & ~np.isnan(labels)
+            rows = np.flatnonzero(is_labelled)
+            labels[rows] = checks.grade_booleans(column, labels, rows, aspect, pair, number)
             scales[name] = _with_grades(name, aspect, labels[rows])
-            if aspect.grades is not None:
-                doubts[name] = None
-            else:
-                doubts[name] = _doubt(name, scales[name], labels[rows])
-            grade[rows] = where.grades(name, scales[name], labels, rows, pair, judge_codes)
-        kept = where.distinct_rows(pair, position[code], judge_codes, grade)
-        for doubt in filter(None, doubts.values() if warn else ()):
-            warn_once(doubt)
-        kept = kept[np.lexsort((judge_codes[kept], pair[kept], position[code][kept]))]
+            if aspect.grades is None:
+                inferred.append(name)
+                doubts += _doubt(name, scales[name], labels[rows])
+            grade[rows] = checks.grades(name, scales[name], labels, rows, pair, judge_of_row)
+        kept = checks.distinct_rows(pair, criterion_of_row, judge_of_row, grade)
+        if warn:
+            for doubt in doubts:
+                warn_once(doubt)
+        by_criterion = np.lexsort((judge_of_row[kept], pair[kept], criterion_of_row[kept]))
+        kept = kept[by_criterion]
         return cls(
-            qids=where.qids,
-            docnos=where.docnos,
+            qids=checks.qids,
+            docnos=checks.docnos,
             aspects=Aspects(scales),
-            judges=where.judges,
+            judges=judges,
             pair=pair[kept],
-            criterion=position[code][kept],
-            judge=judge_codes[kept],
+            criterion=criterion_of_row[kept],
+            judge=judge_of_row[kept],
             grade=grade[kept],
-            inferred=tuple(
-                name for name in ordered if name not in declared or declared[name].grades is None
-            ),
+            inferred=tuple(inferred),
         )
 
     @property
@@ -410,25 +404,63 @@ class LongJudgments:
         return len(self.qids)
 
     def combine_labels(self, pair: Ints, grade: Ints, combine: str) -> Ints:
-        """Combine labels of one criterion into grade indices, by 'median' or 'majority'; -1 without labels."""
+        """Combine labels of one criterion into grade indices, -1 without labels.
+
+        The method is 'median' or 'majority'.
+        """
         if combine == "median":
             return grade_aggregation.median(pair, grade, self.n_pairs)
-        return grade_aggregation.majority(pair, grade, self.n_pairs)[0]
+        index, _ = grade_aggregation.majority(pair, grade, self.n_pairs)
+        return index
 
     def to_wide(self, columns: Mapping[str, Floats]) -> pd.DataFrame:
-        """Return wide qrels with one label per pair and aspect; relevance is the column ``label``."""
+        """Return wide qrels with a label per pair and aspect; relevance is the column ``label``."""
         frame: dict[str, Any] = {"qid": self.qids, "docno": self.docnos}
         for name, labels in columns.items():
-            whole = np.array_equal(labels, np.floor(labels))  # False with NaN
-            if whole:
-                frame["label" if name == "relevance" else name] = labels.astype(np.int64)
+            if name == "relevance":
+                column = "label"
             else:
-                frame["label" if name == "relevance" else name] = labels
+                column = name
+            are_whole = np.array_equal(labels, np.floor(labels))  # False with NaN
+            if are_whole:
+                frame[column] = labels.astype(np.int64)
+            else:
+                frame[column] = labels
         return pd.DataFrame(frame)
 
 
+def _codes_of_judges(table: pd.DataFrame, judge: str | None) -> tuple[Ints, tuple[str, ...]]:
+    """Return the judge of each row, as a position among the judges, and the judges, sorted."""
+    if judge is None:
+        return np.zeros(len(table), dtype=np.intp), ("",)
+    codes, judges = pd.factorize(identifiers(table[judge], _WHAT), sort=True)
+    return codes, tuple(judges.tolist())
+
+
+def _pairs_by_first_row(qids: Objects, docnos: Objects) -> tuple[Ints, Ints]:
+    """Return the pair of each row, in the order of their first rows, and the first row of each."""
+    query, _ = pd.factorize(qids)
+    document, distinct_docnos = pd.factorize(docnos)
+    code = query * len(distinct_docnos) + document
+    _, first, pair_by_code = np.unique(code, return_index=True, return_inverse=True)
+    by_first_row = np.argsort(first)
+    pair = np.argsort(by_first_row)[pair_by_code]
+    return pair, first[by_first_row]
+
+
+def _without_codes(
+    column: pd.Series[Any], criterion: Ints, aspects: Sequence[Aspect]
+) -> pd.Series[Any]:
+    """Return the labels of all criteria, None for the codes of each that mean 'not judged'."""
+    result = column.astype(object)
+    for number, aspect in enumerate(aspects):
+        rows = np.flatnonzero(criterion == number)
+        result.iloc[rows] = without_missing(result.iloc[rows], aspect.unjudged)
+    return result
+
+
 @dataclass(frozen=True)
-class _Rows:
+class _LabelChecks:
     """Checks of the labels, whose errors name the document."""
 
     qids: Objects
@@ -441,25 +473,28 @@ class _Rows:
             by = f", judge {self.judges[judge]}"
         else:
             by = ""
-        return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {self.criteria[criterion]}{by}"
+        name = self.criteria[criterion]
+        return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {name}{by}"
 
     def check_finite(
         self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints
     ) -> None:
         """Raise an error for labels that are neither missing nor finite numbers."""
-        faulty = np.flatnonzero((np.isnan(labels) & column.notna().to_numpy()) | np.isinf(labels))
-        if len(faulty):
-            row = int(faulty[0])
-            value = column.iloc[row]
-            shown, remedy = value, ""
-            if isinstance(value, str):
-                shown = repr(value)
-                remedy = f". If it means 'no judgment', declare {unjudged_codes(shown)}"
-            raise MultiAspectError(
-                f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: "
-                "expected a "
-                f"finite number, or NaN if there is none {tally(len(faulty), 'label')}{remedy}"
-            )
+        is_no_number = np.isnan(labels) & column.notna().to_numpy()
+        faulty = np.flatnonzero(is_no_number | np.isinf(labels))
+        if not len(faulty):
+            return
+        row = int(faulty[0])
+        shown = column.iloc[row]
+        remedy = ""
+        if isinstance(shown, str):
+            shown = repr(shown)
+            remedy = f". If it means 'no judgment', declare {unjudged_codes(shown)}"
+        raise MultiAspectError(
+            f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: "
+            "expected a finite number, or NaN if there is none "
+            f"{tally(len(faulty), 'label')}{remedy}"
+        )
 
     def grade_booleans(
         self,
@@ -480,8 +515,7 @@ class _Rows:
             row = int(rows[np.argmax(wrong)])
             raise MultiAspectError(
                 f"invalid label {column.iloc[row]} for {self._label_text(pair[row], criterion)}: "
-                f"{BOOLEANS} "
-                f"{tally(int(wrong.sum()), 'label')}"
+                f"{BOOLEANS} {tally(int(wrong.sum()), 'label')}"
             )
         return graded
 
@@ -496,39 +530,45 @@ class _Rows:
             sign = -1.0
         below = np.flatnonzero(sign * labels[rows] < sign * aspect.scale.grades[0])
         faulty = np.sort(np.concatenate([wrong, below]))
-        if len(faulty):
-            row = int(rows[faulty[0]])
-            number = self.criteria.index(name)
-            raise MultiAspectError(
-                f"invalid label {spell(float(labels[row]))} for "
-                f"{self._label_text(pair[row], number, judge[row])}"
-                f": expected one of the grades, lowest first, {aspect.scale} "
-                f"{tally(len(faulty), 'label')}. "
-                f"Declare codes that mean 'no judgment', {unjudged_codes('…')}, or another scale, "
-                "with "
-                f"{parameter('aspects')}"
-            )
-        return index
+        if not len(faulty):
+            return index
+        row = int(rows[faulty[0]])
+        criterion = self.criteria.index(name)
+        raise MultiAspectError(
+            f"invalid label {spell(float(labels[row]))} for "
+            f"{self._label_text(pair[row], criterion, judge[row])}: expected one of the grades, "
+            f"lowest first, {aspect.scale} {tally(len(faulty), 'label')}. "
+            f"Declare codes that mean 'no judgment', {unjudged_codes('…')}, or another scale, "
+            f"with {parameter('aspects')}"
+        )
 
     def distinct_rows(self, pair: Ints, criterion: Ints, judge: Ints, grade: Ints) -> Ints:
         """Return the rows with a label, once per judge, which must not contradict themselves."""
         rows = np.flatnonzero(grade >= 0)
+        if not len(rows):
+            return rows
         order = rows[np.lexsort((grade[rows], judge[rows], criterion[rows], pair[rows]))]
-        same = (np.diff([pair[order], criterion[order], judge[order]]) == 0).all(axis=0)
-        twice = np.flatnonzero(same & (grade[order][1:] != grade[order][:-1]))
+        keys = np.stack([pair[order], criterion[order], judge[order]])  # 3 × labels
+        is_same = (keys[:, 1:] == keys[:, :-1]).all(axis=0)  # as the label before
+        grade_in_order = grade[order]
+        contradicts = is_same & (grade_in_order[1:] != grade_in_order[:-1])
+        twice = np.flatnonzero(contradicts)
         if len(twice):
-            first, second = order[twice[0]], order[twice[0] + 1]
+            first = order[twice[0]]
+            second = order[twice[0] + 1]
             # Without a column of judges, several judges are the likely cause.
             remedy = ". Keep one of a judge's labels, or combine them first"
             if self.judges == ("",):
                 remedy = "; if they are from different judges, name the column of judges, judge=…"
+            label = self._label_text(pair[first], criterion[first], judge[first])
             raise MultiAspectError(
-                "expected one label for "
-                f"{self._label_text(pair[first], criterion[first], judge[first])}, got "
-                f"several (rows {min(first, second)} and {max(first, second)}) "
+                f"expected one label for {label}, got several "
+                f"(rows {min(first, second)} and {max(first, second)}) "
                 f"{tally(len(twice), 'case')}{remedy}"
             )
-        return order[np.append(True, ~same)] if len(order) else order
+        is_first = np.append(True, ~is_same)
+        kept: Ints = order[is_first]
+        return kept
 
 
 def criterion_names(criteria: Sequence[Any], what: str) -> list[str]:
@@ -544,20 +584,19 @@ def criterion_names(criteria: Sequence[Any], what: str) -> list[str]:
         if alike in names:
             raise MultiAspectError(
                 f"{what}: expected criteria with different names, got {names[alike]!r} and "
-                f"{criterion!r}; spell "
-                "them alike"
+                f"{criterion!r}; spell them alike"
             )
         names[alike] = criterion
-    return [aspect_name(criterion) for criterion in names.values()]
+    return list(map(aspect_name, names.values()))
 
 
 def _declared_scales(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
+    """Return the declared scales, which must be of criteria that occur."""
     spec = parse_aspects(aspects)
     if spec is not None and not isinstance(spec, Aspects):
         raise MultiAspectError(
             f"aspects: expected scales by criterion, as in {{{names[0]!r}: [1, 2, 3, 4, 5]}}, got "
-            "the names "
-            f"{choices(spec)}"
+            f"the names {choices(spec)}"
         )
     if spec is None:
         declared = {}
@@ -568,36 +607,33 @@ def _declared_scales(aspects: object, names: Sequence[str]) -> dict[str, Aspect]
 
 
 def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
-    """Return the aspect with its grades, inferred from the labels of all judges if they are not declared."""
+    """Return the aspect with its grades, declared or inferred from the labels of all judges."""
     if aspect.grades is not None:
         return aspect
     if (labels < 0).any():
         lowest = spell(float(labels.min()))
         raise MultiAspectError(
             f"{name}: expected labels of at least 0 to infer a scale, got {lowest}. If it means "
-            "'no judgment', "
-            f"declare {unjudged_codes(lowest)}; if it is a grade, declare the grades with "
-            f"{parameter('aspects')}"
+            f"'no judgment', declare {unjudged_codes(lowest)}; if it is a grade, declare the "
+            f"grades with {parameter('aspects')}"
         )
-    return aspect.with_grades(
-        infer_grades(labels, name, identity=aspect.probabilities == "identity")
-    )
+    is_identity = aspect.probabilities == "identity"
+    return aspect.with_grades(infer_grades(labels, name, identity=is_identity))
 
 
-def _doubt(name: str, aspect: Aspect, labels: Floats) -> str | None:
-    """Return a warning if an inferred scale may start at 1."""
-    whole = bool(len(labels)) and np.array_equal(labels, np.floor(labels))
-    if (
-        not whole
-        or labels.min() == 0
-        or labels.min() == labels.max()
-        or aspect.threshold is not None
-    ):
-        return None
+def _doubt(name: str, aspect: Aspect, labels: Floats) -> list[str]:
+    """Return a warning if an inferred scale may start at 1, else nothing."""
+    if not len(labels) or aspect.threshold is not None:
+        return []
+    are_whole = np.array_equal(labels, np.floor(labels))
+    lowest = labels.min()
+    if not are_whole or lowest == 0 or lowest == labels.max():
+        return []
     top = len(aspect.scale) - 1
-    return (
+    from_one = Aspect(range(1, top + 1))
+    warning = (
         f"no label of {name} is 0, so its inferred scale {aspect.scale} may be wrong. If it starts "
-        "at 1, declare "
-        f"aspects={{{name!r}: {Aspect(range(1, top + 1))!r}}}; if it starts at 0, "
+        f"at 1, declare aspects={{{name!r}: {from_one!r}}}; if it starts at 0, "
         f"aspects={{{name!r}: {top}}}"
     )
+    return [warning]

@@ -56,13 +56,15 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
 
 
 def as_pandas(obj: Any) -> Any:
-    """Return a data frame of any library as a pandas DataFrame, and anything else unchanged; see `to_pandas`."""
+    """Return a data frame of any library as one of pandas, anything else unchanged."""
     frame = to_pandas(obj)
-    return obj if frame is None else frame
+    if frame is None:
+        return obj
+    return frame
 
 
 def as_frame(obj: object, what: str) -> pd.DataFrame:
-    """Return a data frame of any library as a pandas DataFrame, or raise an error that starts with `what`."""
+    """Return a data frame of any library as one of pandas, else raise an error."""
     frame = to_pandas(obj)
     if frame is None:
         raise MultiAspectError(f"{what}: expected a DataFrame, got {type(obj).__name__}")
@@ -124,7 +126,7 @@ _EXPECTED = "expected a data frame of pandas, Polars or PyArrow"
 
 
 def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
-    """Raise an error for a DatasetDict of Hugging Face, the datasets of several splits by their names.
+    """Raise an error for a DatasetDict of Hugging Face, which has a dataset per split.
 
     Parameters
     ----------
@@ -179,7 +181,10 @@ def plain_column(values: Any) -> Any:
 
 
 def _refuse_tensors(values: Any) -> None:
-    """Raise an error for tensors of PyTorch, which NumPy reads only if they are on the CPU and have no gradient."""
+    """Raise an error for tensors of PyTorch.
+
+    NumPy reads them only if they are on the CPU and have no gradient.
+    """
     if isinstance(values, list | tuple):
         items = values
     else:
@@ -219,18 +224,30 @@ def _convert_frame(obj: Any) -> pd.DataFrame:
 
 
 def _decode_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Decode columns of bytes, which some tools write to Parquet files instead of strings, if they are UTF-8."""
+    """Decode columns of bytes in UTF-8, which some tools write to Parquet files."""
     decoded = frame.copy(deep=False)
     for position, (_, column) in enumerate(frame.items()):
-        if column.dtype == object:
-            first = next((value for value in column if value is not None), None)
-        else:
-            first = None
-        if isinstance(first, bytes):
+        if _begins_with_bytes(column):
             with suppress(UnicodeDecodeError):
-                texts = [value.decode() if isinstance(value, bytes) else value for value in column]
+                texts = list(map(_decode, column))
                 decoded.isetitem(position, pd.Series(texts, index=frame.index).array)
     return decoded
+
+
+def _begins_with_bytes(column: pd.Series[Any]) -> bool:
+    """Return whether the first value that is not missing is bytes."""
+    if column.dtype != object:
+        return False
+    for value in column:
+        if value is not None:
+            return isinstance(value, bytes)
+    return False
+
+
+def _decode(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.decode()
+    return value
 
 
 def _column_values(column: Any) -> np.ndarray[Any, Any]:

@@ -136,8 +136,9 @@ def _tuples_frame(labels: list[Any]) -> tuple[pd.DataFrame, bool]:
     n_aspects = len(labels[0])
     lengths = set(map(len, labels))
     if lengths != {n_aspects}:
+        listed = choices(sorted(lengths))
         raise MultiAspectError(
-            f"qrels: expected label tuples of one length, got the lengths {choices(sorted(lengths))}"
+            f"qrels: expected label tuples of one length, got the lengths {listed}"
         )
     rows = list(map(tuple, labels))
     fields = getattr(labels[0], "_fields", None)

@@ -157,7 +157,7 @@ class Rankings(Memo):
         return self.compute_once("order", lambda: inverse_permutation(self._position))
 
     def with_judgments(self, judgments: Judgments) -> Rankings:
-        """Return the same rankings with `judgments` of the same pairs, see `Judgments.with_labels`."""
+        """Return the same rankings with other judgments of the same pairs."""
         result = copy(self)  # without the cached properties
         result.judgments = judgments
         return result

@@ -234,7 +234,8 @@ def _check_strings(texts: pd.Series[Any], column: str) -> None:
     is_wrong = np.array([not isinstance(text, str) for text in texts], dtype=bool)
     if not is_wrong.any():
         return
-    docno, text = texts.index[is_wrong][0], texts[is_wrong].iloc[0]
+    docno = texts.index[is_wrong][0]
+    text = texts[is_wrong].iloc[0]
     raise MultiAspectError(
         f"docs: expected texts as strings, but the {column} of document {docno!r} is {_kind(text)} "
         f"{tally(int(is_wrong.sum()), 'document')}. If these are empty, use "
@@ -252,12 +253,14 @@ def _kind(value: object) -> str:
 def _first_documents(docnos: pd.Index[Any]) -> str:
     """Join the first few distinct documents, and add the total."""
     distinct = docnos.unique()
-    more = ", …" if len(distinct) > 5 else ""
-    return f"{choices(distinct[:5])}{more} {tally(len(distinct), 'document')}"
+    listed = choices(distinct[:5])
+    if len(distinct) > 5:
+        listed = f"{listed}, …"
+    return f"{listed} {tally(len(distinct), 'document')}"
 
 
 def _textstat() -> Any:
-    """Return a counter of textstat with its default settings, or raise an error that says how to install it."""
+    """Return a counter of textstat with its default settings."""
     try:
         version = importlib.metadata.version("textstat")
     except importlib.metadata.PackageNotFoundError:
@@ -317,7 +320,7 @@ _INLINE = frozenset({
 
 
 def _text_of_html(pages: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the texts of HTML documents, without scripts and styles, with blocks on separate lines."""
+    """Return the texts of HTML documents without scripts, with blocks on separate lines."""
     try:
         from bs4 import BeautifulSoup
     except ImportError:

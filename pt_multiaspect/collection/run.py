@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,10 @@ from .qrels_forms import check_strings, describe_row
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The rows of a run, in their original order: queries as codes, documents as bytes, scores as floats."""
+    """The rows of a run in their original order.
+
+    Queries are codes, documents are bytes, scores are floats.
+    """
 
     #: The distinct queries.
     qids: Objects
@@ -58,42 +61,45 @@ class Run:
         """
         if isinstance(run, Run):
             return run
-        if not columns and (polars_run := _read_polars(run)) is not None:
-            return polars_run
+        if not columns:
+            polars_run = _read_polars(run)
+            if polars_run is not None:
+                return polars_run
         with refuse_surrogates("the run"):
             frame = _frame(run)
         check_distinct_columns(frame, "a run")
-        queries, documents = (
-            id_column(frame, names, "a run") for names in (RUN_QUERY_COLUMNS, DOCUMENT_COLUMNS)
-        )
+        queries = id_column(frame, RUN_QUERY_COLUMNS, "a run")
+        documents = id_column(frame, DOCUMENT_COLUMNS, "a run")
         for column in (queries, documents):
             if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
         codes, distinct = Texts.from_column(queries, "the run").codes()
-        qids, docnos = distinct.decode(), Texts.from_column(documents, "the run")
-        score = _scores(
-            frame,
-            lambda row: f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}",
-        )
+        qids = distinct.decode()
+        docnos = Texts.from_column(documents, "the run")
+
+        def describe(row: int) -> str:
+            return f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}"
+
+        score = _scores(frame, describe)
         missing = [name for name in columns if name not in frame.columns]
         if missing:
             raise MultiAspectError(
                 f"run: expected the column {choices(missing)}, which a measure names as an input, "
-                "got the columns "
-                f"{choices(frame.columns)}"
+                f"got the columns {choices(frame.columns)}"
             )
-        return cls(
-            qids,
-            codes,
-            docnos,
-            score,
-            frame[[*columns]].reset_index(drop=True) if columns else None,
-        )
+        others = None
+        if columns:
+            others = frame[[*columns]].reset_index(drop=True)
+        return cls(qids, codes, docnos, score, others)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the run as a frame ``query_id doc_id score …``, which measures of ir-measures read."""
-        ids = {"query_id": self.qids[self.query], "doc_id": self.docnos.decode()}
-        frame = pd.DataFrame({**ids, "score": self.score})
+        """Return the run as a frame ``query_id doc_id score …``, for measures of ir-measures."""
+        columns = {
+            "query_id": self.qids[self.query],
+            "doc_id": self.docnos.decode(),
+            "score": self.score,
+        }
+        frame = pd.DataFrame(columns)
         if self.others is None:
             return frame
         return frame.join(self.others)
@@ -126,37 +132,52 @@ def _frame(run: object) -> pd.DataFrame:
     if frame is not None:
         return frame
     if isinstance(run, Mapping):
-        for qid, documents in run.items():
-            if not isinstance(documents, Mapping):
-                refuse_splits(run, "run", "a run")
-                raise MultiAspectError(
-                    f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(documents)} for "
-                    f"query {qid!r}"
-                    + (f"; {_SCORED}" if isinstance(documents, list | tuple) else "")
-                )
-        rows = [(qid, docno, score) for qid, docs in run.items() for docno, score in docs.items()]
-        return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+        return _mapping_frame(run)
     if isinstance(run, Iterable) and not isinstance(run, str | bytes):
-        documents = list(run)
-        if not documents:
-            return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
-        fields = getattr(documents[0], "_fields", None)
-        if fields is not None and all(getattr(row, "_fields", None) == fields for row in documents):
-            return pd.DataFrame(documents, columns=list(fields))
-        raise MultiAspectError(
-            "run: expected an iterable of namedtuples with the same fields, got "
-            f"{describe_row(documents[0])}"
-            + (f"; {_SCORED}" if isinstance(documents[0], str) else "")
-        )
+        return _rows_frame(list(run))
     raise MultiAspectError(
         "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
-        "got "
-        f"{type(run).__name__}; read files with read_run"
+        f"got {type(run).__name__}; read files with read_run"
     )
 
 
-def _scores(frame: pd.DataFrame, where: Any) -> Floats:
-    """Return the scores of a run; `where` returns the description of a row for errors."""
+def _mapping_frame(run: Mapping[Any, Any]) -> pd.DataFrame:
+    """Return a dict ``{qid: {docno: score}}`` as a frame."""
+    rows: list[tuple[Any, Any, Any]] = []
+    for qid, scores in run.items():
+        if not isinstance(scores, Mapping):
+            refuse_splits(run, "run", "a run")
+            if isinstance(scores, list | tuple):
+                remedy = f"; {_SCORED}"
+            else:
+                remedy = ""
+            raise MultiAspectError(
+                f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(scores)} for "
+                f"query {qid!r}{remedy}"
+            )
+        rows += [(qid, docno, score) for docno, score in scores.items()]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+
+
+def _rows_frame(rows: list[Any]) -> pd.DataFrame:
+    """Return namedtuples with the same fields as a frame."""
+    if not rows:
+        return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
+    fields = getattr(rows[0], "_fields", None)
+    if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
+        return pd.DataFrame(rows, columns=list(fields))
+    if isinstance(rows[0], str):
+        remedy = f"; {_SCORED}"
+    else:
+        remedy = ""
+    raise MultiAspectError(
+        "run: expected an iterable of namedtuples with the same fields, got "
+        f"{describe_row(rows[0])}{remedy}"
+    )
+
+
+def _scores(frame: pd.DataFrame, describe: Callable[[int], str]) -> Floats:
+    """Return the scores of a run; `describe` returns the description of a row for errors."""
     if "score" not in frame.columns:
         remedy = ""
         if "rank" in frame.columns:
@@ -169,28 +190,32 @@ def _scores(frame: pd.DataFrame, where: Any) -> Floats:
     column = frame["score"]
     scores = as_floats(column)
     faulty = np.flatnonzero(np.isnan(scores))
-    if len(faulty):
-        value = column.iloc[int(faulty[0])]
-        raise MultiAspectError(
-            f"invalid score {repr(value) if isinstance(value, str) else value} for "
-            f"{where(int(faulty[0]))}: "
-            f"expected a number {tally(len(faulty), 'row')}"
-            + (f"; {_SCORED}" if isinstance(value, list | tuple) else "")
-        )
-    return scores
+    if not len(faulty):
+        return scores
+    row = int(faulty[0])
+    score = column.iloc[row]
+    remedy = ""
+    if isinstance(score, str):
+        score = repr(score)
+    elif isinstance(score, list | tuple):
+        remedy = f"; {_SCORED}"
+    raise MultiAspectError(
+        f"invalid score {score} for {describe(row)}: "
+        f"expected a number {tally(len(faulty), 'row')}{remedy}"
+    )
 
 
 def _read_polars(frame: Any) -> Run | None:
     """Read a Polars frame without an object per row; None if it must be read in another way."""
     if not hasattr(frame, "iter_columns") or type(frame).__module__.partition(".")[0] != "polars":
         return None
-    queries, documents = (
-        [column for column in columns if column in frame.columns]
-        for columns in (RUN_QUERY_COLUMNS, DOCUMENT_COLUMNS)
-    )
+    queries = [column for column in RUN_QUERY_COLUMNS if column in frame.columns]
+    documents = [column for column in DOCUMENT_COLUMNS if column in frame.columns]
     if not len(frame) or len(queries) != 1 or len(documents) != 1 or "score" not in frame.columns:
         return None
-    query, docno, score = (frame[column] for column in (*queries, *documents, "score"))
+    query = frame[queries[0]]
+    docno = frame[documents[0]]
+    score = frame["score"]
     are_strings = str(query.dtype) == str(docno.dtype) == "String"
     if not are_strings or not (score.dtype.is_float() or score.dtype.is_integer()):
         return None
@@ -199,12 +224,14 @@ def _read_polars(frame: Any) -> Run | None:
         return None
     # Rows of a query are mostly adjacent.
     sizes, queries_of_blocks = query.rle().struct.unnest()
-    codes, distinct = _polars_texts(queries_of_blocks).codes()
-    return Run(distinct.decode(), np.repeat(codes, sizes.to_numpy()), _polars_texts(docno), values)
+    codes_of_blocks, distinct = _polars_texts(queries_of_blocks).codes()
+    codes = np.repeat(codes_of_blocks, sizes.to_numpy())
+    return Run(distinct.decode(), codes, _polars_texts(docno), values)
 
 
 def _polars_texts(series: Any) -> Texts:
     """Return Polars strings, none of which is missing, as bytes."""
     joined = series.str.join("").item().encode()
-    offsets = np.concatenate([[0], np.cumsum(series.str.len_bytes().to_numpy(), dtype=np.int64)])
+    lengths = series.str.len_bytes().to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return Texts.from_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)

@@ -56,14 +56,13 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_codes(self) -> None:
-        if (finding := find_far_label(self.label_counts)) is not None:
+        finding = find_far_label(self.label_counts)
+        if finding is not None:
             self._warn(finding, key=str(self.scale), group="codes")
-        if (finding := find_labels_below(self.label_counts)) is not None:
-            self._warn(
-                finding,
-                key=f"{self.scale}: {','.join(map(spell, self.label_counts.below))}",
-                group="codes",
-            )
+        finding = find_labels_below(self.label_counts)
+        if finding is not None:
+            below = ",".join(map(spell, self.label_counts.below))
+            self._warn(finding, key=f"{self.scale}: {below}", group="codes")
 
     def _warn(self, finding: LabelFinding, *, key: str, group: str) -> None:
         if finding.severity != "note":
@@ -74,11 +73,20 @@ class AspectView:
         """The number of documents per grade, for the rules of labels."""
         if self.ungated is not None:
             return self.ungated.label_counts
-        label, lowest = self.label, self.scale.grades[0]
-        below = np.unique(label[label < lowest if self.scale.greater_is_better else label > lowest])
+        lowest = self.scale.grades[0]
+        if self.scale.greater_is_better:
+            is_below = self.label < lowest
+        else:
+            is_below = self.label > lowest
+        below = np.unique(self.label[is_below])
         counts = np.bincount(self.grade_index[self.known], minlength=len(self.scale))
         return LabelCounts(
-            self.name, self.aspect, self.inferred, len(label), counts, tuple(below.tolist())
+            name=self.name,
+            aspect=self.aspect,
+            inferred=self.inferred,
+            n_documents=len(self.label),
+            counts=counts,
+            below=tuple(below.tolist()),
         )
 
     @property
@@ -98,7 +106,10 @@ class AspectView:
 
     def check_start(self) -> None:
         """Warn if the scale is declared by its top grade alone, but may start at 1."""
-        if not self.inferred and (finding := find_start_above_zero(self.label_counts)) is not None:
+        if self.inferred:
+            return
+        finding = find_start_above_zero(self.label_counts)
+        if finding is not None:
             self._warn(finding, key=str(self.scale), group="threshold")
 
     def check_threshold(self) -> None:
@@ -109,16 +120,19 @@ class AspectView:
     @cached_property
     def _threshold_finding(self) -> LabelFinding | None:
         finding = find_doubtful_threshold(self.label_counts)
-        return finding and (find_constant(self.label_counts) or finding)
+        if finding is None:
+            return None
+        return find_constant(self.label_counts) or finding
 
     @cached_property
     def probability(self) -> Floats:
-        """The probability P of the gain family per document; the last element is for unjudged documents."""
+        """The probability P of the gain family per document, and last, of unjudged documents."""
         if not self.scale.identity:
             return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
         self._warn_of_codes()
         lowest = self.scale.grades[0]
-        labels = np.append(np.where(self.known, np.maximum(self.label, lowest), lowest), lowest)
+        judged = np.where(self.known, np.maximum(self.label, lowest), lowest)
+        labels = np.append(judged, lowest)
         if labels.min() < 0 or labels.max() > 1:
             raise MultiAspectError(
                 f"{self.name}: expected labels in [0, 1] for probabilities='identity', got "
@@ -136,7 +150,7 @@ class AspectView:
         return float(self.scale.probabilities.max())
 
     def at_least(self, rel: float) -> Bools:
-        """Return a mask of the documents with a label at least as good as `rel`, in the direction of the scale."""
+        """Return a mask of the documents with a label at least as good as `rel`."""
         with np.errstate(invalid="ignore"):
             if self.scale.greater_is_better:
                 reached = self.label >= rel
@@ -146,7 +160,8 @@ class AspectView:
 
     def check_judged(self) -> None:
         """Warn if no document is judged on this aspect."""
-        if (finding := find_unjudged(self.label_counts)) is not None:
+        finding = find_unjudged(self.label_counts)
+        if finding is not None:
             warn_once(finding.warning, key=f"not judged: {self.name}")
 
     def check_rel(self, rel: float) -> None:
@@ -158,22 +173,33 @@ class AspectView:
         if self.scale.reaches(rel) or few:
             return
         top = spell(float(self.scale.grades[-1]))
-        beyond = "above" if self.scale.greater_is_better else "below"
-        grade = "the highest label" if self.inferred else "the top grade"
+        if self.scale.greater_is_better:
+            beyond = "above"
+        else:
+            beyond = "below"
+        if self.inferred:
+            grade = "the highest label"
+            remedy = f". If the scale of {self.name} is longer, declare it"
+        else:
+            grade = "the top grade"
+            remedy = ""
         warn_once(
             f"rel={spell(rel)} is {beyond} {top}, {grade} of {self.name}: no document counts as "
             "relevant on it, so "
             "a base with this rel is 0 for every run. Choose a rel per aspect, as in "
             f"base={{{self.name!r}: "
             f"'AP(rel={top})', …}}, or none, which counts from the threshold of each aspect"
-            + (f". If the scale of {self.name} is longer, declare it" if self.inferred else ""),
+            f"{remedy}",
             key=f"{self.scale}: {spell(rel)}",
             group=f"rel: {self.name}",
         )
 
     @cached_property
     def junk(self) -> Floats:
-        """The negative part of labels (from the lowest grade if lower is better), or 0; NaN if unjudged."""
+        """The negative part of labels, or 0; NaN if unjudged.
+
+        If lower labels are better, they are counted from the lowest grade.
+        """
         if self.scale.greater_is_better:
             upwards = self.label
         else:
@@ -181,7 +207,7 @@ class AspectView:
         return np.minimum(upwards, 0.0)
 
     def check_gains(self, measure: str) -> None:
-        """Raise an error if gains below 0 are declared; called by measures that are not defined for them."""
+        """Raise an error if gains below 0 are declared, for measures that do not allow them."""
         if self.aspect.has_negative_gains:
             gains = choices(map(spell, self.scale.gains.tolist()))
             raise MultiAspectError(
@@ -192,12 +218,13 @@ class AspectView:
             )
 
     def check_degrees(self) -> None:
-        """Warn of labels below 0 without declared gains, which are not the degrees of harmful documents."""
-        if (finding := find_undeclared_harm(self.label_counts)) is not None:
+        """Warn of labels below 0 without declared gains: they are no degrees of harm."""
+        finding = find_undeclared_harm(self.label_counts)
+        if finding is not None:
             self._warn(finding, key=str(self.scale), group="harm")
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
-        """Return the declared gains, or else the labels (at least 0), with the gains of some labels replaced.
+        """Return the declared gains, or else the labels (at least 0), some of them replaced.
 
         ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take
         precedence. `gains` treats negative values as 0, unlike the negative gains of an aspect.
@@ -227,7 +254,7 @@ class AspectView:
         return gain
 
     def with_gate(self, passed: Bools) -> AspectView:
-        """Return the aspect with the lowest grade for documents that do not pass; unjudged ones remain so."""
+        """Return the aspect with the lowest grade for judged documents that do not pass."""
         lowest = np.where(self.known, self.scale.grades[0], np.nan)
         return replace(
             self,
@@ -243,9 +270,7 @@ class AspectView:
             gains = self.scale.gains
         else:
             gains = np.maximum(self.scale.gains, 0.0)
-        gain, bottom, top = (
-            np.where(self.known, gains[self.grade], 0.0),
-            float(gains[0]),
-            float(gains[-1]),
-        )
+        gain = np.where(self.known, gains[self.grade], 0.0)
+        top = float(gains[-1])
+        bottom = float(gains[0])
         return Target(self.n_queries, self.pool_query, gain, top, source=self, bottom=bottom)

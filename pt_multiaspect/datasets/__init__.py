@@ -1,4 +1,4 @@
-"""Collections judged on several aspects: the package's own, published ones, and those of ir_datasets."""
+"""Collections judged on several aspects: our own, published ones, and those of ir_datasets."""
 
 from .health import load_health
 from .irds import from_irds

@@ -232,7 +232,7 @@ def _files(name: str) -> dict[str, DataFile]:
 
 
 def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None]:
-    """Read qrels files that judge the same pairs in the same order, as their checksums guarantee."""
+    """Read qrels files of the same pairs in the same order, as their checksums guarantee."""
     columns: dict[str, list[str] | np.ndarray] = {}
     for aspect, file in files.items():
         rows = file.rows(file.read())
