@@ -48,7 +48,7 @@ _MODEL = re.compile(r"(?P<name>arctan|step)(\((?P<threshold>[^()]*)\))?")
 def with_readability(
     qrels: Any, docs: Any, index: Index = "fog", model: str = "arctan"
 ) -> pd.DataFrame:
-    """Add the probability that a user understands each document to qrels, estimated from readability.
+    """Add the probability that a user understands each document to qrels, by its readability.
 
     The labels of the new aspect are probabilities: declare it as
     ``Aspect(probabilities="identity")``. `uRBPgr` on relevance and this aspect is the simulation of

@@ -29,7 +29,7 @@ _LABEL_COLUMNS = ("label", "relevance")
 
 
 def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
-    """Convert wide qrels to long qrels, with one row per document and aspect, for other diversity tools.
+    """Convert wide qrels to long qrels, one row per document and aspect, for other diversity tools.
 
     Within this package, `Subtopics` evaluates intent-aware measures on wide qrels directly. Long
     qrels are for other programs, such as ndeval.
@@ -97,9 +97,9 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
 
 
 def from_subtopics(qrels: object) -> pd.DataFrame:
-    """Convert judgments by subtopic, as of the TREC Web tracks, to wide qrels with one aspect per subtopic.
+    """Convert judgments by subtopic to wide qrels with one aspect per subtopic.
 
-    Measures of several aspects can then evaluate diversity collections.
+    Such judgments are those of the TREC Web tracks. Measures of several aspects can then evaluate diversity collections.
 
     Parameters
     ----------
@@ -205,15 +205,14 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
     frame = judgments.rows(judgments.columns)
     remedy = (
         f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); for judgments by "
-        "subtopic, keep "
-        "the subtopics in a column subtopic, or iteration as from ir_measures.read_trec_qrels"
+        "subtopic, keep the subtopics in a column subtopic, or iteration as from "
+        "ir_measures.read_trec_qrels"
     )
     present = [column for column in SUBTOPIC_COLUMNS if column in frame.columns]
     if not present:
         raise MultiAspectError(
             f"{measure} measures diversity: expected qrels with a column of subtopics, got the "
-            "columns "
-            f"{choices(frame.columns)}. {remedy}"
+            f"columns {choices(frame.columns)}. {remedy}"
         )
     if len(present) > 1:
         raise MultiAspectError(
@@ -226,27 +225,30 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
     if not distinct.duplicated("qid").any():
         raise MultiAspectError(
             f"{measure} measures diversity: expected queries with several subtopics, got one value "
-            "of "
-            f"{present[0]} per query. {remedy}"
+            f"of {present[0]} per query. {remedy}"
         )
-    several = len(judgments.label_names) > 1
-    if present[0] in ITERATION_COLUMNS and (
-        several or not table.duplicated(["qid", "docno"]).any()
-    ):
-        why = f"judge no document for two values of {present[0]}"
-        if several:
-            why = f"have the label columns {choices(judgments.label_names)}"
-        warn_once(
-            f"{measure} reads the column {present[0]} of the qrels as subtopics, although the "
-            f"qrels {why}, unlike "
-            "judgments by subtopic. If the column contains something else, such as rounds of "
-            "judging, the values "
-            f"are meaningless: use Subtopics(base={str(measure)!r}), with the aspects as "
-            "subtopics. If it contains "
-            "subtopics, rename it to subtopic",
-            key=f"{present[0]} as subtopics: {why}",
-        )
+    if present[0] in ITERATION_COLUMNS:
+        _warn_of_iterations(present[0], table, judgments, measure)
     return table
+
+
+def _warn_of_iterations(
+    column: str, table: pd.DataFrame, judgments: Judgments, measure: object
+) -> None:
+    """Warn if a column that is read as subtopics may contain something else."""
+    if len(judgments.label_names) > 1:
+        why = f"have the label columns {choices(judgments.label_names)}"
+    elif not table.duplicated(["qid", "docno"]).any():
+        why = f"judge no document for two values of {column}"
+    else:
+        return
+    warn_once(
+        f"{measure} reads the column {column} of the qrels as subtopics, although the qrels {why}, "
+        "unlike judgments by subtopic. If the column contains something else, such as rounds of "
+        f"judging, the values are meaningless: use Subtopics(base={str(measure)!r}), with the "
+        "aspects as subtopics. If it contains subtopics, rename it to subtopic",
+        key=f"{column} as subtopics: {why}",
+    )
 
 
 def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
@@ -262,28 +264,27 @@ def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
 
 
 def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
+    """Raise an error for labels that are no finite numbers, or that contradict one another."""
     faulty = np.flatnonzero(~np.isfinite(table["label"].to_numpy()))
     if len(faulty):
-        at, value = table.iloc[int(faulty[0])], column.iloc[int(faulty[0])]
-        if isinstance(value, str):
-            shown = repr(value)
-        else:
-            shown = value
+        row = table.iloc[int(faulty[0])]
+        label = column.iloc[int(faulty[0])]
+        if isinstance(label, str):
+            label = repr(label)
         raise MultiAspectError(
-            f"invalid label {shown} for document {at['docno']}, subtopic {at['subtopic']} of query "
-            f"{at['qid']}: "
-            "expected a finite number"
+            f"invalid label {label} for document {row['docno']}, subtopic {row['subtopic']} of "
+            f"query {row['qid']}: expected a finite number"
         )
     key = ["qid", "docno", "subtopic"]
     distinct = table.drop_duplicates([*key, "label"])
     twice = distinct[distinct.duplicated(key, keep=False)]
     if len(twice):
-        at = twice.iloc[0]
-        labels = twice[(twice[key] == at[key]).all(axis=1)]["label"].tolist()
+        row = twice.iloc[0]
+        is_same = (twice[key] == row[key]).all(axis=1)
+        labels = [f"{label:g}" for label in twice["label"][is_same]]
         raise MultiAspectError(
-            f"expected one label for document {at['docno']}, subtopic {at['subtopic']} of query "
-            f"{at['qid']}, got "
-            f"{choices(f'{label:g}' for label in labels)}"
+            f"expected one label for document {row['docno']}, subtopic {row['subtopic']} of query "
+            f"{row['qid']}, got {choices(labels)}"
         )
 
 
