@@ -268,40 +268,25 @@ def aggregate(
     if clusters is not None:
         _check_clusters_apply(clusters, confidence, ci_method)
     macro_mean = read_macro(macro, groups, clusters, known, ("ci_method", ci_method))
-    if weights is None:
-        weight = None
-    else:
-        weight = _read_weights(weights, perquery)
-    if over is None:
-        check_one_value(perquery)
-    else:
-        _check_over(perquery, over)
+    weight = _read_weights(weights, perquery)
+    _check_values_per_topic(perquery, over)
     limits = _limits_by_label(perquery, known, unit_scores)
     if mean != "arithmetic":
         _check_mean(mean, perquery, known, over)
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
         low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
         limits = dict.fromkeys(limits, (low, high))
-    ends = {
-        label: partial(interval, confidence=confidence, limits=limits[label]) for label in limits
-    }
+    ends: dict[str, Callable[..., tuple[float, float]]] = {}
+    for label in limits:
+        ends[label] = partial(interval, confidence=confidence, limits=limits[label])
     names = list(perquery["name"].unique())
     options = _Options(names, known, mean, weight, over, confidence, ends, clusters, macro_mean)
-    check_columns(known, {label: options.added_columns(label) for label in known})
-    refuse_taken(known, ["name"], "the column of the runs")
-    refuse_taken(known, [] if groups is None else ["group"], "the column of the groups")
+    _check_labels(known, options, has_groups=groups is not None)
     _warn_of_other_topics(perquery)
     whole = _aggregate_topics(perquery, options, ALL)
     if groups is None:
         return whole
-    parts = rows_by_group(perquery, groups)
-    tables = [
-        _aggregate_topics(topics, options, group).assign(group=group) for group, topics in parts
-    ]
-    tables.append(whole.assign(group=ALL))
-    if macro_mean is not None:
-        tables.append(_aggregate_topics(perquery, options, MACRO).assign(group=MACRO))
-    return pd.concat(tables, ignore_index=True)[["group", *whole]]
+    return _add_groups(whole, perquery, groups, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,52 +319,76 @@ class _Options:
         return interval_columns(label, self.confidence)
 
 
+def _check_labels(
+    known: Mapping[str, AnyMeasure | None], options: _Options, *, has_groups: bool
+) -> None:
+    """Check that no label of a measure is the name of another column of the result."""
+    check_columns(known, {label: options.added_columns(label) for label in known})
+    refuse_taken(known, ["name"], "the column of the runs")
+    if has_groups:
+        refuse_taken(known, ["group"], "the column of the groups")
+
+
+def _add_groups(
+    whole: pd.DataFrame, perquery: pd.DataFrame, groups: Mapping[str, str], options: _Options
+) -> pd.DataFrame:
+    """Return the aggregates of each group, then those of all topics, then macro means."""
+    tables: list[pd.DataFrame] = []
+    for group, topics in rows_by_group(perquery, groups):
+        table = _aggregate_topics(topics, options, group)
+        tables.append(table.assign(group=group))
+    tables.append(whole.assign(group=ALL))
+    if options.macro is not None:
+        table = _aggregate_topics(perquery, options, MACRO)
+        tables.append(table.assign(group=MACRO))
+    return pd.concat(tables, ignore_index=True)[["group", *whole]]
+
+
 def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd.DataFrame:
     """Return one row per run with aggregates over the topics of a group, or macro means."""
-    if group in (ALL, MACRO):
-        within = ""
-    else:
-        within = f" in the group {group}"
-    over = options.over
-    rows = {name: {"name": name} for name in options.names}
+    rows: dict[Any, dict[str, Any]] = {name: {"name": name} for name in options.names}
     for (name, label), values in topics.groupby(["name", "measure"], sort=False):
-        label, qids = str(label), values["qid"].tolist()
-        measure, added, weight, groups = (
-            options.known[label],
-            options.added_columns(label),
-            options.weight,
-            None,
-        )
-        if options.macro is not None and group == MACRO:
-            groups = options.macro.groups_of_topics(qids)
-            if groups is None:
-                continue
-            weight = _equal_weights(groups, qids)
-        if over is None:
-            parts = [values]
-        else:
-            parts = [part for _, part in values.groupby(over, sort=False, observed=True)]
-        with errors_of(f"{label} of {name}{within}"):
-            means = [_weighted_aggregate(measure, part, weight) for part in parts]
-        aggregates = [_from_scale(mean, options.mean) for mean in means]
-        if over is None:
-            cells = [aggregates[0]]
-        else:
-            cells = [*_mean_and_spread(aggregates)]
-        clusters = clusters_of_topics(options.clusters, qids)
-        if options.confidence is not None and (group in (ALL, MACRO) or len(clusters) > 1):
-            with errors_of(f"no interval for {label} of {name}{within}"):
-                ends_of_mean = partial(
-                    options.ends[label], clusters=check_clusters(clusters), groups=groups
-                )
-                ends = _interval(measure, values["value"].tolist(), ends_of_mean)
-            cells += sorted(
-                _from_scale(end, options.mean) for end in ends
-            )  # reciprocals reverse their order
-        rows[name].update(
-            zip((label, *added), cells, strict=False)
-        )  # no interval for a single cluster
+        rows[name].update(_aggregate_values(values, str(label), name, options, group))
     return pd.DataFrame(list(rows.values()))
+
+
+def _aggregate_values(
+    values: pd.DataFrame, label: str, name: object, options: _Options, group: str
+) -> dict[str, float]:
+    """Return the cells of one measure and run: the aggregate, and what `added_columns` adds."""
+    measure = options.known[label]
+    qids = values["qid"].tolist()
+    weight = options.weight
+    macro_groups = None
+    if options.macro is not None and group == MACRO:
+        macro_groups = options.macro.groups_of_topics(qids)
+        if macro_groups is None:
+            return {}
+        weight = _equal_weights(macro_groups, qids)
+    is_part = group not in (ALL, MACRO)
+    subject = f"{label} of {name}"
+    if is_part:
+        subject += f" in the group {group}"
+    parts = [values]
+    if options.over is not None:
+        by_repeat = values.groupby(options.over, sort=False, observed=True)
+        parts = [part for _, part in by_repeat]
+    with errors_of(subject):
+        means = [_weighted_aggregate(measure, part, weight) for part in parts]
+    cells = [_from_scale(mean, options.mean) for mean in means]
+    if options.over is not None:
+        cells = list(_mean_and_spread(cells))
+    clusters = clusters_of_topics(options.clusters, qids)
+    has_no_error = is_part and len(clusters) == 1
+    if options.confidence is not None and not has_no_error:
+        with errors_of(f"no interval for {subject}"):
+            clusters = check_clusters(clusters)
+            ends_of_mean = partial(options.ends[label], clusters=clusters, groups=macro_groups)
+            ends = _interval(measure, values["value"].tolist(), ends_of_mean)
+        # Reciprocals reverse the order of the ends.
+        cells += sorted(_from_scale(end, options.mean) for end in ends)
+    columns = (label, *options.added_columns(label))
+    return dict(zip(columns, cells, strict=False))  # without an interval, there are fewer cells
 
 
 def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, float]:
@@ -475,16 +484,23 @@ def _labels_outside(perquery: pd.DataFrame) -> list[str]:
 
 def check_one_value(perquery: pd.DataFrame) -> None:
     """Check that every run has one value of a measure per topic."""
-    remedy = "give each run its own name, do not evaluate parts of one run or topic separately, and use over= for seeds"
-    check_distinct(perquery, f"{remedy} and folds")
+    remedy = (
+        "give each run its own name, do not evaluate parts of one run or topic separately, and "
+        "use over= for seeds and folds"
+    )
+    check_distinct(perquery, remedy)
 
 
 def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
     """Warn if runs have values for different topics, as their means cannot be compared."""
     topics = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset).reset_index()
     for label, run_topics in topics.groupby("measure", sort=False):
-        names, sets = run_topics["name"].tolist(), run_topics["qid"].tolist()
-        others = [name for name, qids in zip(names, sets, strict=True) if qids != sets[0]]
+        names = run_topics["name"].tolist()
+        qids_of_runs = run_topics["qid"].tolist()
+        others = []
+        for name, qids in zip(names, qids_of_runs, strict=True):
+            if qids != qids_of_runs[0]:
+                others.append(name)
         if others:
             warn_once(
                 f"aggregate: {names[0]} and {others[0]} have values of {label} for different "
@@ -530,14 +546,16 @@ def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]])
     MultiAspectError
         If a label is the name of an added column.
     """
-    refuse_taken(
-        labels,
-        {name for added in columns.values() for name in added},
-        "another column of the result",
-    )
+    added_names: set[str] = set()
+    added_names.update(*columns.values())
+    refuse_taken(labels, added_names, "another column of the result")
 
 
-def _check_over(perquery: pd.DataFrame, over: object) -> None:
+def _check_values_per_topic(perquery: pd.DataFrame, over: object) -> None:
+    """Check that a topic has one value of a measure and run, or one per seed or fold."""
+    if over is None:
+        check_one_value(perquery)
+        return
     if not isinstance(over, str) or over not in perquery.columns or over in COLUMNS:
         raise MultiAspectError(
             f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} "
@@ -564,24 +582,21 @@ def _interval(
     def aggregate_of_mean(mean: float) -> float:
         return aggregate_values(measure, [mean] * len(values))
 
-    from_mean, plain = (
-        aggregate_of_mean(float(values.mean())),
-        aggregate_values(measure, values.tolist()),
-    )
-    if not math.isclose(from_mean, plain, rel_tol=1e-9, abs_tol=1e-12):
+    from_mean = aggregate_of_mean(float(values.mean()))
+    from_values = aggregate_values(measure, values.tolist())
+    if not math.isclose(from_mean, from_values, rel_tol=1e-9, abs_tol=1e-12):
         raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(map(aggregate_of_mean, ends(values)))
+    return sorted(aggregate_of_mean(end) for end in ends(values))
 
 
 def _limits_by_label(
     perquery: pd.DataFrame, known: Mapping[str, AnyMeasure | None], unit_scores: Set[str]
 ) -> dict[str, tuple[float, float]]:
     """Return the range of each measure or score; see `_limits`."""
-    by_label = {str(label): values for label, values in perquery.groupby("measure")["value"]}
-    return {
-        label: _limits(known[label], values, label in unit_scores)
-        for label, values in by_label.items()
-    }
+    limits: dict[str, tuple[float, float]] = {}
+    for label, values in perquery.groupby("measure")["value"]:
+        limits[str(label)] = _limits(known[str(label)], values, str(label) in unit_scores)
+    return limits
 
 
 def _limits(
@@ -591,16 +606,15 @@ def _limits(
 
     It is infinite if it is unknown, or if values are not in it, such as percentages.
     """
-    if is_score and measure is None:
-        low, high = (0.0, 1.0)
-    else:
-        low, high = (-math.inf, math.inf)
-    stated = _stated_range(measure)
-    if stated is not None:
-        low, high = stated
+    limits = _stated_range(measure)
+    if limits is None and is_score and measure is None:
+        limits = (0.0, 1.0)
+    if limits is None:
+        return -math.inf, math.inf
+    low, high = limits
     if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
-        return (-math.inf, math.inf)
-    return low, high
+        return -math.inf, math.inf
+    return limits
 
 
 def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
@@ -609,27 +623,30 @@ def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
         own_range: tuple[float, float] = measure.range
         return own_range
     if measure is None:
-        adapter = None
-    else:
-        adapter = adapter_of(measure)
-    return None if adapter is None else adapter.RANGE
+        return None
+    adapter = adapter_of(measure)
+    if adapter is None:
+        return None
+    return adapter.RANGE
 
 
-def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
+def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float] | None:
     """Check the weights of topics.
 
     Parameters
     ----------
-    weights : mapping or Series
+    weights : mapping, Series or None
         The weight of each topic of the frame.
     perquery : DataFrame
         The long frame.
 
     Returns
     -------
-    dict of str to float
-        Non-negative weights by query id.
+    dict of str to float or None
+        Non-negative weights by query id, None if none are given.
     """
+    if weights is None:
+        return None
     if not isinstance(weights, Mapping | pd.Series):
         raise MultiAspectError(
             f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}"
@@ -648,14 +665,20 @@ def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float]:
         )
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
         qids = set(map(str, group["qid"]))
-        missing, surplus = sorted(qids - set(result)), sorted(set(result) - qids)
-        if missing or surplus:
+        missing = sorted(qids - set(result))
+        surplus = sorted(set(result) - qids)
+        got = ""
+        if missing:
+            got += f", got none for {choices(missing[:5])} {tally(len(missing), 'topic')}"
+        if surplus:
+            got += (
+                f", got weights for {choices(surplus[:5])} {tally(len(surplus), 'topic')}, which "
+                "have no value"
+            )
+        if got:
             raise MultiAspectError(
-                f"weights: expected one weight for each topic of {label} for {name}"
-                + (f", got none for {choices(missing[:5])} {tally(len(missing), 'topic')}" if missing else "")
-                + (f", got weights for {choices(surplus[:5])} {tally(len(surplus), 'topic')}, "
-                   "which have no value" if surplus else "")
-            )  # fmt: skip
+                f"weights: expected one weight for each topic of {label} for {name}{got}"
+            )
     return result
 
 
@@ -678,15 +701,17 @@ def _weighted_aggregate(
     if total == 0:
         raise MultiAspectError("expected at least one topic with a positive weight")
     mean = math.fsum(values) / len(values)
-    plain, from_mean = aggregate_values(measure, values), aggregate_values(measure, [mean])
-    if np.isfinite(mean) and not math.isclose(plain, from_mean, rel_tol=1e-9, abs_tol=1e-12):
+    from_values = aggregate_values(measure, values)
+    from_mean = aggregate_values(measure, [mean])
+    is_function_of_mean = math.isclose(from_values, from_mean, rel_tol=1e-9, abs_tol=1e-12)
+    if np.isfinite(mean) and not is_function_of_mean:
         raise MultiAspectError(
             "weights are only defined for aggregates that are a function of the mean over topics"
         )
-    products = [
-        weight * value for weight, value in zip(topic_weights, values, strict=True) if weight
-    ]
-    return aggregate_values(measure, [math.fsum(products) / total])
+    weighted = zip(topic_weights, values, strict=True)
+    products = [weight * value for weight, value in weighted if weight]
+    weighted_mean = math.fsum(products) / total
+    return aggregate_values(measure, [weighted_mean])
 
 
 def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
@@ -700,32 +725,41 @@ def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
             f"expected at least two values of {over}, got {choices(expected)}; omit over="
         )
     for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
-        topics: dict[Hashable, frozenset[Any]] = {
-            repeat: frozenset(part["qid"])
-            for repeat, part in group.groupby(over, sort=False, observed=True)
-        }
+        topics: dict[Hashable, frozenset[Any]] = {}
+        for repeat, part in group.groupby(over, sort=False, observed=True):
+            topics[repeat] = frozenset(part["qid"])
         missing = [str(repeat) for repeat in expected if repeat not in topics]
         if missing:
             raise MultiAspectError(
                 f"expected the same values of {over} for all runs and measures, got no {label} of "
                 f"{name} for {over} {choices(sorted(missing))}"
             )
-        distinct = set(topics.values())
-        if len(distinct) > 1 and sum(map(len, topics.values())) > len(frozenset().union(*distinct)):
-            different = (
-                pair for pair in combinations(topics, 2) if topics[pair[0]] != topics[pair[1]]
-            )
-            first, second = max(different, key=lambda pair: bool(topics[pair[0]] & topics[pair[1]]))
-            share = (
-                "share only some topics"
-                if topics[first] & topics[second]
-                else "have different topics"
-            )
-            raise MultiAspectError(
-                f"expected each {over} to have the same topics (seeds), or distinct topics "
-                f"(folds), but for {name}, {over} {first} and {second} {share}. Evaluate all of "
-                "them on the same topics"
-            )
+        _check_seeds_or_folds(topics, over, name)
+
+
+def _check_seeds_or_folds(
+    topics: Mapping[Hashable, frozenset[Any]], over: str, name: object
+) -> None:
+    """Check that the topics of the repeats of one run are all the same, or all distinct."""
+    distinct = set(topics.values())
+    n_topics = sum(len(qids) for qids in topics.values())
+    are_same = len(distinct) == 1
+    are_distinct = n_topics == len(frozenset().union(*distinct))
+    if are_same or are_distinct:
+        return
+    pairs = list(combinations(topics, 2))
+    different = [(first, second) for first, second in pairs if topics[first] != topics[second]]
+    overlapping = [(first, second) for first, second in different if topics[first] & topics[second]]
+    if overlapping:
+        first, second = overlapping[0]
+        share = "share only some topics"
+    else:
+        first, second = different[0]
+        share = "have different topics"
+    raise MultiAspectError(
+        f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but "
+        f"for {name}, {over} {first} and {second} {share}. Evaluate all of them on the same topics"
+    )
 
 
 def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
@@ -734,4 +768,6 @@ def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
         return values[0], math.nan
     if max(values) == min(values):  # their deviations from the mean could be rounding errors
         return values[0], 0.0
-    return math.fsum(values) / len(values), float(np.sqrt(variance(np.array(values))))
+    mean = math.fsum(values) / len(values)
+    standard_deviation = np.sqrt(variance(np.array(values)))
+    return mean, float(standard_deviation)

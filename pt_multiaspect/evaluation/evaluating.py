@@ -126,9 +126,9 @@ def evaluate(
         evaluations = _show_progress(evaluations, named.total)
     outcomes = _collect_outcomes(evaluations)
     warn_of_answers(plan, outcomes)
-    result = plan.frame(
-        [outcome.name for outcome in outcomes], [outcome.values for outcome in outcomes]
-    )
+    names = [outcome.name for outcome in outcomes]
+    values = [outcome.values for outcome in outcomes]
+    result = plan.frame(names, values)
     record_measures(result, labelled)
     return result
 

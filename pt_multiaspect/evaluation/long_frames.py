@@ -51,9 +51,7 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     MultiAspectError
         If a column is missing or repeated, a name is empty, or a value is not a number.
     """
-    frame = to_pandas(
-        perquery[1] if isinstance(perquery, tuple) and len(perquery) == 2 else perquery
-    )
+    frame = to_pandas(_per_query_part(perquery))
     if frame is None:
         raise MultiAspectError(
             f"expected a long frame with the columns {choices(COLUMNS)}, got "
@@ -77,6 +75,13 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
     return result
 
 
+def _per_query_part(results: object) -> object:
+    """Return the values per topic of the pair of ``pt.Experiment(perquery="both")``."""
+    if isinstance(results, tuple) and len(results) == 2:
+        return results[1]
+    return results
+
+
 def without_attrs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame without its record of measures, which pandas copies in every operation."""
     result = frame.copy(deep=False)
@@ -85,14 +90,12 @@ def without_attrs(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_long_frame(runs: object) -> bool:
-    """Return whether runs are values per topic, or the pair of ``pt.Experiment(perquery="both")``."""
-    if isinstance(runs, tuple) and len(runs) == 2:
-        frame = runs[1]
-    else:
-        frame = runs
-    return is_frame(frame) and set(COLUMNS) <= set(
-        map(str, getattr(as_pandas(frame), "columns", ()))
-    )
+    """Return whether runs are values per topic, as a frame or as a pair of PyTerrier."""
+    frame = _per_query_part(runs)
+    if not is_frame(frame):
+        return False
+    columns = getattr(as_pandas(frame), "columns", ())
+    return set(COLUMNS) <= {str(column) for column in columns}
 
 
 def read_named_values(values: object) -> pd.DataFrame:
@@ -129,22 +132,30 @@ def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
         )
     shown = []
     for qid, rows in islice(missing.groupby("qid", sort=False), 3):
-        cells = [
-            f"{measure} of {cut(name, 40)}"
-            for measure, name in zip(rows["measure"], rows["name"], strict=True)
-        ]
-        shown.append(f"topic {qid} ({choices([*cells[:3], '…'] if len(cells) > 3 else cells)})")
+        shown.append(f"topic {qid} ({_cells_in_words(rows)})")
+    more = ""
     n_topics = missing["qid"].nunique()
     if n_topics > len(shown):
         more = f" and {n_topics - len(shown)} more"
-    else:
-        more = ""
+    are = "are"
+    if len(missing) == 1:
+        are = "is"
     warn_once(
-        f"{caller}: {number_of(len(missing), 'value')} {'is' if len(missing) == 1 else 'are'} NaN "
-        f"and left out: {choices(shown)}{more}. PyTerrier returns NaN for topics without "
-        "judgments; remove such rows by perquery.dropna(subset=['value'])"
+        f"{caller}: {number_of(len(missing), 'value')} {are} NaN and left out: {choices(shown)}"
+        f"{more}. PyTerrier returns NaN for topics without judgments; remove such rows by "
+        "perquery.dropna(subset=['value'])"
     )
     return perquery.dropna(subset=["value"])
+
+
+def _cells_in_words(rows: pd.DataFrame) -> str:
+    """Return the measures and runs of the first three rows."""
+    cells: list[str] = []
+    for measure, name in zip(rows["measure"][:3], rows["name"][:3], strict=True):
+        cells.append(f"{measure} of {cut(name, 40)}")
+    if len(rows) > 3:
+        cells.append("…")
+    return choices(cells)
 
 
 def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -209,9 +220,9 @@ def measures_by_label(
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
         spellings = dict.fromkeys(labels)
-        labelled = {
-            find_label(spellings, name): measure for name, measure in parse_all(measures).items()
-        }
+        labelled: dict[str, ir_measures.Measure] = {}
+        for name, measure in parse_all(measures).items():
+            labelled[find_label(spellings, name)] = measure
         check_labels(labels, labelled)
         return {label: labelled[label] for label in labels}
     written = read_record(perquery)
@@ -247,7 +258,8 @@ def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
 
 def is_measure_name(text: str) -> bool:
     """Return whether a name refers to a measure, or (like "P") to several of one direction."""
-    return len(set(map(lower_is_better, find_measures(text)))) == 1
+    directions = {lower_is_better(measure) for measure in find_measures(text)}
+    return len(directions) == 1
 
 
 def warn_of_unknown_labels(
@@ -258,17 +270,20 @@ def warn_of_unknown_labels(
     consequence: str,
 ) -> None:
     """Warn once about labels that name no known or recorded measure, and of the consequence."""
-    unknown = [
-        label
-        for label in labels
-        if known[label] is None and not is_recorded(perquery, label) and not is_measure_name(label)
-    ]
-    if unknown:
-        warn_once(
-            f"{caller}: {choices(unknown)} {'names' if len(unknown) == 1 else 'name'} no known "
-            "measure, and the "
-            f"frame has no record of the measures: {consequence}; {declare_measures()}"
-        )
+    record = read_record(perquery)
+    unknown: list[str] = []
+    for label in labels:
+        if known[label] is None and label not in record and not is_measure_name(label):
+            unknown.append(label)
+    if not unknown:
+        return
+    names = "name"
+    if len(unknown) == 1:
+        names = "names"
+    warn_once(
+        f"{caller}: {choices(unknown)} {names} no known measure, and the frame has no record of "
+        f"the measures: {consequence}; {declare_measures()}"
+    )
 
 
 def declare_measures() -> str:
@@ -321,9 +336,10 @@ def find_label(known: Mapping[str, ir_measures.Measure | None], measure: object)
     meant = find_measures(measure) or find_measures(with_quotes(text))
     if len(meant) != 1:
         return text
-    matching = [
-        label for label, recorded in known.items() if meant[0] in (recorded, find_measure(label))
-    ]
+    matching: list[str] = []
+    for label, recorded in known.items():
+        if meant[0] in (recorded, find_measure(label)):
+            matching.append(label)
     if len(matching) == 1:
         return matching[0]
     return text
@@ -340,13 +356,16 @@ def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
     Beside measures of rankings, only those that name their criteria count as such.
     """
     criteria = {label for label, measure in measures.items() if measure is None}
-    combined = {label: measure for label, measure in measures.items() if is_combined(measure)}
-    if len(criteria) + len(combined) == len(measures):
-        every = criteria
-    else:
-        every = set()
-    names = {label: set(measure.spec or every) for label, measure in combined.items()}
-    return {label for label, chosen in names.items() if chosen and chosen <= criteria}
+    combined = [label for label, measure in measures.items() if is_combined(measure)]
+    has_rankings = len(criteria) + len(combined) < len(measures)
+    labels: set[str] = set()
+    for label in combined:
+        named = set(measures[label].spec or ())
+        if not named and not has_rankings:
+            named = criteria
+        if named and named <= criteria:
+            labels.add(label)
+    return labels
 
 
 def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
@@ -354,18 +373,19 @@ def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
 
     Aspects are those of measures of one aspect, or else the criteria that the first mean combines.
     """
-    single = {
-        label: measure
-        for label, measure in measures.items()
-        if getattr(measure, "one_aspect", None)
-    }
-    bases = [measure.bases.one for measure in single.values()]
     aspects: dict[str, str] = {}
-    for (label, measure), base in zip(single.items(), bases, strict=True):
-        if base == bases[0]:
-            aspects.setdefault(measure.one_aspect, label)
+    first_base = None
+    for label, measure in measures.items():
+        if getattr(measure, "one_aspect", None):
+            base = measure.bases.one
+            if first_base is None:
+                first_base = base
+            if base == first_base:
+                aspects.setdefault(measure.one_aspect, label)
+    if aspects:
+        return aspects
     criteria = [label for label, measure in measures.items() if measure is None]
     means = [measure for measure in measures.values() if is_combined(measure)]
-    if not aspects and means:
-        aspects = {name: name for name in means[0].spec or criteria if name in criteria}
-    return aspects
+    if not means:
+        return {}
+    return {name: name for name in means[0].spec or criteria if name in criteria}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -27,7 +27,8 @@ _SIX_DIGITS = re.compile(r"(?P<head>[0-9]{3})(?P<number>[0-9]{3})")
 
 #: A year with a month, quarter or number, or a day, perhaps after a prefix.
 _DATE = re.compile(
-    r"(?:.*[^0-9])?(?:19|20)[0-9]{2}[-_./](?:q[1-4]|[0-9]{1,2}|(?:0?[1-9]|1[0-2])[-_./](?:0?[1-9]|[12][0-9]|3[01]))",
+    r"(?:.*[^0-9])?(?:19|20)[0-9]{2}[-_./]"
+    r"(?:q[1-4]|[0-9]{1,2}|(?:0?[1-9]|1[0-2])[-_./](?:0?[1-9]|[12][0-9]|3[01]))",
     re.IGNORECASE,
 )
 
@@ -44,15 +45,14 @@ class NestedTopics:
         has_several = self.groups.duplicated(keep=False)
         first_group = self.groups[has_several].iloc[0]
         first, second = self.groups.index[self.groups == first_group][:2]
-        n_groups = self.groups.nunique()
-        return f"{len(self.groups)} topics look like {number_of(n_groups, 'group')} ({first}, {second}, …)"
+        groups = number_of(self.groups.nunique(), "group")
+        return f"{len(self.groups)} topics look like {groups} ({first}, {second}, …)"
 
     @property
     def pattern(self) -> str | None:
         """A regular expression whose one group is the group of topics; None if none fits."""
         for pattern in _patterns(self.groups):
-            matches = [re.fullmatch(pattern, qid) for qid in self.groups.index]
-            if [match and match[1] for match in matches] == self.groups.to_list():
+            if all(_is_group(pattern, qid, group) for qid, group in self.groups.items()):
                 return pattern
         return None
 
@@ -119,7 +119,7 @@ def _find_heads(ids: pd.Series) -> pd.Series | None:
     parts = _split_ids(ids, _SHORT_TAIL)
     if not _is_nested(parts, len(ids)):
         parts = _split_ids(ids, _SIX_DIGITS)
-        if not (_is_nested(parts, len(ids)) and _is_numbered_as_clef(parts)):
+        if not _is_nested(parts, len(ids)) or not _is_numbered_as_clef(parts):
             return None
     if _are_dates(ids):
         return None
@@ -146,46 +146,28 @@ def _head_and_number(match: re.Match[str]) -> tuple[str, int]:
 def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
     """Return whether ids look nested by their heads and numbers."""
     heads = parts.groupby("head")["number"].agg(["size", "min", "max"])
-    several = heads[heads["size"] > 1]
-    return (
-        _have_most_a_head(parts, n_topics)
-        and _are_heads_many(heads)
-        and _have_half_a_sibling(several, n_topics)
-        and _are_groups_small(heads)
-        and _start_numbers_low(several)
-        and _are_numbers_dense(several)
-    )
-
-
-def _have_most_a_head(parts: pd.DataFrame, n_topics: int) -> bool:
-    return 10 * len(parts) >= 9 * n_topics
-
-
-def _are_heads_many(heads: pd.DataFrame) -> bool:
-    return len(heads) >= 3
-
-
-def _have_half_a_sibling(several: pd.DataFrame, n_topics: int) -> bool:
-    return bool(2 * several["size"].sum() >= n_topics)
-
-
-def _are_groups_small(heads: pd.DataFrame) -> bool:
-    return bool(heads["size"].mean() <= 30)
-
-
-def _start_numbers_low(several: pd.DataFrame) -> bool:
-    return bool(10 * (several["min"] <= 3).sum() >= 8 * len(several))
-
-
-def _are_numbers_dense(several: pd.DataFrame) -> bool:
+    several = heads[heads["size"] > 1]  # heads with several ids
+    if 10 * len(parts) < 9 * n_topics:  # most ids have a head
+        return False
+    if len(heads) < 3:
+        return False
+    if 2 * several["size"].sum() < n_topics:  # half of the ids have a sibling
+        return False
+    if not heads["size"].mean() <= 30:
+        return False
+    n_low_starts = (several["min"] <= 3).sum()
+    if 10 * n_low_starts < 8 * len(several):
+        return False
     span = several["max"] - several["min"] + 1
-    return bool((span / several["size"]).median() <= 3)
+    numbers_per_id = span / several["size"]
+    return bool(numbers_per_id.median() <= 3)
 
 
 def _is_numbered_as_clef(parts: pd.DataFrame) -> bool:
     """Return whether at least five heads have numbers from at most 3 to at most 20."""
+    n_heads = parts["head"].nunique()
     number = parts["number"]
-    return bool(parts["head"].nunique() >= 5 and number.min() <= 3 and number.max() <= 20)
+    return bool(n_heads >= 5 and number.min() <= 3 and number.max() <= 20)
 
 
 def _are_dates(ids: pd.Series) -> bool:
@@ -194,16 +176,24 @@ def _are_dates(ids: pd.Series) -> bool:
 
 
 def _is_same_partition(groups: pd.Series, by: pd.Series) -> bool:
-    pairs = pd.DataFrame({"group": groups, "by": by}).drop_duplicates()
+    pairs = pd.DataFrame({"group": groups, "by": by})
+    pairs = pairs.drop_duplicates()
     return pairs["group"].is_unique and pairs["by"].is_unique
+
+
+def _is_group(pattern: str, qid: Hashable, group: str) -> bool:
+    """Return whether a pattern matches a whole qid and captures its group."""
+    match = re.fullmatch(pattern, str(qid))
+    return match is not None and match[1] == group
 
 
 def _patterns(groups: pd.Series) -> Iterator[str]:
     """Yield patterns that may match qids and capture their groups, the plainest first."""
-    ends = {
-        qid[len(group) : len(group) + 1] for qid, group in zip(groups.index, groups, strict=True)
-    }
-    separators = "".join(separator for separator in _SEPARATORS if separator in ends)
+    next_characters: set[str] = set()
+    for qid, group in groups.items():
+        rest = str(qid)[len(group) :]
+        next_characters.add(rest[:1])
+    separators = "".join(mark for mark in _SEPARATORS if mark in next_characters)
     if not separators:
         yield r"(\d{3})\d{3}"
         yield r"(\d+)[A-Za-z]"

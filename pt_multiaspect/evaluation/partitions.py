@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Ints
 from .._validation import choice
 from ..bases.base import is_measure
 from ..collection import Judgments, Rankings
@@ -99,18 +99,20 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
 
 def _are_measures(argument: object) -> bool:
     """Return whether an argument is one or several measures."""
-    if isinstance(argument, str) or is_measure(argument):
+    if _is_measure(argument):
         return True
-    if (
-        is_frame(argument)
-        or isinstance(argument, Judgments | Iterator)
-        or not isinstance(argument, Iterable)
-    ):
+    if is_frame(argument) or isinstance(argument, Judgments | Iterator):
         return False
-    measures = list(argument.values() if isinstance(argument, Mapping) else argument)
-    return bool(measures) and all(
-        isinstance(measure, str) or is_measure(measure) for measure in measures
-    )
+    if isinstance(argument, Mapping):
+        return len(argument) > 0 and all(_is_measure(value) for value in argument.values())
+    if not isinstance(argument, Iterable):
+        return False
+    measures = list(argument)
+    return len(measures) > 0 and all(_is_measure(measure) for measure in measures)
+
+
+def _is_measure(argument: object) -> bool:
+    return isinstance(argument, str) or is_measure(argument)
 
 
 def _check_declared(plan: Plan) -> None:
@@ -118,11 +120,12 @@ def _check_declared(plan: Plan) -> None:
     for measure in filter(supports, plan.measures):
         inferred = inferred_views(measure, measure.views(plan.judgments))
         if inferred:
+            names = choices(view.name for view in inferred)
+            declaration = choices(f"{view.name!r}: {view.aspect!r}" for view in inferred)
             raise MultiAspectError(
                 f"{measure}: expected declared scales with by='query', got inferred ones for "
-                f"{choices(view.name for view in inferred)}, which would differ if qrels were "
-                "divided by query as well. Declare them, as in "
-                f"aspects={{{choices(f'{v.name!r}: {v.aspect!r}' for v in inferred)}}}"
+                f"{names}, which would differ if qrels were divided by query as well. Declare "
+                f"them, as in aspects={{{declaration}}}"
             )
 
 
@@ -139,7 +142,8 @@ class Evaluator:
     schema = SCHEMA
 
     def __init__(self, plan: Plan, by: str) -> None:
-        self._plan, self._by = plan, by
+        self._plan = plan
+        self._by = by
         self._packed: tuple[str, bytes] | None = None
         self.__name__ = "evaluator"
         # Spark counts the parameters, including self of bound methods: with one, it passes the
@@ -191,25 +195,32 @@ class Evaluator:
             )
         check_distinct_columns(rows, "runs")
         rows = _with_group(rows, frame)
-        runs = rows.groupby(identifiers(rows["name"], "runs"), sort=False)
-        evaluated = [(str(name), *self._evaluate_run(str(name), run)) for name, run in runs]
-        if not evaluated:
+        names: list[str] = []
+        qids: list[Any] = []
+        values: list[Floats] = []
+        for raw_name, run in rows.groupby(identifiers(rows["name"], "runs"), sort=False):
+            name = str(raw_name)
+            run_qids, run_values = self._evaluate_run(name, run)
+            names.append(name)
+            qids.append(run_qids)
+            values.append(run_values)
+        if not names:
             return _convert_like(frame, self.meta)
-        names, qids, values = zip(*evaluated, strict=True)
-        return _convert_like(frame, long_frame(list(names), self._plan.labels, qids, list(values)))
+        result = long_frame(names, self._plan.labels, qids, values)
+        return _convert_like(frame, result)
 
     def _evaluate_run(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
         """Return the queries and values of a run."""
         judgments = self._plan.judgments
         if self._by == "run":
-            return judgments.qids, self._plan.values(
-                join(name, run, judgments, self._plan.run_columns)
-            )
+            rankings = join(name, run, judgments, self._plan.run_columns)
+            return judgments.qids, self._plan.values(rankings)
         rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
         position = judgments.query_positions(rankings.source.qids)
         present = np.sort(position[position >= 0])
         if not len(present):
-            return rankings.source.qids[:1], np.full((len(self._plan.labels), 1), np.nan)
+            no_values = np.full((len(self._plan.labels), 1), np.nan)
+            return rankings.source.qids[:1], no_values
         values = self._plan.values(rankings)
         return judgments.qids[present], values[:, present]
 
@@ -256,14 +267,16 @@ class Evaluator:
             order = [str(name) for name in names]
         refuse_unknown(rows["name"].unique(), order, "values of the runs")
         is_unjudged = rows["value"].isna() & ~rows["qid"].isin(self._plan.judgments.qids)
-        rows, unjudged = rows[~is_unjudged], rows[is_unjudged]
+        unjudged = rows[is_unjudged]
+        rows = rows[~is_unjudged]
         check_one_value(rows)
         self._check_all_runs(order, rows, unjudged)
         values = self._read_values(order, rows)
         empty = np.asarray(np.isnan(values).all(axis=1))
         self._check_all_measures(order, values, empty)
         if empty.any():
-            values = np.where(empty[:, None, :], self._empty_values(order, empty)[None], values)
+            values_of_empty_run = self._empty_values(order, empty)[None, :, :]
+            values = np.where(empty[:, None, :], values_of_empty_run, values)
         result = self._plan.frame(order, list(values))
         record_measures(result, dict(zip(self._plan.labels, self._plan.measures, strict=True)))
         return result
@@ -287,22 +300,22 @@ class Evaluator:
             )
 
     def _read_values(self, order: list[str], rows: pd.DataFrame) -> Floats:
-        """Return the values, shape (n_runs, n_measures, n_queries), with NaN where there are none."""
-        labels, qids = self._plan.labels, self._plan.judgments.qids
+        """Return the values, shape (n_runs, n_measures, n_queries); NaN if there is none."""
+        labels = self._plan.labels
+        qids = self._plan.judgments.qids
         refuse_unknown(rows["measure"].unique(), labels, "values of the measures")
         refuse_unknown(rows["qid"].unique(), qids, "values of the queries")
         numbers = rows["value"].to_numpy(dtype=np.float64)
-        if np.isnan(numbers).any():
+        n_missing = int(np.isnan(numbers).sum())
+        if n_missing:
             raise MultiAspectError(
-                "expected numbers, got missing values "
-                f"{tally(int(np.isnan(numbers).sum()), 'value')}"
+                f"expected numbers, got missing values {tally(n_missing, 'value')}"
             )
+        run = _positions(rows["name"], order)
+        measure = _positions(rows["measure"], labels)
+        query = _positions(rows["qid"], qids)
         values = np.full((len(order), len(labels), len(qids)), np.nan)
-        positions = [
-            pd.Index(known, dtype=object).get_indexer(pd.Index(rows[column], dtype=object))
-            for known, column in ((order, "name"), (labels, "measure"), (qids, "qid"))
-        ]
-        values[tuple(positions)] = numbers
+        values[run, measure, query] = numbers
         return values
 
     def _check_all_measures(self, order: list[str], values: Floats, empty: Bools) -> None:
@@ -335,21 +348,35 @@ class Evaluator:
         return values
 
 
+def _positions(names: pd.Series, known: Any) -> Ints:
+    """Return the positions of names among the known ones."""
+    index = pd.Index(known, dtype=object)
+    positions: Ints = index.get_indexer(pd.Index(names, dtype=object))
+    return positions
+
+
 def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     """Return the rows with the column of their group, which `groupby(…).apply` leaves out."""
-    names = {"name": ["name"], "qid": ["qid", "query_id"]}
-    missing = [column for column in names if not rows.columns.isin(names[column]).any()]
+    missing: list[str] = []
+    if "name" not in rows.columns:
+        missing.append("name")
+    if "qid" not in rows.columns and "query_id" not in rows.columns:
+        missing.append("qid")
+    group = None
     if isinstance(frame, pd.DataFrame) and missing:
         group = getattr(frame, "name", None)
-    else:
-        group = None
     if len(missing) == 1 and pd.api.types.is_scalar(group) and group is not None:
         return rows.assign(**{missing[0]: group})
     if "name" in missing:
-        remedy = ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part in table.groupby(...)]"
+        remedy = ""
+        if isinstance(group, tuple):
+            remedy = (
+                ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part "
+                "in table.groupby(...)]"
+            )
         raise MultiAspectError(
             "expected a column name with the run of each row, got the columns "
-            f"{choices(rows.columns)}{remedy if isinstance(group, tuple) else ''}"
+            f"{choices(rows.columns)}{remedy}"
         )
     return rows
 
@@ -370,13 +397,12 @@ def _convert_like(frame: Any, result: pd.DataFrame) -> Any:
     if library == "polars":
         import polars
 
-        types = {
-            column: polars.Float64 if column == "value" else polars.String for column in COLUMNS
-        }
+        types: dict[str, Any] = dict.fromkeys(COLUMNS, polars.String)
+        types["value"] = polars.Float64
         return polars.DataFrame(columns, schema=types)
     import pyarrow
 
-    kinds = [
-        (column, pyarrow.float64() if column == "value" else pyarrow.string()) for column in COLUMNS
-    ]
-    return pyarrow.table(columns, schema=pyarrow.schema(kinds))
+    arrow_types = dict.fromkeys(COLUMNS, pyarrow.string())
+    arrow_types["value"] = pyarrow.float64()
+    schema = pyarrow.schema(list(arrow_types.items()))
+    return pyarrow.table(columns, schema=schema)

@@ -81,14 +81,20 @@ def _match_qids(pattern: str, qids: Iterable[str]) -> list[tuple[str, str]]:
             "cluster: expected a regular expression with one group in parentheses, got "
             f"{compiled.groups} in {pattern!r}; write others as (?:...)"
         )
-    matches = {qid: compiled.fullmatch(qid) for qid in qids}
-    missing = [qid for qid, match in matches.items() if match is None or not match[1]]
+    clusters: list[tuple[str, str]] = []
+    missing: list[str] = []
+    for qid in qids:
+        match = compiled.fullmatch(qid)
+        if match is None or not match[1]:
+            missing.append(qid)
+        else:
+            clusters.append((qid, match[1]))
     if missing:
         raise MultiAspectError(
             f"cluster: expected a pattern that matches each whole query id, but {pattern!r} finds "
             f"no cluster for {choices(missing[:5])} {tally(len(missing), 'topic')}"
         )
-    return [(qid, match[1]) for qid, match in matches.items() if match is not None]
+    return clusters
 
 
 def check_clusters_apply(clusters: Mapping[str, str] | None, confidence: float | None) -> None:
@@ -185,7 +191,8 @@ def clusters_in_words(clusters: Clusters, design_effects: Floats) -> str:
 
     Design effects are NaN where differences do not vary over topics.
     """
-    low, high = int(clusters.sizes.min()), int(clusters.sizes.max())
+    low = int(clusters.sizes.min())
+    high = int(clusters.sizes.max())
     if low == high:
         sizes = f"{low}"
     else:
@@ -194,5 +201,7 @@ def clusters_in_words(clusters: Clusters, design_effects: Floats) -> str:
     known = design_effects[~np.isnan(design_effects)]
     if not known.size:
         return text
-    several = " (median over pairs)" if known.size > 1 else ""
-    return f"{text}; design effect {np.median(known):.2g}{several}"
+    text += f"; design effect {np.median(known):.2g}"
+    if known.size == 1:
+        return text
+    return f"{text} (median over pairs)"

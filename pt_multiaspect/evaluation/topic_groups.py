@@ -99,9 +99,9 @@ def given_pairs(
         return given.items()
     if isinstance(given, str) and given in topics.columns and given not in COLUMNS:
         return zip(topics["qid"], topics[given], strict=True)
-    if isinstance(given, PathLike) or (
-        isinstance(given, str) and os.path.isfile(os.path.expanduser(given))
-    ):
+    if isinstance(given, PathLike):
+        return read_topic_names(given, what, noun)
+    if isinstance(given, str) and os.path.isfile(os.path.expanduser(given)):
         return read_topic_names(given, what, noun)
     return None
 
@@ -111,14 +111,12 @@ def one_group_per_topic(
 ) -> dict[str, str]:
     """Return the group of each topic, checked to have one; see `given_pairs`."""
     groups: dict[str, str] = {}
-    distinct = dict.fromkeys(_read_pairs(pairs, what, noun))
-    _check_group_types(
-        dict.fromkeys(group for _, group in distinct if group is not None), what, noun
-    )
-    for qid, value in distinct:
-        if value is None:
-            group = ""
-        else:
+    distinct_pairs = list(dict.fromkeys(_read_pairs(pairs, what, noun)))
+    distinct_groups = dict.fromkeys(group for _, group in distinct_pairs if group is not None)
+    _check_group_types(distinct_groups, what, noun)
+    for qid, value in distinct_pairs:
+        group = ""
+        if value is not None:
             group = _name_of_group(value).strip()
         if groups.setdefault(qid, group) != group:
             raise MultiAspectError(
@@ -144,7 +142,10 @@ def _read_pairs(
             raise MultiAspectError(
                 f"{what}: expected a mapping {{qid: {noun}}} of names, got {shown(group)} for {qid}"
             )
-        yield str(qid), None if pd.isna(group) else group
+        if pd.isna(group):
+            yield str(qid), None
+        else:
+            yield str(qid), group
 
 
 def read_topic_names(path: str | PathLike[str], what: str, noun: str) -> Iterator[tuple[str, str]]:
@@ -180,8 +181,11 @@ def rows_by_group(
 
 def _name_of_group(group: object) -> str:
     """Return the name of a group; numbers that are equal have one name."""
-    if isinstance(group, Real) and not isinstance(group, Integral) and float(group).is_integer():
-        return str(int(float(group)))
+    if not isinstance(group, Real) or isinstance(group, Integral):
+        return str(group)
+    number = float(group)
+    if number.is_integer():
+        return str(int(number))
     return str(group)
 
 

@@ -96,7 +96,8 @@ def _topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
     terms = measure.terms(judgments)
     if not terms:
         raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")
-    positive = np.stack([term.base.has_positive(term.target) for term in terms])
+    # Shape (n_terms, n_queries).
+    has_positive = np.stack([term.base.has_positive(term.target) for term in terms])
     if measure.stated.every_term_counts:
-        return np.asarray(positive.all(axis=0), dtype=np.bool_)
-    return np.asarray(positive.any(axis=0), dtype=np.bool_)
+        return np.asarray(has_positive.all(axis=0), dtype=np.bool_)
+    return np.asarray(has_positive.any(axis=0), dtype=np.bool_)

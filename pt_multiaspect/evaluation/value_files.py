@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from .._numbers import read_json
@@ -103,7 +104,8 @@ def _by_column(
         raise MultiAspectError(
             f"{place}: expected {layout}, got {len(fields)} fields: {excerpt(line)}"
         )
-    return dict(zip(columns, (field.decode() for field in fields), strict=True))
+    texts = [field.decode() for field in fields]
+    return dict(zip(columns, texts, strict=True))
 
 
 def _read_jsonl(text: Text, layout: str) -> Iterator[_Row]:
@@ -120,20 +122,22 @@ def _read_jsonl(text: Text, layout: str) -> Iterator[_Row]:
             raise MultiAspectError(f"{got}, other keys than in lines before")
         row = {column: item[key] for column, key in keys.items()}
         for column in KEYS:
-            if column in row:
-                if isinstance(row[column], bool) or not isinstance(row[column], str | int):
-                    raise MultiAspectError(got)
-                row[column] = str(row[column])
+            if column not in row:
+                continue
+            name = row[column]
+            if isinstance(name, bool) or not isinstance(name, str | int):
+                raise MultiAspectError(got)
+            row[column] = str(name)
         yield number, line, row
 
 
 def _known_keys(item: dict[str, Any]) -> dict[str, str]:
     """Return the key of each column in a JSON object, as far as it has one."""
-    keys = {}
+    keys: dict[str, str] = {}
     for column, known in _KEYS.items():
-        present = [key for key in known if key in item]
-        if present:
-            keys[column] = present[0]
+        for key in known:
+            if key in item:
+                keys.setdefault(column, key)
     return keys
 
 
@@ -206,7 +210,8 @@ def read_values(
     {'cost': 'ESL(wanted=2)'}
 
     >>> lines = directory / "bm25.eval"
-    >>> _ = lines.write_text("map\tq1\t0.5000\nmap\tq2\t0.2500\nrunid\tall\tbm25\nmap\tall\t0.3750\n")
+    >>> rows = ["map\tq1\t0.5000", "map\tq2\t0.2500", "runid\tall\tbm25", "map\tall\t0.3750"]
+    >>> _ = lines.write_text("\n".join(rows))
     >>> ma.read_values(lines, format="trec_eval")
        name qid measure  value
     0  bm25  q1     map   0.50
@@ -230,14 +235,13 @@ def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
     lines = list(FORMATS[format].read(text, layout))
     if not lines:
         raise MultiAspectError(f"{text.name}: the file is empty; expected {layout}")
-    rows = pd.DataFrame(
-        {column: [row[column] for *_, row in lines] for column in lines[0][2]}, dtype=object
-    )
+    rows = pd.DataFrame([row for *_, row in lines], columns=list(lines[0][2]), dtype=object)
     if "name" in rows and name is not None:
         raise MultiAspectError(
             f"name: expected None, as the lines of {text.name} name their runs, got {name!r}"
         )
-    is_topic, is_all = rows["qid"] != _ALL, rows["measure"] == _ALL
+    is_topic = rows["qid"] != _ALL
+    is_all = rows["measure"] == _ALL
     if is_topic.all() and is_all.any():
         number, line, _ = lines[int(is_all.argmax())]
         raise MultiAspectError(
@@ -253,22 +257,28 @@ def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
         with refuse_surrogates("name"):
             (name or "").encode()
         rows["name"] = name or _run_name(text, rows) or Path(text.name).name
-    texts = {column: rows.loc[is_topic, column].to_numpy(dtype=object) for column in KEYS}
-    values = [_value(text, *line) for line, counts in zip(lines, is_topic, strict=True) if counts]
-    result = pd.DataFrame({**texts, "value": values})
+    lines_of_topics = [lines[row] for row in np.flatnonzero(is_topic)]
+    columns: dict[str, Any] = {}
+    for column in KEYS:
+        columns[column] = rows.loc[is_topic, column].to_numpy(dtype=object)
+    columns["value"] = [_value(text, *line) for line in lines_of_topics]
+    result = pd.DataFrame(columns)
     check_distinct(result, f"leave out all but one in {text.name}")
     return result
 
 
 def _run_name(text: Text, rows: pd.DataFrame) -> str:
     """Return the run that a line of trec_eval names, or an empty string."""
-    named = set(rows.loc[rows["measure"] == _RUNID, "value"])
-    if len(named) > 1:
+    names = sorted(set(rows.loc[rows["measure"] == _RUNID, "value"]))
+    if len(names) > 1:
         raise MultiAspectError(
-            f"{text.name}: expected the values of one run, got those of {choices(sorted(named))}; "
+            f"{text.name}: expected the values of one run, got those of {choices(names)}; "
             "divide the file"
         )
-    return next(iter(named), "")
+    if not names:
+        return ""
+    name: str = names[0]
+    return name
 
 
 def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
@@ -308,6 +318,32 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         ``all``, or there are several runs in trec_eval's format, which does not name them.
     """
     labels = list(means.columns[1:])
+    _check_names(values, means, labels, format)
+    rows_of_run = dict(list(values.groupby("name", sort=False)))
+    lines: list[str] = []
+    for name, *aggregates in means.itertuples(index=False, name=None):
+        rows = rows_of_run.get(name, values.iloc[:0])
+        cells = list(zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True))
+        if format == "trec_eval":
+            cells.append((_ALL, _RUNID, name))
+        for label, aggregate in zip(labels, aggregates, strict=True):
+            cells.append((_ALL, label, float(aggregate)))
+        for qid, measure, value in cells:
+            row = {"name": name, "qid": qid, "measure": measure, "value": value}
+            lines.append(_format_row(row, format))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _format_row(row: dict[str, Any], format: str) -> str:
+    """Return the line of a value."""
+    if format == "jsonl":
+        return json.dumps({_KEYS[column][0]: cell for column, cell in row.items()})
+    fields: dict[str, Any] = {**row, **_UNUSED}
+    return "\t".join(str(fields[column]) for column in _FIELDS[format])
+
+
+def _check_names(values: pd.DataFrame, means: pd.DataFrame, labels: list[str], format: str) -> None:
+    """Raise an error for names that could not be read back from lines."""
     if (values["qid"] == _ALL).any():
         raise MultiAspectError(
             "expected topics with other names than all, which denotes aggregates; use csv"
@@ -322,25 +358,6 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
         _refuse_blanks("a name", means["name"], "name the run, as in NAME=RUN")
         _refuse_blanks("the name of a measure", labels, "give it an alias, as in -m ALIAS=MEASURE")
         _refuse_blanks("the topic", values["qid"].unique(), "use jsonl")
-    by_run = dict(list(values.groupby("name", sort=False)))
-    columns = _FIELDS.get(format, ())
-    lines = []
-    for name, *aggregates in means.itertuples(index=False, name=None):
-        rows = by_run.get(name, values.iloc[:0])
-        topic_rows = zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True)
-        run_rows = [
-            (_ALL, label, float(value)) for label, value in zip(labels, aggregates, strict=True)
-        ]
-        if format == "trec_eval":
-            run_rows.insert(0, (_ALL, _RUNID, name))
-        for row in (*topic_rows, *run_rows):
-            cells = dict(zip(COLUMNS, (name, *row), strict=True))
-            if format == "jsonl":
-                lines.append(json.dumps({_KEYS[column][0]: cell for column, cell in cells.items()}))
-            else:
-                fields = {**cells, **_UNUSED}
-                lines.append("\t".join(str(fields[column]) for column in columns))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _refuse_blanks(what: str, names: Iterable[str], remedy: str) -> None:

@@ -82,16 +82,22 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 def _text_table(text: Text) -> pd.DataFrame:
     """Return the cells of a csv, tsv or json file; of an empty frame, if it is another file."""
     if not is_json(text.data):
-        separator = "\t" if "\t" in first_line(text) else ","
+        separator = ","
+        if "\t" in first_line(text):
+            separator = "\t"
         return read_delimited(text, separator).drop(columns=NO_NAME, errors="ignore")
     rows = read_json(text.data.decode(), text.name)
-    if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows
-    ):
+    if not _are_objects_with_same_keys(rows):
         raise MultiAspectError(
             f"{text.name}: expected a list of JSON objects with the same keys, got others"
         )
     return pd.DataFrame(rows, dtype=object)
+
+
+def _are_objects_with_same_keys(rows: object) -> bool:
+    if not isinstance(rows, list):
+        return False
+    return all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows)
 
 
 def _check_columns(title: str, frame: pd.DataFrame) -> None:
@@ -106,7 +112,10 @@ def _check_columns(title: str, frame: pd.DataFrame) -> None:
             "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
         )
     elif {"name", "qid"} < {*frame.columns}:
-        remedy = 'write one row per value, as melt(["name", "qid"], var_name="measure") of pandas returns them'
+        remedy = (
+            'write one row per value, as melt(["name", "qid"], var_name="measure") of pandas '
+            "returns them"
+        )
     raise MultiAspectError(
         f"{title}: expected rows with the columns {choices(COLUMNS)}, which 'pt-multiaspect "
         f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} "
@@ -116,16 +125,16 @@ def _check_columns(title: str, frame: pd.DataFrame) -> None:
 
 def _values(title: str, column: pd.Series[Any], qids: Objects) -> Floats:
     """Return the values of a column, NaN where a cell is empty."""
-    values = []
+    values: list[float] = []
     for qid, cell in zip(qids, column.tolist(), strict=True):
-        value: float | None = math.nan
-        if not _is_empty(cell):
-            value = read_number(cell)
-            if value is None or math.isnan(value):
-                raise MultiAspectError(
-                    f"{title}: expected a number in the column value, got {shown(cell)} (topic "
-                    f"{qid})"
-                )
+        if _is_empty(cell):
+            values.append(math.nan)
+            continue
+        value = read_number(cell)
+        if value is None or math.isnan(value):
+            raise MultiAspectError(
+                f"{title}: expected a number in the column value, got {shown(cell)} (topic {qid})"
+            )
         values.append(value)
     return np.array(values, dtype=np.float64)
 

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +44,8 @@ class RepeatedKey(dict[str, Any]):
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
-        self.key = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        counts = Counter(key for key, _ in pairs)
+        self.key, _ = counts.most_common(1)[0]
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,20 +65,32 @@ def read_json(text: Text) -> list[tuple[int, Any]]:
         If the file is not valid JSON.
     """
     content = text.data.decode()
-    decoder = json.JSONDecoder(object_pairs_hook=json_object)
-    values: list[tuple[int, Any]] = []
-    start, end, line = 0, 0, 1
     try:
-        while match := _NOT_BLANK.search(content, end):
-            line += content.count("\n", start, match.start())
-            start = match.start()
-            value, end = decoder.raw_decode(content, start)
-            values.append((line, value))
-    except (ValueError, RecursionError) as error:  # also for integers of thousands of digits
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+        return _decode_values(content)
+    except RecursionError as error:
+        reason = "it is nested too deeply"
         raise MultiAspectError(
             f"{text.name}: not valid JSON, or an incomplete file: {reason}"
         ) from error
+    except ValueError as error:  # also for integers of thousands of digits
+        raise MultiAspectError(
+            f"{text.name}: not valid JSON, or an incomplete file: {error}"
+        ) from error
+
+
+def _decode_values(content: str) -> list[tuple[int, Any]]:
+    """Return the JSON values of a text, and the number of the line of each."""
+    decoder = json.JSONDecoder(object_pairs_hook=json_object)
+    values: list[tuple[int, Any]] = []
+    start = 0
+    line = 1
+    match = _NOT_BLANK.search(content)
+    while match is not None:
+        line += content.count("\n", start, match.start())
+        start = match.start()
+        value, end = decoder.raw_decode(content, start)
+        values.append((line, value))
+        match = _NOT_BLANK.search(content, end)
     return values
 
 
@@ -121,35 +133,46 @@ def json_table(name: str, content: Any, what: str = "score") -> Run:
                 f"{name}: expected each document of a query once, got document {documents.key} "
                 f"several times for query {qid}"
             )
-    content = {qid: documents for qid, documents in content.items() if documents}
-    docnos = list(chain.from_iterable(content.values()))
+    qids: list[str] = []
+    n_documents: list[int] = []
+    docnos: list[str] = []
+    numbers: list[Any] = []
+    for qid, documents in content.items():
+        if documents:
+            qids.append(qid)
+            n_documents.append(len(documents))
+            docnos += documents.keys()
+            numbers += documents.values()
     if not docnos:
         raise MultiAspectError(f"{name}: expected {form} with at least one document, got none")
-    numbers = list(chain.from_iterable(documents.values() for documents in content.values()))
-    n_documents = [len(documents) for documents in content.values()]
-    query = np.repeat(np.arange(len(content)), n_documents)
+    query = np.repeat(np.arange(len(qids)), n_documents)
     values = _finite_numbers(numbers)
     if values is None:
-        row = next(row for row, value in enumerate(numbers) if _finite_numbers([value]) is None)
-        raise MultiAspectError(
-            f"{name}: expected a finite number as {what}, got {shown(numbers[row])} (query "
-            f"{list(content)[query[row]]}, document {docnos[row]})"
-        )
+        for row, value in enumerate(numbers):
+            if _finite_numbers([value]) is None:
+                raise MultiAspectError(
+                    f"{name}: expected a finite number as {what}, got {shown(value)} (query "
+                    f"{qids[query[row]]}, document {docnos[row]})"
+                )
+        raise AssertionError("expected a number that is not finite")
     with refuse_surrogates(name):
-        "\0".join(content).encode()
+        "\0".join(qids).encode()
         texts = Texts.from_strings(np.array(docnos, dtype=object))
-    return Run(np.array(list(content), dtype=object), query, texts, values)
+    return Run(np.array(qids, dtype=object), query, texts, values)
 
 
 def _finite_numbers(numbers: list[Any]) -> Floats | None:
     """Return values as floats, or None if one is no finite number (texts, truth values)."""
-    if not {*map(type, numbers)} <= {int, float}:
+    types = set(map(type, numbers))
+    if not types <= {int, float}:
         return None
     try:
         values = np.array(numbers, dtype=np.float64)
     except OverflowError:
         return None
-    return values if np.isfinite(values).all() else None
+    if not np.isfinite(values).all():
+        return None
+    return values
 
 
 #: The beginning of an object, possibly in an array, whose first value is neither an object nor an
@@ -168,13 +191,15 @@ def read_json_rows(text: Text) -> pd.DataFrame | None:
     if not _has_rows(text):
         return None
     values = read_json(text)
-    if isinstance(values[0][1], list):
+    first_line, first_value = values[0]
+    if isinstance(first_value, list):
         if len(values) > 1:
             raise MultiAspectError(
                 f"{text.name}: expected one JSON array, got {number_of(len(values), 'JSON value')}"
             )
-        values = [(values[0][0], row) for row in values[0][1]]
-    keys = values[0][1].keys()
+        values = [(first_line, row) for row in first_value]
+    _, first_row = values[0]
+    keys = first_row.keys()
     for line, row in values:
         if not isinstance(row, Mapping) or isinstance(row, RepeatedKey) or row.keys() != keys:
             raise MultiAspectError(
@@ -200,24 +225,21 @@ def _has_rows(text: Text) -> bool:
 def read_json_judgments(text: Text) -> pd.DataFrame:
     """Read judgments ``{qid: {docno: label}}``. Runs have this form, too."""
     values = read_json(text)
+    _, first = values[0]
     if len(values) != 1:
-        first = values[0][1]
+        remedy = ""
         if isinstance(first, Mapping):
             remedy = columns.documents_remedy(first)
-        else:
-            remedy = ""
-        remedy = remedy or (
-            "; judged answers in JSON Lines are read by the functions of answers, and by "
-            "'pt-multiaspect answers'"
-        )
+        if not remedy:
+            remedy = (
+                "; judged answers in JSON Lines are read by the functions of answers, and by "
+                "'pt-multiaspect answers'"
+            )
         raise MultiAspectError(
             f"{text.name}: expected one JSON object, got {number_of(len(values), 'value')}{remedy}"
         )
-    return (
-        json_table(text.name, values[0][1], "label")
-        .to_pandas()
-        .rename(columns={"doc_id": "corpus_id"})
-    )
+    judgments = json_table(text.name, first, "label").to_pandas()
+    return judgments.rename(columns={"doc_id": "corpus_id"})
 
 
 #: The key of the model in predictions of MTEB; the other keys are subsets.
@@ -247,7 +269,8 @@ class Predictions(NamedTuple):
 
 def model_in_file(path: str | os.PathLike[str]) -> str | None:
     """Return the name of the model in predictions of MTEB, else None, by reading the head."""
-    match = _HEAD.match(read_head(os.path.expanduser(os.fspath(path))))
+    head = read_head(os.path.expanduser(os.fspath(path)))
+    match = _HEAD.match(head)
     if match is None:
         return None
     try:
@@ -277,7 +300,8 @@ def read_predictions(text: Text) -> Predictions:
     else:
         first = {}
     if {"query_id", "results"} <= first.keys():
-        return Predictions(_untie(json_table(text.name, _join_lines(text.name, values))))
+        run = json_table(text.name, _join_lines(text.name, values))
+        return Predictions(_untie(run))
     if len(values) > 1:
         raise MultiAspectError(
             f"{text.name}: expected one JSON object {{qid: {{docno: score}}}}, or lines {_LINE}, "
@@ -286,10 +310,10 @@ def read_predictions(text: Text) -> Predictions:
         )
     if isinstance(first.get(_META), Mapping):
         model = first[_META].get("model_name")
-        part = _only_part(text.name, first)
-        return Predictions(
-            json_table(text.name, part), True, model if isinstance(model, str) else None
-        )
+        if not isinstance(model, str):
+            model = None
+        run = json_table(text.name, _only_part(text.name, first))
+        return Predictions(run, is_mteb=True, model=model)
     if "mteb_version" in first:
         raise MultiAspectError(
             f"{text.name}: expected a run, got results of MTEB: the runs are in "
@@ -305,44 +329,57 @@ def _untie(run: Run) -> Run:
     sentence-transformers evaluates this order, and measures break ties by docno.
     """
     with np.errstate(over="ignore"):
-        bits = (run.score.astype(np.float32) + np.float32(0)).view(np.int32).astype(np.int64)
+        score_32 = run.score.astype(np.float32) + np.float32(0)
+    bits = score_32.view(np.int32).astype(np.int64)
     # Consecutive integers for consecutive 32-bit numbers.
-    step = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    steps = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
     order = np.lexsort((-run.score, run.query))
+    sorted_steps = steps[order]
     # As if each query were far below the one before it.
     offset = np.arange(len(run)) - (run.query[order] << 33)
-    lowered = np.minimum.accumulate(step[order] + offset) - offset
-    is_later = lowered < step[order]
-    later, lowered = order[is_later], np.maximum(lowered[is_later], -_LARGEST)
+    lowered_steps = np.minimum.accumulate(sorted_steps + offset) - offset
+    is_lowered = lowered_steps < sorted_steps
+    lowered_steps = np.maximum(lowered_steps[is_lowered], -_LARGEST)
+    lowered_bits = np.abs(lowered_steps).astype(np.int32)
     score = run.score.copy()
-    score[later] = np.copysign(np.abs(lowered).astype(np.int32).view(np.float32), lowered)
+    score[order[is_lowered]] = np.copysign(lowered_bits.view(np.float32), lowered_steps)
     return replace(run, score=score)
 
 
 def _only_part(name: str, content: Mapping[str, Any]) -> Any:
     """Return the predictions of a file of MTEB, which has one subset and split."""
     parts: dict[tuple[str, str], Any] = {}
-    for key, splits in [(_META, content), *content.items()]:
-        if isinstance(splits, RepeatedKey):
-            raise MultiAspectError(
-                f"{name}: expected distinct keys, got {splits.key} several times"
-            )
+    _refuse_repeated_key(name, content)
+    for subset, splits in content.items():
+        _refuse_repeated_key(name, splits)
         if not isinstance(splits, Mapping):
             raise MultiAspectError(
-                f"{name}: expected an object {{split: predictions}} for {key}, got {shown(splits)}"
+                f"{name}: expected an object {{split: predictions}} for {subset}, got "
+                f"{shown(splits)}"
             )
-        if key != _META:
-            parts |= {(key, own): predictions for own, predictions in splits.items()}
+        if subset == _META:
+            continue
+        for split, predictions in splits.items():
+            parts[subset, split] = predictions
     if len(parts) != 1:
         remedy = ""
         if parts:
             subset, split = next(iter(parts))
-            remedy = f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], which is a run"
+            remedy = (
+                f"; evaluate one of them, as in json.load(open({name!r}))[{subset!r}][{split!r}], "
+                "which is a run"
+            )
+        got = choices(f"({subset}, {split})" for subset, split in parts)
         raise MultiAspectError(
             f"{name}: expected predictions of one subset and split, got (subset, split): "
-            f"{choices(f'({own}, {other})' for own, other in parts)}{remedy}"
+            f"{got}{remedy}"
         )
     return next(iter(parts.values()))
+
+
+def _refuse_repeated_key(name: str, content: object) -> None:
+    if isinstance(content, RepeatedKey):
+        raise MultiAspectError(f"{name}: expected distinct keys, got {content.key} several times")
 
 
 def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str, Any]]:
@@ -351,7 +388,8 @@ def _join_lines(name: str, values: list[tuple[int, Any]]) -> dict[str, dict[str,
     for line, value in values:
         try:
             results = value["results"]
-            if RepeatedKey in map(type, (value, *results)):
+            objects = [value, *results]
+            if any(isinstance(item, RepeatedKey) for item in objects):
                 raise MultiAspectError(
                     f"{name}:{line}: expected distinct keys in an object, got one several times"
                 )
@@ -385,7 +423,9 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
         best = np.full(n_queries, -np.inf)
         np.maximum.at(best, run.query, run.score)
         is_first = run.score == best[run.query]
-        is_own &= is_first & (np.bincount(run.query[is_first], minlength=n_queries) == 1)[run.query]
+        n_first = np.bincount(run.query[is_first], minlength=n_queries)
+        has_one_first = n_first == 1
+        is_own &= is_first & has_one_first[run.query]
     n_own = len(np.unique(run.query[is_own]))
     if n_own and (is_mteb or 1 < n_queries < 2 * n_own):
         their = agree(n_own, n_queries, "its", "their")
@@ -397,7 +437,8 @@ def warn_of_identical_ids(name: str, run: Run, is_mteb: bool = False) -> None:
                 "documents before it scores a run, but not from the file"
             )
         else:
-            fault = f" {agree(n_own, n_queries, 'ranks', 'rank')} the document with {their} own id first"
+            rank = agree(n_own, n_queries, "ranks", "rank")
+            fault = f" {rank} the document with {their} own id first"
             remedy = "BEIR, and MTEB in some tasks, drop these documents before they score a run"
         warn_of_run(
             f"{n_own} of {number_of(n_queries, 'query')}{fault}, such as "
