@@ -69,7 +69,7 @@ _lock = threading.Lock()
 
 
 def _renew_lock() -> None:
-    """Replace the lock: a thread of the parent process may have held it when this one was forked."""
+    """Replace the lock: a thread of the parent process may have held it at the fork."""
     global _lock
     _lock = threading.Lock()
 
@@ -157,7 +157,10 @@ def warn_once(message: str, *, key: str | None = None, group: str | None = None)
             if n_reported > _PER_GROUP:
                 return
             if n_reported == _PER_GROUP:
-                message += ". Runs or parts of the qrels (batches, folds) differ; further cases are not reported"
+                message += (
+                    ". Runs or parts of the qrels (batches, folds) differ; further cases are not "
+                    "reported"
+                )
         given.add(entry)
     try:
         warn(message)
@@ -290,7 +293,7 @@ def _users_frame() -> FrameType:
 
 @contextmanager
 def errors_of(title: object) -> Iterator[None]:
-    """Begin errors of this package with a title, such as the name of a parameter or of a measure."""
+    """Begin errors of this package with a title, such as the name of a parameter or measure."""
     try:
         yield
     except MultiAspectError as error:

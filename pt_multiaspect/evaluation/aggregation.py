@@ -215,14 +215,15 @@ def aggregate(
     >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False))
        name  map
     0  mine  0.5
-    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False), mean="geometric").round(4)
+    >>> values = ma.evaluate({"mine": run}, qrels, "map", progress=False)
+    >>> ma.aggregate(values, mean="geometric").round(4)
        name     map
     0  mine  0.0032
     >>> half = {"q1": {"d1": 1.0}, "q2": {"d0": 2.0, "d1": 1.0}}
     >>> ma.aggregate(ma.evaluate({"mine": half}, qrels, "map", progress=False), ci=0.5).round(3)
        name   map  map 50% low  map 50% high
     0  mine  0.75          0.5           1.0
-    >>> ma.aggregate(ma.evaluate({"mine": run}, qrels, "map", progress=False), weights={"q1": 3, "q2": 1})
+    >>> ma.aggregate(values, weights={"q1": 3, "q2": 1})
        name   map
     0  mine  0.75
     >>> seeds = [ma.evaluate({"mine": each}, qrels, "map", progress=False) for each in (run, half)]

@@ -107,7 +107,7 @@ def _comparing_measures(plan: Plan, outcomes: Sequence[Outcome]) -> list[str]:
 def _evaluate_alone(
     judgments: Judgments, measures: dict[str, Any], pair: Ints, docnos: list[str]
 ) -> Floats:
-    """Return the values of judged pairs, each as the only judged document, (n_measures, n_pairs)."""
+    """Return the values of judged pairs, each alone in a topic, shape (n_measures, n_pairs)."""
     qids = np.array(numbered_names(len(pair)), dtype=object)
     labels = {name: judgments.labels(name)[pair] for name in judgments.label_names}
     alone = judgments.with_copies(pair, np.arange(len(pair)), qids, labels)

@@ -75,9 +75,10 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
     >>> import pandas as pd
     >>> import pt_multiaspect as ma
     >>> qrels = {"q1": {"d1": {"relevance": 1}}, "q2": {"d1": {"relevance": 1}}}
-    >>> runs = pd.DataFrame({"name": ["a", "a", "b"], "qid": ["q1", "q1", "q2"], "docno": ["d1", "d2", "d1"]})
+    >>> rows = [("a", "q1", "d1", 1.0), ("a", "q1", "d2", 1.0), ("b", "q2", "d1", 1.0)]
+    >>> runs = pd.DataFrame(rows, columns=["name", "qid", "docno", "score"])
     >>> ev = ma.evaluator(qrels, "AP")
-    >>> pd.concat([ev(part) for _, part in runs.assign(score=1.0).groupby("name")], ignore_index=True)
+    >>> pd.concat([ev(part) for _, part in runs.groupby("name")], ignore_index=True)
       name qid measure  value
     0    a  q1      AP    0.5
     1    a  q2      AP    0.0

@@ -639,7 +639,10 @@ def _qrels_remedy(fields: Sequence[bytes]) -> str:
 def _name_columns() -> str:
     """Return the remedy for a file with more label columns than aspects."""
     if in_shell():
-        return f"; name the label columns of one file, as in {parameter('qrels')} relevance,credibility=FILE"
+        return (
+            f"; name the label columns of one file, as in {parameter('qrels')} "
+            "relevance,credibility=FILE"
+        )
     return "; name the label columns of one file by aspects=[…]"
 
 

@@ -177,7 +177,10 @@ class _G(SingleAspectMeasure):
     """
 
     PRETTY_NAME = "Normalised gain"
-    SHORT_DESC = "The gains of the documents, discounted by what the ranking has missed, divided by all gains."
+    SHORT_DESC = (
+        "The gains of the documents, discounted by what the ranking has missed, divided by "
+        "all gains."
+    )
     CITATION = "Buckley 2008, trec_eval"
     SOURCES = ("buckley2008",)
     SUPPORTED_PARAMS = {}

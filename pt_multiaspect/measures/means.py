@@ -416,7 +416,10 @@ class _MM(AspectMean):
     """
 
     PRETTY_NAME = "Multidimensional measure"
-    SHORT_DESC = "The weighted harmonic mean of a measure, by default nDCG, over the aspects: low if one aspect is low."
+    SHORT_DESC = (
+        "The weighted harmonic mean of a measure, by default nDCG, over the aspects: low if "
+        "one aspect is low."
+    )
     CRITERIA_DESC = (
         "The weighted harmonic mean of the criteria, which is low if one criterion is low."
     )
@@ -517,7 +520,10 @@ class _GAM(AspectMean):
     """
 
     PRETTY_NAME = "Geometric aggregating measure"
-    SHORT_DESC = "The weighted geometric mean of a measure, by default nDCG, over the aspects: 0 if one aspect is 0."
+    SHORT_DESC = (
+        "The weighted geometric mean of a measure, by default nDCG, over the aspects: 0 if "
+        "one aspect is 0."
+    )
     CRITERIA_DESC = "The weighted geometric mean of the criteria, which is 0 if one criterion is 0."
     CITATION = "after Lioma et al. 2017, §5.3"
     SOURCES = ("lioma2017",)

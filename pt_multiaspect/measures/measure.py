@@ -207,7 +207,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             )
 
     def _spell_params(self) -> tuple[dict[str, object], int | None]:
-        """Return the printed forms of parameters that differ from their defaults, and the cutoff."""
+        """Return the printed forms of parameters other than the defaults, and the cutoff."""
         spelled = {
             name: param.spell(self.params[name])
             for name, param in self.SUPPORTED_PARAMS.items()

@@ -75,7 +75,10 @@ class _NWCS(DirectMeasure):
     """
 
     PRETTY_NAME = "Normalised weighted cumulative score"
-    SHORT_DESC = "The weighted gains on all aspects, discounted by rank, divided by those of an ideal ranking."
+    SHORT_DESC = (
+        "The weighted gains on all aspects, discounted by rank, divided by those of an ideal "
+        "ranking."
+    )
     CITATION = "Lioma et al. 2017, Eq. 10-11"
     SOURCES = ("lioma2017",)
     SUPPORTED_PARAMS: ClassVar[dict[str, Param]] = {

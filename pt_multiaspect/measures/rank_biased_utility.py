@@ -80,7 +80,10 @@ class _RBU(TermMeasure):
     """
 
     PRETTY_NAME = "Rank-biased utility"
-    SHORT_DESC = "Rank-biased gain on the aspects, where redundant documents gain less, minus the user's effort."
+    SHORT_DESC = (
+        "Rank-biased gain on the aspects, where redundant documents gain less, minus the "
+        "user's effort."
+    )
     CITATION = "Amigó et al. 2018"
     SOURCES = ("amigo2018",)
     RANGE = (-np.inf, 1.0)

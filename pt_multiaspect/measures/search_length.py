@@ -54,7 +54,10 @@ class _ESL(SingleAspectMeasure):
     """
 
     PRETTY_NAME = "Expected search length"
-    SHORT_DESC = "Expected number of non-relevant documents seen before the wanted relevant ones (lower is better)."
+    SHORT_DESC = (
+        "Expected number of non-relevant documents seen before the wanted relevant ones "
+        "(lower is better)."
+    )
     CITATION = "Cooper 1968"
     SOURCES = ("cooper1968",)
     RANGE = (0.0, np.inf)

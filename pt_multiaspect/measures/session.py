@@ -137,7 +137,7 @@ class _MDCU(DirectMeasure):
         return not view.scale.greater_is_better
 
     def _gains(self, views: tuple[AspectView, ...]) -> tuple[Floats, Floats]:
-        """Return the gains of judged documents on themes, (n_themes, n_pool), and their usability."""
+        """Return the gains of documents on themes, (n_themes, n_pool), and their usability."""
         for view in views:
             view.check_gains(self.NAME)
         gains = np.stack([view.target.gain for view in views])

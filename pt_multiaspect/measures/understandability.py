@@ -49,7 +49,7 @@ class _Product(_Understandability):
         return not view.scale.identity
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
-        """Return the product of the probabilities of each judged document, and of an unjudged one."""
+        """Return the product of the probabilities of judged documents, and of an unjudged one."""
         product = np.asarray(
             np.prod([view.probability for view in views], axis=0), dtype=np.float64
         )
