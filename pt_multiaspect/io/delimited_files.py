@@ -182,7 +182,10 @@ def _check_ids(name: str, frame: pd.DataFrame, separator: str) -> None:
 def _refuse_decimal_commas(name: str, column: pd.Series[str]) -> None:
     """Raise an error for a column of numbers some of which have decimal commas."""
     commas = [value for value in column if _DECIMAL_COMMA.fullmatch(value)]
-    if commas and _as_floats(column.str.replace(",", ".").where(column != "", "nan")) is not None:
+    if not commas:
+        return
+    with_points = column.str.replace(",", ".").where(column != "", "nan")
+    if _as_floats(with_points) is not None:
         raise MultiAspectError(
             f"{name}: {column.name}: expected numbers with a decimal point, got {commas[0]!r}: "
             "write decimals with "
@@ -197,12 +200,16 @@ def _as_floats(column: pd.Series[str]) -> Floats | None:
     except ValueError:
         return None
     # float() also accepts 1_000, which other tools do not read as a number.
-    return None if any("_" in value for value in column) else values
+    if any("_" in value for value in column):
+        return None
+    return values
 
 
 def first_line(text: Text) -> str:
     """Return the first line that is not empty."""
-    return re.match(rb"[\r\n]*([^\r\n]*)", text.data)[1].decode()  # type: ignore[index]  # matches any text
+    match = re.match(rb"[\r\n]*([^\r\n]*)", text.data)
+    assert match is not None  # it matches any text
+    return match[1].decode()
 
 
 def read_beir(text: Text) -> pd.DataFrame | None:

@@ -193,16 +193,14 @@ def _name_runs(first: list[Any], others: Iterator[Any]) -> Iterator[tuple[str, o
 
 def _name_run(run: Any, position: int) -> tuple[str, object]:
     """Return the name of a run and the run; `run` may be a pair of both."""
-    if (
-        isinstance(run, tuple)
-        and len(run) == 2
-        and isinstance(run[0], str)
-        and not hasattr(run, "_fields")
-    ):
+    is_row = hasattr(run, "_fields")
+    if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str) and not is_row:
         return run
     if is_pipeline(run):
         return str(run), run  # as in pt.Experiment
-    return (name_of_file(run) if isinstance(run, str | PathLike) else f"run {position}"), run
+    if isinstance(run, str | PathLike):
+        return name_of_file(run), run
+    return f"run {position}", run
 
 
 def name_of_file(path: str | os.PathLike[str]) -> str:

@@ -308,13 +308,8 @@ class _RunFile:
         separator = find_separator(text)
         if separator is None:
             rows = _read_run_lines(text).frame().astype({"rank": np.int64})
-            rows = rows[
-                [
-                    column
-                    for column in ("qid", "docno", "rank", "score", "name")
-                    if column in rows.columns
-                ]
-            ]
+            order = ("qid", "docno", "rank", "score", "name")
+            rows = rows[[column for column in order if column in rows.columns]]
         else:
             rows = frame_of_run(text.name, read_run_table(text, separator))
             if "rank" in rows.columns:
@@ -520,9 +515,10 @@ class _AspectFile:
     def samples(self, columns: Sequence[str]) -> str:
         """Return the first ids of the file."""
         rows = self.judged[list(columns)].drop_duplicates().head(3)
-        return choices("/".join(row) for row in rows.itertuples(index=False)) + (
-            " …" if len(rows) == 3 else ""
-        )
+        samples = choices("/".join(row) for row in rows.itertuples(index=False))
+        if len(rows) == 3:
+            samples += " …"
+        return samples
 
 
 def _check_files(files: Sequence[_AspectFile]) -> None:
