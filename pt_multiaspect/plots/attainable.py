@@ -108,52 +108,79 @@ def upper_bounds(
         title = str(measure)
     else:
         title = _measure_of(ideal, bounds)
-    groups: dict[Any, Floats] = {}
-    maxima: pd.DataFrame | None = None
-    if ideal is not None:
-        values = _values_by_topic(ideal, ["strategy", "value"], ["strategy"], "ideal")
-        groups = {qid: group["value"].to_numpy(float) for qid, group in values.groupby("topic")}
-    if bounds is not None:
-        maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
-        if groups and (unshared := set(groups) ^ set(maxima.index)):
-            raise MultiAspectError(
-                f"expected the same topics in ideal ({len(groups)}) and bounds ({len(maxima)}), "
-                "got "
-                f"{choices(sorted(unshared, key=style.natural_key))} in only one of them"
-            )
+    values, maxima = _read_topics(ideal, bounds)
     if maxima is not None:
         best = maxima["bound"].to_dict()
     else:
-        best = {qid: max(group) for qid, group in groups.items()}
+        best = {qid: max(group) for qid, group in values.items()}
     topics = sorted(map(str, best), key=style.natural_key)
     is_named = len(topics) <= _MOST_NAMED
     by_bound = sort == "bound" or (sort is None and not is_named)
     if by_bound:
         topics.sort(key=lambda qid: -best[qid])
     ticks = np.arange(1, len(topics) + 1)
-    ax = style.axes_or_new(ax, float(np.clip(1.6 + 0.19 * len(topics), 6.4, 10)), 4.2, grid="y")
+    width = float(np.clip(1.6 + 0.19 * len(topics), 6.4, 10))
+    ax = style.axes_or_new(ax, width, 4.2, grid="y")
     handles: list[Any] = []
-    if groups:
-        handles.append(_draw_boxes(ax, ticks, [groups[qid] for qid in topics]))
+    if values:
+        handles.append(_draw_boxes(ax, ticks, [values[qid] for qid in topics]))
     if maxima is not None:
         handles += _draw_bounds(ax, ticks, maxima.loc[topics])
     add_legend_above(ax, handles)
     if is_named:
-        width = style.SMALL * (0.6 * max(map(len, topics)) + 1)
-        is_crowded = width * len(topics) > style.points_of(ax)[0]
-        ax.set_xticks(ticks, topics, rotation=90 if is_crowded else 0, fontsize=style.SMALL)
+        _write_topics(ax, ticks, topics)
     else:
         ax.set_xticks([])
     ax.set_xlim(0.3, len(topics) + 0.7)
+    ax.set_xlabel(_label_of_topics(len(topics), is_named, by_bound))
+    if title:
+        ax.set_ylabel(style.wrap(title, 34))
+    else:
+        ax.set_ylabel("value")
+    return ax
+
+
+def _write_topics(ax: Axes, ticks: Ints, topics: list[str]) -> None:
+    """Write the names of topics below the axes, upright if there is too little space."""
+    longest = max(map(len, topics))
+    width = style.SMALL * (0.6 * longest + 1)
+    rotation = 0
+    if width * len(topics) > style.points_of(ax)[0]:
+        rotation = 90
+    ax.set_xticks(ticks, topics, rotation=rotation, fontsize=style.SMALL)
+
+
+def _label_of_topics(n_topics: int, is_named: bool, by_bound: bool) -> str:
+    """Return the label of the axis of topics: names or number, and order."""
     if is_named:
         noun = "topic"
     else:
-        noun = f"{len(topics)} topics"
-    ax.set_xlabel(
-        f"{noun}, highest bound first" if by_bound else noun if is_named else f"{noun}, by name"
-    )
-    ax.set_ylabel(style.wrap(title, 34) if title else "value")
-    return ax
+        noun = f"{n_topics} topics"
+    if by_bound:
+        return f"{noun}, highest bound first"
+    if is_named:
+        return noun
+    return f"{noun}, by name"
+
+
+def _read_topics(ideal: object, bounds: object) -> tuple[dict[Any, Floats], pd.DataFrame | None]:
+    """Return the values of ideal rankings by topic, and the maxima, of the same topics."""
+    values: dict[Any, Floats] = {}
+    if ideal is not None:
+        rows = _values_by_topic(ideal, ["strategy", "value"], ["strategy"], "ideal")
+        for qid, group in rows.groupby("topic"):
+            values[qid] = group["value"].to_numpy(float)
+    if bounds is None:
+        return values, None
+    maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
+    unshared = set(values) ^ set(maxima.index)
+    if values and unshared:
+        raise MultiAspectError(
+            f"expected the same topics in ideal ({len(values)}) and bounds ({len(maxima)}), "
+            "got "
+            f"{choices(sorted(unshared, key=style.natural_key))} in only one of them"
+        )
+    return values, maxima
 
 
 def _measure_of(*frames: object) -> str:
@@ -161,7 +188,8 @@ def _measure_of(*frames: object) -> str:
     label_of: dict[str, str] = {}
     for frame in frames:
         if isinstance(frame, pd.DataFrame):
-            label_of |= {str(definition): label for label, definition in read_record(frame).items()}
+            for label, definition in read_record(frame).items():
+                label_of[str(definition)] = label
     if len(label_of) > 1:
         raise MultiAspectError(
             f"expected ideal and bounds of one measure, got those of {choices(label_of)}"
@@ -172,53 +200,82 @@ def _measure_of(*frames: object) -> str:
 def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:
     """Draw a box for the values of each topic, and return the entry of the legend."""
     ax.boxplot(
-        groups, positions=ticks.tolist(), widths=0.62, whis=(0, 100),
-        patch_artist=True, showfliers=False, manage_ticks=False,
+        groups,
+        positions=ticks.tolist(),
+        widths=0.62,
+        whis=(0, 100),
+        patch_artist=True,
+        showfliers=False,
+        manage_ticks=False,
         boxprops={"facecolor": _PALE, "edgecolor": style.BLUE, "linewidth": 1},
         medianprops={"color": style.ink(), "linewidth": 1.6},
-        whiskerprops={"color": style.BLUE}, capprops={"color": style.BLUE},
-    )  # fmt: skip
+        whiskerprops={"color": style.BLUE},
+        capprops={"color": style.BLUE},
+    )
     return unit_square("ideal rankings of all strategies", facecolor=_PALE, edgecolor=style.BLUE)
 
 
 def _draw_bounds(ax: Axes, ticks: Ints, maxima: pd.DataFrame) -> Iterator[Any]:
-    """Draw the best value found for each topic, and the bound where it is higher; yield entries of the legend."""
-    value, bound = (maxima[column].to_numpy(float) for column in ("value", "bound"))
+    """Draw the best value found for each topic, and the bound where it is higher.
+
+    Yields
+    ------
+    PathCollection
+        The entries of the legend.
+    """
+    value = maxima["value"].to_numpy(float)
+    bound = maxima["bound"].to_numpy(float)
     yield ax.scatter(
         ticks, value, s=20, marker="D", color=style.ORANGE, zorder=4, label="best value found"
     )
-    above = bound - value > _VISIBLE
-    if above.any():
+    is_higher = bound - value > _VISIBLE
+    if is_higher.any():
         yield ax.scatter(
-            ticks[above], bound[above], s=34, marker="v", facecolors="none", edgecolors=style.ink(), lw=1.1,
-            zorder=3, label="proven upper bound, where higher",
-        )  # fmt: skip
+            ticks[is_higher],
+            bound[is_higher],
+            s=34,
+            marker="v",
+            facecolors="none",
+            edgecolors=style.ink(),
+            lw=1.1,
+            zorder=3,
+            label="proven upper bound, where higher",
+        )
 
 
 def _values_by_topic(data: object, columns: list[str], keys: list[str], name: str) -> pd.DataFrame:
-    """Return the checked columns of a frame and a column ``topic``, with one row per topic and `keys`."""
+    """Return the checked columns of a frame and a column ``topic``.
+
+    There is one row per topic and `keys`.
+    """
     source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[name]
     frame = style.with_columns(data, columns, name, source)
-    result = frame[columns].assign(
-        topic=identifiers(id_column(frame, QUERY_COLUMNS[::-1], name), name)
-    )
-    for column in (column for column in columns if column not in keys):
-        numbers = pd.to_numeric(result[column], errors="coerce").to_numpy(
-            dtype=np.float64, na_value=np.nan
-        )
-        wrong = np.flatnonzero(~np.isfinite(numbers))
-        if len(wrong):
-            raise MultiAspectError(
-                f"{name}: expected finite numbers, got the {column} "
-                f"{result[column].iloc[int(wrong[0])]} on topic "
-                f"{result['topic'].iloc[int(wrong[0])]}"
-            )
-        result[column] = numbers
-    twice = result[result.duplicated(["topic", *keys])]
-    if len(twice):
+    qids = id_column(frame, QUERY_COLUMNS[::-1], name)
+    result = frame[columns].assign(topic=identifiers(qids, name))
+    for column in columns:
+        if column not in keys:
+            result[column] = _finite_numbers(result, column, name)
+    duplicates = result[result.duplicated(["topic", *keys])]
+    if len(duplicates):
+        first = duplicates.iloc[0]
+        where = f"topic {first['topic']}"
+        for key in keys:
+            where += f" and {key} {first[key]}"
         raise MultiAspectError(
-            f"{name}: expected one row per {' and '.join(['topic', *keys])}, got more for topic "
-            f"{twice['topic'].iloc[0]}"
-            + "".join(f" and {key} {twice[key].iloc[0]}" for key in keys)
+            f"{name}: expected one row per {' and '.join(['topic', *keys])}, got more for {where}"
         )
     return result
+
+
+def _finite_numbers(rows: pd.DataFrame, column: str, name: str) -> Floats:
+    """Return the numbers of a column; all must be finite."""
+    parsed = pd.to_numeric(rows[column], errors="coerce")
+    numbers: Floats = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        row = int(wrong[0])
+        raise MultiAspectError(
+            f"{name}: expected finite numbers, got the {column} {rows[column].iloc[row]} on topic "
+            f"{rows['topic'].iloc[row]}"
+        )
+    return numbers

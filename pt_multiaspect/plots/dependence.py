@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def specification_curve(
     result: Multiverse, pair: Sequence[str] | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Plot the differences between two runs under all variants of a measure, and the options of the variants.
+    """Plot the differences between two runs under all variants of a measure, and their options.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ def specification_curve(
     >>> from pt_multiaspect import plots
     >>> matplotlib.use("Agg")
     >>> docs = [f"d{number}" for number in range(6)]
-    >>> qrels = {
-    ...     f"q{n}": {doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4} for i, doc in enumerate(docs)}
-    ...     for n in range(4)
-    ... }
-    >>> orders = {"a": [5, 3, 4, 1, 2, 0], "b": [0, 1, 2, 3, 5, 4]}
-    >>> runs = {name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()}
-    >>> measures = ma.variants(
-    ...     ma.TOMA(aspects={"relevance": 2, "credibility": 3}), distance=["euclidean", "chebyshev"], cutoff=[3, 5]
-    ... )
+    >>> qrels = {"q0": {}, "q1": {}, "q2": {}, "q3": {}}
+    >>> for n, judged in enumerate(qrels.values()):
+    ...     for i, doc in enumerate(docs):
+    ...         judged[doc] = {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4}
+    >>> a = dict(zip(docs, [5, 3, 4, 1, 2, 0]))
+    >>> b = dict(zip(docs, [0, 1, 2, 3, 5, 4]))
+    >>> runs = {"a": dict.fromkeys(qrels, a), "b": dict.fromkeys(qrels, b)}
+    >>> toma = ma.TOMA(aspects={"relevance": 2, "credibility": 3})
+    >>> measures = ma.variants(toma, distance=["euclidean", "chebyshev"], cutoff=[3, 5])
     >>> result = ma.analysis.multiverse(ma.evaluate(runs, qrels, measures, progress=False))
     >>> ax = plots.specification_curve(result)
     >>> ax.get_ylabel()
@@ -81,82 +81,78 @@ def specification_curve(
     ['distance: euclidean', 'chebyshev', 'cutoff: 3', '5']
     """
     style.check_result(result, Multiverse, "multiverse")
-    row = style.rows_of_pair(result.pairs, pair).iloc[0]
-    table = result.variants[(result.variants["a"] == row["a"]) & (result.variants["b"] == row["b"])]
-    if "group" in table:
-        table = table[table["group"] == row["group"]]
-    n_variants = len(table)
-    table = (
-        table[table["same_as"].isna()]
-        .sort_values("difference", kind="stable")
-        .reset_index(drop=True)
-    )
-    labels, marks = _options(result, table["measure"])
+    compared = style.rows_of_pair(result.pairs, pair).iloc[0]
+    is_pair = (result.variants["a"] == compared["a"]) & (result.variants["b"] == compared["b"])
+    variants = result.variants[is_pair]
+    if "group" in variants:
+        variants = variants[variants["group"] == compared["group"]]
+    distinct = variants[variants["same_as"].isna()]
+    distinct = distinct.sort_values("difference", kind="stable").reset_index(drop=True)
+    labels, has_option = _options(result, distinct["measure"])
     beside = ax is None
     ax = style.axes_or_new(ax, 8, 3 + 0.16 * len(labels), grid="y")
     size = style.text_size(ax)
     strip = style.add_axes_below(ax, 0.075 * len(labels))
-    _draw_differences(ax, table, result)
-    a, b = style.distinct_texts([str(row["a"]), str(row["b"])], 20)
-    ax.set_ylabel(f"{a}{' ' if len(a + b) < 20 else chr(10)}− {b}", fontsize=size)
+    _draw_differences(ax, distinct, result)
+    names = style.distinct_texts([str(compared["a"]), str(compared["b"])], 20)
+    ax.set_ylabel(style.difference_text(*names), fontsize=size)
     if beside:
         add_legend(ax, True)
     else:  # a column of a paper has no room beside
         add_legend_above(ax)
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     ax.tick_params(axis="y", labelsize=size)
-    position, option = np.nonzero(marks)
-    strip.vlines(
-        position, option - 0.35, option + 0.35, color=style.ink(), lw=_width(ax, len(table))
-    )
-    starts = [index for index, label in enumerate(labels) if ": " in label]
-    strip.hlines(
-        [start - 0.5 for start in starts[1:]], -0.5, len(table) - 0.5, color=style.GREY, lw=0.4
-    )
-    strip.set_yticks(
-        range(len(labels)), style.distinct_texts(labels, round(2 * size) + 8), fontsize=size
-    )
-    strip.set_ylim(len(labels) - 0.5, -0.5)
-    strip.set_xlim(-0.5, len(table) - 0.5)
-    strip.set_xticks([])
-    if len(table) < n_variants:
-        distinct = f"{len(table)} distinct of "
+    _draw_options(strip, labels, has_option, size, _width(ax, len(distinct)))
+    if len(distinct) < len(variants):
+        count = f"{len(distinct)} distinct of {len(variants)} variants"
     else:
-        distinct = ""
-    strip.set_xlabel(f"{distinct}{n_variants} variants", fontsize=size)
+        count = f"{len(variants)} variants"
+    strip.set_xlabel(count, fontsize=size)
+    return ax
+
+
+def _draw_options(
+    strip: Axes, labels: list[str], has_option: Bools, size: float, width: float
+) -> None:
+    """Draw one row of bars per option, with lines between the choices."""
+    n_variants = len(has_option)
+    position, option = np.nonzero(has_option)
+    strip.vlines(position, option - 0.35, option + 0.35, color=style.ink(), lw=width)
+    starts = [row for row, label in enumerate(labels) if ": " in label]
+    between = [start - 0.5 for start in starts[1:]]
+    strip.hlines(between, -0.5, n_variants - 0.5, color=style.GREY, lw=0.4)
+    texts = style.distinct_texts(labels, round(2 * size) + 8)
+    strip.set_yticks(range(len(labels)), texts, fontsize=size)
+    strip.set_ylim(len(labels) - 0.5, -0.5)
+    strip.set_xlim(-0.5, n_variants - 0.5)
+    strip.set_xticks([])
     strip.tick_params(length=0)
     strip.spines[:].set_visible(False)
-    return ax
 
 
 def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None:
     """Draw one dot and interval per variant."""
     position = np.arange(len(table))
     difference = table["difference"].to_numpy(np.float64)
+    low = table["low"].to_numpy(np.float64)
+    high = table["high"].to_numpy(np.float64)
     is_significant = (table["p"] < result.alpha).to_numpy()
     width = _width(ax, len(table))
+    size = min(width + 1.2, 4)
     for rows, colour, label in (
         (is_significant & (difference > 0), style.BLUE, f"higher, p < {result.alpha:g}"),
         (is_significant & (difference < 0), style.ORANGE, f"lower, p < {result.alpha:g}"),
         (~is_significant, style.GREY, f"p ≥ {result.alpha:g}"),
     ):
         if rows.any():
-            low, high = (table.loc[rows, name].to_numpy(np.float64) for name in ("low", "high"))
-            ax.vlines(position[rows], low, high, color=colour, lw=width, alpha=0.45)
-            ax.plot(
-                position[rows],
-                difference[rows],
-                "o",
-                color=colour,
-                ms=min(width + 1.2, 4),
-                label=label,
-            )
-    reference = (
-        table["measure"] == result.same_as.get(result.reference, result.reference)
-    ).to_numpy()
+            x = position[rows]
+            ax.vlines(x, low[rows], high[rows], color=colour, lw=width, alpha=0.45)
+            ax.plot(x, difference[rows], "o", color=colour, ms=size, label=label)
+    reference = result.same_as.get(result.reference, result.reference)
+    is_reference = (table["measure"] == reference).to_numpy()
     ax.plot(
-        position[reference],
-        difference[reference],
+        position[is_reference],
+        difference[is_reference],
         "D",
         color=style.ink(),
         mec="white",
@@ -168,25 +164,34 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None
 
 def _width(ax: Axes, n_variants: int) -> float:
     """Return the width of bars in points, about half of the distance of variants."""
-    return float(np.clip(0.45 * style.points_of(ax)[0] / n_variants, 0.5, 4))
+    axes_width, _ = style.points_of(ax)
+    return float(np.clip(0.45 * axes_width / n_variants, 0.5, 4))
 
 
 def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], Bools]:
-    """Return a label per option of each choice, and which variants or their equals have it, variants × options."""
-    options, labels, marks = result.options, [], []
-    equals = options.index.map(lambda variant: result.same_as.get(variant, variant))
+    """Return a label per option of each choice, and which variants have it, variants × options.
+
+    Variants have the options of those that equal them, too.
+    """
+    options = result.options
+    drawn = pd.Index([result.same_as.get(variant, variant) for variant in options.index])
+    labels = []
+    has_option = []
     for choice in options:
-        for index, option in enumerate(options[choice].unique()):
-            labels.append(f"{choice}: {option}" if index == 0 else str(option))
-            marks.append((options[choice] == option).groupby(equals).any().loc[variants].to_numpy())
-    return labels, np.array(marks, dtype=np.bool_).reshape(-1, len(variants)).T
+        title = f"{choice}: "
+        for option in options[choice].unique():
+            labels.append(f"{title}{option}")
+            title = ""  # only at its first option
+            of_drawn = (options[choice] == option).groupby(drawn).any()
+            has_option.append(of_drawn.loc[variants].to_numpy())
+    return labels, np.array(has_option, dtype=np.bool_).reshape(-1, len(variants)).T
 
 
 @style.with_literal_texts
 def label_intervals(
     result: MissingLabels, measure: str | None = None, *, ax: Axes | None = None
 ) -> Axes:
-    """Plot the value of each run as evaluated, its interval over all missing labels, and its expected value.
+    """Plot the value of each run, its interval over all missing labels, and its expected value.
 
     Intervals that overlap do not mean that the difference can have either sign: both runs are
     measured on the same labels. `MissingLabels.pairs` has the intervals of differences.
@@ -231,9 +236,8 @@ def label_intervals(
     else:
         chosen = find_label(dict.fromkeys(labels), measure)
     refuse_unknown([chosen], labels, "measures of the result", "measure")
-    rows = result.runs[result.runs["measure"] == chosen].sort_values(
-        "value", ascending=False, kind="stable"
-    )
+    rows = result.runs[result.runs["measure"] == chosen]
+    rows = rows.sort_values("value", ascending=False, kind="stable")
     ax = style.axes_or_new(ax, 7.2, 1.2 + 0.3 * len(rows), grid="x")
     position = np.arange(len(rows))
     ax.hlines(
@@ -250,7 +254,8 @@ def label_intervals(
             ms=6,
             label="expected",
         )
-    ax.set_yticks(position, style.distinct_texts(rows["name"].astype(str).tolist(), 24))
+    names = rows["name"].astype(str).tolist()
+    ax.set_yticks(position, style.distinct_texts(names, 24))
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlabel(chosen)
     add_legend_above(ax)

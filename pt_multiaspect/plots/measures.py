@@ -70,7 +70,8 @@ def correlation_heatmap(
     >>> from pt_multiaspect import plots
     >>> matplotlib.use("Agg")
     >>> measures = ["AP", "RR"]
-    >>> ax = plots.correlation_heatmap(pd.DataFrame([[1, 0.667], [0.667, 1]], index=measures, columns=measures))
+    >>> correlations = pd.DataFrame([[1, 0.667], [0.667, 1]], index=measures, columns=measures)
+    >>> ax = plots.correlation_heatmap(correlations)
     >>> [text.get_text() for text in ax.texts]
     ['1.00', '0.67', '0.67', '1.00']
     """
@@ -81,27 +82,30 @@ def correlation_heatmap(
         else:
             limits = (0.0, 1.0)
     cmap, low, high = _read_limits(limits)
-    texts = style.distinct_texts(names, 30)
-    side = float(np.clip((0.95 if intervals else 0.62) * len(names), 2.4, 16))
+    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as
+    # wide.
+    if intervals:
+        cell_inches, cell_em = 0.95, 6.5
+    else:
+        cell_inches, cell_em = 0.62, 3.3
+    side = float(np.clip(cell_inches * len(names), 2.4, 16))
     ax = style.axes_or_new(ax, side + 3.2, side + 1.4)
     image = ax.imshow(np.ma.masked_invalid(values), cmap=cmap, vmin=low, vmax=high, aspect="equal")
     ax.set_facecolor(style.LIGHT)
-    colours = style.colours_of(cmap, ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1))
+    shades = ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1)
+    colours = style.colours_of(cmap, shades)
     room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
-    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as
-    # wide.
-    size = float(np.clip(room / (6.5 if intervals else 3.3), 6, 10))
+    size = float(np.clip(room / cell_em, 6, 10))
+    if intervals:
+        size = max(6, 0.85 * size)
     for (row, column), value in np.ndenumerate(values):
         if np.isnan(value):
-            text = "–"
+            colour = "black"
         else:
-            text = style.format_fixed(value)
-        if (row, column) in intervals and not np.isnan(value):
-            text += "\n[{}, {}]".format(*map(style.format_fixed, intervals[row, column]))
-        ax.text(
-            column, row, text, ha="center", va="center", fontsize=max(6, 0.85 * size) if intervals else size,
-            color="black" if np.isnan(value) else style.text_colour(colours[row, column]),
-        )  # fmt: skip
+            colour = style.text_colour(colours[row, column])
+        text = _correlation_text(value, intervals.get((row, column)))
+        ax.text(column, row, text, ha="center", va="center", fontsize=size, color=colour)
+    texts = style.distinct_texts(names, 30)
     positions = list(range(len(names)))
     rotation: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
     if max(map(len, texts)) > 14 and len(names) > 6:
@@ -118,6 +122,17 @@ def correlation_heatmap(
     return ax
 
 
+def _correlation_text(value: float, interval: tuple[float, float] | None) -> str:
+    """Return a correlation, with its interval below if there is one."""
+    if math.isnan(value):
+        return "–"
+    text = style.format_fixed(value)
+    if interval is None:
+        return text
+    low, high = interval
+    return f"{text}\n[{style.format_fixed(low)}, {style.format_fixed(high)}]"
+
+
 def _read_limits(limits: object) -> tuple[str, float, float]:
     """Return the colour map for limits, and the values of its ends, after checking them."""
     try:
@@ -128,7 +143,9 @@ def _read_limits(limits: object) -> tuple[str, float, float]:
         raise MultiAspectError(
             f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}"
         )
-    return "RdBu" if low < 0 else "Blues", low, high
+    if low < 0:
+        return "RdBu", low, high
+    return "Blues", low, high
 
 
 def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
@@ -140,36 +157,16 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
             f"{type(frame).__name__}"
         )
     refuse_none(correlations, "measure", "correlations")
-    intervals: dict[tuple[int, int], tuple[float, float]] = {}
     long = ["reference", "measure", "correlation", "low", "high"]
+    intervals: dict[tuple[int, int], tuple[float, float]] = {}
     if list(map(str, correlations.columns)) == long:
-        names = [str(name) for name in correlations["reference"].unique()]
-        position = {name: index for index, name in enumerate(names)}
-        values = np.full((len(names), len(names)), np.nan)
-        np.fill_diagonal(values, 1.0)
-        for reference, measure, value, low, high in correlations.itertuples(index=False):
-            if str(measure) not in position:
-                raise MultiAspectError(
-                    f"correlations: expected every measure as a reference ({choices(names)}), got "
-                    "the measure "
-                    f"{measure}"
-                )
-            cell = (position[str(reference)], position[str(measure)])
-            values[cell], intervals[cell] = value, (low, high)
+        names = list(map(str, correlations["reference"].unique()))
+        values, intervals = _from_long(correlations, names)
     else:
-        names = [str(name) for name in correlations.index]
-        columns = [str(name) for name in correlations.columns]
-        if names != columns:
-            raise MultiAspectError(
-                "correlations: expected a square matrix with the same measures as rows and "
-                "columns, got the rows "
-                f"{choices(names)} and the columns {choices(columns)}"
-            )
-        try:
-            values = correlations.to_numpy(dtype=np.float64, na_value=np.nan)
-        except (TypeError, ValueError) as error:
-            raise MultiAspectError(f"correlations: expected numbers: {error}") from None
-    beyond = np.argwhere(~(np.isnan(values) | (np.abs(values) <= 1 + 1e-9)))
+        names = list(map(str, correlations.index))
+        values = _from_matrix(correlations, names)
+    is_valid = np.isnan(values) | (np.abs(values) <= 1 + 1e-9)
+    beyond = np.argwhere(~is_valid)
     if len(beyond):
         row, column = beyond[0].tolist()
         raise MultiAspectError(
@@ -177,6 +174,42 @@ def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tup
             f"{names[column]}"
         )
     return values, names, intervals
+
+
+def _from_long(
+    correlations: pd.DataFrame, names: list[str]
+) -> tuple[Floats, dict[tuple[int, int], tuple[float, float]]]:
+    """Return the matrix and the intervals of a long frame."""
+    position = {name: index for index, name in enumerate(names)}
+    values = np.full((len(names), len(names)), np.nan)
+    np.fill_diagonal(values, 1.0)
+    intervals = {}
+    for reference, measure, value, low, high in correlations.itertuples(index=False):
+        if str(measure) not in position:
+            raise MultiAspectError(
+                f"correlations: expected every measure as a reference ({choices(names)}), got "
+                "the measure "
+                f"{measure}"
+            )
+        cell = (position[str(reference)], position[str(measure)])
+        values[cell] = value
+        intervals[cell] = (low, high)
+    return values, intervals
+
+
+def _from_matrix(correlations: pd.DataFrame, names: list[str]) -> Floats:
+    """Return a frame that is a matrix, after checking its columns."""
+    columns = list(map(str, correlations.columns))
+    if names != columns:
+        raise MultiAspectError(
+            "correlations: expected a square matrix with the same measures as rows and "
+            "columns, got the rows "
+            f"{choices(names)} and the columns {choices(columns)}"
+        )
+    try:
+        return correlations.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise MultiAspectError(f"correlations: expected numbers: {error}") from None
 
 
 @style.with_literal_texts
@@ -226,55 +259,55 @@ def asl_curves(
     >>> from pt_multiaspect import plots
     >>> from pt_multiaspect.analysis import discriminative_power
     >>> matplotlib.use("Agg")
-    >>> scores = {"a": [0.7, 0.9, 0.6, 0.8, 0.7], "b": [0.7, 0.8, 0.7, 0.8, 0.7], "c": [0.1, 0.2, 0.1, 0.2, 0.0]}
-    >>> perquery = pd.DataFrame(
-    ...     [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])],
-    ...     columns=["name", "qid", "measure", "value"],
-    ... )
+    >>> perquery = pd.DataFrame({"qid": ["q0", "q1", "q2", "q3", "q4"], "measure": "AP"})
+    >>> a = perquery.assign(name="a", value=[0.7, 0.9, 0.6, 0.8, 0.7])
+    >>> b = perquery.assign(name="b", value=[0.7, 0.8, 0.7, 0.8, 0.7])
+    >>> c = perquery.assign(name="c", value=[0.1, 0.2, 0.1, 0.2, 0.0])
+    >>> perquery = pd.concat([a, b, c])
     >>> ax = plots.asl_curves(discriminative_power(perquery, test="t"))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['AP (66.7 %)', 'α = 0.05']
     """
     style.check_result(power, DiscriminativePower, "discriminative_power", title="power: ")
-    if n_pairs is None:
-        limit = None
-    else:
+    limit = None
+    if n_pairs is not None:
         limit = count("n_pairs")(n_pairs)
-    if top is None:
-        highest = None
-    else:
+    highest = 1.0
+    if top is not None:
         highest = proportion("top")(top)
-    levels = {
-        measure: group["asl"].to_numpy(float) for measure, group in power.curve().groupby("measure")
-    }
-    shares = dict(zip(power.table["measure"], power.table["power"], strict=True))
-    texts = style.distinct_texts([str(measure) for measure in shares], 44)
-    beside = len(shares) >= MOST_INSIDE
-    ax = style.axes_or_new(ax, 10 if beside else 7.2, 4.4)
+    curve = power.curve()
+    levels = {measure: rows["asl"].to_numpy(float) for measure, rows in curve.groupby("measure")}
+    measures = power.table["measure"].tolist()
+    shares = power.table["power"].tolist()
+    texts = style.distinct_texts(list(map(str, measures)), 44)
+    beside = len(measures) >= MOST_INSIDE
+    if beside:
+        width = 10.0
+    else:
+        width = 7.2
+    ax = style.axes_or_new(ax, width, 4.4)
     longest = 0
-    for index, ((measure, share), text) in enumerate(zip(shares.items(), texts, strict=True)):
+    for index, measure in enumerate(measures):
         level = levels[measure][:limit]
         longest = max(longest, len(level))
         every = max(1, len(level) // 8)
         ax.plot(
-            np.arange(1, len(level) + 1), level, lw=1.5, ms=4.5, markevery=(index * every // len(shares), every),
-            label=f"{text} ({100 * share:.1f} %)", **style.line_style(index),
-        )  # fmt: skip
+            np.arange(1, len(level) + 1),
+            level,
+            lw=1.5,
+            ms=4.5,
+            markevery=(index * every // len(measures), every),
+            label=f"{texts[index]} ({100 * shares[index]:.1f} %)",
+            **style.line_style(index),
+        )
+    threshold = f"α = {power.alpha:g}"
     if power.correction:
-        corrected = f" (levels before {power.correction})"
-    else:
-        corrected = ""
-    ax.axhline(
-        power.alpha,
-        color=style.ink(),
-        lw=1,
-        ls=(0, (6, 3)),
-        label=f"α = {power.alpha:g}{corrected}",
-    )
+        threshold += f" (levels before {power.correction})"
+    ax.axhline(power.alpha, color=style.ink(), lw=1, ls=(0, (6, 3)), label=threshold)
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
     ax.set_yscale("log", nonpositive="clip")
-    limits = _level_limits(np.concatenate(list(levels.values())), power.alpha, highest)
-    ax.set_ylim(*limits)
+    all_levels = np.concatenate(list(levels.values()))
+    ax.set_ylim(_lowest_level(all_levels, power.alpha, highest), highest)
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter("")
     ax.locator_params(axis="x", integer=True)
@@ -284,9 +317,8 @@ def asl_curves(
     return ax
 
 
-def _level_limits(levels: Floats, alpha: float, highest: float | None) -> tuple[float, float]:
-    """Return the limits of the axis of levels; the lower one is a power of ten, or alpha / 10 or highest / 10."""
-    top = 1.0 if highest is None else highest
+def _lowest_level(levels: Floats, alpha: float, highest: float) -> float:
+    """Return the lower limit of the axis of levels: a power of ten, alpha / 10 or highest / 10."""
     lowest = levels[levels > 0].min(initial=1.0)
-    decade = 10.0 ** math.floor(math.log10(max(lowest, _LOWEST_LEVEL)))
-    return min(decade, alpha / 10, top / 10), top
+    exponent = math.floor(math.log10(max(lowest, _LOWEST_LEVEL)))
+    return min(10.0**exponent, alpha / 10, highest / 10)

@@ -33,25 +33,29 @@ _HATCHED: dict[str, Any] = {
 
 
 def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
-    """Draw one cell per row and rank, coloured by its shade between 0 and 1, with its label if there is space.
+    """Draw one cell per row and rank, coloured by its shade between 0 and 1.
 
-    Cells without a shade are hatched.
+    Cells have their labels if there is space. Cells without a shade are hatched.
     """
     image = ax.imshow(np.ma.masked_invalid(shades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    for row, column in np.argwhere(np.isnan(shades)).tolist():
+    is_missing = np.isnan(shades)
+    for row, column in np.argwhere(is_missing).tolist():
         ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **_HATCHED))
-    colours = style.colours_of("cividis", np.nan_to_num(shades))
-    written = [[spell(round(label, 2)) for label in row] for row in labels.tolist()]
     n_rows, n_ranks = shades.shape
-    if (
-        n_ranks <= _MOST_LABELS
-        and max((len(text) for row in written for text in row), default=0) <= 4
-    ):
-        for row, column in np.argwhere(~np.isnan(shades)).tolist():
+    texts = [spell(round(label, 2)) for label in labels.ravel().tolist()]
+    longest = max(map(len, texts), default=0)
+    if n_ranks <= _MOST_LABELS and longest <= 4:
+        colours = style.colours_of("cividis", np.nan_to_num(shades))
+        for row, column in np.argwhere(~is_missing).tolist():
             ax.text(
-                column, row, written[row][column], ha="center", va="center", fontsize=style.SMALL,
+                column,
+                row,
+                texts[row * n_ranks + column],
+                ha="center",
+                va="center",
+                fontsize=style.SMALL,
                 color=style.text_colour(colours[row, column]),
-            )  # fmt: skip
+            )
     ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
     ax.set_yticks(np.arange(0.5, n_rows - 1), minor=True)
     ax.grid(which="minor", color="white", lw=1.2)
@@ -63,10 +67,9 @@ def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
 def _rank_ticks(n_ranks: int) -> list[int]:
     """Return the ranks to write below a plot."""
     if n_ranks <= _MOST_LABELS:
-        step = 1
-    else:
-        step = 5 * math.ceil(n_ranks / 100)
-    return [rank for rank in range(1, n_ranks + 1) if step == 1 or rank == 1 or rank % step == 0]
+        return list(range(1, n_ranks + 1))
+    step = 5 * math.ceil(n_ranks / 100)
+    return [1, *range(step, n_ranks + 1, step)]
 
 
 #: Columns that are drawn below the labels, if the measure has them.
@@ -77,7 +80,7 @@ _ROW = 0.16
 
 @style.with_literal_texts
 def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = None) -> Axes:
-    """Plot the contribution of each rank to the value of one topic, above the labels of the documents.
+    """Plot the contribution of each rank to the value of one topic, above the documents' labels.
 
     Parameters
     ----------
@@ -108,7 +111,9 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     >>> import matplotlib
     >>> from pt_multiaspect import TOMA, plots
     >>> matplotlib.use("Agg")
-    >>> qrels = {"q1": {"d1": {"relevance": 2, "credibility": 0}, "d2": {"relevance": 1, "credibility": 1}}}
+    >>> first = {"relevance": 2, "credibility": 0}
+    >>> second = {"relevance": 1, "credibility": 1}
+    >>> qrels = {"q1": {"d1": first, "d2": second}}
     >>> measure = TOMA(aspects={"relevance": 2, "credibility": 1})
     >>> ax = plots.explanation(measure.explain({"q1": {"d1": 3.0, "d2": 1.0}}, qrels, "q1"))
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches]
@@ -120,49 +125,54 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
             "expected an Explanation, as from measure.explain(run, qrels, qid), got a "
             f"{type(explained).__name__}"
         )
-    ranks = explained.ranks[explained.ranks["rank"].notna()]
-    ranks = ranks[~ranks["note"].str.contains("below the cutoff")].iloc[:n_ranks]
+    is_retrieved = explained.ranks["rank"].notna()
+    ranks = explained.ranks[is_retrieved]
+    is_cut_off = ranks["note"].str.contains("below the cutoff")
+    ranks = ranks[~is_cut_off].iloc[:n_ranks]
     if ranks.empty:
         raise MultiAspectError(
             f"expected retrieved documents to plot, got none for topic {explained.qid}"
         )
     n_ranks = len(ranks)
-    rows = [*explained.labels, *(name for name in explained.details if name in _DETAILS)]
-    ax = style.axes_or_new(
-        ax, float(np.clip(3.2 + 0.4 * n_ranks, 5, 15)), 2.4 + 0.4 * len(rows), grid="y"
-    )
+    details = [name for name in explained.details if name in _DETAILS]
+    rows = [*explained.labels, *details]
+    width = float(np.clip(3.2 + 0.4 * n_ranks, 5, 15))
+    ax = style.axes_or_new(ax, width, 2.4 + 0.4 * len(rows), grid="y")
     strip = style.add_axes_below(ax, _ROW * len(rows))
     labels = ranks[rows].to_numpy(dtype=np.float64).T
     positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
-    shades = [*positions, *(_shade(explained, row, n_ranks) for row in rows[len(positions) :])]
+    shades = list(positions)
+    for row in rows[len(positions) :]:
+        shades.append(_shade(explained, row, n_ranks))
     _draw_cells(strip, labels, np.stack(shades))
     _bars(ax, explained, n_ranks)
-    handles = [*ax.get_legend_handles_labels()[0]]
-    handles += [unit_square("unjudged", **_HATCHED)] if np.isnan(positions).any() else []
+    handles, _ = ax.get_legend_handles_labels()
+    if np.isnan(positions).any():
+        handles.append(unit_square("unjudged", **_HATCHED))
     if handles:
         ax.legend(handles=handles, loc="upper right", frameon=False, fontsize=style.SMALL)
-    strip.set_yticks(
-        range(len(rows)), [style.shorten(row, 24) for row in rows], fontsize=style.SMALL
-    )
-    ticks = _rank_ticks(n_ranks)
-    docnos = ranks["docno"].tolist()
-    named = max(map(len, docnos)) <= 6 and n_ranks <= 15
-    names = [f"{rank}\n{docnos[rank - 1]}" if named else str(rank) for rank in ticks]
-    strip.set_xticks([rank - 1 for rank in ticks], names, fontsize=style.SMALL)
-    strip.set_xlabel("rank")
+    heads = [style.shorten(row, 24) for row in rows]
+    strip.set_yticks(range(len(rows)), heads, fontsize=style.SMALL)
+    _write_ranks(strip, ranks["docno"].tolist())
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
     return ax
+
+
+def _write_ranks(strip: Axes, docnos: list[str]) -> None:
+    """Write the ranks below the cells, with the documents if there is space."""
+    ticks = _rank_ticks(len(docnos))
+    names = list(map(str, ticks))
+    if len(docnos) <= 15 and max(map(len, docnos)) <= 6:
+        names = [f"{rank}\n{docnos[rank - 1]}" for rank in ticks]
+    strip.set_xticks([rank - 1 for rank in ticks], names, fontsize=style.SMALL)
+    strip.set_xlabel("rank")
 
 
 def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     contribution = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
     ranks = np.arange(n_ranks)
-    ax.bar(
-        ranks,
-        contribution,
-        width=0.72,
-        color=np.where(contribution < 0, style.ORANGE, style.BLUE).tolist(),
-    )
+    colours = np.where(contribution < 0, style.ORANGE, style.BLUE).tolist()
+    ax.bar(ranks, contribution, width=0.72, color=colours)
     if explained.ideal is not None:
         best = explained.ideal.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
         label = f"best ranking ({explained.ideal.value:.3f})"
@@ -170,7 +180,8 @@ def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
     ax.axhline(0, color=style.GREY, lw=0.8)
     ax.set_xlim(-0.5, n_ranks - 0.5)
     ax.set_ylabel("contribution")
-    topic, run = (style.shorten(name, 24) for name in (explained.qid, explained.run))
+    topic = style.shorten(explained.qid, 24)
+    run = style.shorten(explained.run, 24)
     title = f"{style.wrap(explained.label, 60)}\ntopic {topic}, {run}: {explained.value:.3f}"
     ax.set_title(title, loc="left", fontsize="medium")
 
@@ -181,13 +192,14 @@ def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
     0 and 1 are the lowest (at most 0) and the highest value in the ranking and the best ranking.
     """
     values = explained.ranks[name].to_numpy(dtype=np.float64)
-    if explained.ideal is None:
-        rankings = [explained]
-    else:
-        rankings = [explained, explained.ideal]
-    shown = np.concatenate([ranking.ranks[name].to_numpy(dtype=np.float64) for ranking in rankings])
-    low, high = float(np.nanmin(shown, initial=0.0)), float(np.nanmax(shown, initial=-np.inf))
-    return np.clip((values[:n_ranks] - low) / ((high - low) or 1.0), 0.0, 1.0)
+    both = values
+    if explained.ideal is not None:
+        best = explained.ideal.ranks[name].to_numpy(dtype=np.float64)
+        both = np.concatenate([values, best])
+    low = float(np.nanmin(both, initial=0.0))
+    high = float(np.nanmax(both, initial=-np.inf))
+    span = (high - low) or 1.0
+    return np.clip((values[:n_ranks] - low) / span, 0.0, 1.0)
 
 
 @style.with_literal_texts
@@ -244,19 +256,54 @@ def crp_over_ranks(
     else:
         named = {"": curves}
     refuse_none(named, "curve", "curves")
-    chosen, parts = None if qid is None else str(qid), {}
-    for name, curve in named.items():
+    chosen, curves_of_topic = _read_curves(named, qid)
+    texts = style.distinct_texts(list(map(str, named)), 40)
+    is_single = len(texts) == 1
+    if is_single:
+        ax = style.axes_or_new(ax, 7.2, 4.0)
+    else:
+        ax = style.axes_or_new(ax, 9, 4.0)
+    names_of_base: dict[int, list[str]] = {}
+    for index, (curve, text) in enumerate(zip(curves_of_topic, texts, strict=True)):
+        _draw_curve(ax, curve, index, texts)
+        recall_base = int(curve["recall_base"].iloc[0])
+        names_of_base.setdefault(recall_base, []).append(text)
+    ax.axhline(0, color=style.ink(), lw=1, zorder=1)
+    for base, names in names_of_base.items():
+        ax.axvline(base, color=style.GREY, lw=1.1, ls="--", zorder=1)
+        if len(names_of_base) == 1:
+            _annotate_base(ax, base, f"R = {base}", rotation=0)
+        else:
+            _annotate_base(ax, base, f"R = {base} ({', '.join(names)})", rotation=90)
+    _draw_worst_rankings(ax, curves_of_topic)
+    ax.set_xlabel("rank")
+    ax.locator_params(axis="x", integer=True)
+    ax.set_ylabel("cumulated relative position (ranks)")
+    title = f"query {chosen}"
+    if is_single and texts[0]:
+        title += f": {texts[0]}"
+    ax.set_title(title, fontsize="medium")
+    ax.margins(0.03, 0.1)
+    add_legend(ax, not is_single)
+    return ax
+
+
+def _read_curves(
+    curves: Mapping[str, pd.DataFrame], qid: str | None
+) -> tuple[str | None, list[pd.DataFrame]]:
+    """Return the topic, the only one by default, and the curves of runs on it."""
+    columns = ["qid", "rank", "crp", "worst", "recall_base", "turn_around"]
+    chosen = qid
+    if qid is not None:
+        chosen = str(qid)
+    curves_of_topic = []
+    for name, curve in curves.items():
         if name:
             described = f"the curve of {name}"
         else:
             described = "a curve"
-        curve = style.with_columns(
-            curve,
-            ["qid", "rank", "crp", "worst", "recall_base", "turn_around"],
-            described,
-            "ma.crp_curve",
-        )
-        qids = curve["qid"].astype(str)
+        frame = style.with_columns(curve, columns, described, "ma.crp_curve")
+        qids = frame["qid"].astype(str)
         present = qids.unique().tolist()
         if chosen is None and len(present) > 1:
             raise MultiAspectError(
@@ -264,50 +311,66 @@ def crp_over_ranks(
             )
         if chosen is None:
             chosen = present[0]
-        else:
-            chosen = chosen
         refuse_unknown([chosen], present, "queries", described)
-        parts[name] = curve[qids == chosen].sort_values("rank")
-    texts = style.distinct_texts([str(name) for name in parts], 40)
-    ax = style.axes_or_new(ax, 9 if len(parts) > 1 else 7.2, 4.0)
-    bases: dict[int, list[str]] = {}
-    for index, (part, text) in enumerate(zip(parts.values(), texts, strict=True)):
-        every = max(1, len(part) // 8)
-        ax.plot(
-            part["rank"], part["crp"], lw=1.7, ms=5, label=text if len(parts) > 1 else None,
-            markevery=(index * every // len(parts), every), **style.line_style(index),
-        )  # fmt: skip
-        turn = part[part["rank"] == part["turn_around"]]
-        ax.scatter(
-            turn["rank"], turn["crp"], 70, facecolor="none", edgecolor=ax.lines[-1].get_color(), zorder=3,
-            label="minimum" if index == len(parts) - 1 else "_minimum",
-        )  # fmt: skip
-        bases.setdefault(int(part["recall_base"].iloc[0]), []).append(text)
-    ax.axhline(0, color=style.ink(), lw=1, zorder=1)
-    for base, names in bases.items():
-        ax.axvline(base, color=style.GREY, lw=1.1, ls="--", zorder=1)
-        if len(bases) > 1:
-            whose = f" ({', '.join(names)})"
-        else:
-            whose = ""
-        ax.annotate(
-            f"R = {base}{whose}", (base, 1), (3, -3), xycoords=("data", "axes fraction"), ha="left", va="top",
-            textcoords="offset points", fontsize=style.SMALL, color=style.ink(), rotation=90 if whose else 0,
-            bbox={"facecolor": style.paper(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
-        )  # fmt: skip
-    distinct = {
-        tuple(zip(part["rank"], part["worst"], strict=True)): None for part in parts.values()
-    }
-    for index, worst in enumerate(distinct):
-        text = "_worst" if index else "worst ranking"
-        ax.plot(*np.transpose(worst), color=style.GREY, lw=1.1, ls=":", zorder=1, label=text)
-    ax.set_xlabel("rank")
-    ax.locator_params(axis="x", integer=True)
-    ax.set_ylabel("cumulated relative position (ranks)")
-    ax.set_title(
-        f"query {chosen}" + (f": {texts[0]}" if len(texts) == 1 and texts[0] else ""),
-        fontsize="medium",
+        curves_of_topic.append(frame[qids == chosen].sort_values("rank"))
+    return chosen, curves_of_topic
+
+
+def _draw_curve(ax: Axes, curve: pd.DataFrame, index: int, texts: list[str]) -> None:
+    """Draw the curve of one of several runs, and a circle at its minimum."""
+    label = None
+    if len(texts) > 1:
+        label = texts[index]
+    every = max(1, len(curve) // 8)
+    ax.plot(
+        curve["rank"],
+        curve["crp"],
+        lw=1.7,
+        ms=5,
+        label=label,
+        markevery=(index * every // len(texts), every),
+        **style.line_style(index),
     )
-    ax.margins(0.03, 0.1)
-    add_legend(ax, len(texts) > 1)
-    return ax
+    label_of_minimum = "_minimum"  # not in the legend
+    if index == len(texts) - 1:
+        label_of_minimum = "minimum"
+    turn = curve[curve["rank"] == curve["turn_around"]]
+    ax.scatter(
+        turn["rank"],
+        turn["crp"],
+        70,
+        facecolor="none",
+        edgecolor=ax.lines[-1].get_color(),
+        zorder=3,
+        label=label_of_minimum,
+    )
+
+
+def _annotate_base(ax: Axes, base: int, text: str, rotation: int) -> None:
+    """Write a text at the top of the line of a recall base."""
+    ax.annotate(
+        text,
+        (base, 1),
+        (3, -3),
+        xycoords=("data", "axes fraction"),
+        ha="left",
+        va="top",
+        textcoords="offset points",
+        fontsize=style.SMALL,
+        color=style.ink(),
+        rotation=rotation,
+        bbox={"facecolor": style.paper(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+    )
+
+
+def _draw_worst_rankings(ax: Axes, curves: list[pd.DataFrame]) -> None:
+    """Draw the worst rankings of the lengths of the curves, each once."""
+    distinct: dict[tuple[tuple[int, int], ...], None] = {}
+    for curve in curves:
+        points = tuple(zip(curve["rank"], curve["worst"], strict=True))
+        distinct[points] = None
+    label = "worst ranking"
+    for worst in distinct:
+        rank, crp = np.transpose(worst)
+        ax.plot(rank, crp, color=style.GREY, lw=1.1, ls=":", zorder=1, label=label)
+        label = "_worst"  # once in the legend

@@ -35,8 +35,13 @@ SMALL = 8.0
 
 def natural_key(name: object) -> list[tuple[int, int, str]]:
     """Return a sort key that puts "q10" after "q9"."""
-    parts = re.split(r"(\d+)", str(name))
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+    key = []
+    for part in re.split(r"(\d+)", str(name)):
+        if part.isdecimal():
+            key.append((0, int(part), ""))
+        else:
+            key.append((1, 0, part))
+    return key
 
 
 def with_columns(data: object, columns: list[str], name: str, source: str) -> pd.DataFrame:
@@ -58,7 +63,7 @@ def with_columns(data: object, columns: list[str], name: str, source: str) -> pd
 
 
 def check_result(result: object, kind: type, function: str, title: str = "result: ") -> None:
-    """Raise an error that begins with a title if a result is not that of a function of `analysis`."""
+    """Raise an error that begins with a title for another object than a result of `analysis`."""
     if not isinstance(result, kind):
         raise MultiAspectError(
             f"{title}expected the result of analysis.{function}, got a {type(result).__name__}"
@@ -66,7 +71,7 @@ def check_result(result: object, kind: type, function: str, title: str = "result
 
 
 def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int]:
-    """Return the rows of the systems to label: those of a list of names, or a number of the `first` ones."""
+    """Return the rows of the systems to label: those of names, or a number of the `first` ones."""
     if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
         return first[: int(label)]
     if isinstance(label, str) or not isinstance(label, Iterable):
@@ -103,16 +108,29 @@ def shorten(text: str, width: int) -> str:
     """Replace the middle of a long text by …, so that a measure keeps its name and cutoff."""
     if len(text) <= width:
         return text
-    tail = max(width // 3, 4)
-    return f"{text[: width - tail - 1]}…{text[-tail:]}"
+    n_last = max(width // 3, 4)
+    n_first = width - n_last - 1
+    start = text[:n_first]
+    end = text[-n_last:]
+    return f"{start}…{end}"
 
 
 def distinct_texts(texts: list[str], width: int) -> list[str]:
     """Shorten names, but keep them distinct."""
     longest = max(map(len, texts))
-    while width < longest and len({shorten(text, width) for text in texts}) < len(set(texts)):
+    n_distinct = len(set(texts))
+    shortened = [shorten(text, width) for text in texts]
+    while width < longest and len(set(shortened)) < n_distinct:
         width += 4
-    return [shorten(text, width) for text in texts]
+        shortened = [shorten(text, width) for text in texts]
+    return shortened
+
+
+def difference_text(first: str, second: str) -> str:
+    """Return the difference of two runs, in two lines if their names are long."""
+    if len(first + second) < 20:
+        return f"{first} − {second}"
+    return f"{first}\n− {second}"
 
 
 def wrap(text: str, width: int = 48) -> str:
@@ -120,24 +138,32 @@ def wrap(text: str, width: int = 48) -> str:
     text = shorten(text, 2 * width)
     if len(text) <= width:
         return text
+    middle = len(text) / 2
     commas = [match.end() for match in re.finditer(",", text)]
-    cut = min(commas, key=lambda comma: abs(comma - len(text) / 2), default=width)
-    return f"{shorten(text[:cut], width)}\n{shorten(text[cut:].lstrip(), width)}"
+    cut = min(commas, key=lambda comma: abs(comma - middle), default=width)
+    first = shorten(text[:cut], width)
+    second = shorten(text[cut:].lstrip(), width)
+    return f"{first}\n{second}"
 
 
 def format_fixed(value: float) -> str:
     """Format a correlation with two decimals and a minus sign (U+2212)."""
-    return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "−")
+    text = f"{value:.2f}"
+    if text == "-0.00":
+        return "0.00"
+    return text.replace("-", "−")
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Return colour, line style and marker of a category. The combinations repeat after 28 categories."""
+    """Return colour, line style and marker of a category.
+
+    The combinations repeat after 28 categories.
+    """
     turn = index // len(_COLOURS)
-    return {
-        "color": _COLOURS[index % len(_COLOURS)] or ink(),
-        "linestyle": _LINES[(index + turn) % len(_LINES)],
-        "marker": _MARKERS[(index + turn) % len(_MARKERS)],
-    }
+    colour = _COLOURS[index % len(_COLOURS)]
+    line = _LINES[(index + turn) % len(_LINES)]
+    marker = _MARKERS[(index + turn) % len(_MARKERS)]
+    return {"color": colour or ink(), "linestyle": line, "marker": marker}
 
 
 def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
@@ -148,7 +174,7 @@ def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
 
 
 def ink() -> str:
-    """Return the colour of what is no category: that of texts in the style of matplotlib that is in use."""
+    """Return the colour of what is no category: that of texts in matplotlib's current style."""
     import matplotlib
 
     return str(matplotlib.rcParams["text.color"])
@@ -162,12 +188,23 @@ def paper() -> str:
 
 
 def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
-    """Return black or white, whichever has more contrast with a colour (by WCAG's relative luminance)."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in map(float, colour[:3])
-    )
-    return "white" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 else "black"
+    """Return black or white, whichever has more contrast with a colour.
+
+    Contrast is that of the relative luminance of WCAG.
+    """
+    red, green, blue = map(_linear, colour[:3])
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    if luminance < 0.179:
+        return "white"
+    return "black"
+
+
+def _linear(value: float) -> float:
+    """Return the intensity of a colour channel of sRGB."""
+    channel = float(value)
+    if channel <= 0.04045:
+        return channel / 12.92
+    return float(((channel + 0.055) / 1.055) ** 2.4)
 
 
 def import_pyplot() -> Any:
@@ -182,23 +219,23 @@ def import_pyplot() -> Any:
 
 
 def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
-    """Let a function of plots draw names as they are: ``$`` does not begin a formula of matplotlib."""
+    """Let a function of plots draw names as they are: ``$`` does not begin a formula."""
 
     @wraps(draw)
     def draw_literally(*args: P.args, **options: P.kwargs) -> Axes:
         pyplot = import_pyplot()
         from matplotlib.text import Text
 
-        given = getattr(options.get("ax"), "figure", None)
-        if given is None:
-            texts = []
-        else:
-            texts = given.findobj(Text)
-        formulas = {text: text.get_text() for text in texts if "$" in text.get_text()}
-        for text in texts:
-            text.set_parse_math(
-                text in formulas
-            )  # the function may draw, and set names in texts that exist
+        figure = getattr(options.get("ax"), "figure", None)
+        formulas: dict[Any, str] = {}
+        if figure is not None:
+            for text in figure.findobj(Text):
+                content = text.get_text()
+                is_formula = "$" in content
+                if is_formula:
+                    formulas[text] = content
+                # The function may draw, and set names in texts that exist.
+                text.set_parse_math(is_formula)
         with pyplot.rc_context({"text.parse_math": False}):
             ax = draw(*args, **options)
         for text in ax.figure.findobj(Text):
@@ -213,7 +250,7 @@ def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
 def axes_or_new(
     ax: object, width: float, height: float, *, grid: Literal["both", "x", "y"] | None = None
 ) -> Axes:
-    """Return the given axes, or those of a new figure, with the lines of a `grid` in the background."""
+    """Return the given axes, or those of a new figure, with a `grid` in the background."""
     pyplot = import_pyplot()
     from matplotlib.axes import Axes
 
@@ -232,8 +269,12 @@ def axes_or_new(
 
 
 def add_axes_below(ax: Axes, height: float) -> Axes:
-    """Add axes below `ax` in the same cell of the figure's grid; `height` is relative to that of `ax`."""
-    cell, figure = ax.get_subplotspec(), ax.get_figure()
+    """Add axes below `ax` in the same cell of the figure's grid.
+
+    `height` is relative to that of `ax`.
+    """
+    cell = ax.get_subplotspec()
+    figure = ax.get_figure()
     if cell is None or figure is None:  # axes outside a grid
         return ax.inset_axes((0, -height - 0.04, 1, height), sharex=ax)
     cells = cell.subgridspec(2, 1, height_ratios=[1, height], hspace=0.03)
@@ -243,14 +284,14 @@ def add_axes_below(ax: Axes, height: float) -> Axes:
 
 
 def add_axes_beside(ax: Axes, n_panels: int) -> list[Axes]:
-    """Divide the cell of `ax` in the figure's grid into panels side by side that share the vertical axis."""
-    cell, figure = ax.get_subplotspec(), ax.get_figure()
-    if cell is None or figure is None:  # axes outside a grid
-        width = 1.04 / n_panels
-        ax.set_axis_off()
-        bounds = [(column * width, 0, width - 0.04, 1) for column in range(n_panels)]
-        first = ax.inset_axes(bounds[0])
-        return [first, *(ax.inset_axes(place, sharey=first) for place in bounds[1:])]
+    """Divide the cell of `ax` in the figure's grid into panels side by side.
+
+    They share the vertical axis.
+    """
+    cell = ax.get_subplotspec()
+    figure = ax.get_figure()
+    if cell is None or figure is None:
+        return _inset_panels(ax, n_panels)
     cells = cell.subgridspec(1, n_panels, wspace=0.05)
     ax.set_subplotspec(cells[0])
     panels = [ax]
@@ -264,16 +305,32 @@ def add_axes_beside(ax: Axes, n_panels: int) -> list[Axes]:
     return panels
 
 
+def _inset_panels(ax: Axes, n_panels: int) -> list[Axes]:
+    """Divide axes outside a grid into panels side by side."""
+    ax.set_axis_off()
+    width = 1.04 / n_panels
+    panels: list[Axes] = []
+    for column in range(n_panels):
+        bounds = (column * width, 0, width - 0.04, 1)
+        if panels:
+            panels.append(ax.inset_axes(bounds, sharey=panels[0]))
+        else:
+            panels.append(ax.inset_axes(bounds))
+    return panels
+
+
 def points_of(ax: Axes) -> tuple[float, float]:
     """Return the width and the height of axes in points."""
-    extent, dpi = ax.get_window_extent(), ax.figure.dpi
+    extent = ax.get_window_extent()
+    dpi = ax.figure.dpi
     return 72 * extent.width / dpi, 72 * extent.height / dpi
 
 
 def text_size(ax: Axes, n_rows: int = 1) -> float:
-    """Return the font size, 6 to 8 points, of labels of axes that are as wide, and have as many rows."""
+    """Return the font size, 6 to 8 points, of labels of axes with so many rows."""
     width, height = points_of(ax)
-    return float(np.clip(min(width / 32, 0.8 * height / n_rows), 6, SMALL))
+    row_height = 0.8 * height / n_rows
+    return float(np.clip(min(width / 32, row_height), 6, SMALL))
 
 
 def add_colour_bar(
@@ -298,7 +355,9 @@ FORMATS: dict[str, dict[str, None]] = {
 
 
 def figure_bytes(draw: Callable[[], object], format: str) -> bytes:
-    """Return a figure as a file that is the same each time, and whose text can be searched and edited.
+    """Return a figure as a file that is the same each time.
+
+    Its text can be searched and edited.
 
     Parameters
     ----------

@@ -29,11 +29,15 @@ from .labels import add_legend_above, annotate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Font size in points, and the height of a row in inches at which rows of this size do not touch.
-_TEXT, _ROW = 7.0, 0.125
-#: The width of a column of a paper in inches, and that of the names and panels of a figure over two
-#: columns.
-_COLUMN, _NAMES, _PANEL = 3.3, 1.2, 1.4
+#: Font size in points.
+_TEXT = 7.0
+#: The height of a row in inches at which rows of this size do not touch.
+_ROW = 0.125
+#: The width of a column of a paper in inches.
+_COLUMN = 3.3
+#: The widths of the names and of a panel in a figure over two columns, in inches.
+_NAMES = 1.2
+_PANEL = 1.4
 #: The number of characters below one or two panels in a column; 26 fit below others.
 _ROOM = {1: 36, 2: 18}
 
@@ -106,10 +110,10 @@ def values(
     >>> import matplotlib, pandas as pd
     >>> from pt_multiaspect import plots
     >>> matplotlib.use("Agg")
-    >>> scores = {"bm25": [0.2, 0.4, 0.3], "dense": [0.5, 0.7, 0.6]}
-    >>> rows = [(name, f"q{n}", "AP", score) for name in scores for n, score in enumerate(scores[name])]
-    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    >>> ax = plots.values(perquery, baseline="bm25")
+    >>> topics = pd.DataFrame({"qid": ["q0", "q1", "q2"], "measure": "AP"})
+    >>> bm25 = topics.assign(name="bm25", value=[0.2, 0.4, 0.3])
+    >>> dense = topics.assign(name="dense", value=[0.5, 0.7, 0.6])
+    >>> ax = plots.values(pd.concat([bm25, dense]), baseline="bm25")
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['dense', 'bm25']
     """
@@ -135,8 +139,10 @@ def values(
     ends = _interval_ends(perquery, table, labels, marked, ci, cluster)
     for panel, label, sign in zip(panels, labels, signs, strict=True):
         _draw_means(panel, table[label].to_numpy(np.float64), ends[label], is_marked)
-        direction = "" if sign > 0 else "\n(lower is better)"
-        panel.set_xlabel(style.wrap(label, _ROOM.get(n_panels, 26)) + direction, fontsize=_TEXT)
+        text = style.wrap(label, _ROOM.get(n_panels, 26))
+        if sign < 0:
+            text += "\n(lower is better)"
+        panel.set_xlabel(text, fontsize=_TEXT)
         panel.tick_params(labelsize=_TEXT, length=2)
         panel.locator_params(axis="x", nbins=4)
         panel.xaxis.set_inverted(sign < 0)
@@ -149,9 +155,14 @@ def values(
     first.set_title(_title_of_values(ci, marked, len(table) - 1), fontsize=_TEXT, loc="left")
     if marked:  # below the names
         first.legend(
-            handles=first.lines[1:2], fontsize=_TEXT, frameon=False, loc="upper right", bbox_to_anchor=(-0.08, 0),
-            borderaxespad=0.4, handletextpad=0.2,
-        )  # fmt: skip
+            handles=first.lines[1:2],
+            fontsize=_TEXT,
+            frameon=False,
+            loc="upper right",
+            bbox_to_anchor=(-0.08, 0),
+            borderaxespad=0.4,
+            handletextpad=0.2,
+        )
     return first
 
 
@@ -169,18 +180,18 @@ def _interval_ends(
     mean. Differences are those of means, so that measures with other aggregates, such as NumRet,
     have none.
     """
+    ends = {label: np.full((len(table), 2), np.nan) for label in labels}
     if ci is None:
-        return {label: np.full((len(table), 2), np.nan) for label in labels}
+        return ends
     if not baseline or len(table) == 1:
-        return {
-            label: table[list(interval_columns(label, ci))].to_numpy(np.float64) for label in labels
-        }
+        for label in labels:
+            columns = list(interval_columns(label, ci))
+            ends[label] = table[columns].to_numpy(np.float64)
+        return ends
     tests = compare_with_baseline(perquery, baseline, alpha=1 - ci, cluster=cluster)
     known = measures_by_label(perquery)
-    ends = {}
     for label in labels:
         if not aggregate_is_mean(known[label]):
-            ends[label] = np.full((len(table), 2), np.nan)
             continue
         differences = tests[tests["measure"] == label].set_index("name")[["low", "high"]]
         around_baseline = differences.reindex(table.index) + table.loc[baseline[0], label]
@@ -211,9 +222,10 @@ def _title_of_values(ci: float | None, baseline: Sequence[str], n_differences: i
     level = f"{100 * ci:g} %"
     if not baseline or not n_differences:
         return f"mean, {level} interval"
-    simultaneous = "simultaneous " if n_differences > 1 else ""
+    if n_differences > 1:
+        level = f"simultaneous {level}"
     name = style.shorten(baseline[0], 20)
-    return fill(f"mean, with the {simultaneous}{level} interval of its difference from {name}", 36)
+    return fill(f"mean, with the {level} interval of its difference from {name}", 36)
 
 
 #: Number of systems whose names find room on a figure.
@@ -292,7 +304,8 @@ def systems(
     ...     for qid in ("q1", "q2")
     ...     for n, score in enumerate(scores[measure])
     ... ]
-    >>> ax = plots.systems(pd.DataFrame(rows, columns=["name", "qid", "measure", "value"]), "AP", "RR")
+    >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    >>> ax = plots.systems(perquery, "AP", "RR")
     >>> ax.get_title()
     'Kendall’s τ-b = 0.667 (4 systems, 2 topics)'
     """
@@ -303,13 +316,13 @@ def systems(
     means = values.mean(axis=1)
     ranks = rankdata(-round_scores(means * signs), axis=0)
     moves = ranks[:, 0] - ranks[:, 1]
-    if baseline is None:
-        marked = []
-    else:
+    marked = []
+    if baseline is not None:
         marked = [names.index(name) for name in read_baselines(baseline, names)]
     best = (means * signs).argmax(axis=0).tolist()
     by_move = np.argsort(-np.abs(moves), kind="stable").tolist()
-    named = style.rows_to_label(label, names, list(dict.fromkeys([*marked, *best, *by_move])))
+    first = list(dict.fromkeys([*marked, *best, *by_move]))
+    named = style.rows_to_label(label, names, first)
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
     ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
     plain = np.setdiff1d(np.arange(len(names)), [*named, *marked])
@@ -338,9 +351,10 @@ def systems(
             label="other systems",
         )
     for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
-        axis.set_label_text(
-            f"{style.wrap(measure)}\nmean over topics{'' if sign > 0 else ', lower is better'}"
-        )
+        text = f"{style.wrap(measure)}\nmean over topics"
+        if sign < 0:
+            text += ", lower is better"
+        axis.set_label_text(text)
         axis.set_inverted(sign < 0)
     if math.isnan(tau):
         known = "is undefined"
@@ -353,9 +367,9 @@ def systems(
         add_legend_above(ax)
     if named:
         shortened = style.distinct_texts([str(names[row]) for row in named], 26)
-        texts = {
-            row: f"{name} {_move(moves[row])}" for row, name in zip(named, shortened, strict=True)
-        }
+        texts = {}
+        for row, name in zip(named, shortened, strict=True):
+            texts[row] = f"{name} {_move(moves[row])}"
         n_omitted = annotate(ax, means, texts, colours)
         if n_omitted:
             ax.title.set_text(f"{title}, {number_of(n_omitted, 'name')} omitted)")
@@ -366,7 +380,9 @@ def _move(ranks: float) -> str:
     """Return by how many ranks a system is higher or lower under y than under x."""
     if ranks == 0:
         return "="
-    return f"{'↑' if ranks > 0 else '↓'}{abs(ranks):g}"
+    if ranks > 0:
+        return f"↑{ranks:g}"
+    return f"↓{-ranks:g}"
 
 
 def _two_measures(
@@ -375,28 +391,25 @@ def _two_measures(
     y: Measure | str,
     measures: Mapping[str, Measure | str] | None,
 ) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
-    """Return the values (systems × topics × (x, y)), names, topics, measures, and −1 where lower is better."""
+    """Return the values (systems × topics × (x, y)), names, topics, measures, and directions.
+
+    Directions are −1 where lower is better, else 1.
+    """
     x_label, y_label = find_labels(perquery, [x, y])
     pair = (x_label, y_label)
-    by_label = {
-        label: measure
-        for label, measure in zip(pair, (x, y), strict=True)
-        if not isinstance(measure, str)
-    }
+    by_label = {}
+    for label, measure in zip(pair, (x, y), strict=True):
+        if not isinstance(measure, str):
+            by_label[label] = measure
     if measures is not None:
         by_label.update(select_measures(perquery, measures)[1])
     perquery = rows_of_measures(perquery, list(pair))
     if pair[0] == pair[1]:
         raise MultiAspectError(f"expected two different measures as x and y, got {pair[0]} twice")
     values, names, qids, labels = matrix(perquery)
-    values = values[:, :, [labels.index(measure) for measure in pair]]
-    return (
-        values,
-        names,
-        qids,
-        pair,
-        directions(perquery, values, list(pair), by_label, "plots.systems"),
-    )
+    values = values[:, :, [labels.index(x_label), labels.index(y_label)]]
+    signs = directions(perquery, values, list(pair), by_label, "plots.systems")
+    return values, names, qids, pair, signs
 
 
 @style.with_literal_texts
@@ -433,7 +446,8 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
     >>> from pt_multiaspect import plots
     >>> matplotlib.use("Agg")
     >>> table = pd.DataFrame({"relevance": [0.5, 0.4, 0.3], "credibility": [0.1, 0.3, 0.2]})
-    >>> ax = plots.search_front(ma.pareto_front(table, ["relevance", "credibility"]), "relevance", "credibility")
+    >>> front = ma.pareto_front(table, ["relevance", "credibility"])
+    >>> ax = plots.search_front(front, "relevance", "credibility")
     >>> [text.get_text() for text in ax.texts]
     ['0', '1']
     """
@@ -462,16 +476,13 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
         )
     across, up = points[on_front].T
     ax.scatter(across, up, 24, marker="D", color=style.BLUE, zorder=3, label="on the front")
-    ax.plot(
-        *np.unique(points[is_on_front(points)], axis=0)[::-1].T,
-        color=style.BLUE,
-        lw=1,
-        ls=":",
-        zorder=2,
-    )
+    undominated = np.unique(points[is_on_front(points)], axis=0)
+    across, up = undominated[::-1].T
+    ax.plot(across, up, color=style.BLUE, lw=1, ls=":", zorder=2)
     ax.set_xlabel(style.wrap(str(x)))
     ax.set_ylabel(style.wrap(str(y)))
     ax.margins(0.1)
     add_legend_above(ax)
-    annotate(ax, points, {row: str(shown.index[row]) for row in np.flatnonzero(on_front).tolist()})
+    names = shown.index.map(str)
+    annotate(ax, points, {row: names[row] for row in np.flatnonzero(on_front).tolist()})
     return ax
