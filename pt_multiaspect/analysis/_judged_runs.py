@@ -75,7 +75,8 @@ def evaluate_by_judge(
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
     _check_overlap(judged)
     check_all_topics(measure, "judges disagree on the topics with a positive document")
-    (declared,) = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects)).values()
+    by_label = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects))
+    (declared,) = by_label.values()
     evaluated = as_measure(declared)
     named = named_runs(runs)
     refuse_single(named, "runs")
@@ -91,9 +92,11 @@ def evaluate_by_judge(
         own_rows = np.flatnonzero(judged.judge == judge)
         labels = _combine_labels(judged, own_rows, combined)
         own_judgments = judgments.with_labels(labels, scales)
-        values.append(
-            [evaluated.evaluate(ranking.with_judgments(own_judgments)) for ranking in rankings]
-        )
+        by_run = []
+        for ranking in rankings:
+            judged_run = ranking.with_judgments(own_judgments)
+            by_run.append(evaluated.evaluate(judged_run))
+        values.append(by_run)
     criteria = _read_criteria(evaluated, judgments)
     n_labelled, n_documents = _count_documents(judged, criteria)
     qids = judgments.qids.tolist()
@@ -113,7 +116,7 @@ def _check_overlap(judged: LongJudgments) -> None:
 
 
 def _combine_labels(judged: LongJudgments, rows: Ints, otherwise: Labels) -> Labels:
-    """Return the medians of the labels in some rows; documents without labels have those of `otherwise`."""
+    """Return the medians of the labels in some rows; other documents have those of `otherwise`."""
     result = {}
     for number, (name, aspect) in enumerate(judged.aspects.items()):
         aspect_rows = rows[judged.criterion[rows] == number]
@@ -123,10 +126,11 @@ def _combine_labels(judged: LongJudgments, rows: Ints, otherwise: Labels) -> Lab
 
 
 def _judgments_of_all_grades(judged: LongJudgments) -> Judgments:
-    """Return qrels that contain all grades, so that the scales that are inferred from them are complete."""
-    grades = pd.DataFrame(
-        {name: pd.Series(aspect.scale.grades) for name, aspect in judged.aspects.items()}
-    )
+    """Return qrels that contain all grades, so that scales inferred from them are complete."""
+    columns = {}
+    for name, aspect in judged.aspects.items():
+        columns[name] = pd.Series(aspect.scale.grades)
+    grades = pd.DataFrame(columns)
     docnos = [f"d{row}" for row in range(len(grades))]
     return Judgments(grades.assign(qid="q", docno=docnos))
 
@@ -148,7 +152,7 @@ def _read_criteria(measure: Measure, judgments: Judgments) -> list[str]:
 
 
 def _count_documents(judged: LongJudgments, criteria: Sequence[str]) -> tuple[Ints, Ints]:
-    """Return the number of documents that each judge labelled, judges × criteria, and that any judge labelled."""
+    """Return the numbers of documents labelled by each judge, judges × criteria, and by any."""
     n_judges = len(judged.judges)
     n_labelled = np.zeros((n_judges, len(criteria)), dtype=np.intp)
     n_documents = np.zeros(len(criteria), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Extremes of bases that count relevant documents, over the documents of one topic that may be relevant."""
+"""Extremes of bases that count relevant documents, over those of one topic that may be relevant."""
 
 from __future__ import annotations
 
@@ -41,26 +41,27 @@ def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[f
     """
     n_open = int(documents.is_open.sum())
     n_all = n_open + documents.n_open_others
-    place = np.cumsum(documents.is_open) - 1
-    ends = [np.inf, -np.inf]
-    for part in slices(n_all + 1, 2 * len(place), _BATCH):
+    position = np.cumsum(documents.is_open) - 1  # of each document among the open ones
+    low = np.inf
+    high = -np.inf
+    for part in slices(n_all + 1, 2 * len(position), _BATCH):
         number = np.arange(part.start, part.stop)
-        is_last = place >= n_all - number[:, None]
-        is_first = place < number[:, None]
+        is_last = position >= n_all - number[:, None]  # numbers × documents
+        is_first = position < number[:, None]
         n_last_others = np.minimum(number, documents.n_open_others)
         n_first_others = np.maximum(number - n_open, 0)
         is_relevant = np.concatenate([is_last, is_first]) | ~documents.is_open
         n_others = np.append(n_last_others, n_first_others) + documents.n_relevant_others
         values = _evaluate_copies(base, documents, is_relevant, n_others)
-        ends = [min(ends[0], values.min()), max(ends[1], values.max())]
-    low, high = ends
+        low = min(low, values.min())
+        high = max(high, values.max())
     return float(low), float(high)
 
 
 def _evaluate_copies(
     base: Counting, documents: RetrievedDocuments, is_relevant: Bools, n_others: Ints
 ) -> Floats:
-    """Return the value of each copy of a topic, given which of the retrieved documents are relevant in it.
+    """Return the value of each copy of a topic, given the relevant documents in it.
 
     Parameters
     ----------
@@ -75,32 +76,30 @@ def _evaluate_copies(
     """
     n_copies = len(is_relevant)
     n_relevant = is_relevant.sum(axis=1) + n_others
-    rank, n_ret = documents.rank, documents.n_ret
+    rank = documents.rank
+    n_ret = documents.n_ret
     if base.depth is not None:
         is_relevant = is_relevant[:, rank <= base.depth]
         n_ret = min(n_ret, base.depth)
-    copy, column = np.nonzero(
-        is_relevant
-    )  # of the relevant documents, on which alone the base depends
+    # The base depends on the relevant documents alone.
+    copy, column = np.nonzero(is_relevant)
     row = np.arange(len(copy))
-    ranking = Ranking(
-        n_copies, copy, copy, rank[column], row, np.full(n_copies, n_ret), documents.run
-    )
+    n_ret_of_copy = np.full(n_copies, n_ret)
+    ranking = Ranking(n_copies, copy, copy, rank[column], row, n_ret_of_copy, documents.run)
     gain = np.ones(len(copy))
     number = n_relevant.astype(np.float64)
-    return base.score(
-        ranking, _CountedTarget(n_copies, copy, gain, 1.0, documents.source, number=number)
-    )
+    target = _CountedTarget(n_copies, copy, gain, 1.0, documents.source, number=number)
+    return base.score(ranking, target)
 
 
 @dataclass(frozen=True, eq=False)
 class _CountedTarget(Target):
-    """A target of the relevant documents that are retrieved, with the number of all relevant ones per query."""
+    """A target of the retrieved relevant documents, with the number of all of them per topic."""
 
     number: Floats | None = None
 
     def relevant(self, rel: float | None) -> Bools:
-        """Return a mask of all documents, whatever the threshold: it was applied to their labels."""
+        """Return a mask of all documents: the threshold was applied to their labels."""
         return np.ones(len(self.query), dtype=np.bool_)
 
     def n_relevant(self, rel: float | None) -> Floats:

@@ -129,7 +129,7 @@ def _material(
     runs: dict[str, object] | None = None,
     qrels: Judgments | None = None,
 ) -> Material:
-    """Read the values of the measure, its aspects and its variants once, and the clusters of their topics."""
+    """Read the values of the measure, its aspects and its variants once, and their clusters."""
     clusters = read_clusters(cluster, perquery)
     rows = rows_of_measures(perquery, [label])
     refuse_single(rows["name"].unique().tolist(), "runs")
@@ -140,7 +140,7 @@ def _material(
 
 
 def _check_mean(label: str, measure: Any) -> None:
-    """Check that values of topics are averaged: the differences that are examined are those of means."""
+    """Check that values of topics are averaged: differences of means are examined."""
     if not aggregate_is_mean(None if isinstance(measure, Direction) else measure):
         raise MultiAspectError(
             f"measure: expected one whose values are averaged over topics, got {label}; use "
@@ -158,9 +158,8 @@ def _evaluated_aspects(measure: Any, judgments: Judgments) -> list[str]:
     """Return the aspects that a measure evaluates."""
     try:
         return [view.name for view in as_measure(measure).views(judgments)]
-    except (
-        MultiAspectError
-    ):  # of ir-measures' ERR, which has no equal here; `evaluate` reports other errors
+    except MultiAspectError:
+        # Of ir-measures' ERR, which has no equal here; `evaluate` reports other errors.
         return []
 
 

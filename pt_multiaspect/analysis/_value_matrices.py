@@ -92,29 +92,26 @@ def matrix(
     """
     perquery = without_attrs(read_long_frame(perquery))
     refuse_none(perquery, "row in the long frame")
-    codes, levels = zip(*(_levels(perquery[column]) for column in KEYS), strict=True)
+    system, names = _levels(perquery[KEYS[0]])
+    topic, qids = _levels(perquery[KEYS[1]])
+    measure, measures = _levels(perquery[KEYS[2]])
     values = _read_values(perquery)
-    names, qids, measures = levels
     if least > 1:
         refuse_single(names, "systems")
         refuse_single(qids, "topics")
     shape = (len(names), len(qids), len(measures))
-    cells = np.ravel_multi_index((codes[0], codes[1], codes[2]), shape)
+    cells = np.ravel_multi_index((system, topic, measure), shape)
     times = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
     _check_complete(times, names, qids, measures, gap_remedy)
     result = np.empty(shape)
     result.reshape(-1)[cells] = values
     if as_given:
         return result, names, qids, measures
-    systems, queries = (
-        sorted(range(len(level)), key=lambda i: str(level[i])) for level in (names, qids)
-    )
-    return (
-        result[np.ix_(systems, queries)],
-        [names[i] for i in systems],
-        [qids[i] for i in queries],
-        measures,
-    )
+    systems = sorted(range(len(names)), key=lambda row: str(names[row]))
+    topics = sorted(range(len(qids)), key=lambda row: str(qids[row]))
+    names = [names[row] for row in systems]
+    qids = [qids[row] for row in topics]
+    return result[np.ix_(systems, topics)], names, qids, measures
 
 
 def select_measures(
@@ -142,33 +139,30 @@ def select_measures(
     """
     if measures is None:
         return perquery, {}
+    by_label: dict[str, Any] = {}
     if isinstance(measures, Mapping):
-        words, parsed = read_directions(measures)
+        declared, parsed = read_directions(measures)
+        measure_of_name = {**parsed, **declared}
         labels = find_labels(perquery, measures)
-        by_label = {
-            label: words.get(name) or parsed[name]
-            for label, name in zip(labels, measures, strict=True)
-        }
+        for label, name in zip(labels, measures, strict=True):
+            by_label[label] = measure_of_name[name]
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
-            f"measures: expected a list of measures of the frame, or a mapping {{alias: measure}}, "
-            "got "
-            f"{shown(measures)}"
+            "measures: expected a list of measures of the frame, or a mapping {alias: measure}, "
+            f"got {shown(measures)}"
         )
     refuse_none(measures, "measure of the frame", "measures")
     labels = find_labels(perquery, measures)
-    by_label = {
-        label: measure
-        for label, measure in zip(labels, measures, strict=True)
-        if not isinstance(measure, str)
-    }
+    for label, measure in zip(labels, measures, strict=True):
+        if not isinstance(measure, str):
+            by_label[label] = measure
     return rows_of_measures(perquery, list(dict.fromkeys(labels))), by_label
 
 
 @dataclass(frozen=True)
 class OrientedValues:
-    """The values of measures of a long frame, multiplied by −1 if lower is better, and what its axes are."""
+    """The values of measures of a long frame, multiplied by −1 if lower is better."""
 
     #: systems × topics × measures
     values: Floats
@@ -184,7 +178,10 @@ class OrientedValues:
 def read_oriented(
     perquery: pd.DataFrame, measures: object, function: str, *, as_given: bool = False
 ) -> OrientedValues:
-    """Select measures of a long frame, as `select_measures`, convert it, as `matrix`, and apply `directions`."""
+    """Convert some measures of a long frame to an array in which higher is better.
+
+    See `select_measures`, `matrix` and `directions`.
+    """
     rows, by_label = select_measures(perquery, measures)
     values, names, qids, labels = matrix(rows, as_given=as_given)
     known = _known_measures(rows, labels, by_label)
@@ -220,8 +217,7 @@ class ValuesByMeasure:
             if names != self._names:
                 raise MultiAspectError(
                     f"expected values of {choices(labels)} for the systems {choices(self._names)}, "
-                    "got those of "
-                    f"{choices(names)}"
+                    f"got those of {choices(names)}"
                 )
             for column, label in enumerate(labels):
                 self._arrays[label] = values[:, :, [column]], qids
@@ -236,44 +232,57 @@ class ValuesByMeasure:
         function : str, optional
             If given, directions are checked for this caller, as by `check_directions`.
         """
-        arrays, topics = zip(*(self._arrays[label] for label in labels), strict=True)
-        if any(qids != topics[0] for qids in topics):
-            matrix(
-                rows_of_measures(self._rows, labels)
-            )  # raises an error that says which values are missing
+        arrays = []
+        qids = self._arrays[labels[0]][1]
+        for label in labels:
+            array, own_qids = self._arrays[label]
+            arrays.append(array)
+            if own_qids != qids:
+                # Raises an error that says which values are missing.
+                matrix(rows_of_measures(self._rows, labels))
         known = {label: self.known[label] for label in labels}
         values = np.concatenate(arrays, axis=2)
         if function is not None:
             check_directions(self._rows, values, list(labels), known, function)
-        signs = np.array([-1.0 if lower_is_better(measure) else 1.0 for measure in known.values()])
-        return OrientedValues(values * signs, signs, self._names, topics[0], list(labels), known)
+        signs = np.array([_sign(measure) for measure in known.values()])
+        return OrientedValues(values * signs, signs, self._names, qids, list(labels), known)
 
 
 def _known_measures(
     perquery: pd.DataFrame, labels: list[Any], by_label: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return measures or directions by label: those given, then those of the record and the names."""
-    return {
-        **({} if {*map(str, labels)} <= {*by_label} else measures_by_label(perquery)),
-        **by_label,
-    }
+    """Return measures or directions by label: those given, then those recorded or named."""
+    is_all_given = set(map(str, labels)) <= set(by_label)
+    if is_all_given:
+        return dict(by_label)
+    return {**measures_by_label(perquery), **by_label}
+
+
+def _sign(measure: Any) -> float:
+    """Return −1 for a measure of which lower is better, else 1."""
+    if lower_is_better(measure):
+        return -1.0
+    return 1.0
 
 
 def read_directions(
     measures: Mapping[Any, Any],
 ) -> tuple[dict[str, Direction], dict[str, ir_measures.Measure]]:
-    """Return the directions of labels that a mapping declares as 'higher' or 'lower', and the other measures."""
-    words = {
-        label: _DIRECTIONS[measure]
-        for label, measure in measures.items()
-        if isinstance(measure, str) and isinstance(label, str) and measure in _DIRECTIONS
-    }
-    others = {label: measure for label, measure in measures.items() if label not in words}
-    return words, parse_all(others) if others or not words else {}
+    """Return the labels that a mapping declares as 'higher' or 'lower', and the other measures."""
+    declared: dict[str, Direction] = {}
+    others = {}
+    for label, measure in measures.items():
+        if isinstance(label, str) and isinstance(measure, str) and measure in _DIRECTIONS:
+            declared[label] = _DIRECTIONS[measure]
+        else:
+            others[label] = measure
+    if declared and not others:
+        return declared, {}
+    return declared, parse_all(others)
 
 
 def read_differences(given: object, labels: Sequence[str], name: str) -> dict[str, float] | None:
-    """Return a difference of means by measure, given one for all measures or a mapping; None if none are given.
+    """Return a difference of means by measure, given one for all or a mapping; None if not given.
 
     Parameters
     ----------
@@ -287,15 +296,17 @@ def read_differences(given: object, labels: Sequence[str], name: str) -> dict[st
     if given is None:
         return None
     if not isinstance(given, Mapping):
-        return dict.fromkeys(labels, real(name, low=0, open_low=True)(given))
+        check = real(name, low=0, open_low=True)
+        return dict.fromkeys(labels, check(given))
     known = dict.fromkeys(labels)
     by_label = {find_label(known, label): number for label, number in given.items()}
     refuse_unknown(by_label, labels, "measures", name)
     refuse_unknown(labels, by_label, "one difference per measure", name)
-    return {
-        label: real(f"{name}: {label}", low=0, open_low=True)(number)
-        for label, number in by_label.items()
-    }
+    differences = {}
+    for label, number in by_label.items():
+        check = real(f"{name}: {label}", low=0, open_low=True)
+        differences[label] = check(number)
+    return differences
 
 
 def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
@@ -318,17 +329,17 @@ def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFr
     MultiAspectError
         If a measure is not in the frame.
     """
-    if (
-        not isinstance(perquery, pd.DataFrame)
-        or list(perquery.columns).count("measure") != 1
-        or perquery.empty
-    ):
+    if not isinstance(perquery, pd.DataFrame) or perquery.empty:
         return perquery
-    written = perquery["measure"].map(str)
-    refuse_unknown(labels, written.unique(), "measures of the frame")
-    by_label = [np.flatnonzero((written == label).to_numpy()) for label in labels]
-    rows = np.concatenate([np.zeros(0, dtype=np.intp), *by_label])
-    return perquery.assign(measure=written).iloc[rows]
+    if list(perquery.columns).count("measure") != 1:
+        return perquery
+    names = perquery["measure"].map(str)
+    refuse_unknown(labels, names.unique(), "measures of the frame")
+    rows = [np.zeros(0, dtype=np.intp)]
+    for label in labels:
+        has_label = (names == label).to_numpy()
+        rows.append(np.flatnonzero(has_label))
+    return perquery.assign(measure=names).iloc[np.concatenate(rows)]
 
 
 def directions(
@@ -375,7 +386,7 @@ def directions(
     """
     known = _known_measures(perquery, measures, by_label)
     check_directions(perquery, values, measures, known, function)
-    return np.array([-1.0 if lower_is_better(known[str(label)]) else 1.0 for label in measures])
+    return np.array([_sign(known[str(label)]) for label in measures])
 
 
 def check_directions(
@@ -385,19 +396,21 @@ def check_directions(
     known: Mapping[str, Any],
     function: str,
 ) -> None:
-    """Warn of labels of unknown measures, and raise an error for values that were negated; see `directions`."""
+    """Warn of labels of unknown measures, and raise an error for negated values.
+
+    See `directions`.
+    """
     labels = list(map(str, measures))
     warn_of_unknown_labels(function, perquery, known, labels, "higher is assumed to be better")
     for column, label in enumerate(labels):
         measure = known[label]
-        is_negated = getattr(measure, "RANGE", (0.0,))[0] >= 0 and (values[:, :, column] < 0).any()
-        if lower_is_better(measure) and is_negated:
+        lowest_possible = getattr(measure, "RANGE", (0.0,))[0]
+        has_negative = (values[:, :, column] < 0).any()
+        if lower_is_better(measure) and lowest_possible >= 0 and has_negative:
             raise MultiAspectError(
                 f"expected non-negative values for {label}, as {measure} is never negative, got "
-                "negative ones. "
-                "Lower is better for this measure, which is taken into account: do not negate the "
-                "values, or use "
-                "another label"
+                "negative ones. Lower is better for this measure, which is taken into account: do "
+                "not negate the values, or use another label"
             )
 
 
@@ -413,8 +426,7 @@ def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
         if first is not name:
             raise MultiAspectError(
                 f"the column {column.name} has {first!r} and {name!r}, of different types but the "
-                "same name; "
-                f"convert the column, for example with astype(str)"
+                "same name; convert the column, for example with astype(str)"
             )
     return np.asarray(code, dtype=np.intp), level.tolist()
 
@@ -426,9 +438,8 @@ def _read_values(perquery: pd.DataFrame) -> Floats:
         name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[wrong[0]]
         raise MultiAspectError(
             f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on "
-            f"topic {qid} "
-            f"{tally(wrong.size, 'value')}; leave out topics without judgments, to which "
-            "pt.Experiment gives NaN"
+            f"topic {qid} {tally(wrong.size, 'value')}; leave out topics without judgments, to "
+            "which pt.Experiment gives NaN"
         )
     return values
 
@@ -443,53 +454,52 @@ def _check_complete(
     """Check that each system has exactly one value of each measure on each topic."""
     twice = np.argwhere(times > 1)
     if len(twice):
-        system, query, measure = twice[0]
+        system, topic, measure = twice[0]
+        n_values = times[system, topic, measure]
         raise MultiAspectError(
             f"expected one value of {measures[measure]} for system {names[system]} on topic "
-            f"{qids[query]}, got "
-            f"{times[tuple(twice[0])]} {tally(len(twice), 'cell')}; "
-            f"give each system its own name, as in pt.Experiment(names=[...])"
+            f"{qids[topic]}, got {n_values} {tally(len(twice), 'cell')}; give each system its own "
+            "name, as in pt.Experiment(names=[...])"
         )
-    any_topic = np.asarray(times.max(axis=1) > 0)
-    lacking = np.argwhere(~any_topic)
+    has_measure = np.asarray(times.max(axis=1) > 0)  # systems × measures
+    lacking = np.argwhere(~has_measure)
     if len(lacking):
         system, measure = lacking[0]
-        has = [
-            name
-            for name, is_present in zip(names, any_topic[:, measure], strict=True)
-            if is_present
-        ]
+        others = [names[row] for row in np.flatnonzero(has_measure[:, measure])]
+        if len(others) == 1:
+            verb = "has"
+        else:
+            verb = "have"
         raise MultiAspectError(
-            f"system {names[system]} has no value of {measures[measure]}, but {choices(has[:3])} "
-            f"{'has' if len(has) == 1 else 'have'} {tally(len(lacking), 'gap')}"
+            f"system {names[system]} has no value of {measures[measure]}, but "
+            f"{choices(others[:3])} {verb} {tally(len(lacking), 'gap')}"
         )
     gaps = np.argwhere(times.max(axis=0) == 0)
     if len(gaps):
-        query, measure = gaps[0]
+        topic, measure = gaps[0]
         raise MultiAspectError(
             f"measures have different sets of topics: no system has {measures[measure]} on topic "
-            f"{qids[query]} "
-            f"{tally(len(gaps), 'gap')}; evaluate with {parameter('average_over', 'judged')}, or "
-            "give the "
-            "measures one at a time"
+            f"{qids[topic]} {tally(len(gaps), 'gap')}; evaluate with "
+            f"{parameter('average_over', 'judged')}, or give the measures one at a time"
         )
     gaps = np.argwhere(times == 0)
     if len(gaps):
-        system, query, measure = gaps[0]
-        # Labels without a measure, such as criteria, have gaps where a label is missing.
-        are_rankings = gap_remedy is None and all(find_measures(str(label)) for label in measures)
-        if are_rankings:
-            gap_remedy = (
-                "use pt_multiaspect.evaluate, which scores missing topics as empty rankings"
-            )
-        remedy = gap_remedy or "add the missing values"
+        system, topic, measure = gaps[0]
+        if gap_remedy is None:
+            gap_remedy = _remedy_of_gaps(measures)
         raise MultiAspectError(
             f"systems have different sets of topics: {names[system]} has no {measures[measure]} on "
-            "topic "
-            f"{qids[query]}, which others have {tally(len(gaps), 'gap')}; {remedy}, or keep only "
-            "the topics that "
-            "all systems have"
+            f"topic {qids[topic]}, which others have {tally(len(gaps), 'gap')}; {gap_remedy}, or "
+            "keep only the topics that all systems have"
         )
+
+
+def _remedy_of_gaps(measures: list[Any]) -> str:
+    """Return what to do about topics that a system lacks."""
+    if all(find_measures(str(label)) for label in measures):
+        return "use pt_multiaspect.evaluate, which scores missing topics as empty rankings"
+    # Labels without a measure, such as criteria, have gaps where a label is missing.
+    return "add the missing values"
 
 
 def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict[Any, Floats]]:
@@ -515,11 +525,13 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
         As for `matrix`, if the systems of one measure have different topics, or lack a measure that
         others have.
     """
+    result: dict[Any, Floats] = {}
     if not topics_differ(perquery):
         values, names, _, measures = matrix(perquery, as_given=True, least=least)
-        return names, {measure: values[:, :, column] for column, measure in enumerate(measures)}
+        for column, measure in enumerate(measures):
+            result[measure] = values[:, :, column]
+        return names, result
     names = perquery["name"].unique().tolist()
-    result: dict[Any, Floats] = {}
     for measure, rows in by_measure(perquery):
         values, systems, _, _ = matrix(rows, as_given=True, least=least)
         lacking = [name for name in names if name not in systems]
@@ -527,22 +539,27 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
             raise MultiAspectError(
                 f"system {lacking[0]} has no value of {measure}, but {systems[0]} has"
             )
-        result[measure] = values[[systems.index(name) for name in names], :, 0]
+        order = [systems.index(name) for name in names]
+        result[measure] = values[order, :, 0]
     return names, result
 
 
 def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """Yield each measure of a long frame and its rows, after checking that every row has a measure."""
+    """Yield each measure of a long frame and its rows; every row must have a measure."""
     check_filled(perquery, ["measure"])  # groupby would leave these rows out
     yield from perquery.groupby("measure", sort=False, observed=True)
 
 
 def topics_differ(perquery: object) -> bool:
     """Return whether the measures of a long frame have different topics."""
-    if not isinstance(perquery, pd.DataFrame) or not {"measure", "qid"} <= set(perquery.columns):
+    if not isinstance(perquery, pd.DataFrame):
         return False  # `matrix` reports the error
+    if not {"measure", "qid"} <= set(perquery.columns):
+        return False
     try:
         pairs = perquery[["measure", "qid"]].drop_duplicates()
     except TypeError:  # labels that are not hashable
         return False
-    return bool(len(pairs) < pairs["measure"].nunique() * pairs["qid"].nunique())
+    n_measures = pairs["measure"].nunique()
+    n_topics = pairs["qid"].nunique()
+    return bool(len(pairs) < n_measures * n_topics)

@@ -49,11 +49,16 @@ def verdict_of(holds: bool, fails: bool) -> str:
     """Return the verdict; what both holds and fails is undecided."""
     if holds == fails:
         return UNDECIDED
-    return HOLDS if holds else FAILS
+    if holds:
+        return HOLDS
+    return FAILS
 
 
 def verdict_of_fractions(significant: float, other: float) -> str:
-    """Return the verdict of weightings: the fractions with the same sign and p < .05, and with the other sign."""
+    """Return the verdict of weightings, given the fractions for and against the order.
+
+    These have the same sign and p < .05, and the other sign.
+    """
     return verdict_of(significant >= MOST, other > 1 - MOST)
 
 
@@ -65,9 +70,10 @@ def verdict_of_variants(n_significant: int, n_other: int, n_variants: int) -> st
 
 
 def verdict_of_labels(sign: float, low: float, high: float, expected: float) -> str:
-    """Return the verdict of missing labels, from the interval of the difference and the expected one."""
-    certain = float(low > 0) - float(high < 0)
-    return verdict_of(certain == sign, certain == -sign or np.sign(expected) == -sign)
+    """Return the verdict of missing labels, given the interval of a difference and its mean."""
+    certain_sign = float(low > 0) - float(high < 0)
+    fails = certain_sign == -sign or np.sign(expected) == -sign
+    return verdict_of(certain_sign == sign, fails)
 
 
 def verdict_of_judges(signs: Sequence[float], sign: float) -> str:

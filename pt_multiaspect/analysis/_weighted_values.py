@@ -8,6 +8,7 @@ from typing import Any
 
 import ir_measures
 import numpy as np
+import pandas as pd
 
 from .._typing import Floats
 from .._validation import real
@@ -34,7 +35,7 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class WeightedValues:
-    """The values of the aspects, or those of a measure under sampled weightings; higher is better."""
+    """The values of aspects, or of a measure under sampled weightings; higher is better."""
 
     names: list[Any]
     aspects: list[str]
@@ -56,12 +57,15 @@ class WeightedValues:
     @property
     def basis(self) -> Floats:
         """The values whose means determine the order of runs under all weightings."""
-        basis = self.values if self.sampled is None else self.sampled
-        assert basis is not None
-        return basis
+        if self.sampled is not None:
+            return self.sampled
+        assert self.values is not None
+        return self.values
 
     def positive_fraction(self, differences: Floats, largest: Floats) -> Floats:
-        """Return the fraction of weightings under which differences of the means of `basis` are positive.
+        """Return the fraction of weightings under which differences are positive.
+
+        The differences are those of the means of `basis`.
 
         Parameters
         ----------
@@ -71,8 +75,10 @@ class WeightedValues:
             The largest absolute values of both runs, by which zeros of weighted sums are decided.
         """
         if self.sampled is not None:
-            return np.asarray((differences > 0).mean(axis=-1))
-        return positive_fraction(differences_at_corners(differences, self.least, largest))
+            is_positive = differences > 0
+            return np.asarray(is_positive.mean(axis=-1))
+        at_corners = differences_at_corners(differences, self.least, largest)
+        return positive_fraction(at_corners)
 
 
 def read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
@@ -94,10 +100,16 @@ def measures_of_aspects(
 ) -> dict[str, ir_measures.Measure]:
     """Return the measures, by label, whose values a mean over aspects combines."""
     mean = read_mean(measure)
-    scales = mean.spec if isinstance(mean.spec, Aspects) else None
-    names = [view.name for view in mean.views(Judgments.of(qrels))]
-    parts = [On(aspect=name, base=mean.bases.of(name).text, aspects=scales) for name in names]
-    return {str(part): part for part in parts}
+    if isinstance(mean.spec, Aspects):
+        scales = mean.spec
+    else:
+        scales = None
+    measures: dict[str, ir_measures.Measure] = {}
+    for view in mean.views(Judgments.of(qrels)):
+        base = mean.bases.of(view.name).text
+        on_aspect = On(aspect=view.name, base=base, aspects=scales)
+        measures[str(on_aspect)] = on_aspect
+    return measures
 
 
 def reads_rankings(mean: AspectMean) -> bool:
@@ -111,42 +123,53 @@ def has_linear_weights(mean: AspectMean) -> bool:
 
 
 def find_labels_of_aspects(mean: AspectMean, known: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of the measure of each aspect that a mean combines, given the measures by label."""
-    on_aspect = {
-        label: on for label, on in known.items() if getattr(on, "one_aspect", None) is not None
-    }
-    if "base" in mean.params or mean.cutoff is not None:
-        on_aspect = {
-            label: on
-            for label, on in on_aspect.items()
-            if on.bases.one == mean.bases.of(on.one_aspect)
-        }
-    if mean.spec:
-        on_aspect = {label: on for label, on in on_aspect.items() if _is_declared(on, mean)}
-    labels = {on.one_aspect: label for label, on in on_aspect.items()}
-    bases = {on.bases.one.text for on in on_aspect.values()}
-    is_repeated = len(labels) < len(on_aspect)
+    """Return the labels of the measures that a mean combines, by aspect.
+
+    `known` has measures by label.
+    """
+    label_of_aspect: dict[str, str] = {}
+    bases = set()
+    is_repeated = False
+    for label, measure in known.items():
+        if not _is_combined(measure, mean):
+            continue
+        aspect = measure.one_aspect
+        if aspect in label_of_aspect:
+            is_repeated = True
+        label_of_aspect[aspect] = label
+        bases.add(measure.bases.one.text)
     has_several_bases = "base" not in mean.params and len(bases) > 1
-    if len(labels) < 2 or is_repeated or has_several_bases:
+    if len(label_of_aspect) < 2 or is_repeated or has_several_bases:
         raise MultiAspectError(
             "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), "
-            "with the base and "
-            f"the scales of {mean}, got {choices(known)}; name those of the aspects "
-            f"by {parameter('measures')}"
+            f"with the base and the scales of {mean}, got {choices(known)}; name those of the "
+            f"aspects by {parameter('measures')}"
         )
-    return labels
+    return label_of_aspect
 
 
-def _is_declared(on: Any, mean: AspectMean) -> bool:
-    """Return whether a mean contains the aspect of a measure, and with the same scale if it declares one."""
+def _is_combined(measure: Any, mean: AspectMean) -> bool:
+    """Return whether a mean combines the values of a measure of one aspect."""
+    aspect = getattr(measure, "one_aspect", None)
+    if aspect is None:
+        return False
+    has_base = "base" in mean.params or mean.cutoff is not None
+    if has_base and measure.bases.one != mean.bases.of(aspect):
+        return False
+    if not mean.spec:
+        return True
+    return _is_declared(measure, mean)
+
+
+def _is_declared(measure: Any, mean: AspectMean) -> bool:
+    """Return whether a mean contains the aspect of a measure, with the same scale if declared."""
+    aspect = measure.one_aspect
     spec = mean.spec or ()
+    if aspect not in spec:
+        return False
     if not isinstance(spec, Aspects):
-        return on.one_aspect in spec
-    return (
-        on.one_aspect in spec
-        and isinstance(on.spec, Aspects)
-        and on.spec[on.one_aspect] == spec[on.one_aspect]
-    )
+        return True
+    return isinstance(measure.spec, Aspects) and measure.spec[aspect] == spec[aspect]
 
 
 def combine_aspects(
@@ -175,9 +198,10 @@ def combine_aspects(
         declared = (values @ weights)[:, :, None]
         return WeightedValues(names, aspects, weights, least, points, declared, values, None, None)
     by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
-    every_point = [weights, *points, *_corners(least)]
-    combined = np.stack([_combine(mean, by_aspect, point) for point in every_point], axis=-1)
-    combined = combined.reshape(*values.shape[:2], -1)
+    weightings = np.vstack([weights, points, _corners(least)])
+    by_weighting = [_combine(mean, by_aspect, weighting) for weighting in weightings]
+    n_systems, n_topics, _ = values.shape
+    combined = np.stack(by_weighting, axis=-1).reshape(n_systems, n_topics, -1)
     declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
     return WeightedValues(
         names, aspects, weights, least, points, declared, values, sampled, at_corners
@@ -193,7 +217,7 @@ def evaluate_weightings(
     runs: object,
     qrels: object,
 ) -> WeightedValues:
-    """Evaluate a mean under sampled weightings whose values do not follow from those of the aspects.
+    """Evaluate a mean whose values do not follow from those of the aspects.
 
     Parameters
     ----------
@@ -207,13 +231,12 @@ def evaluate_weightings(
     if runs is None or qrels is None:
         raise MultiAspectError(
             f"{mean} does not follow from the values of the aspects: expected runs= and qrels=, to "
-            "evaluate it "
-            "under many weightings"
+            "evaluate it under many weightings"
         )
     aspects = [view.name for view in mean.views(Judgments.of(qrels))]
     weights, least, points = _sample_weightings(mean, aspects, at_least, seed)
-    every_point = np.vstack([weights, points, _corners(least)])
-    combined = _evaluate_points(mean, every_point, aspects, names, qids, runs, qrels)
+    weightings = np.vstack([weights, points, _corners(least)])
+    combined = _evaluate_points(mean, weightings, aspects, names, qids, runs, qrels)
     declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
     return WeightedValues(
         names, aspects, weights, least, points, declared, None, sampled, at_corners
@@ -221,28 +244,36 @@ def evaluate_weightings(
 
 
 def _corners(least: Floats) -> Floats:
-    """Return the weightings at which one aspect has all weight that the least ones leave, aspects × aspects."""
-    return np.asarray(least + (1 - least.sum()) * np.eye(len(least)))
+    """Return the weightings at which one aspect has all weight that the least ones leave.
+
+    The shape is aspects × aspects.
+    """
+    rest = 1 - least.sum()
+    return np.asarray(least + rest * np.eye(len(least)))
 
 
 def _sample_weightings(
     mean: AspectMean, aspects: list[str], at_least: object, seed: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the weights of the measure, the least ones, and the sampled weightings, weightings × aspects."""
+    """Return the weights of the measure, the least ones, and samples, weightings × aspects."""
     refuse_single(aspects, "aspects")
     least = _least_weights(at_least, aspects)
     weights = _weights(mean, aspects, least)
-    n_points = N_SAMPLED if has_linear_weights(mean) else N_EVALUATED
+    if has_linear_weights(mean):
+        n_points = N_SAMPLED
+    else:
+        n_points = N_EVALUATED
     draws = simplex_points(n_points, len(aspects), seed)
-    return weights, least, least + (1 - least.sum()) * draws
+    rest = 1 - least.sum()
+    return weights, least, least + rest * draws
 
 
 def _combine(mean: AspectMean, values: Floats, weights: Floats) -> Floats:
     """Return the mean of the values, aspects × cells; aspects of weight 0 do not count."""
-    counted = weights > 0
-    return mean.combine(
-        values[counted], np.broadcast_to(weights[counted, None], values[counted].shape)
-    )
+    has_weight = weights > 0
+    counted = values[has_weight]
+    weight_of_cell = np.broadcast_to(weights[has_weight, None], counted.shape)
+    return mean.combine(counted, weight_of_cell)
 
 
 def _evaluate_points(
@@ -254,30 +285,45 @@ def _evaluate_points(
     runs: object,
     qrels: object,
 ) -> Floats:
-    """Return the values of a mean under several weightings, systems × topics × weightings, higher is better."""
-    by_label = {
-        str(row): mean(weights=dict(zip(aspects, point.tolist(), strict=True)))
-        for row, point in enumerate(points)
-    }
+    """Return the values of a mean under several weightings, systems × topics × weightings.
+
+    Higher is better.
+    """
+    by_label = {}
+    for row, point in enumerate(points):
+        weights = dict(zip(aspects, point.tolist(), strict=True))
+        by_label[str(row)] = mean(weights=weights)
     frame = evaluate(runs, qrels, by_label, progress=False)
-    for column, wanted, noun in (("name", names, "runs"), ("qid", qids, "topics")):
-        given = frame[column].map(str)
-        refuse_unknown(map(str, wanted), given.unique(), f"{noun} of runs= and qrels=")
-        frame = frame[given.isin(list(map(str, wanted)))]
+    frame = _select_rows(frame, "name", names, "runs")
+    frame = _select_rows(frame, "qid", qids, "topics")
     values, *_ = matrix(frame)  # names and topics are sorted as text
-    return values * (-1.0 if mean.lower_is_better else 1.0)
+    if mean.lower_is_better:
+        return values * -1.0
+    return values
+
+
+def _select_rows(frame: pd.DataFrame, column: str, wanted: list[Any], noun: str) -> pd.DataFrame:
+    """Return the rows with some names in a column, after checking that it has all of them."""
+    names = list(map(str, wanted))
+    given = frame[column].map(str)
+    refuse_unknown(names, given.unique(), f"{noun} of runs= and qrels=")
+    return frame[given.isin(names)]
 
 
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:
     """Return the least weight of each aspect, 0 by default."""
-    if not isinstance(at_least, Mapping | None):
+    if at_least is None:
+        at_least = {}
+    if not isinstance(at_least, Mapping):
         raise MultiAspectError(
             f"at_least: expected a mapping {{aspect: weight}}, got {shown(at_least)}"
         )
-    refuse_unknown(at_least or {}, aspects, "aspects", "at_least")
-    least = np.array(
-        [real(f"at_least: {aspect}", low=0)((at_least or {}).get(aspect, 0)) for aspect in aspects]
-    )
+    refuse_unknown(at_least, aspects, "aspects", "at_least")
+    weights = []
+    for aspect in aspects:
+        check = real(f"at_least: {aspect}", low=0)
+        weights.append(check(at_least.get(aspect, 0)))
+    least = np.array(weights)
     if least.sum() > 1 + _TOLERANCE:
         raise MultiAspectError(
             f"at_least: expected weights that sum to at most 1, got {least.sum():g}"
@@ -290,12 +336,9 @@ def _weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
     if mean["weights"] is None:
         return np.asarray(least + (1 - least.sum()) / len(aspects))
     weights = np.array(normalised_weights(mean["weights"], aspects))
-    below = [
-        aspect
-        for aspect, weight, low in zip(aspects, weights, least, strict=True)
-        if weight < low - _TOLERANCE
-    ]
-    if below:
+    is_below = weights < least - _TOLERANCE
+    if is_below.any():
+        below = [aspects[row] for row in np.flatnonzero(is_below)]
         raise MultiAspectError(
             f"expected weights of {mean} of at least those of at_least, got less for "
             f"{choices(below)}"

@@ -181,7 +181,7 @@ class Agreement:
 
     @classmethod
     def of(cls, name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> Agreement:
-        """Return the agreement on the labels ``grades[grade]`` of pairs, each of which has several."""
+        """Return the agreement on the labels ``grades[grade]`` of pairs with several labels."""
         _library()
         used, value = np.unique(grade, return_inverse=True)
         units, unit = np.unique(pair, return_inverse=True)
@@ -203,7 +203,7 @@ class Agreement:
     def interval(
         self, qids: Objects, cluster_of_topic: Mapping[str, str] | None, ci: float, seed: int
     ) -> tuple[float, float]:
-        """Return the interval of α over topics, given that of each document; NaN if it is undefined."""
+        """Return the interval of α over topics, given the topics of documents; NaN if undefined."""
         topic, topics = pd.factorize(qids)
         if len(topics) < 2 or np.isnan(self.alpha):
             return np.nan, np.nan
@@ -218,7 +218,7 @@ class Agreement:
 
 
 def _topics(table: pd.DataFrame | None, judged: LongJudgments) -> pd.DataFrame:
-    """Return a frame with the topics of the judgments, and the columns that may name their clusters."""
+    """Return a frame with the topics, and the columns that may name their clusters."""
     if table is None or not {*QUERY_COLUMNS} & {*table.columns}:
         return pd.DataFrame({"qid": judged.qids})
     queries = id_column(table, QUERY_COLUMNS, "judge_agreement")
@@ -226,7 +226,7 @@ def _topics(table: pd.DataFrame | None, judged: LongJudgments) -> pd.DataFrame:
 
 
 def _alpha(counts: Ints, grades: Floats, level: str) -> float:
-    """Return Krippendorff's α of the numbers of labels by document and grade, NaN if all labels are equal."""
+    """Return Krippendorff's α of numbers of labels, documents × grades, NaN if all are equal."""
     if (counts.sum(axis=0) > 0).sum() < 2:
         return float("nan")
     return float(

@@ -322,7 +322,7 @@ def compare_completions(
 
 
 def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments) -> Measure:
-    """Return the measure as one of this package, after checking that its completions are defined."""
+    """Return the measure as one of this package, if its completions are defined."""
     if not aggregate_is_mean(measure):
         raise MultiAspectError(
             f"{label}: expected a measure whose mean over topics is arithmetic, as extremes of "
