@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pt_multiaspect.cli.run_names import shorten_names
+from pt_multiaspect.cli.run_names import pick_baseline, shorten_names
+from pt_multiaspect.errors import MultiAspectError
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,8 @@ def test_a_baseline_is_found_by_its_name_and_by_that_of_its_file(
     code, out, err = cli("evaluate", "-m", "AP", "--baseline", baseline, "--format", "json", "runs")
     assert code == 0, err
     assert [row["name"] for row in json.loads(out) if row["AP p-value"] is None] == ["beta"]
+
+
+def test_a_baseline_in_other_case_is_suggested() -> None:
+    with pytest.raises(MultiAspectError, match="Did you mean BM25"):
+        pick_baseline("bm25", {"BM25": "BM25.run", "dense": "dense.run"})

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from ir_measures import AP, RR, NumRet
+from ir_measures import AP, RR, NumRet, P
 from pandas.io.formats.style import Styler
 
 import pt_multiaspect as ma
 from pt_multiaspect.aspects.aspects import in_words
+from pt_multiaspect.tables.content import column_heads
 from pt_multiaspect.views import Column, Row, Table, decimals, latex_of
 from pt_multiaspect.views.markup import escape
 
@@ -824,3 +825,16 @@ def test_a_table_of_evidence_fits(tmp_path: Path, layout: str) -> None:
     columns = [Column(head, left=True) for head in ("question", "verdict", "evidence")]
     latex = latex_of(Table(columns, [Row([" is better than ".join(names)], span=3), *rows]))
     assert compile_latex(tmp_path, layout, latex).count("Overfull") == 0
+
+
+def test_heads_of_one_measure_keep_what_differs_beside_other_cutoffs() -> None:
+    measures = {
+        "CAM@10": ma.CAM @ 10,
+        "CAM(base='AP')": ma.CAM(base="AP"),
+        "P@5": P @ 5,
+        "P@10": P @ 10,
+    }
+    heads = [head.short for head in column_heads(measures)]
+    assert heads == ["CAM@10", "CAM(base=AP)", "P@5", "P@10"]
+    aliased = {"CAM@10": ma.CAM @ 10, "CAM": ma.CAM(base="AP")}
+    assert [head.short for head in column_heads(aliased)] == ["CAM@10", "CAM"]

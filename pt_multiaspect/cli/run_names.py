@@ -117,7 +117,9 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
                 f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name"
             )
     name = Path(text).name
-    hint = did_you_mean([name], [*names, *(stem for name in names for stem in stems[name])])
+    known_spellings = [*names, *(stem for name in names for stem in stems[name])]
+    by_lower = {spelling.lower(): spelling for spelling in reversed(known_spellings)}
+    hint = did_you_mean([by_lower.get(name.lower(), name)], known_spellings)
     listed = known_names(names, hint)
     raise MultiAspectError(
         f"--baseline: expected one of the runs ({listed}), got "

@@ -145,20 +145,32 @@ def column_heads(measures: Mapping[str, ir_measures.Measure | Direction | None])
 def _distinct_heads(known: Mapping[str, ir_measures.Measure | None]) -> dict[str, str]:
     """Return short heads.
 
-    Equal ones keep the parameters in which their measures differ, if these are short.
+    Those of one measure, with any cutoffs, keep the parameters that differ, if these are short.
     """
     shorts = {label: short_label(label, measure) for label, measure in known.items()}
     result = dict(shorts)
-    for head in set(shorts.values()):
-        labels = [label for label, short in shorts.items() if short == head]
+    names = {label: _name_without_cutoff(short, known[label]) for label, short in shorts.items()}
+    for name in dict.fromkeys(names.values()):
+        labels = [label for label in known if names[label] == name]
         measures = [known[label] for label in labels]
         if len(labels) == 1 or None in measures:
             continue
         longer = _with_differing_parameters(measures)
         are_distinct = len(set(longer)) == len(longer)
         if are_distinct and max(map(len, longer)) <= _LONGEST_HEAD:
-            result |= zip(labels, longer, strict=True)
+            for label, head in zip(labels, longer, strict=True):
+                is_alone = list(shorts.values()).count(shorts[label]) == 1
+                if not (is_alone and label == shorts[label]):  # which is as it was given
+                    result[label] = head
     return result
+
+
+def _name_without_cutoff(short: str, measure: ir_measures.Measure | None) -> str:
+    """Return a head without its cutoff if it is the name of the measure."""
+    name = short.partition("@")[0]
+    if measure is not None and name == measure.NAME:
+        return name
+    return short
 
 
 def _with_differing_parameters(measures: Sequence[Any]) -> list[str]:
