@@ -97,22 +97,24 @@ class Multiverse(View):
     @property
     def summary(self) -> str:
         """The number of variants, and of the pairs for which they agree, in sentences."""
-        n_variants, n_same = len(self.options), len(self.same_as)
         pairs = self.pairs
-        unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
+        n_variants = len(self.options)
+        n_distinct = n_variants - len(self.same_as)
+        n_unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
+        unanimous = share(n_unanimous, len(pairs), "pair", "has", "have")
         tested = pairs[pairs["p"] < self.alpha]
-        kept = (tested[["significantly_better", "significantly_worse"]].max(axis=1) == 1).sum()
+        fractions = tested[["significantly_better", "significantly_worse"]]
+        n_kept = (fractions.max(axis=1) == 1).sum()
         level = f"p < {self.alpha:g} by {self.reference}"
+        kept = significant_share(n_kept, len(tested), level, "under all of these")
         return (
-            f"{number_of(n_variants, 'variant')}, {n_variants - n_same} with distinct values. "
-            f"{share(unanimous, len(pairs), 'pair', 'has', 'have')} the same order under all of "
-            "these. "
-            f"{significant_share(kept, len(tested), level, 'under all of these')}"
+            f"{number_of(n_variants, 'variant')}, {n_distinct} with distinct values. "
+            f"{unanimous} the same order under all of these. {kept}"
         )
 
     @property
     def notes(self) -> list[str]:
-        """The clusters of topics, variants that count once, and limits of the effects of choices."""
+        """The clusters of topics, variants that count once, and limits of effects of choices."""
         notes = []
         if self._clusters:
             notes.append(f"{self._clusters}.")
@@ -234,13 +236,20 @@ def multiverse(
     >>> import pt_multiaspect as ma
     >>> docs = [f"d{number}" for number in range(6)]
     >>> qrels = {
-    ...     f"q{n}": {doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4} for i, doc in enumerate(docs)}
+    ...     f"q{n}": {
+    ...         doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4}
+    ...         for i, doc in enumerate(docs)
+    ...     }
     ...     for n in range(4)
     ... }
     >>> orders = {"a": [5, 3, 4, 1, 2, 0], "b": [0, 1, 2, 3, 5, 4]}
-    >>> runs = {name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()}
+    >>> runs = {
+    ...     name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()
+    ... }
     >>> measures = ma.variants(
-    ...     ma.TOMA(aspects={"relevance": 2, "credibility": 3}), distance=["euclidean", "chebyshev"], cutoff=[3, 5]
+    ...     ma.TOMA(aspects={"relevance": 2, "credibility": 3}),
+    ...     distance=["euclidean", "chebyshev"],
+    ...     cutoff=[3, 5],
     ... )
     >>> result = ma.analysis.multiverse(ma.evaluate(runs, qrels, measures, progress=False))
     >>> result.pairs[["a", "b", "better", "worse", "agrees"]]

@@ -241,7 +241,9 @@ def document_quality(
     0    MM@3     1          2.0      1.5
     1    MM@3   2-3          2.0      1.5
     >>> scales = {"relevance": 2, "credibility": 1}
-    >>> document_quality(perquery, runs, qrels, ranges=[(1, 3)], aspects=scales, labels="probabilities")
+    >>> document_quality(
+    ...     perquery, runs, qrels, ranges=[(1, 3)], aspects=scales, labels="probabilities"
+    ... )
       measure ranks  n_documents  quality
     0    MM@3   1-3          4.0      1.0
     """

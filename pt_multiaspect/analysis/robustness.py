@@ -356,11 +356,16 @@ def robustness(
     >>> import pt_multiaspect as ma
     >>> docs = [f"d{number}" for number in range(6)]
     >>> qrels = {
-    ...     f"q{n}": {doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4} for i, doc in enumerate(docs)}
+    ...     f"q{n}": {
+    ...         doc: {"relevance": (i + n) % 3, "credibility": (2 * i + n) % 4}
+    ...         for i, doc in enumerate(docs)
+    ...     }
     ...     for n in range(4)
     ... }
     >>> orders = {"old": [5, 3, 4, 1, 2, 0], "new": [0, 1, 2, 3, 5, 4]}
-    >>> runs = {name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()}
+    >>> runs = {
+    ...     name: {qid: dict(zip(docs, scores)) for qid in qrels} for name, scores in orders.items()
+    ... }
     >>> measure = ma.CAM(aspects={"relevance": 2, "credibility": 3}) @ 3
     >>> found = ma.robustness(runs, qrels, {"CAM@3": measure}, baseline="old")
     >>> found.table[["a", "b", "question", "verdict"]]

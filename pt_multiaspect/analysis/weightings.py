@@ -126,19 +126,20 @@ class Weightings(View):
         pairs = self.pairs
         low, high, most = _LIMITS
         undecided = (pairs["fraction"] > low) & (pairs["fraction"] < high)
-        changing = share(
-            int(self._is_changing.sum()), len(pairs), "pair", "changes its", "change their"
-        )
+        n_changing = int(self._is_changing.sum())
+        changing = share(n_changing, len(pairs), "pair", "changes its", "change their")
         under = "under some weighting"
         if self._n_sampled is not None:
             under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
         tested = pairs[pairs["p"] < ALPHA]
         kept = int((tested["fraction_significant"] >= most).sum())
         level = f"p < {ALPHA:g} under the weights of the measure"
+        under_most = "under at least 95 % of all weightings"
+        still_significant = significant_share(kept, len(tested), level, under_most)
         return (
             f"{changing} order {under}, "
             f"{undecided.sum()} for between a tenth and nine tenths of all weightings. "
-            f"{significant_share(kept, len(tested), level, 'under at least 95 % of all weightings')}"
+            f"{still_significant}"
         )
 
     def _title(self) -> str:
@@ -302,7 +303,11 @@ def weightings(
     --------
     >>> import pandas as pd
     >>> import pt_multiaspect as ma
-    >>> scores = {"a": [(0.9, 0.1), (0.7, 0.3)], "b": [(0.4, 0.8), (0.6, 0.2)], "c": [(0.5, 0.0), (0.6, 0.1)]}
+    >>> scores = {
+    ...     "a": [(0.9, 0.1), (0.7, 0.3)],
+    ...     "b": [(0.4, 0.8), (0.6, 0.2)],
+    ...     "c": [(0.5, 0.0), (0.6, 0.1)],
+    ... }
     >>> rows = [
     ...     (name, f"q{topic}", aspect, value)
     ...     for name, topics in scores.items()
@@ -310,7 +315,8 @@ def weightings(
     ...     for aspect, value in zip(("relevance", "credibility"), values)
     ... ]
     >>> perquery = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
-    >>> found = ma.analysis.weightings(perquery, measures={"relevance": "higher", "credibility": "higher"})
+    >>> directions = {"relevance": "higher", "credibility": "higher"}
+    >>> found = ma.analysis.weightings(perquery, measures=directions)
     >>> found.pairs[["a", "b", "difference", "fraction", "distance"]].round(3)
        a  b  difference  fraction  distance
     0  a  b         0.0       0.5       NaN
@@ -394,7 +400,6 @@ def compare_weightings(
     fraction = weighted.positive_fraction(differences, largest)
     low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
     n_aspects = len(weighted.aspects)
-    n_sampled = None
     if weighted.sampled is None:
         covariances = _covariances(weighted.basis, pairs, clusters)
         significant = _significant_fraction(
@@ -405,7 +410,6 @@ def compare_weightings(
         extremes = differences_at_corners(differences, weighted.least, largest)
     else:
         assert weighted.at_corners is not None
-        n_sampled = weighted.sampled.shape[2]
         covariances = np.full((len(pairs), n_aspects, n_aspects), np.nan)
         significant = _sampled_significant_fraction(
             differences, declared, weighted.sampled, pairs, clusters, correction
@@ -427,7 +431,6 @@ def compare_weightings(
     }
     if weighted.values is not None:
         columns |= _unanimous_improvements(weighted.values, pairs)
-    is_changing = (extremes > 0).any(axis=1) & (extremes < 0).any(axis=1)
     return Weightings(
         pairs=pd.DataFrame(pairs.columns | columns),
         aspects=_aspects_frame(weighted, pairs, nearest, reverses_at),
@@ -436,11 +439,25 @@ def compare_weightings(
         at_least=dict(zip(weighted.aspects, weighted.least.tolist(), strict=True)),
         measure=mean,
         correction=correction,
-        _is_changing=np.asarray(is_changing),
-        _n_sampled=n_sampled,
+        _is_changing=_have_both_signs(extremes),
+        _n_sampled=_n_sampled(weighted),
         _freedom=clusters.freedom,
         _clusters=clusters_note(weighted.declared, pairs, clusters),
     )
+
+
+def _have_both_signs(differences: Floats) -> Bools:
+    """Return which pairs have differences of both signs, from pairs × weightings."""
+    has_positive = (differences > 0).any(axis=1)
+    has_negative = (differences < 0).any(axis=1)
+    return np.asarray(has_positive & has_negative)
+
+
+def _n_sampled(weighted: WeightedValues) -> int | None:
+    """Return the number of sampled weightings; None if the fractions are exact."""
+    if weighted.sampled is None:
+        return None
+    return int(weighted.sampled.shape[2])
 
 
 def _aspects_frame(
