@@ -46,14 +46,20 @@ ROUNDING = 1e-9
 
 
 def read_texts(source: Any) -> Iterator[Text]:
-    """Yield the content of files, given as a path, a directory, a pattern, an open file or a list of these."""
+    """Yield the content of files.
+
+    They are given as a path, a directory, a pattern, an open file or a list of these.
+    """
     if isinstance(source, list | tuple):
         items = source
     else:
         items = [source]
     refuse_none(items, "file")
     for item in items:
-        for file in run_files(item) if isinstance(item, str | PathLike) else [item]:
+        files = [item]
+        if isinstance(item, str | PathLike):
+            files = run_files(item)
+        for file in files:
             yield as_text(*load(file))
 
 
@@ -88,20 +94,37 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     first = text.data.lstrip()[:1]
     if not first:
         raise MultiAspectError(f"{what}: {text.name}: the file is empty; expected answers")
-    if first == b"{" and (found := _product_rows(text)):
-        with refuse_surrogates(what):
-            return pd.DataFrame(found)
+    if first == b"{":
+        rows = _product_rows(text)
+        if rows:
+            with refuse_surrogates(what):
+                return pd.DataFrame(rows)
     if first in b"{[":
-        lines = ((f"{text.name}:{number}", line.decode()) for number, line, _ in text.lines())
-        try:
-            return _frame_of_records(
-                ((where, read_json(line, where)) for where, line in lines), what
-            )
-        except MultiAspectError as error:
-            raise MultiAspectError(
-                f"{error}; answers are read from one JSON object per line: {_remedy(text)}"
-            ) from error
-    separator = _separator(text.data.partition(b"\n")[0])
+        return _frame_of_json_lines(text, what)
+    return _frame_of_columns(text, what)
+
+
+def _frame_of_json_lines(text: Text, what: str) -> pd.DataFrame:
+    """Return the rows of a file with one JSON object per line."""
+    try:
+        return _frame_of_records(_json_records(text), what)
+    except MultiAspectError as error:
+        raise MultiAspectError(
+            f"{error}; answers are read from one JSON object per line: {_remedy(text)}"
+        ) from error
+
+
+def _json_records(text: Text) -> Iterator[tuple[str, Any]]:
+    """Yield the place and the JSON of each line."""
+    for number, line, _ in text.lines():
+        where = f"{text.name}:{number}"
+        yield where, read_json(line.decode(), where)
+
+
+def _frame_of_columns(text: Text, what: str) -> pd.DataFrame:
+    """Return the rows of a file with columns and a header."""
+    first_line, _, _ = text.data.partition(b"\n")
+    separator = _separator(first_line)
     try:
         # As a header, the first line could not tell lines that are longer, and repeated names would
         # be changed.
@@ -116,8 +139,8 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
     if len(frame.columns) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns "
-            "with a header, "
-            f"separated by tabs or commas, got the line {shown(frame.columns[0])}. {IF_EVALUATED}"
+            "with a header, separated by tabs or commas, got the line "
+            f"{shown(frame.columns[0])}. {IF_EVALUATED}"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
     frame = frame.mask(frame == "")
@@ -126,7 +149,10 @@ def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
 
 
 def _product_rows(text: Text) -> list[dict[str, Any]]:
-    """Return the rows of a file of DeepEval or promptfoo, which is one JSON object; none of other files."""
+    """Return the rows of a file of DeepEval or promptfoo, which is one JSON object.
+
+    There are none in other files.
+    """
     try:
         content = json.loads(text.data)
     except (ValueError, RecursionError):  # one object per line, for example
@@ -190,10 +216,15 @@ def _with_name(frame: pd.DataFrame, name: str, path: str, what: str) -> pd.DataF
 
 
 def _separator(header: bytes) -> str:
-    """Return what separates the columns: a tab if there is one, else a semicolon or a comma, whichever is more."""
+    """Return what separates the columns.
+
+    This is a tab if there is one, else a semicolon or a comma, whichever is more.
+    """
     if b"\t" in header:
         return "\t"
-    return ";" if header.count(b";") > header.count(b",") else ","
+    if header.count(b";") > header.count(b","):
+        return ";"
+    return ","
 
 
 def _with_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
@@ -242,11 +273,10 @@ def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataF
 def answer_title(answers: pd.DataFrame, row: int) -> str:
     """Return the run and the topic of an answer, for errors."""
     answer = answers.iloc[row]
+    title = f"{answer['name']} on topic {answer['qid']}"
     if answer.get("judge"):
-        judge = f" by judge {answer['judge']}"
-    else:
-        judge = ""
-    return f"{answer['name']} on topic {answer['qid']}{judge}"
+        return f"{title} by judge {answer['judge']}"
+    return title
 
 
 def read_numbers(
@@ -363,7 +393,7 @@ def item_notes(
     what: str,
     item: str,
 ) -> list[str]:
-    """Return warnings about repeated items, such as nuggets, and about topics whose runs have different ones.
+    """Return warnings about items, such as nuggets, that are repeated or differ between runs.
 
     Parameters
     ----------
@@ -390,43 +420,59 @@ def item_notes(
         {"answer": answer, "text": list(texts), "weight": list(weights), "label": list(labels)}
     )
     rows["text"] = rows["text"].map(str, na_action="ignore").astype(object)
-    named = rows[rows["text"].notna()]
-    surplus = named[named.duplicated(["answer", "text"])]
-    contradictory = surplus[~named.duplicated(["answer", "text", "label"])[surplus.index]]
+    return [
+        *_repeated_items(answers, rows, what, item),
+        *_different_items(answers, rows, weights, item),
+    ]
+
+
+def _repeated_items(
+    answers: pd.DataFrame, rows: pd.DataFrame, what: str, item: str
+) -> Iterator[str]:
+    """Yield a warning if answers have an item twice; raise an error if its labels differ."""
+    with_text = rows[rows["text"].notna()]
+    repeated = with_text[with_text.duplicated(["answer", "text"])]
+    if not len(repeated):
+        return
+    has_same_label = with_text.duplicated(["answer", "text", "label"])
+    contradictory = repeated[~has_same_label[repeated.index]]
     if len(contradictory):
         row = contradictory.iloc[0]
         raise MultiAspectError(
             f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for "
             f"{answer_title(answers, row['answer'])} {tally(len(contradictory), 'row')}; keep the "
-            "right one, or "
-            "give different texts"
+            "right one, or give different texts"
         )
-    notes = []
-    if len(surplus):
-        example = f"{shown(surplus['text'].iloc[0])} for {answer_title(answers, surplus['answer'].iloc[0])}"
-        if len(surplus) == 1:
-            is_repeated, count = ("is repeated", "counts")
-        else:
-            is_repeated, count = ("are repeated", "count")
-        notes.append(
-            f"{number_of(len(surplus), item)} of "
-            f"{number_of(surplus['answer'].nunique(), 'answer')} {is_repeated}, "
-            f"such as {example}, and {count} again; drop duplicates to count each {item} once"
-        )
-    number = rows.groupby(["answer", "weight"]).cumcount()
-    items: list[set[Hashable]] = [set() for _ in range(len(answers))]
-    for position, text, weight in zip(
-        answer, rows["text"].where(rows["text"].notna(), number), weights, strict=True
-    ):
-        items[position].add((text, weight))
-    by_topic = (
-        pd.Series(map(frozenset, items)).groupby(answers["qid"].to_numpy(), sort=False).nunique()
+    text = shown(repeated["text"].iloc[0])
+    title = answer_title(answers, repeated["answer"].iloc[0])
+    if len(repeated) == 1:
+        is_repeated = "is repeated"
+        count = "counts"
+    else:
+        is_repeated = "are repeated"
+        count = "count"
+    n_answers = repeated["answer"].nunique()
+    yield (
+        f"{number_of(len(repeated), item)} of {number_of(n_answers, 'answer')} {is_repeated}, "
+        f"such as {text} for {title}, and {count} again; drop duplicates to count each {item} once"
     )
-    topics = by_topic.index[by_topic > 1].tolist()
+
+
+def _different_items(
+    answers: pd.DataFrame, rows: pd.DataFrame, weights: Sequence[Hashable], item: str
+) -> Iterator[str]:
+    """Yield a warning if runs were judged by different items on a topic."""
+    # Items without a text are only numbered.
+    number = rows.groupby(["answer", "weight"]).cumcount()
+    names = rows["text"].where(rows["text"].notna(), number)
+    items: list[set[Hashable]] = [set() for _ in range(len(answers))]
+    for position, name, weight in zip(rows["answer"], names, weights, strict=True):
+        items[position].add((name, weight))
+    items_of_answers = pd.Series(map(frozenset, items))
+    n_distinct = items_of_answers.groupby(answers["qid"].to_numpy(), sort=False).nunique()
+    topics = n_distinct.index[n_distinct > 1].tolist()
     if topics:
-        notes.append(
+        yield (
             f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by "
-            f"different {item}s, so "
-            "their scores may not be comparable"
+            f"different {item}s, so their scores may not be comparable"
         )
-    return notes

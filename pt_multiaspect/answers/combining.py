@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -95,46 +96,53 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     known = measures_by_label(frame)
     refuse_taken(labelled, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not is_combined(measure)]
-    written = frame["measure"].map(str).to_numpy()
+    measure_of_row = frame["measure"].map(str).to_numpy()
     keys = ["name", "qid", *others]
-    answer = np.asarray(
-        frame.groupby(keys, sort=False, dropna=False, observed=True).ngroup(), dtype=np.intp
-    )
-    first = np.unique(answer, return_index=True)[1]
-    answers = frame[keys].iloc[first]
+    groups = frame.groupby(keys, sort=False, dropna=False, observed=True)
+    answer = np.asarray(groups.ngroup(), dtype=np.intp)
+    _, first_rows = np.unique(answer, return_index=True)
+    answers = frame[keys].iloc[first_rows]
     parts = [frame]
     records = dict(read_record(frame))
     for label, measure in labelled.items():
-        if not is_combined(measure):
-            raise MultiAspectError(
-                f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
-            )
-        if measure.spec is None:
-            names = criteria
-        else:
-            names = list(measure.spec)
-        refuse_none(names, "criterion in the frame", label)
-        refuse_unknown(names, known, "criteria of the frame", label)
-        lower = [name for name in names if lower_is_better(known[name])]
-        if lower:
-            raise MultiAspectError(
-                f"{label}: expected criteria where higher is better, got {choices(lower)}"
-            )
+        names = _criteria_of(label, measure, criteria, known)
         with errors_of(label):
-            values = measure.of_criteria(
-                {name: _column(frame, written == name, answer, answers, name) for name in names}
-            )
+            values_of_criteria = {}
+            for name in names:
+                is_criterion = measure_of_row == name
+                values_of_criteria[name] = _column(frame, is_criterion, answer, answers, name)
+            values = measure.of_criteria(values_of_criteria)
         parts.append(answers.assign(measure=label, value=values))
         # Joined frames lose their records of directions; higher is better for all criteria.
-        records = (
-            dict.fromkeys(name for name in names if known[name] is None)
-            | records
-            | {label: measure}
-        )
-    result = pd.concat(parts, ignore_index=True)[frame.columns].infer_objects()
+        unrecorded = [name for name in names if known[name] is None]
+        records = dict.fromkeys(unrecorded) | records | {label: measure}
+    result = pd.concat(parts, ignore_index=True)
+    result = result[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
     record_measures(result, records)
     return result
+
+
+def _criteria_of(
+    label: str, measure: Any, criteria: list[str], known: Mapping[str, Any]
+) -> list[str]:
+    """Return the criteria that a measure combines, given all criteria and measures of the frame."""
+    if not is_combined(measure):
+        raise MultiAspectError(
+            f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
+        )
+    if measure.spec is None:
+        names = criteria
+    else:
+        names = list(measure.spec)
+    refuse_none(names, "criterion in the frame", label)
+    refuse_unknown(names, known, "criteria of the frame", label)
+    lower = [name for name in names if lower_is_better(known[name])]
+    if lower:
+        raise MultiAspectError(
+            f"{label}: expected criteria where higher is better, got {choices(lower)}"
+        )
+    return names
 
 
 def _column(

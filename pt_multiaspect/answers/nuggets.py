@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from ..collection.columns import QUERY_COLUMNS, id_column
 from ..collection.judged_answers import RUN_COLUMNS, answer_keys
 from ..errors import MultiAspectError, choices, cut, shown, warn_once
@@ -124,80 +125,82 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
     5  mine  q1              all_score  0.3750
     """
     frame = read_answers(assignments, _NUGGETS)
-    if "docid" in frame.columns and not set(RUN_COLUMNS) & set(frame.columns):
+    has_runs = not set(RUN_COLUMNS).isdisjoint(frame.columns)
+    if "docid" in frame.columns and not has_runs:
         raise MultiAspectError(
             f"{_NUGGETS}: expected assignments of answers, with a run_id, got those of documents, "
-            "with a docid; "
-            "from_subtopics makes qrels of documents' nuggets"
+            "with a docid; from_subtopics makes qrels of documents' nuggets"
         )
     answers = answer_keys(frame, _NUGGETS)
-    lists = id_column(frame, ("nuggets",), _NUGGETS)
-    rows = [
-        (row, *nugget)
-        for row, (name, qid, nuggets) in enumerate(
-            zip(answers["name"], answers["qid"], lists, strict=True)
-        )
-        for nugget in _nuggets(nuggets, f"for {name} on topic {qid}")
-    ]
-    answer = np.array([row for row, *_ in rows], dtype=np.intp)
-    importance, assignment = [label for _, _, label, _ in rows], [label for *_, label in rows]
-    vital, weighted = (
-        np.array([_IMPORTANCE.get(label, (0.0, 0.0)) for label in importance]).reshape(-1, 2).T
-    )
-    strict, graded = (
-        np.array([_ASSIGNMENT.get(label, (0.0, 0.0)) for label in assignment]).reshape(-1, 2).T
-    )
-    scores = {
-        f"{prefix}{kind}_score": weighted_means(answer, support, weights, len(answers))
-        for kind, weights in (("vital", vital), ("weighted", weighted), ("all", np.ones(len(rows))))
-        for prefix, support in (("strict_", strict), ("", graded))
-    }
+    nugget_lists = id_column(frame, ("nuggets",), _NUGGETS)
+    # Of each nugget: the position of its answer, its text, importance and assignment.
+    positions = []
+    texts = []
+    importances = []
+    supports = []
+    for position, (name, qid, nuggets) in enumerate(
+        zip(answers["name"], answers["qid"], nugget_lists, strict=True)
+    ):
+        for text, importance, assignment in _nuggets(nuggets, f"for {name} on topic {qid}"):
+            positions.append(position)
+            texts.append(text)
+            importances.append(importance)
+            supports.append(assignment)
+    answer = np.array(positions, dtype=np.intp)
+    vital, weighted = _pairs_of_numbers(_IMPORTANCE, importances)
+    strict, graded = _pairs_of_numbers(_ASSIGNMENT, supports)
+    weights_of_scores = {"vital": vital, "weighted": weighted, "all": np.ones(len(answer))}
+    scores = {}
+    for kind, weights in weights_of_scores.items():
+        for prefix, support in (("strict_", strict), ("", graded)):
+            name = f"{prefix}{kind}_score"
+            scores[name] = weighted_means(answer, support, weights, len(answers))
     result = score_frame(answers, scores, _NUGGETS)
+    only_all = "count in all_score and strict_all_score only"
     notes = [
-        *_unknown_notes(assignment, _ASSIGNMENT, "assignments", "count as not_support"),
-        *_unknown_notes(
-            importance, _IMPORTANCE, "importances", "count in all_score and strict_all_score only"
-        ),
-        *item_notes(
-            answers,
-            answer,
-            [text for _, text, *_ in rows],
-            importance,
-            assignment,
-            _NUGGETS,
-            "nugget",
-        ),
+        *_unknown_notes(supports, _ASSIGNMENT, "assignments", "count as not_support"),
+        *_unknown_notes(importances, _IMPORTANCE, "importances", only_all),
+        *item_notes(answers, answer, texts, importances, supports, _NUGGETS, "nugget"),
     ]
     if notes:
         warn_once(f"{_NUGGETS}: {'; '.join(notes)}")
     return result
 
 
+def _pairs_of_numbers(
+    numbers: Mapping[str, tuple[float, float]], labels: list[str]
+) -> tuple[Floats, Floats]:
+    """Return the two numbers of each label, in two arrays; 0 for unknown labels."""
+    pairs = [numbers.get(label, (0.0, 0.0)) for label in labels]
+    first, second = np.array(pairs).reshape(-1, 2).T
+    return first, second
+
+
 def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
     """Yield the text, the importance and the assignment of each nugget of an answer."""
     if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
-        is_missing = nuggets is None or nuggets != nuggets
-        remedy = (
-            "; score answers with nuggets and answers with criteria from separate files"
-            if is_missing
-            else ""
-        )
+        remedy = ""
+        if nuggets is None or nuggets != nuggets:
+            remedy = "; score answers with nuggets and answers with criteria from separate files"
         raise MultiAspectError(
             f"{_NUGGETS}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}"
         )
     for nugget in nuggets:
-        labels = [
-            nugget.get(key) if isinstance(nugget, Mapping) else None
-            for key in ("importance", "assignment")
-        ]
-        if any(
-            label is None or label != label for label in labels
-        ):  # NaN, as pandas reads missing values
+        importance = assignment = None
+        if isinstance(nugget, Mapping):
+            importance = nugget.get("importance")
+            assignment = nugget.get("assignment")
+        if _is_missing(importance) or _is_missing(assignment):
             raise MultiAspectError(
                 f"{_NUGGETS}: expected an importance and an assignment of every nugget, got "
                 f"{shown(nugget)} {where}"
             )
-        yield nugget.get("text"), str(labels[0]), str(labels[1])
+        yield nugget.get("text"), str(importance), str(assignment)
+
+
+def _is_missing(label: object) -> bool:
+    """Return whether a label is missing; pandas reads such labels as NaN."""
+    return label is None or bool(label != label)
 
 
 def _unknown_notes(
@@ -207,9 +210,11 @@ def _unknown_notes(
     unknown = Counter(label for label in labels if label not in known)
     if not unknown:
         return []
-    examples = choices(cut(repr(label)) for label, _ in unknown.most_common())
     n_unknown = sum(unknown.values())
-    unknown_labels = "is an unknown label" if n_unknown == 1 else "are unknown labels"
+    unknown_labels = "are unknown labels"
+    if n_unknown == 1:
+        unknown_labels = "is an unknown label"
+    examples = choices(cut(repr(label)) for label, _ in unknown.most_common())
     note = f"{n_unknown} of {len(labels)} {what} {unknown_labels}"
     return [f"{note} ({examples}; expected {choices(known)}) and {consequence}"]
 
@@ -274,47 +279,50 @@ def argue_scores(scores: Any) -> pd.DataFrame:
     if "metric" not in frame.columns:
         raise MultiAspectError(
             f"{_ARGUE}: expected the scores of Auto-ARGUE, with the columns run_id request_id "
-            "metric value, "
-            f"separated by tabs, got the columns {choices(frame.columns)}"
+            f"metric value, separated by tabs, got the columns {choices(frame.columns)}"
         )
-    reports = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
-    metric, value = (id_column(frame, (column,), _ARGUE) for column in ("metric", "value"))
+    reports, counts = _report_counts(frame)
+    fractions = {}
+    for label, (part, whole) in _COUNTS.items():
+        numerator = counts[part].to_numpy()
+        denominator = counts[whole].to_numpy()
+        is_above = numerator > denominator
+        if is_above.any():
+            report = answer_title(reports, int(np.argmax(is_above)))
+            raise MultiAspectError(
+                f"{_ARGUE}: expected at most as many {part} as {whole}, got more for {report}"
+            )
+        fractions[label] = ratio(numerator, denominator)
+    means = {
+        "f1": MM(aspects=["sentence_support", "nugget_coverage"]),
+        "f1_weighted": MM(aspects=["sentence_support", "nugget_coverage_weighted"]),
+    }
+    return combine(score_frame(reports, fractions, _ARGUE), means)
+
+
+def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the run and the topic of each report, and its counts by metric."""
     names = list(chain.from_iterable(_COUNTS.values()))
-    table = reports.assign(
-        measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object)
-    )
-    table = table[(table["qid"] != _OVERALL) & table["measure"].isin(names)]
-    table = table.assign(
-        value=read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf)
-    )
+    keys = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
+    metric = id_column(frame, ("metric",), _ARGUE)
+    value = id_column(frame, ("value",), _ARGUE)
+    table = keys.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
+    is_used = (table["qid"] != _OVERALL) & table["measure"].isin(names)
+    table = table[is_used]
+    numbers = read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf)
+    table = table.assign(value=numbers)
     check_distinct(table, "keep one report, or give each run its own name")
     reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
-    counts = table.pivot(index=["name", "qid"], columns="measure", values="value").reindex(
-        columns=names
-    )
+    counts = table.pivot(index=["name", "qid"], columns="measure", values="value")
+    counts = counts.reindex(columns=names)
     counts = counts.loc[pd.MultiIndex.from_frame(reports)]
     expected = f"{_ARGUE}: expected the metrics {choices(names)} of every report"
     if not len(reports):
         raise MultiAspectError(f"{expected}, got none of them")
-    gaps = np.argwhere(counts.isna().to_numpy())
-    if len(gaps):
+    missing = np.argwhere(counts.isna().to_numpy())
+    if len(missing):
+        report, column = missing[0]
         raise MultiAspectError(
-            f"{expected}, got no {names[gaps[0, 1]]} for {answer_title(reports, gaps[0, 0])}"
+            f"{expected}, got no {names[column]} for {answer_title(reports, report)}"
         )
-    scored = {}
-    for label, (part, whole) in _COUNTS.items():
-        numerator, denominator = counts[part].to_numpy(), counts[whole].to_numpy()
-        if (numerator > denominator).any():
-            report = answer_title(reports, int(np.argmax(numerator > denominator)))
-            raise MultiAspectError(
-                f"{_ARGUE}: expected at most as many {part} as {whole}, got more for {report}"
-            )
-        scored[label] = ratio(numerator, denominator)
-    coverages = {"f1": "nugget_coverage", "f1_weighted": "nugget_coverage_weighted"}
-    return combine(
-        score_frame(reports, scored, _ARGUE),
-        {
-            label: MM(aspects=["sentence_support", coverage])
-            for label, coverage in coverages.items()
-        },
-    )
+    return reports, counts

@@ -26,12 +26,11 @@ def rows_of_product(content: Any) -> list[dict[str, Any]]:
     results = content.get("results")
     if isinstance(results, Mapping):
         results = results.get("results")
-    if isinstance(results, list) and all(
-        isinstance(result, Mapping) and "vars" in result for result in results
-    ):
-        has_prompts = len({result.get("promptIdx") for result in results}) > 1
-        return [_row_of_promptfoo(result, has_prompts=has_prompts) for result in results]
-    return []
+    if not _are_of_promptfoo(results):
+        return []
+    prompts = {result.get("promptIdx") for result in results}
+    has_prompts = len(prompts) > 1
+    return [_row_of_promptfoo(result, has_prompts=has_prompts) for result in results]
 
 
 def _row_of_deepeval(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +40,16 @@ def _row_of_deepeval(case: Mapping[str, Any]) -> dict[str, Any]:
         "answer_text": case.get("actualOutput", case.get("actual_output")),
     }
     metrics = case.get("metricsData", case.get("metrics_data")) or []
-    return row | {metric["name"]: metric.get("score") for metric in metrics}
+    for metric in metrics:
+        row[metric["name"]] = metric.get("score")
+    return row
+
+
+def _are_of_promptfoo(results: Any) -> bool:
+    """Return whether results are those of promptfoo, which have variables."""
+    if not isinstance(results, list):
+        return False
+    return all(isinstance(result, Mapping) and "vars" in result for result in results)
 
 
 def _row_of_promptfoo(result: Mapping[str, Any], *, has_prompts: bool) -> dict[str, Any]:
@@ -49,42 +57,66 @@ def _row_of_promptfoo(result: Mapping[str, Any], *, has_prompts: bool) -> dict[s
 
     With several prompts, a system is a provider with one of them.
     """
-    variables = result["vars"]
-    given = [variables[name] for name in QUESTIONS if name in variables]
-    all_variables = " ".join(f"{name}={value}" for name, value in variables.items())
-    if given:
-        question = given[0]
-    else:
-        question = all_variables
     provider = result.get("provider") or {}
     if isinstance(provider, Mapping):
         provider = provider.get("label") or provider.get("id")
     if has_prompts:
         provider = f"{provider}, prompt {result.get('promptIdx')}"
     response = result.get("response") or {}
-    row = {"system": provider, "input": question, "answer_text": response.get("output")}
+    row = {
+        "system": provider,
+        "input": _question_of_promptfoo(result["vars"]),
+        "answer_text": response.get("output"),
+    }
     scores = dict(result.get("namedScores") or {})
-    if not scores:
-        graded = result.get("gradingResult") or {}
-        for component in graded.get("componentResults") or []:
-            assertion = component.get("assertion") or {}
-            name = assertion.get("metric") or assertion.get("type") or "score"
-            number = 1 + sum(other == name or other.startswith(f"{name} ") for other in scores)
-            scores[name if number == 1 else f"{name} {number}"] = component.get("score")
-    return row | (scores or {"score": result.get("score")})
+    scores = scores or _assertion_scores(result)
+    scores = scores or {"score": result.get("score")}
+    return row | scores
+
+
+def _question_of_promptfoo(variables: Mapping[str, Any]) -> Any:
+    """Return the variable that is a question, or all variables as text."""
+    for name in QUESTIONS:
+        if name in variables:
+            return variables[name]
+    return " ".join(f"{name}={value}" for name, value in variables.items())
+
+
+def _assertion_scores(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of assertions, of which those with one name are numbered."""
+    scores: dict[str, Any] = {}
+    graded = result.get("gradingResult") or {}
+    for component in graded.get("componentResults") or []:
+        assertion = component.get("assertion") or {}
+        name = assertion.get("metric") or assertion.get("type") or "score"
+        same = [other for other in scores if other == name or other.startswith(f"{name} ")]
+        key = f"{name} {len(same) + 1}" if same else name
+        scores[key] = component.get("score")
+    return scores
 
 
 def question_column(frame: pd.DataFrame) -> str | None:
-    """Return the column that names the topics of rows without a topic: an id if it is there, else a question."""
+    """Return the column that names the topics of rows without a topic.
+
+    It is that of an id if it is there, else that of a question.
+    """
     usual = {str(column).strip().lower(): column for column in frame.columns}
-    question = next((str(usual[name]) for name in QUESTIONS if name in usual), None)
+    questions = [str(usual[name]) for name in QUESTIONS if name in usual]
+    question = questions[0] if questions else None
     # Ids of rows differ between files, or belong to other questions; those of questions are
     # repeated in each.
     if "id" in usual and frame[usual["id"]].notna().all():
-        ids = frame.groupby("name", sort=False)[usual["id"]].agg(frozenset)
-        is_shared = ids.nunique() == 1
-        if is_shared and (
-            question is None or frame.groupby(usual["id"])[question].nunique().max() == 1
-        ):
-            return str(usual["id"])
+        id_column = usual["id"]
+        ids_of_systems = frame.groupby("name", sort=False)[id_column].agg(frozenset)
+        is_shared = ids_of_systems.nunique() == 1
+        if is_shared and _has_one_question(frame, id_column, question):
+            return str(id_column)
     return question
+
+
+def _has_one_question(frame: pd.DataFrame, id_column: Any, question: str | None) -> bool:
+    """Return whether no id belongs to several questions."""
+    if question is None:
+        return True
+    questions_of_ids = frame.groupby(id_column)[question].nunique()
+    return bool(questions_of_ids.max() == 1)
