@@ -59,15 +59,16 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
 
 
 def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
-    """Yield the statements that do not hold if documents of the lowest grade have a negative gain."""
+    """Yield the statements that do not hold with a negative gain of the lowest grade."""
     rankings = world.rankings()
     target = _target(rankings, _HARMFUL)
-    values, ranking = base.values(rankings, target), rankings.top(base.depth)
-    at = int(np.argmax(values))
-    if values[at] > base.RANGE[1] + TOLERANCE:
+    values = base.values(rankings, target)
+    ranking = rankings.top(base.depth)
+    best = int(np.argmax(values))
+    if values[best] > base.RANGE[1] + TOLERANCE:
         yield (
             "accepts_negative_gains: values are within the maximum of RANGE",
-            f"{world.show(at)}: {values[at]:.6g}",
+            f"{world.show(best)}: {values[best]:.6g}",
         )
     without = base.values(rankings, target.with_gain(np.maximum(target.gain, 0.0), target.top))
     raised = (
@@ -89,7 +90,9 @@ def _contributions(
 ) -> Iterator[Failure]:
     contributions = base.contributions(ranking, target)
     if contributions is not None:
-        hits = ranking if len(contributions) == len(ranking.query) else ranking.dense()
+        hits = ranking
+        if len(contributions) != len(ranking.query):
+            hits = ranking.dense()
         if len(contributions) != len(hits.query):
             yield (
                 "`contributions` has a number per document of the ranking",
@@ -127,7 +130,9 @@ def _invariances(
         changed = score(3 * target.gain + 2 * (target.gain > 0), target.top)
         yield from differences("BINARY: gains make no difference", world, changed, values)
     stated = base.stated
-    max_gain = np.inf if stated.max_gain is None else stated.max_gain
+    max_gain = stated.max_gain
+    if max_gain is None:
+        max_gain = np.inf
     if stated.is_ordinal and target.top**2 <= max_gain:
         changed = score(target.gain**2, target.top**2)
         yield from differences(
@@ -244,7 +249,7 @@ def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
 def _progression(
     progression: Progression, world: World, rankings: Rankings, values: Floats
 ) -> Iterator[Failure]:
-    """Check a progression on all complete rankings, which include all continuations of each partial ranking."""
+    """Check a progression on all complete rankings: all continuations of each partial ranking."""
     hits = rankings.hits
     value_of = {world.ranked[index]: values[index] for index in world.complete.tolist()}
     for index in world.complete.tolist():
@@ -286,10 +291,9 @@ def _progression(
 
 
 def discounts_are_comparable(base: Base, world: World) -> bool:
-    """Return whether the discounts of two targets are equal, so that sums of the measure can be sorted."""
-    first, second = (
-        base.additive(_target(rankings)) for rankings in (world.rankings(), world.separate_rankings)
-    )
+    """Return whether the discounts of two targets are equal: sums can be sorted."""
+    first = base.additive(_target(world.rankings()))
+    second = base.additive(_target(world.separate_rankings))
     if not isinstance(first, Linear) or not isinstance(second, Linear):
         return True
     try:

@@ -301,7 +301,7 @@ def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[F
 
 
 def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
-    """Compare the extremes over missing labels that follow from `label_terms` with those of all completions."""
+    """Compare the extremes over missing labels by `label_terms` with those of all completions."""
     world = World(
         {**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked
     )
@@ -419,7 +419,7 @@ def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
 
 
 def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
-    """Check that `combine` increases, and that `slope` is the derivative of a concave, homogeneous function."""
+    """Check that `combine` increases, and that `slope` is the gradient of a homogeneous mean."""
     rng = np.random.default_rng(seed)
     n_terms = len(measure.terms(world.judgments))
     if n_terms < 2:
