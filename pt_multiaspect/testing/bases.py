@@ -11,6 +11,7 @@ from ..aspects import Aspect, Aspects
 from ..bases import Base
 from ..collection import Ranking, Rankings
 from ..kernels.forms import Additive, Linear
+from ..kernels.hits import Hits
 from ..kernels.progress import Counts, Progression
 from ..kernels.target import Target
 from .worlds import TOLERANCE, Failure, World, differences, equal, standard
@@ -90,7 +91,7 @@ def _contributions(
 ) -> Iterator[Failure]:
     contributions = base.contributions(ranking, target)
     if contributions is not None:
-        hits = ranking
+        hits: Hits = ranking
         if len(contributions) != len(ranking.query):
             hits = ranking.dense()
         if len(contributions) != len(hits.query):
