@@ -1774,3 +1774,17 @@ def test_intervals_of_scores_stay_in_their_range() -> None:
     percentages = scores.assign(value=100 * scores["value"])
     with no_warnings():  # the record says what they are
         assert ma.aggregate(percentages, ci=0.95).iloc[0]["faithful 95% high"] > 100
+
+
+@pytest.mark.parametrize(
+    ("labels", "scale"),
+    [
+        ([0, 4, 2], r"\[0, 1, 2, 3, 4\]"),
+        ([20, 55.5, 90], r"\[20.0, 55.5, 90.0\]"),
+        ([0, 3, 100], "100"),
+    ],
+)
+def test_the_example_of_grades_has_the_labels_that_occur(labels, scale) -> None:
+    judged = pd.DataFrame({"name": "a", "qid": ["q1", "q2", "q3"], "clear": labels})
+    with pytest.raises(MultiAspectError, match=f"as in aspects={{'clear': {scale}}}"):
+        ma.answers.from_criteria(judged)

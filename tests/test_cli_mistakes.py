@@ -389,7 +389,7 @@ NAMED = [
     ),
     (
         "answers judged.jsonl",
-        "declare grades, as in --aspects '{\"clear\": [1, 2, 3, 4, 5]}', or select the criteria",
+        "('pt-multiaspect describe --answers FILE --write-aspects FILE' proposes it), or select",
     ),
     (
         "describe --qrels judged.jsonl",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -47,6 +48,9 @@ from ._answer_tables import (
     score_frame,
     weighted_means,
 )
+
+#: The maximum number of grades that the example of a scale lists.
+_MOST_GRADES = 11
 
 
 def from_criteria(
@@ -209,7 +213,11 @@ def _levels(
     given, wrong = grade_booleans(read_labels(column), is_boolean(column), grades)
     check_values(~wrong, column, rows, f"{what}: {name}: {BOOLEANS}")
     if aspect is None or aspect.grades is None:
-        example = parameter("aspects", {name: [1, 2, 3, 4, 5]})
+        example = parameter("aspects", {name: _occurring_grades(given)})
+        if in_shell():
+            example += (
+                " ('pt-multiaspect describe --answers FILE --write-aspects FILE' proposes it)"
+            )
         remedy = (
             f"divide percentages by 100, declare grades, as in {example}, or select the criteria"
         )
@@ -233,6 +241,20 @@ def _levels(
     if finding is not None:
         warn_once(f"{what}: {finding.warning}")
     return grade_values(scale), index
+
+
+def _occurring_grades(labels: Floats) -> list[float] | int:
+    """Return an example of a scale: the labels that occur, with whole numbers between; of many, the highest grade."""
+    occurring = np.unique(labels[np.isfinite(labels)])
+    if not len(occurring):
+        return [0, 1, 2]
+    if (occurring == np.round(occurring)).all():
+        grades: list[float] = [*range(int(occurring[0]), int(occurring[-1]) + 1)]
+    else:
+        grades = occurring.tolist()
+    if len(grades) > _MOST_GRADES:
+        return max(1, math.ceil(grades[-1]))
+    return grades
 
 
 def _text_remedy(column: pd.Series[Any], name: str, aspect: Aspect | None) -> str:
