@@ -1782,6 +1782,7 @@ def test_intervals_of_scores_stay_in_their_range() -> None:
         ([0, 4, 2], r"\[0, 1, 2, 3, 4\]"),
         ([20, 55.5, 90], r"\[20.0, 55.5, 90.0\]"),
         ([0, 3, 100], "100"),
+        ([0, 3, 10**12], str(10**12)),
     ],
 )
 def test_the_example_of_grades_has_the_labels_that_occur(labels, scale) -> None:

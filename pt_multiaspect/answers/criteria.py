@@ -248,12 +248,13 @@ def _occurring_grades(labels: Floats) -> list[float] | int:
     occurring = np.unique(labels[np.isfinite(labels)])
     if not len(occurring):
         return [0, 1, 2]
-    if (occurring == np.round(occurring)).all():
-        grades: list[float] = [*range(int(occurring[0]), int(occurring[-1]) + 1)]
-    else:
-        grades = occurring.tolist()
-    if len(grades) > _MOST_GRADES:
-        return max(1, math.ceil(grades[-1]))
+    is_whole = bool((occurring == np.round(occurring)).all())
+    lowest, highest = float(occurring[0]), float(occurring[-1])
+    if len(occurring) > _MOST_GRADES or (is_whole and highest - lowest >= _MOST_GRADES):
+        return max(1, math.ceil(highest))
+    if is_whole:
+        return [*range(int(lowest), int(highest) + 1)]
+    grades: list[float] = occurring.tolist()
     return grades
 
 
