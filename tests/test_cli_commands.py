@@ -102,10 +102,11 @@ def test_the_scales_that_describe_writes_are_what_evaluate_reads(cli, trec_files
     assert Aspects.from_file("inferred.json") == Aspects(
         describe(read_qrels(QRELS)).proposed, name="inferred"
     )
-    code, out, err = cli("evaluate", "-m", "TOMA@5", "--aspects", "inferred.json", "runs")
+    gated = "TOMA(gate=relevance)@5"
+    code, out, err = cli("evaluate", "-m", gated, "--aspects", "inferred.json", "runs")
     assert (code, err) == (0, "")
-    code, inferred, err = cli("evaluate", "-m", "TOMA@5", "runs")
-    assert "TOMA depends on the label scales, which were inferred" in err
+    code, inferred, err = cli("evaluate", "-m", gated, "runs")
+    assert "depends on the label scales, which were inferred" in err
     assert inferred == out
 
 
@@ -245,7 +246,7 @@ def test_what_describe_proposes_is_what_it_writes(cli, trec_files):
 def test_scales_are_the_same_json_in_a_file_and_in_the_command(cli, trec_files):
     scales = '{"relevance": 2, "credibility": {"grades": 10, "threshold": 5}}'
     (trec_files / "plain.txt").write_text(scales)
-    measures = ("-m", "CAM(base=AP) TOMA", "runs")
+    measures = ("-m", "CAM(base=AP) TOMA(gate=relevance)", "runs")
     code, out, err = cli("evaluate", "--aspects", scales, *measures)
     assert (code, err) == (0, "")
     assert cli("evaluate", "--aspects", "plain.txt", *measures) == (0, out, "")

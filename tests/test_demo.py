@@ -299,7 +299,10 @@ def test_demo_ends_with_the_passage_that_makes_the_difference(demo_output: str) 
     assert [[rank for rank, *_ in ranking] for ranking in rankings] == [list("12345")] * 2
     before, after = ({docno: float(part) for _, docno, _, part in ranking} for ranking in rankings)
     assert [sum(before.values()), sum(after.values())] == pytest.approx(values, abs=0.003)
-    sentence = r"What makes the difference is (h\d\d)\s+\(([\d/]+)\), at rank (\d) instead of\s(\w+): it adds\s(0\.\d+)"
+    sentence = (
+        r"What makes the difference is (h\d\d)\s+\(([\d/]+)\), at rank (\d) instead of\s(\w+): "
+        r"it adds\s(0\.\d+)"
+    )
     ((docno, grades, rank, earlier, added),) = re.findall(sentence, ending)
     assert (rank, docno, grades) in [row[:3] for row in rankings[1]]
     assert float(added) == pytest.approx(after[docno] - before.get(docno, 0.0), abs=0.001)

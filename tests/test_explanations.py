@@ -1023,7 +1023,8 @@ def test_what_long_rankings_hide_is_told() -> None:
     assert sum(number for number, _ in hidden) == len(left_out)
     assert len(hidden) > 1
     assert all(number > 1 for number, _ in hidden)  # one rank needs no line that tells of it
-    together = f"Not shown: {len(left_out)} ranks, which contribute {part[np.array(left_out) - 1].sum():.4f} together."
+    rest = part[np.array(left_out) - 1].sum()
+    together = f"Not shown: {len(left_out)} ranks, which contribute {rest:.4f} together."
     assert together in text
     assert re.search(
         r"Not shown: \d+ ranks, which contribute [0-9.]+ together\.", explanation._repr_html_()

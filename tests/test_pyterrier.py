@@ -592,7 +592,10 @@ PER_QUERY = (
     "improvement: read "
     "the column '+' as queries that got worse, and '-' as queries that improved"
 )
-HIGHEST = "ESL(rel=1), Frustration(rel=1): lower is better, but highlight= marks the highest value, which is the worst"
+HIGHEST = (
+    "ESL(rel=1), Frustration(rel=1): lower is better, but highlight= marks the highest value, "
+    "which is the worst"
+)
 
 
 @pytest.mark.every(8)

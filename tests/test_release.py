@@ -75,7 +75,10 @@ def release(
 
 
 def test_the_section_of_the_tag_is_printed(tmp_path: Path) -> None:
-    changelog = "# Changelog\n\n## 1.2.3 (2026-12-31)\n\n### Measures\n\n- One.\n\n## 1.2.2 (2026-12-01)\n\n- Two.\n"
+    changelog = (
+        "# Changelog\n\n## 1.2.3 (2026-12-31)\n\n### Measures\n\n- One.\n\n"
+        "## 1.2.2 (2026-12-01)\n\n- Two.\n"
+    )
     done = release(tmp_path, "v1.2.3", changelog)
     assert (done.returncode, done.stdout) == (0, "### Measures\n\n- One.\n")
 

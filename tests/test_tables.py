@@ -283,7 +283,10 @@ def test_named_scales_are_printed_once() -> None:
     frame = evaluate_measures(
         [ma.CAM(aspects=scales) @ 10, ma.TOMA(aspects=scales), ma.MM(aspects={"relevance": 2})]
     )
-    printed = "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); credibility 0, 1, 2, 3 (positive from 2)."
+    printed = (
+        "footnote_1: relevance 0, 1, 2 (positive from 1; gains 0, 1, 3); "
+        "credibility 0, 1, 2, 3 (positive from 2)."
+    )
     assert to_latex(frame, notes="full").count(escape(printed)) == 1
     assert to_latex(frame, notes="full").count("positive from") == 2
     assert to_styler(frame, notes="full").caption.count(printed) == 1
@@ -820,7 +823,10 @@ def test_a_table_fits(tmp_path: Path, layout: str, measures: list[str], notes: s
 @pytest.mark.parametrize("layout", ["twocolumn", "onecolumn"])
 def test_a_table_of_evidence_fits(tmp_path: Path, layout: str) -> None:
     names = ["a", "b"]
-    evidence = "difference −0.0421, 97.5 % interval [−0.0868, 0.0026] (95 % for both), p = 0.0647; detectable 0.0600"
+    evidence = (
+        "difference −0.0421, 97.5 % interval [−0.0868, 0.0026] (95 % for both), p = 0.0647; "
+        "detectable 0.0600"
+    )
     rows = [["topics", "does not hold", evidence], ["labels", "undecided", evidence]]
     columns = [Column(head, left=True) for head in ("question", "verdict", "evidence")]
     latex = latex_of(Table(columns, [Row([" is better than ".join(names)], span=3), *rows]))

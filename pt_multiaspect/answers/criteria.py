@@ -190,7 +190,8 @@ def _warn_of_gaps(
         else:
             where = f"on {number_of(len(unlike), 'topic')} ({choices(unlike)})"
         said.append(
-            f"{where}, runs were judged by different judges, so their values may not be comparable; select labels of "
+            f"{where}, runs were judged by different judges, so their values may not be "
+            "comparable; select labels of "
             "judges who judged all runs"
         )
     if said:
@@ -244,7 +245,10 @@ def _levels(
 
 
 def _occurring_grades(labels: Floats) -> list[float] | int:
-    """Return an example of a scale: the labels that occur, with whole numbers between; of many, the highest grade."""
+    """Return an example of a scale: the labels that occur, with whole numbers between.
+
+    Of many labels, it is the highest grade.
+    """
     occurring = np.unique(labels[np.isfinite(labels)])
     if not len(occurring):
         return [0, 1, 2]

@@ -93,7 +93,10 @@ def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def] 
     if "," in path:
         remedy = "; separate several ASPECT=FILE by blanks, not by commas"
     if "=" not in item:
-        remedy = "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several label columns"
+        remedy = (
+            "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several "
+            "label columns"
+        )
     raise MultiAspectError(f"{option}: no such file: {path}{remedy}")
 
 

@@ -99,7 +99,8 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
 def from_subtopics(qrels: object) -> pd.DataFrame:
     """Convert judgments by subtopic to wide qrels with one aspect per subtopic.
 
-    Such judgments are those of the TREC Web tracks. Measures of several aspects can then evaluate diversity collections.
+    Such judgments are those of the TREC Web tracks. Measures of several aspects can then evaluate
+    diversity collections.
 
     Parameters
     ----------
