@@ -10,6 +10,8 @@ from browser import Browser, browser  # noqa: F401
 
 import pt_multiaspect as ma
 from pt_multiaspect.datasets import load_health
+from pt_multiaspect.views import Cell, Column, Table
+from pt_multiaspect.views.markup import html_of
 
 #: What the themes of some hosts do to outputs and their tables, and the page around an output.
 HOSTS = {
@@ -206,3 +208,11 @@ def test_bars_keep_their_size_in_notebooks(browser: Browser, views, tmp_path, st
     )
     assert sizes
     assert {tuple(size) for size in sizes} == {(120, 11)}
+
+
+def test_brackets_have_equal_room_in_all_rows() -> None:
+    """The number of a baseline stood under the brackets of others."""
+    rows = [["BM25", Cell("0.49")], ["dense", Cell("0.56", after="[0.004, 0.141]")]]
+    table = Table([Column("run", left=True), Column("AP")], rows)
+    drawn = html_of([table])
+    assert re.findall(r"min-width: (\d+)ch", drawn) == ["14", "14"]

@@ -148,6 +148,15 @@ class Table:
             rows.append(Row([f"… and {hidden} more"], span=len(self.columns)))
         return rows
 
+    def bracket_widths(self) -> list[int]:
+        """Return the length of the longest text after a number of each column, 0 if there is none."""
+        widths = [0] * len(self.columns)
+        for row in self.all_rows():
+            for column, cell in enumerate(row.cells):
+                if isinstance(cell, Cell) and len(row.cells) == len(self.columns):
+                    widths[column] = max(widths[column], len(cell.after))
+        return widths
+
 
 Block: TypeAlias = Heading | Sentence | Code | Items | Table
 
