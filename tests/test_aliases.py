@@ -111,13 +111,13 @@ def test_tables_and_reports_define_aliases_in_a_note() -> None:
     values = ma.evaluate(NAMED, QRELS, [OVERALL, nDCG @ 10], topics=TOPICS)
     assert values["measure"].unique().tolist() == ["overall", "nDCG@10"]
     assert {type(label) for label in values["measure"]} == {str}
-    table = ma.systems_table(values)
+    table = ma.systems_table(values, notes="full")
     assert str(CAM_10) in "".join(str(table).split())
     assert "overall" in table.to_latex()
     experiment = pt.Experiment(
         SYSTEMS, TOPICS, QRELS, [OVERALL, nDCG @ 10], names=SYSTEM_NAMES, perquery=True
     )
-    assert str(CAM_10) in "".join(str(ma.systems_table(experiment)).split())
+    assert str(CAM_10) in "".join(str(ma.systems_table(experiment, notes="full")).split())
     report = ma.report(NAMED, QRELS, [OVERALL], aspects=HEALTH, topics=TOPICS, progress=False)
     assert "overall" in report.labels
     assert str(CAM_10) in "".join(str(report).split())

@@ -473,6 +473,7 @@ constant_labels = pytest.mark.filterwarnings(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*labels below:pt_multiaspect.errors.MultiAspectWarning")
 @constant_labels
 @pytest.mark.parametrize("part", range(4))
 def test_bounds_are_the_best_of_all_permutations(part: int) -> None:

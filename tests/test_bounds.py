@@ -344,6 +344,7 @@ def test_measures_that_only_sorting_maximises(measure: ma.Measure) -> None:
         )
 
 
+@pytest.mark.filterwarnings("ignore:.*labels below:pt_multiaspect.errors.MultiAspectWarning")
 @given(judged=pools(2, 4), share=st.sampled_from([0.01, 0.2, 1]))
 @examples(15)
 def test_crp_beside_a_linear_base_is_assigned(judged: Judged, share: float) -> None:

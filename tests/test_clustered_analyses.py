@@ -338,7 +338,7 @@ def powered_world(
 @pytest.mark.every(10)
 @pytest.mark.parametrize("seed", range(300))
 def test_one_topic_per_cluster_is_as_without_clusters_where_models_judge(seed: int) -> None:
-    human, model, clusters = powered_world(seed)
+    human, model, clusters = powered_world(seed, n_clusters=5)
     expected = prediction_powered(human, model, baseline="run 1")
     for cluster in ({qid: f"c{qid}" for qid in clusters}, "qid"):
         found = prediction_powered(human, model, baseline="run 1", cluster=cluster)

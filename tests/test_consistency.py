@@ -211,6 +211,7 @@ def test_rbp_without_rel_counts_from_the_threshold(collection: Collection) -> No
         assert all(first == second for first, second in values.values())
 
 
+@pytest.mark.filterwarnings("ignore:.*none of the:pt_multiaspect.errors.MultiAspectWarning")
 @given(collections(max_aspects=1))
 @examples(25)
 def test_gains_map_raw_labels(collection: Collection) -> None:

@@ -94,29 +94,6 @@ def with_entries(page: str) -> str:
 PAGES = {TABLES: with_tables, PAGE: with_entries}
 
 
-#: Tests that compare values with published figures, computations by hand or another program.
-INDEPENDENT = (
-    "classic",
-    "displacement",
-    "golden",
-    "intents",
-    "mean_of",
-    "normalised_gain",
-    "properties",
-    "rank_biased_utility",
-    "reference",
-    "session",
-    "subtopics",
-)
-
-
-@pytest.mark.parametrize("name", [measure.NAME for measure in ALL])
-def test_every_measure_has_an_independent_value(name: str) -> None:
-    tests = [Path(__file__).with_name(f"test_{part}.py") for part in INDEPENDENT]
-    named = [test.name for test in tests if re.search(rf"\b{name}\b", test.read_text("utf-8"))]
-    assert named, "add its values by hand or by another program to tests/test_reference.py"
-
-
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_pages_list_every_measure_as_it_describes_itself(path: Path) -> None:
     page = path.read_text(encoding="utf-8")

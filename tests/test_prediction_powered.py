@@ -665,7 +665,7 @@ def test_reports_show_the_estimates_below_the_values() -> None:
         runs, model, measures, human=human, aspects=scales, baseline="poor", progress=False
     )
     labels = [label for label in report.labels if label != "NumRet"]
-    values = ma.evaluate(runs, human, report._figures.measures, progress=False)
+    values = ma.evaluate(runs, human, report._results.measures, progress=False)
     parts = [part[part["measure"].isin(labels)] for part in (values, report.perquery)]
     expected = prediction_powered(*parts, baseline="poor")
     pd.testing.assert_frame_equal(report.powered.table, expected.table)

@@ -122,6 +122,7 @@ def tables(draw: st.DrawFn, missing: bool) -> tuple[pd.DataFrame, list[int], lis
     return pd.DataFrame(rows, columns=list(NAMES[:3])), qid, scores
 
 
+@pytest.mark.filterwarnings("ignore:.*labels below:pt_multiaspect.errors.MultiAspectWarning")
 @random_labels
 @given(table=tables(missing=True), measure=st.sampled_from(MULTI))
 @examples(12)
@@ -135,6 +136,7 @@ def test_multi_aspect_measures_equal_ir_measures(table: Any, measure: Any) -> No
     assert named(FirstFeature(), X, Y.to_numpy(), qid=qid) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*labels below:pt_multiaspect.errors.MultiAspectWarning")
 @random_labels
 @given(table=tables(missing=False), measure=st.sampled_from(STANDARD))
 @examples(8)

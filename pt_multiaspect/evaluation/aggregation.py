@@ -231,11 +231,10 @@ def aggregate(
     >>> ma.aggregate(repeated, over="seed").round(3)
        name    map  map sd
     0  mine  0.625   0.177
-    >>> ma.aggregate(seeds[1], by={"q1": "short", "q2": "long"})
+    >>> ma.aggregate(seeds[1], by={"q1": "short", "q2": "short"})
        group  name   map
-    0  short  mine  1.00
-    1   long  mine  0.50
-    2    all  mine  0.75
+    0  short  mine  0.75
+    1    all  mine  0.75
     """
     if ci is None:
         confidence = None

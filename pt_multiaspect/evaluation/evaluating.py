@@ -54,10 +54,8 @@ def evaluate(
     average_over : {'judged', 'positive'}, optional
         The topics that count for each measure: all judged topics, or only those in which some
         judged document is positive for the measure (has a positive gain on an aspect that it
-        evaluates), so that a run can score above
-        0. The TREC Health Misinformation tracks average over the latter. By default the topics of
-           the suite, or all
-        judged topics.
+        evaluates), so that a run can score above 0. The TREC Health Misinformation tracks average
+        over the latter. By default the topics of the suite, or all judged topics.
     progress : bool, default True
         Whether to show a progress bar over the runs; that of pipelines appears in terminals and
         notebooks only.

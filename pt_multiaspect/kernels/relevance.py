@@ -15,6 +15,7 @@ from .hits import (
     running_total,
     sums,
 )
+from .rounding import remove_rounding_errors
 from .target import Target
 
 
@@ -72,8 +73,18 @@ def discounted_by_lack(hits: Hits, target: Target) -> Floats:
     gain = target.gain[hits.row]
     retrieved = running_total(gain, hits.query)
     ideal = _ideal_sum(hits, target)
-    divisor = np.log2(2.0 + ideal - retrieved)
+    lack = remove_rounding_errors(ideal - retrieved, ideal)
+    divisor = np.log2(2.0 + lack)
     return np.asarray(gain / divisor, dtype=np.float64)
+
+
+def total_gain(target: Target) -> Floats:
+    """Return the sum of gains per query, added in the order of the ideal ranking.
+
+    Thus, G of an ideal ranking, which adds them in this order, too, is exactly 1.
+    """
+    order = descending(target.query, target.gain)
+    return target.total(target.gain[order])
 
 
 def _ideal_sum(hits: Hits, target: Target) -> Floats:

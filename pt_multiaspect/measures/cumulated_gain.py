@@ -12,7 +12,7 @@ from ..bases import Statements
 from ..collection import Ranking
 from ..kernels.forms import Flat, Jarvelin, Linear, Log2
 from ..kernels.hits import Hits, ratio
-from ..kernels.relevance import discounted_by_lack
+from ..kernels.relevance import discounted_by_lack, total_gain
 from ..kernels.target import Target
 from .parameters import CUTOFF, Param
 from .registry import register
@@ -189,11 +189,11 @@ class _G(SingleAspectMeasure):
         return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        possible = target.total(target.gain)
+        possible = total_gain(target)
         return ratio(ranking.total(discounted_by_lack(ranking, target)), possible)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
-        possible = target.total(target.gain)
+        possible = total_gain(target)
         return ratio(discounted_by_lack(ranking, target), possible[ranking.query])
 
 
