@@ -949,7 +949,9 @@ def test_names_of_trec_eval_are_read_alike_with_and_without_the_package() -> Non
         except ma.MultiAspectError:
             return None
 
-    known = [name for name in needed if read(name) is not None]
+    # ir-measures has no G: this package reads it.
+    known = [name for name in needed if name != "G" and read(name) is not None]
+    assert read("G") == ["G"]
     result, imported = run_python(code, stdin=json.dumps(known))
     assert result == [read(name) for name in known]
     assert not imported
