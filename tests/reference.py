@@ -486,8 +486,8 @@ def on(
 
 
 def exact(number: Number) -> Fraction:
-    """The number as the decimal it prints as (MEASURES §2.3)."""
-    return number if isinstance(number, Fraction) else Fraction(str(number))
+    """The number as the fraction it is nearest to, else as the decimal it prints as (MEASURES §2.3)."""
+    return number if isinstance(number, Fraction) else exactly(number)
 
 
 def order_of(distance: str | Number) -> Number:
