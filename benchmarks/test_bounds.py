@@ -62,7 +62,6 @@ def test_best_values(measure: Measure, most: float, request: pytest.FixtureReque
     (table,) = tables
     print(
         f"\n{request.node.callspec.id}: {taken:.2f} s, {taken / one:.0f} evaluations (at most "
-        f"{most}); "
-        f"gap: mean {table['gap'].mean():.5f}, greatest {table['gap'].max():.5f}"
+        f"{most}); gap: mean {table['gap'].mean():.5f}, greatest {table['gap'].max():.5f}"
     )
     assert taken / one < most

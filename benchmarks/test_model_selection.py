@@ -71,9 +71,7 @@ def test_scoring_takes_a_small_share_of_a_grid_search() -> None:
     share = score / (fit + score)
     print(
         f"\nGridSearchCV of 18 settings x 5 folds on {len(labels)} rows in {elapsed:.0f} s: "
-        f"fitting {fit:.1f} s, "
-        f"scoring {score:.1f} s ({1000 * score / 90:.0f} ms a fold of 10000 rows, with the "
-        "prediction), "
-        f"share {share:.3f} (at most 0.10)"
+        f"fitting {fit:.1f} s, scoring {score:.1f} s ({1000 * score / 90:.0f} ms a fold of 10000 "
+        f"rows, with the prediction), share {share:.3f} (at most 0.10)"
     )
     assert share <= 0.10

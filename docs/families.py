@@ -144,8 +144,7 @@ PICTURES: dict[str, tuple[Mapping[str, object], Sequence[tuple[str, ...]], str]]
 COMPARE_WITH = {
     "TOMA": (
         "`On` for each aspect, `CAM` over the same base, and TOMA with another gate or distance. "
-        "Values under "
-        "different bases, axes or scales cannot be compared."
+        "Values under different bases, axes or scales cannot be compared."
     ),
     "CAM": (
         "`On` for each aspect, and the attainable maximum (`analysis.upper_bound`), which is often "
@@ -154,8 +153,7 @@ COMPARE_WITH = {
     ),
     "MM": (
         "`CAM` with the same base and weights, which MM never exceeds: it is far below where one "
-        "aspect is "
-        "served badly. Count the topics on which it is 0 for every run."
+        "aspect is served badly. Count the topics on which it is 0 for every run."
     ),
     "WHAM": "`MM`, which has the same values for two aspects, and `CAM`.",
     "GAM": (
@@ -165,8 +163,7 @@ COMPARE_WITH = {
     "On": "The same base on each of the other aspects, and a measure that combines them.",
     "uRBP": (
         "RBP of relevance with the same ``p``, which uRBP never exceeds at the same threshold, and "
-        "other runs "
-        "on the same topics: with few good documents, the maximum is far below 1."
+        "other runs on the same topics: with few good documents, the maximum is far below 1."
     ),
     "uRBPgr": (
         "RBP of relevance, and `uRBP` with the same ``p``, which reads thresholds instead of "
@@ -182,13 +179,11 @@ COMPARE_WITH = {
     ),
     "NWCS": (
         "`CAM` with the same weights, or ``NWCS(ideal='judged')``: the default does not penalise a "
-        "run for "
-        "relevant documents that it does not retrieve."
+        "run for relevant documents that it does not retrieve."
     ),
     "NLRE": (
         "Other runs on the same topics only: values are compressed into the upper part of the "
-        "range, and a "
-        "better order can score lower."
+        "range, and a better order can score lower."
     ),
     "NGRE": "As `NLRE`.",
     "HelpfulCompat": "`HarmfulCompat` with the same order and ``p``.",
@@ -215,8 +210,7 @@ COMPARE_WITH = {
     "ESL": "RR, the inverse of the rank of the first relevant document, of which higher is better.",
     "RBU": (
         "0, the value of retrieving nothing, and other runs with the same ``p`` and effort: the "
-        "range depends "
-        "on both."
+        "range depends on both."
     ),
     "MDCU": "`nMDCU`, as the attainable values of topics differ.",
     "nMDCU": (
@@ -345,8 +339,7 @@ def picture(page: str, folder: Path) -> list[str]:
     note = PICTURES[page][2]
     caption = (
         "Rankings of three :ref:`documents <three-documents>`: *both* is relevant and credible, "
-        "*relevant* and "
-        f"*credible* are one of these. {note}"
+        f"*relevant* and *credible* are one of these. {note}"
     )
     return [
         f".. figure:: {page}.svg",

@@ -293,8 +293,7 @@ def test_kind_sampled_weightings_look_at_the_corners() -> None:
     assert found.pairs["fraction"].item() == 1
     assert found.summary.startswith(
         "1 of 1 pair changes its order under some weighting (of 256 sampled, and those that give "
-        "one aspect all "
-        "weight), 0 for between "
+        "one aspect all weight), 0 for between "
     )
 
 

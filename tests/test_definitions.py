@@ -49,17 +49,15 @@ def test_every_class_states_a_sentence() -> None:
         pytest.param(
             "CAM(weights={'relevance':.7,'credibility':.3})",
             f"{BASE} (the measure for each aspect); weights credibility 0.3, relevance 0.7 (the "
-            "importance of each "
-            "aspect, normalised to sum to 1). Range 0 to 1. Source: Lioma et al. 2017, Eq. 12; "
-            "Maistro et al. 2021, Eq. 5.",
+            "importance of each aspect, normalised to sum to 1). Range 0 to 1. Source: Lioma et "
+            "al. 2017, Eq. 12; Maistro et al. 2021, Eq. 5.",
             id="weights",
         ),
         pytest.param(
             "TOMA(gate='relevance')@5",
             f"{BASE} (the measure evaluated on the classes); gate relevance (an aspect that is a "
-            "precondition for "
-            "the others); only the first 5 ranks count. Range 0 to 1. Source: Maistro et al. 2021, "
-            "§3.",
+            "precondition for the others); only the first 5 ranks count. Range 0 to 1. Source: "
+            "Maistro et al. 2021, §3.",
             id="gate",
         ),
     ],

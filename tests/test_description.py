@@ -1686,9 +1686,8 @@ def spoilt_answers() -> dict[str, tuple[Any, Any, str, str, str]]:
     words.loc[7, "score"] = "N/A"
     lacking = (
         "the labels are not in [0, 1], and no scale is declared, so they are refused as values; no "
-        "label is 0, so "
-        "the scale may start at 1; labels of faithful reach 5, declare that top if the scale is "
-        "the same (1 to 4)"
+        "label is 0, so the scale may start at 1; labels of faithful reach 5, declare that top if "
+        "the scale is the same (1 to 4)"
     )
     return {
         "a scale that is not declared": (

@@ -212,7 +212,6 @@ def test_figures_that_toma_states_of_clef_2018():
     stated = " ".join((inspect.getdoc(ma.TOMA) or "").split())
     assert (
         f"On the {len(runs)} runs of CLEF eHealth 2018, which has these scales, Kendall's τ "
-        "between CAM and "
-        "TOMA over nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and .99 with equal "
-        "axes (.97)"
+        "between CAM and TOMA over nDCG is .85 with ``axes='gains'`` (.63 over ``nDCG@10``) and "
+        ".99 with equal axes (.97)"
     ) in stated

@@ -191,9 +191,8 @@ def test_subtopics_in_files_of_several_aspects_are_refused(tmp_path: Path, secon
     bad = write_file(tmp_path / "bad", f"q1 1 d1 1\n\nq1 2 d1 {second}\n")
     expected = (
         "bad:3: expected one judgment of query 'q1', document 'd1', got the second field '2' here "
-        "and '1' on line "
-        "1. If these are subtopics, read the file alone: from_subtopics makes each subtopic an "
-        "aspect"
+        "and '1' on line 1. If these are subtopics, read the file alone: from_subtopics makes each "
+        "subtopic an aspect"
     )
     with pytest.raises(MultiAspectError, match=re.escape(expected)):
         read_qrels({"relevance": good, "credibility": bad})

@@ -589,8 +589,7 @@ def test_k_fold_grid_search_with_the_judgments_of_each_fold() -> None:
 
 PER_QUERY = (
     "ESL(rel=1), Frustration(rel=1): lower is better, but baseline= counts a higher value as an "
-    "improvement: read "
-    "the column '+' as queries that got worse, and '-' as queries that improved"
+    "improvement: read the column '+' as queries that got worse, and '-' as queries that improved"
 )
 HIGHEST = (
     "ESL(rel=1), Frustration(rel=1): lower is better, but highlight= marks the highest value, "

@@ -32,8 +32,7 @@ EASY = "The cat sat on the mat. It was warm, so the cat slept! Did it dream?"
 # sentences, 0 hard
 FLU = (
     "Influenza is a contagious respiratory infection. Most patients recover at home within two "
-    "weeks. "
-    "Antibiotics don't help, because the infection is caused by a virus."
+    "weeks. Antibiotics don't help, because the infection is caused by a virus."
 )
 # INFLUENZA is a CONTAGIOUS RESPIRATORY INFECTION (6, 4 hard) | Most patients RECOVER at home within
 # two weeks (8, 1 hard) | ANTIBIOTICS don't help because the INFECTION is caused by a virus (11, 2

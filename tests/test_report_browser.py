@@ -210,8 +210,7 @@ def test_drilling_down(page, report):
         )
         shown = page(
             f"[...document.querySelectorAll('#explanation table')[{index}].querySelectorAll('tbody "
-            "tr')]"
-            ".map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
+            "tr')].map((row) => [...row.cells].map((cell) => cell.firstChild?.textContent))"
         )
         top = explanation.ranks.head(10)
         assert [row[1] for row in shown[: len(top)]] == top["docno"].tolist()
@@ -219,8 +218,7 @@ def test_drilling_down(page, report):
             assert row[3] == ("–" if label != label else f"{label:g}")
         amounts = page(
             "[...document.querySelectorAll('#explanation "
-            f"table')[{index}].querySelectorAll('.amount')]"
-            ".map((cell) => Number(cell.textContent))"
+            f"table')[{index}].querySelectorAll('.amount')].map((cell) => Number(cell.textContent))"
         )
         assert amounts == pytest.approx(top["contribution"].tolist(), abs=6e-5)
         rest = explanation.value - top["contribution"].sum()
@@ -242,9 +240,8 @@ def test_bars_of_both_rankings_have_one_scale(page):
     for topic in range(6):
         page(f"document.querySelectorAll('#topics button')[{topic}].click()")
         sides = page(
-            "[...document.querySelectorAll('#explanation table')]"
-            ".map((table) => [...table.querySelectorAll('.amount')]"
-            ".map((cell) => [Number(cell.textContent), "
+            "[...document.querySelectorAll('#explanation table')].map((table) => "
+            "[...table.querySelectorAll('.amount')].map((cell) => [Number(cell.textContent), "
             "parseFloat(cell.querySelector('i').style.width)]))"
         )
         most = max(abs(amount) for side in sides for amount, _ in side)

@@ -45,10 +45,8 @@ def test_runs_that_lack_topics_are_named(measure: Any) -> None:
     runs = {"a": part(2), "full": FULL, "b": part(49)}
     expected = (
         "run a: no documents for 48 of 50 judged topics, such as q02; run b: no documents for 1 of "
-        "50 judged "
-        "topics, such as q49. These topics count as empty rankings. If the runs are for other "
-        "topics, leave these "
-        "out of the qrels"
+        "50 judged topics, such as q49. These topics count as empty rankings. If the runs are for "
+        "other topics, leave these out of the qrels"
     )
     for _ in range(2):  # per call, not once per process
         assert messages(runs, QRELS, measure) == [expected]

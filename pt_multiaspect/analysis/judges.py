@@ -188,8 +188,7 @@ class Agreement:
         if len(units) * len(used) ** 2 > _LARGEST:
             raise MultiAspectError(
                 f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for "
-                "Krippendorff's α; "
-                "round the labels to fewer grades"
+                "Krippendorff's α; round the labels to fewer grades"
             )
         counts = np.bincount(unit * len(used) + value, minlength=len(units) * len(used))
         counts = counts.reshape(len(units), len(used))

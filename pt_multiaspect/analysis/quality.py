@@ -445,9 +445,8 @@ def _warn_of_inferred(function: str, inferred: Sequence[AspectView]) -> None:
     names = choices(repr(view.name) for view in inferred)
     note = start_at_one_note(view.label_counts for view in inferred)
     warn_once(
-        f"{function} depends on the label scales, which were inferred from these qrels: "
-        f"{scales}. Declare them with {parameter('aspects')} to get comparable values on other "
-        f"qrels{note}",
+        f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
+        f"Declare them with {parameter('aspects')} to get comparable values on other qrels{note}",
         key=scales,
         group=f"{function}: {names}",
     )

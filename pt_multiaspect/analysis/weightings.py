@@ -137,9 +137,8 @@ class Weightings(View):
         under_most = "under at least 95 % of all weightings"
         still_significant = significant_share(kept, len(tested), level, under_most)
         return (
-            f"{changing} order {under}, "
-            f"{undecided.sum()} for between a tenth and nine tenths of all weightings. "
-            f"{still_significant}"
+            f"{changing} order {under}, {undecided.sum()} for between a tenth and nine tenths of "
+            f"all weightings. {still_significant}"
         )
 
     def _title(self) -> str:

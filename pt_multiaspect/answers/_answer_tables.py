@@ -194,8 +194,7 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
     if column is None:
         raise MultiAspectError(
             f"{what}: expected a column of topics, such as query_id, id or question, got the "
-            "columns "
-            f"{choices(frame.columns)}; rename one"
+            f"columns {choices(frame.columns)}; rename one"
         )
     topics = frame[column].map(lambda value: " ".join(str(value).split()))
     return frame.drop(columns=column).assign(qid=topics), [f"topics: the column {column}"]
@@ -209,8 +208,7 @@ def _with_name(frame: pd.DataFrame, name: str, path: str, what: str) -> pd.DataF
         if len(given) > 1:
             raise MultiAspectError(
                 f"{what}: {path}: expected answers of one system, got those of {choices(given)}; "
-                "give the file "
-                f"without {name}="
+                f"give the file without {name}="
             )
     return frame.drop(columns=runs).assign(name=name)
 

@@ -159,9 +159,7 @@ def _column(
             got = f"{values[faulty[0]]:g}"
         raise MultiAspectError(
             f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got "
-            f"{got} "
-            f"{tally(len(faulty), 'answer')}; divide percentages by 100, convert grades with "
-            "from_criteria, "
-            "and leave out topics that are not judged for all runs"
+            f"{got} {tally(len(faulty), 'answer')}; divide percentages by 100, convert grades with "
+            "from_criteria, and leave out topics that are not judged for all runs"
         )
     return np.asarray(np.clip(values, 0.0, 1.0), dtype=np.float64)

@@ -179,8 +179,7 @@ def _warn_of_gaps(
         are = agree(len(missing), n_labels, "is", "are")
         said.append(
             f"{len(missing)} of {number_of(n_labels, 'label')} {are} missing ({by_run(missing)}) "
-            "on "
-            f"{number_of(len(topics), 'topic')} ({choices(topics)})"
+            f"on {number_of(len(topics), 'topic')} ({choices(topics)})"
         )
         if not missing["has_others"].all():
             said[0] += ", and answers without a label of a criterion have no value of it"
@@ -191,8 +190,7 @@ def _warn_of_gaps(
             where = f"on {number_of(len(unlike), 'topic')} ({choices(unlike)})"
         said.append(
             f"{where}, runs were judged by different judges, so their values may not be "
-            "comparable; select labels of "
-            "judges who judged all runs"
+            "comparable; select labels of judges who judged all runs"
         )
     if said:
         given = []
@@ -232,8 +230,7 @@ def _levels(
     if np.ptp(scale.gains) == 0:
         raise MultiAspectError(
             f"{what}: expected different gains for the grades of {name} ({scale}), got "
-            f"{spell(scale.gains[0])}, "
-            "so that all answers would have the same value"
+            f"{spell(scale.gains[0])}, so that all answers would have the same value"
         )
     counts = np.bincount(index, minlength=len(scale))
     finding = find_start_above_zero(

@@ -139,8 +139,7 @@ class Base(ABC):
         if self.stated.exponentiates_gains:
             raise MultiAspectError(
                 f"the base {self.text} already exponentiates gains, so weighting='exponential' "
-                "would do it twice; "
-                "use weighting='classes'"
+                "would do it twice; use weighting='classes'"
             )
         return self if self.BINARY or self.stated.is_ordinal else None
 
@@ -283,8 +282,7 @@ def check_values(values: Any, qids: Any, name: str) -> Floats:
         query = int(np.argmax(~np.isfinite(array)))
         raise MultiAspectError(
             f"{name}: expected a finite number, got {array[query]:g} for query {qids[query]}; "
-            "gains, weights or "
-            "parameters may be too large, or the measure divides by 0"
+            "gains, weights or parameters may be too large, or the measure divides by 0"
         )
     return array
 

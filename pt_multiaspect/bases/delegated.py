@@ -127,10 +127,9 @@ class Delegated(Adapter):
         if fraction is not None:
             raise MultiAspectError(
                 f"the base {self.text} is computed by ir-measures: expected integer gains, got "
-                f"{fraction:g}. "
-                f"Choose a base that this package computes ({choices(adapted_names())}), declare "
-                "integer gains, "
-                "or, under TOMA, use weighting='classes'"
+                f"{fraction:g}. Choose a base that this package computes "
+                f"({choices(adapted_names())}), declare integer gains, or, under TOMA, use "
+                "weighting='classes'"
             )
         highest = np.nanmax(labels, initial=0.0)
         limit = self.params.get("max_rel")
@@ -227,8 +226,7 @@ class IrMeasures(Memo):
             if len(docno.split()) != 1:
                 raise MultiAspectError(
                     f"ir-measures computes {divided[0]} for ids of documents without blanks, got "
-                    f"{docno!r}; "
-                    f"{_remedy(divided[0])}"
+                    f"{docno!r}; {_remedy(divided[0])}"
                 )
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
@@ -394,19 +392,15 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
         if is_defined and isinstance(error, KeyError):
             raise MultiAspectError(
                 f"the function of {names} found no column {error}: name the columns that it reads "
-                "by "
-                "run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in "
+                "by run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in "
                 "run_inputs=['query_id', 'text']"
             ) from error
         if is_defined:
             raise MultiAspectError(
                 f"the function of {names} raised {type(error).__name__}: {error}. It reads all "
-                "rows of a topic in "
-                "the qrels and in the run, in which values may be missing. If it accepts one row "
-                "each, evaluate "
-                "the answers in a pt.Experiment of their own with perquery=True; the rows of both "
-                "tables can be "
-                "concatenated"
+                "rows of a topic in the qrels and in the run, in which values may be missing. If "
+                "it accepts one row each, evaluate the answers in a pt.Experiment of their own "
+                "with perquery=True; the rows of both tables can be concatenated"
             ) from error
         cause = str(error).rstrip(".") or type(error).__name__
         remedy = _remedy(next(iter(measures)))
@@ -486,8 +480,7 @@ def check_functions(measures: Iterable[Measure]) -> None:
         if function is not None and functions.setdefault(measure, function) is not function:
             raise MultiAspectError(
                 f"expected measures of different names, got two functions for {measure}; give each "
-                "its own name= "
-                "when it is defined"
+                "its own name= when it is defined"
             )
 
 

@@ -47,8 +47,7 @@ class Bases:
         if missing or surplus:
             raise MultiAspectError(
                 f"{measure}: expected one base for each evaluated aspect ({choices(names)}), got "
-                "bases for "
-                f"{choices(self.per_aspect)}"
+                f"bases for {choices(self.per_aspect)}"
                 + (f"; add a base for {choices(missing)}" if missing else "")
                 + (f"; there is no aspect {choices(surplus)}" if surplus else "")
                 + did_you_mean(surplus, missing)
@@ -68,8 +67,7 @@ class Bases:
         if unequal:
             raise MultiAspectError(
                 f"{measure}@{cutoff} has the cutoff {cutoff}, but its base is {choices(unequal)}; "
-                "set one cutoff, "
-                "on the measure or on the base"
+                "set one cutoff, on the measure or on the base"
             )
         if not any(base.accepts_cutoff for base in self.each()):
             raise MultiAspectError(

@@ -357,6 +357,5 @@ def _check_gains(gains: Mapping[Any, Any]) -> None:
 def _malformed_error(text: str, reason: str) -> MultiAspectError:
     return MultiAspectError(
         f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected "
-        "Name(parameter=value)@cutoff, "
-        "with strings in quotes"
+        "Name(parameter=value)@cutoff, with strings in quotes"
     )

@@ -83,8 +83,7 @@ from .verb import Inputs, verb
     output(
         {**SUFFIXES, ".html": "html", ".htm": "html"},
         "Write to a file, in the format of its suffix: .html is a report with the answers, "
-        f"{choices(SUFFIXES)} "
-        "are tables.",
+        f"{choices(SUFFIXES)} are tables.",
     ),
     click.Argument(["judged"], nargs=-1, required=True, metavar="JUDGED...", type=click.Path()),
 )

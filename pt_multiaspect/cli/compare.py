@@ -108,8 +108,7 @@ def _means(values: pd.DataFrame, first: str, second: str, cluster: str | None) -
     level = f"{100 * (1 - ALPHA):g} %"
     note = (
         f"{second} against {first}; {level} interval by Student’s t, verdict by a two-sided paired "
-        "t-test, "
-        f"p < {ALPHA:g}, not corrected"
+        f"t-test, p < {ALPHA:g}, not corrected"
     )
     return _sheet(frame, shown, first, second, [note])
 

@@ -247,8 +247,7 @@ def _check_options(
     ):
         raise MultiAspectError(
             "--human estimates means over all judged topics: which topics are positive depends on "
-            "who judges; use "
-            "--average-over judged"
+            "who judges; use --average-over judged"
         )
     refuse_together(tests, {"": baseline is None}, "{} requires --baseline RUN")
 

@@ -31,8 +31,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     output(
         _SUFFIXES,
         f"Write to a file, in the format of its suffix: {choices(_SUFFIXES)}. The last three have "
-        "the ranks in "
-        "full precision.",
+        "the ranks in full precision.",
     ),
     options.RUN,
 )

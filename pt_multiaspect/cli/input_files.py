@@ -194,8 +194,7 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
                 parent = Path(file).parent.name or "other"
                 raise MultiAspectError(
                     f"two runs have the name {label}: {runs[label]} and {file}; name one of them, "
-                    "as in "
-                    f"{parent}-{label}={file}"
+                    f"as in {parent}-{label}={file}"
                 )
             runs[label] = seen[real] = file
             is_named[label] = name is not None or file == STDIN

@@ -193,8 +193,7 @@ class _Donors:
             remedy += f"; otherwise, pass judgments of a model as {parameter('labels')}"
         return NoDonorError(
             f"expected documents with labels of all aspects and similar ones of {known or 'any'}, "
-            "from which to "
-            f"draw {missing}, got none for document {document} of topic {topic} "
+            f"from which to draw {missing}, got none for document {document} of topic {topic} "
             f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, "
             f"{remedy}"
         )

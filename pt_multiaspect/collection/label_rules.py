@@ -93,8 +93,7 @@ def find_unjudged(labels: LabelCounts) -> LabelFinding | None:
         f"all labels of {labels.name} are missing ({labels.n_documents} documents), so no run "
         "scores on it",
         f"{_leave_out()}, or check how the column was made: a merge by ids that do not match "
-        "leaves "
-        "labels missing. In a part of the qrels (a batch, a fold), this may be intended",
+        "leaves labels missing. In a part of the qrels (a batch, a fold), this may be intended",
         leave_out=True,
     )
 

@@ -491,9 +491,8 @@ class _LabelChecks:
             shown = repr(shown)
             remedy = f". If it means 'no judgment', declare {unjudged_codes(shown)}"
         raise MultiAspectError(
-            f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: "
-            "expected a finite number, or NaN if there is none "
-            f"{tally(len(faulty), 'label')}{remedy}"
+            f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
+            f"finite number, or NaN if there is none {tally(len(faulty), 'label')}{remedy}"
         )
 
     def grade_booleans(
@@ -537,9 +536,8 @@ class _LabelChecks:
         raise MultiAspectError(
             f"invalid label {spell(float(labels[row]))} for "
             f"{self._label_text(pair[row], criterion, judge[row])}: expected one of the grades, "
-            f"lowest first, {aspect.scale} {tally(len(faulty), 'label')}. "
-            f"Declare codes that mean 'no judgment', {unjudged_codes('…')}, or another scale, "
-            f"with {parameter('aspects')}"
+            f"lowest first, {aspect.scale} {tally(len(faulty), 'label')}. Declare codes that mean "
+            f"'no judgment', {unjudged_codes('…')}, or another scale, with {parameter('aspects')}"
         )
 
     def distinct_rows(self, pair: Ints, criterion: Ints, judge: Ints, grade: Ints) -> Ints:
@@ -562,9 +560,8 @@ class _LabelChecks:
                 remedy = "; if they are from different judges, name the column of judges, judge=…"
             label = self._label_text(pair[first], criterion[first], judge[first])
             raise MultiAspectError(
-                f"expected one label for {label}, got several "
-                f"(rows {min(first, second)} and {max(first, second)}) "
-                f"{tally(len(twice), 'case')}{remedy}"
+                f"expected one label for {label}, got several (rows {min(first, second)} and "
+                f"{max(first, second)}) {tally(len(twice), 'case')}{remedy}"
             )
         is_first = np.append(True, ~is_same)
         kept: Ints = order[is_first]

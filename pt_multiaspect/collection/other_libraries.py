@@ -98,8 +98,7 @@ def is_frame(obj: object) -> bool:
         if computing:
             raise MultiAspectError(
                 f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result "
-                "of "
-                f".{computing[0]}()"
+                f"of .{computing[0]}()"
             )
     if hasattr(obj, "iter_columns"):  # Polars
         return True
@@ -146,8 +145,7 @@ def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
     if splits:
         raise MultiAspectError(
             f"{what}: expected {expected}, got a {type(data).__name__} of {choices(data)}: pass "
-            "one of them, such "
-            f"as {what}[{splits[0]!r}]"
+            f"one of them, such as {what}[{splits[0]!r}]"
         )
 
 

@@ -136,8 +136,7 @@ def _parse_model(model: object) -> Callable[[Floats], Floats]:
     if match is None:
         raise MultiAspectError(
             "model: expected 'arctan' or 'step', with or without a threshold, as in 'arctan(10)', "
-            "got "
-            f"{shown(model)}"
+            f"got {shown(model)}"
         )
     threshold = _parse_threshold(match["threshold"])
 
@@ -210,8 +209,7 @@ def _judged_texts(docs: object, judged: Objects) -> pd.Series[Any]:
     if len(absent):
         raise MultiAspectError(
             f"docs: expected every judged document, missing are {_first_documents(absent)}. Add "
-            "their texts, or "
-            "pass the judgments of the others"
+            "their texts, or pass the judgments of the others"
         )
     texts = texts.reindex(wanted)
     _check_strings(texts, column)
@@ -270,8 +268,7 @@ def _textstat() -> Any:
     if version != _TEXTSTAT:
         raise MultiAspectError(
             f"readability requires textstat {_TEXTSTAT}, as other versions give other values, got "
-            f"{version}: "
-            f"{_REMEDY}"
+            f"{version}: {_REMEDY}"
         )
     from textstat import textstat
 

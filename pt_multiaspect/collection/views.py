@@ -137,8 +137,7 @@ class AspectView:
             raise MultiAspectError(
                 f"{self.name}: expected labels in [0, 1] for probabilities='identity', got "
                 f"{spell(float(labels.min()))} to {spell(float(labels.max()))}. Declare one "
-                "probability per grade, "
-                "or probabilities='linear'"
+                "probability per grade, or probabilities='linear'"
             )
         return labels
 
@@ -185,11 +184,9 @@ class AspectView:
             remedy = ""
         warn_once(
             f"rel={spell(rel)} is {beyond} {top}, {grade} of {self.name}: no document counts as "
-            "relevant on it, so "
-            "a base with this rel is 0 for every run. Choose a rel per aspect, as in "
-            f"base={{{self.name!r}: "
-            f"'AP(rel={top})', …}}, or none, which counts from the threshold of each aspect"
-            f"{remedy}",
+            "relevant on it, so a base with this rel is 0 for every run. Choose a rel per aspect, "
+            f"as in base={{{self.name!r}: 'AP(rel={top})', …}}, or none, which counts from the "
+            f"threshold of each aspect{remedy}",
             key=f"{self.scale}: {spell(rel)}",
             group=f"rel: {self.name}",
         )
@@ -212,9 +209,8 @@ class AspectView:
             gains = choices(map(spell, self.scale.gains.tolist()))
             raise MultiAspectError(
                 f"{measure} requires gains of at least 0, but {self.name} declares the gains "
-                f"{gains}. Declare "
-                "other gains; negative ones are for CG, DCG and nDCG, alone or in On and CAM, and "
-                "for TOMA"
+                f"{gains}. Declare other gains; negative ones are for CG, DCG and nDCG, alone or "
+                "in On and CAM, and for TOMA"
             )
 
     def check_degrees(self) -> None:
@@ -232,17 +228,15 @@ class AspectView:
         if self.aspect.has_negative_gains and min(gains.values(), default=0) < 0:
             raise MultiAspectError(
                 f"gains= of the base: {self.name} declares negative gains, which count, but those "
-                "of a base count "
-                f"as 0, as in ir-measures, got {shown(dict(gains))}. Declare all gains of the "
-                "aspect instead"
+                f"of a base count as 0, as in ir-measures, got {shown(dict(gains))}. Declare all "
+                "gains of the aspect instead"
             )
         declared = self.aspect.gains is not None
         unmapped = self.label[self.known & ~np.isin(self.label, list(gains))]
         if len(unmapped) and not self.scale.greater_is_better and not declared:
             raise MultiAspectError(
                 f"gains= of the base: lower labels of {self.name} are better, so labels are not "
-                "gains; expected a "
-                "gain for every label, got none for "
+                "gains; expected a gain for every label, got none for "
                 f"{choices(sorted(set(map(spell, unmapped.tolist()))))}"
             )
         if declared:

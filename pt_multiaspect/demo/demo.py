@@ -121,11 +121,9 @@ def _example(
     document = explained[1].compare(explained[0]).documents.iloc[0]
     conclusion = (
         f"What makes the difference is {document['docno']} "
-        f"({grades.get(document['docno'], '-/-/-')}), at rank "
-        f"{document['rank_a']} instead of {document['rank_b']}: it adds "
-        f"{document['difference']:.3f}. By Chebyshev "
-        "distance, a passage is as good as its weakest aspect: a relevant one that only clinicians "
-        "understand "
+        f"({grades.get(document['docno'], '-/-/-')}), at rank {document['rank_a']} instead of "
+        f"{document['rank_b']}: it adds {document['difference']:.3f}. By Chebyshev distance, a "
+        "passage is as good as its weakest aspect: a relevant one that only clinicians understand "
         "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
     _show(Sentence(conclusion))
@@ -139,9 +137,8 @@ def _introduce(collection: Collection) -> None:
     collected = (
         f"{len(collection.documents)} short health passages, {len(collection.topics)} questions, "
         f"{len(collection.qrels)} judgments of three aspects each: {scales}. Some passages are "
-        "plain advice, "
-        "some are written for clinicians, and some are catchy but wrong: this is not medical "
-        "advice."
+        "plain advice, some are written for clinicians, and some are catchy but wrong: this is not "
+        "medical advice."
     )
     _show(Heading("The collection"), Sentence(collected))
 
@@ -223,10 +220,8 @@ def _tuning(
     ]
     reason = (
         f"{metrics[0]} considers relevance only, TOMA all three aspects, and they pick different "
-        "settings. "
-        f"Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each aspect: "
-        f"{', '.join(changes)}"
-        ". The optimised measure decides which trade-off is made."
+        f"settings. Going from {first_weight:.1f} to {second_weight:.1f} changes nDCG@5 of each "
+        f"aspect: {', '.join(changes)}. The optimised measure decides which trade-off is made."
     )
     _show(Sentence(reason))
     return picked

@@ -61,8 +61,7 @@ def with_aspects(
     if plain and relevance is not None and not _is_plain(relevance):
         warn_once(
             f"{choices(plain)}: computed on the plain labels of relevance, without the gains, "
-            "threshold or "
-            f"codes that {option} declares; use On(base=...) where these matter"
+            f"threshold or codes that {option} declares; use On(base=...) where these matter"
         )
     return bound
 

@@ -136,8 +136,7 @@ def _parse_labelled(text: str) -> Iterator[tuple[str, ir_measures.Measure]]:
     if len(members) > 1:
         raise MultiAspectError(
             f"expected one measure for the alias {label!r}, but {rest!r} expands to "
-            f"{len(members)}, such as "
-            f"{members[0]}; give each of them an alias"
+            f"{len(members)}, such as {members[0]}; give each of them an alias"
         )
     refuse_other_name(label, members[0])
     yield label, members[0]

@@ -123,8 +123,7 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
     if namesakes and not _may_be_called(measure, namesakes):
         raise MultiAspectError(
             f"alias: {alias!r} is the name of a measure ({choices(namesakes[:3])}), which "
-            f"{measure} is not; use "
-            f"another name, such as {short_label(str(measure), measure)!r}"
+            f"{measure} is not; use another name, such as {short_label(str(measure), measure)!r}"
         )
 
 
@@ -220,8 +219,7 @@ def parse(measure: MeasureLike) -> list[ir_measures.Measure]:
         if left_out:
             warn_once(
                 f"{measure} is evaluated without {choices(left_out)}, which ir-measures does not "
-                "support; list "
-                "measures by name to choose others"
+                "support; list measures by name to choose others"
             )
         return [check_params(member) for member in members]
     try:
@@ -299,8 +297,7 @@ def _check_trec_name(text: str) -> None:
     if start is not None and start.end() < len(text):
         raise MultiAspectError(
             f"cannot read the measure {text[:80]!r}: unexpected {text[start.end() :][:20]!r} after "
-            "the trec_eval "
-            f"name {start.group()[:80]!r}"
+            f"the trec_eval name {start.group()[:80]!r}"
         )
 
 
@@ -333,8 +330,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     if _is_qrels(measures):
         raise MultiAspectError(
             f"expected measures such as 'nDCG@10', got qrels or a run ({type(measures).__name__}). "
-            "Are the qrels "
-            "and the measures swapped?"
+            "Are the qrels and the measures swapped?"
         )
     labelled: dict[str, ir_measures.Measure] = {}
     if isinstance(measures, Mapping):
@@ -348,8 +344,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
             if len(members) > 1:
                 raise MultiAspectError(
                     f"expected one measure for the alias {label!r}, but {measure!r} expands to "
-                    f"{len(members)}: "
-                    f"{choices(members[:3])}, …; give each of them an alias"
+                    f"{len(members)}: {choices(members[:3])}, …; give each of them an alias"
                 )
             labelled[label] = members[0]
     else:
@@ -363,8 +358,7 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
                 if earlier != member or type(earlier) is not type(member):
                     raise MultiAspectError(
                         f"two different measures have the name {label!r}; pass a mapping with "
-                        "distinct aliases, "
-                        "{'one': ..., 'other': ...}"
+                        "distinct aliases, {'one': ..., 'other': ...}"
                     )
     refuse_none(labelled, "measure")
     return labelled

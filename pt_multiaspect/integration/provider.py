@@ -87,10 +87,8 @@ class MultiAspectEvaluator(Evaluator):  # type: ignore[misc]
             if str(first) == str(second):
                 warn_once(
                     f"two different measures print as {first}, because a name in it was redefined "
-                    "in between. "
-                    "Tools that identify measures by their printed form, such as pt.Experiment, "
-                    "show only one of "
-                    "them"
+                    "in between. Tools that identify measures by their printed form, such as "
+                    "pt.Experiment, show only one of them"
                 )
         self.judgments = Judgments.of(qrels)
         self._warned: set[Any] = set()  # about the qrels
@@ -212,9 +210,8 @@ def _check_integers(measures: Iterable[AnyMeasure], label: float) -> None:
     if refused:
         raise MultiAspectError(
             f"{choices(sorted(map(str, refused)))} of ir-measures: expected integer labels, got "
-            f"{label:g}. "
-            f"Where possible, use a base of this package, as in On(base={str(refused[0])!r}), or "
-            "round the labels"
+            f"{label:g}. Where possible, use a base of this package, as in "
+            f"On(base={str(refused[0])!r}), or round the labels"
         )
 
 
@@ -228,8 +225,7 @@ def _warn_of_missing_values(
             f"the qrels have no label of relevance in {number_of(len(without), 'topic')} "
             f"({choices([*without[:3], '…'] if len(without) > 3 else without)}), so "
             f"{choices(sorted(map(str, measures)))} cannot be computed there, and means are over "
-            "different topics. "
-            f"Leave these topics out, as in {LABELLED_TOPICS}, or use "
+            f"different topics. Leave these topics out, as in {LABELLED_TOPICS}, or use "
             "pt_multiaspect.evaluate, which scores them as 0",
             key=" ".join(without[:10]),
             group="no label of relevance",

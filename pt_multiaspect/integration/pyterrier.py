@@ -91,8 +91,7 @@ def experiment(call: Call) -> Any:
         _warn_of_lower(
             lower,
             "baseline= counts a higher value as an improvement: read the column '+' as queries "
-            "that got worse, and "
-            "'-' as queries that improved",
+            "that got worse, and '-' as queries that improved",
         )
     is_table = arguments.get("perquery") is not True and arguments.get("dataframe") is not False
     if is_table and arguments.get("highlight") in ("bold", "color", "colour"):
@@ -131,12 +130,10 @@ def _check_topics(
     if unlabelled:
         raise MultiAspectError(
             "pt.Experiment averages all measures over the same topics, but the qrels have no label "
-            "of relevance in "
-            f"{number_of(len(unlabelled), 'topic')} ({choices(sorted(map(str, unlabelled))[:3])}), "
-            "so "
-            f"{choices(restricted)} cannot be computed there. Leave these topics out, as in "
-            f"{LABELLED_TOPICS}, or "
-            "pass perquery=True"
+            f"of relevance in {number_of(len(unlabelled), 'topic')} "
+            f"({choices(sorted(map(str, unlabelled))[:3])}), so {choices(restricted)} cannot be "
+            f"computed there. Leave these topics out, as in {LABELLED_TOPICS}, or pass "
+            "perquery=True"
         )
 
 
@@ -165,8 +162,7 @@ def grid_search(call: Call) -> Any:
         _warn_of_lower(
             [metric],
             f"pt.{call.name} selects the highest value, which is the worst; select the lowest from "
-            "the "
-            "table of pt.GridScan",
+            "the table of pt.GridScan",
         )
     return call()
 
@@ -204,8 +200,7 @@ def _by_column(metrics: object) -> dict[str, ir_measures.Measure]:
         if names[measure] != alias:
             raise MultiAspectError(
                 f"{measure} has the alias {alias!r} and is also given as {names[measure]!r}, but "
-                "PyTerrier shows "
-                "each measure in one column: give it once"
+                "PyTerrier shows each measure in one column: give it once"
             )
     columns: dict[str, ir_measures.Measure] = {}
     for measure, name in names.items():
@@ -224,8 +219,7 @@ def _refuse_mapping(metrics: Mapping[Any, Any]) -> None:
         if find_measures(metric) not in ([], find_measures(label)):
             raise MultiAspectError(
                 f"PyTerrier takes the keys of a mapping for measures, and {label!r} is an alias "
-                "here: give a list, "
-                f"as in [pt_multiaspect.alias({str(label)!r}, {metric!r})]"
+                f"here: give a list, as in [pt_multiaspect.alias({str(label)!r}, {metric!r})]"
             )
 
 

@@ -454,9 +454,8 @@ def _error(
         if not _is_accepted([value], number_field):
             remedy = _number_remedy(number, fields, value)
             return MultiAspectError(
-                f"{place}: {column}: expected {number_field.expected}, got {excerpt(value)} "
-                f"(query {excerpt(fields[0])}, document {excerpt(fields[2])}): "
-                f"{excerpt(line)}{remedy}"
+                f"{place}: {column}: expected {number_field.expected}, got {excerpt(value)} (query "
+                f"{excerpt(fields[0])}, document {excerpt(fields[2])}): {excerpt(line)}{remedy}"
             )
     raise AssertionError("expected a malformed line")
 

@@ -95,8 +95,7 @@ def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
     if n_varying:
         raise MultiAspectError(
             "expected sample_weight to be constant within queries, as there is one weight per "
-            "query; it varies in "
-            f"{n_varying} rows"
+            f"query; it varies in {n_varying} rows"
         )
     return query_weights
 
@@ -208,9 +207,8 @@ def _column_names(
         else:
             raise MultiAspectError(
                 f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} "
-                "names, or pass y as "
-                "a DataFrame (RFE, RFECV and BaggingRegressor make arrays of data frames: there, "
-                "pass aspects)"
+                "names, or pass y as a DataFrame (RFE, RFECV and BaggingRegressor make arrays of "
+                "data frames: there, pass aspects)"
             )
     names = [aspect_name(name) for name in declared]
     if len(names) != n_columns:

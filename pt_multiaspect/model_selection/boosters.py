@@ -57,8 +57,7 @@ def warn_of_classes(model: Any, remedy: str = "") -> None:
         name = type(last_step(model)).__name__
         warn_once(
             f"{name} is a classifier, whose few distinct predictions rank with many ties: take a "
-            "ranker or a "
-            f"regressor{remedy}",
+            f"ranker or a regressor{remedy}",
             key=f"{name} predicts classes",
         )
 
@@ -102,8 +101,7 @@ def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
         if library_parameter(estimator, "ndcg_exp_gain"):
             raise MultiAspectError(
                 "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a "
-                "target with "
-                "these gains, as in TOMA(weighting='exponential')"
+                "target with these gains, as in TOMA(weighting='exponential')"
             )
         estimator.set_params(ndcg_exp_gain=False)
     if library != "lightgbm":
@@ -111,8 +109,7 @@ def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
     if library_parameter(estimator, "label_gain") is not None:
         raise MultiAspectError(
             "label_gain: AspectRanker sets the gains that the target sums; leave it unset, or "
-            "choose a target with "
-            "other gains, as in TOMA(weighting='exponential')"
+            "choose a target with other gains, as in TOMA(weighting='exponential')"
         )
     objective = _lightgbm_objective(estimator)
     if objective not in ("lambdarank", "rank_xendcg"):
@@ -207,8 +204,7 @@ def fit_estimator(estimator: Any, X: Any, label: NDArray[Any], passed: dict[str,
             raise
         raise MultiAspectError(
             f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; "
-            "pass "
-            "eval_fraction=0.2 to hold out queries, or eval_set"
+            "pass eval_fraction=0.2 to hold out queries, or eval_set"
         ) from None
 
 

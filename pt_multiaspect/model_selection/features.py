@@ -47,8 +47,7 @@ def check_feature_names(X: Any, known: Objects | None, what: str, remedy: str) -
     if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
         raise MultiAspectError(
             f"{what}: expected the features of fit in the same order, {choices(known)}, got "
-            f"{choices(X.columns)}; "
-            f"select them as in X[{remedy}]"
+            f"{choices(X.columns)}; select them as in X[{remedy}]"
         )
 
 
@@ -78,8 +77,7 @@ def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> Non
             if np.array_equal(values, label):
                 warn(
                     f"the column {name} of X equals the labels of {aspect}, so the model sees what "
-                    "it should "
-                    "predict: drop it from X"
+                    "it should predict: drop it from X"
                 )
         if not may_tell_queries or not _has_value_per_query(values, codes, first):
             continue

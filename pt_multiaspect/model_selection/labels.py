@@ -316,8 +316,7 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
     if aspect_name(target) not in names:
         raise MultiAspectError(
             f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and "
-            "there is no column "
-            f"for the aspect {target}; of measures, "
+            f"there is no column for the aspect {target}; of measures, "
             f"{similar_names(target)}{did_you_mean([target], [SCALED_SUM])}"
         )
     measures = [name.lower() for name in ir_measures.measures.registry]
@@ -326,8 +325,7 @@ def check_aspect_target(target: object, names: Sequence[str], is_named: bool) ->
     ):
         raise MultiAspectError(
             f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If "
-            "it is the "
-            f"aspect of y, pass aspects=[{target!r}]"
+            f"it is the aspect of y, pass aspects=[{target!r}]"
         )
 
 
@@ -335,10 +333,8 @@ def _no_gain_error(target: object) -> MultiAspectError:
     own = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
     return MultiAspectError(
         f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name "
-        "of an aspect or "
-        f"an Order to aggregate labels, got {shown(target)}. Train on one of these; ranking_scorer "
-        "selects models "
-        "by any measure"
+        f"of an aspect or an Order to aggregate labels, got {shown(target)}. Train on one of "
+        "these; ranking_scorer selects models by any measure"
     )
 
 

@@ -273,14 +273,12 @@ class LibraryMetric:
             return
         message = (
             f"metric {self.name}: expected predictions for its validation set of {n_rows} rows, "
-            f"got {n_scores}; "
-            "evaluate on that set only, not on the training set"
+            f"got {n_scores}; evaluate on that set only, not on the training set"
         )
         if self._library == "xgboost":
             message += (
                 ", and not in xgb.cv, which does not tell which rows are in a fold: pass an "
-                "AspectRanker to "
-                "scikit-learn's cross_validate"
+                "AspectRanker to scikit-learn's cross_validate"
             )
         raise MultiAspectError(message)
 
@@ -292,10 +290,8 @@ class LibraryMetric:
         if divided:
             raise MultiAspectError(
                 f"metric {self.name}: expected folds of whole queries, got "
-                f"{number_of(len(divided), 'query')}, "
-                f"such as {min(divided)}, divided between folds; pass the queries as group= of "
-                "lgb.Dataset, or "
-                "folds= of whole queries"
+                f"{number_of(len(divided), 'query')}, such as {min(divided)}, divided between "
+                "folds; pass the queries as group= of lgb.Dataset, or folds= of whole queries"
             )
         return rows.take(kept)
 
@@ -315,10 +311,9 @@ class LibraryMetric:
                 in_set = "none" if size is None else size
                 raise MultiAspectError(
                     f"metric {self.name}: expected the groups of one validation set, which are the "
-                    "queries of y: "
-                    f"group {group} (counted from 0) has {in_y} in y, but {in_set} in the set. "
-                    "Pass y and qid in "
-                    "the order of the rows of the set, sorted by query, and the validation set only"
+                    f"queries of y: group {group} (counted from 0) has {in_y} in y, but {in_set} "
+                    "in the set. Pass y and qid in the order of the rows of the set, sorted by "
+                    "query, and the validation set only"
                 )
 
     def _check_labels(
@@ -340,13 +335,10 @@ class LibraryMetric:
         row, other = int(wrong[0]), int(first[kind[wrong[0]]])
         raise MultiAspectError(
             f"metric {self.name}: expected the labels of one validation set, made from y: rows "
-            f"{other} and {row} "
-            f"(counted from 0) of query {queries[row]} have equal labels in y, but "
-            f"{labels[other]:g} and "
-            f"{labels[row]:g} in the set. Pass y and qid in the order of the rows of the set, and "
-            "the validation "
-            "set only. If its labels are made from more than y, add that as a column to y, and "
-            "select with aspects="
+            f"{other} and {row} (counted from 0) of query {queries[row]} have equal labels in y, "
+            f"but {labels[other]:g} and {labels[row]:g} in the set. Pass y and qid in the order of "
+            "the rows of the set, and the validation set only. If its labels are made from more "
+            "than y, add that as a column to y, and select with aspects="
         )
 
 

@@ -109,8 +109,7 @@ def read_evaluation_sets(given: Any) -> list[tuple[Any, Any, Any]]:
         if not isinstance(part, tuple | list) or len(part) not in (2, 3):
             raise MultiAspectError(
                 "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per "
-                "aspect in y, "
-                f"got {type(part).__name__}"
+                f"aspect in y, got {type(part).__name__}"
             )
         X, y, qid = (*part, None)[:3]
         sets.append((X, y, qid))
@@ -128,9 +127,8 @@ def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
     if shared:
         warn(
             f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in "
-            "the evaluation "
-            "set by which training stops: early stopping will be too late. Split by query, or pass "
-            "eval_fraction"
+            "the evaluation set by which training stops: early stopping will be too late. Split by "
+            "query, or pass eval_fraction"
         )
 
 
@@ -179,8 +177,7 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
         if sorted(part.labels.columns) != sorted(columns):
             raise MultiAspectError(
                 f"eval_set[{index}]: expected y with the columns of the training set "
-                f"({choices(columns)}), "
-                f"got {choices(part.labels.columns)}"
+                f"({choices(columns)}), got {choices(part.labels.columns)}"
             )
     frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
     documents = [find_documents(y=part.labels) for part in parts]
@@ -201,9 +198,8 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
         if view.name == "relevance" and view.inferred and has_signs:
             warn(
                 f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 "
-                "means "
-                "not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is learnt "
-                "as a grade"
+                "means not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is "
+                "learnt as a grade"
             )
     if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
         target._check_views(views)

@@ -117,9 +117,8 @@ def check_same_index(
     if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
         raise MultiAspectError(
             f"the index of {name} has the elements of the index of {first} in a different order, "
-            f"but {elements} "
-            f"are matched by position; sort the {elements} of both in the same way, or pass "
-            f"{name}.to_numpy() if they already are"
+            f"but {elements} are matched by position; sort the {elements} of both in the same way, "
+            f"or pass {name}.to_numpy() if they already are"
         )
 
 
@@ -276,7 +275,6 @@ def check_same_names(
     row = differing[0]
     raise MultiAspectError(
         f"expected {reference} and {name} to have the same {what} in each row, got {texts[row]} "
-        "and "
-        f"{other_texts[row]} in row {row} (counted from 0); rows are matched by position: sort the "
-        "rows of both in the same way"
+        f"and {other_texts[row]} in row {row} (counted from 0); rows are matched by position: sort "
+        "the rows of both in the same way"
     )

@@ -394,8 +394,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if len(self._trained_queries) == len(train.labels) > 1:
             warn_once(
                 "fit: every query has one row, so there is nothing to rank. Pass as qid the query "
-                "of each row, not "
-                "the number of the row",
+                "of each row, not the number of the row",
                 key="fit with single rows",
             )
         return train
@@ -481,8 +480,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if sets and offsets:
             raise MultiAspectError(
                 f"eval_set: expected no evaluation set beside {choices(offsets)}, as it has none; "
-                "pass "
-                "eval_fraction, which holds out rows with theirs"
+                "pass eval_fraction, which holds out rows with theirs"
             )
         return sets
 

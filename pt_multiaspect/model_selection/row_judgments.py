@@ -133,9 +133,8 @@ class Pool:
         if len(unknown):
             raise MultiAspectError(
                 f"the qrels have no judgments for {len(unknown)} of "
-                f"{number_of(rows.n_queries, 'query')} of the "
-                f"rows, such as {unknown[0]}; check that the query ids are spelt alike, or drop "
-                "these rows"
+                f"{number_of(rows.n_queries, 'query')} of the rows, such as {unknown[0]}; check "
+                "that the query ids are spelt alike, or drop these rows"
             )
         kept = np.zeros(qrels.n_queries, dtype=np.bool_)
         kept[position] = True
@@ -163,8 +162,7 @@ class Pool:
                 row = int(differing[0])
                 raise MultiAspectError(
                     f"expected y to have the labels of the qrels, got the {view.name} label "
-                    f"{spell(labels[row])} "
-                    f"for {rows._pair_text(row)}, which the qrels "
+                    f"{spell(labels[row])} for {rows._pair_text(row)}, which the qrels "
                     + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
                     + f" {tally(len(differing), 'row')}; take the labels of the rows from the qrels"
                 )

@@ -110,10 +110,9 @@ class LabelledRows:
             if scale.grades.tolist() != before.grades.tolist():
                 warn_once(
                     f"{measure.NAME}: the grades of {name} are {scale}, as inferred from these "
-                    "labels and those of "
-                    f"fit, which alone gave {before}; the value cannot be compared with those on "
-                    "that scale, such "
-                    "as evals_result_. Declare the scales, as in aspects={…}",
+                    f"labels and those of fit, which alone gave {before}; the value cannot be "
+                    "compared with those on that scale, such as evals_result_. Declare the scales, "
+                    "as in aspects={…}",
                     key=f"grades of {name} beyond {before}: {scale}",
                 )
 
@@ -173,8 +172,7 @@ def warn_of_single_rows(rows: RowJudgments, what: str) -> None:
     if rows.n_queries > 1 and rows.n_ret.max() == 1:
         warn(
             f"{what}: every query has one row, so there is nothing to rank; the value is the same "
-            "for all "
-            "predictions. Pass as qid the query of each row, not the number of the row"
+            "for all predictions. Pass as qid the query of each row, not the number of the row"
         )
 
 

@@ -177,8 +177,7 @@ class RankingScorer:
             # A search converts the error to NaN and nevertheless selects parameters.
             warn_once(
                 f"{message}. Without metadata routing the qid passed to fit does not reach the "
-                "scorer. "
-                "Pass error_score='raise' to make this an error",
+                "scorer. Pass error_score='raise' to make this an error",
                 key="a scorer without qid",
             )
             raise MultiAspectError(message)
@@ -190,10 +189,8 @@ class RankingScorer:
         if features is not None and "qid" in features.columns and not _drops_qid(estimator):
             warn_once(
                 f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid "
-                "with metadata "
-                "routing, or move it to the index of X or y. AspectRanker drops the column, but "
-                "not "
-                "after other steps of a pipeline",
+                "with metadata routing, or move it to the index of X or y. AspectRanker drops the "
+                "column, but not after other steps of a pipeline",
                 key="qid among the features",
             )
         if len(queries) == _num_samples(X):
@@ -283,10 +280,8 @@ def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
         were = agree(len(known), len(scored), "was", "were")
         warn_once(
             f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {were} "
-            "among those "
-            f"that {name} was fitted on: the values do not hold for other queries. Split by query, "
-            "as with "
-            "cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
+            f"among those that {name} was fitted on: the values do not hold for other queries. "
+            "Split by query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
             # The folds and candidates of a search have the same queries in all.
             key=f"{name} fitted on scored queries {hash(frozenset(trained).union(scored))}",
         )
@@ -392,8 +387,7 @@ def ranking_score(
     if len(labels_shape) == 1 and len(scores_shape) == 2 and scores_shape[1] > 1:
         raise MultiAspectError(
             f"y_score: expected one prediction per row, got {scores_shape[1]} columns. Are y_true "
-            "and y_score "
-            "swapped?"
+            "and y_score swapped?"
         )
     queries = require_queries(
         "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
@@ -408,9 +402,8 @@ def ranking_score(
         n_left_out = n_judged - rows.judgments.n_queries
         have = agree(n_left_out, n_judged, "has no row and is", "have no row and are")
         warn_once(
-            f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels "
-            f"{have} left out of the mean, while evaluate counts judged topics without a ranking "
-            "as 0. "
+            f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels {have} "
+            "left out of the mean, while evaluate counts judged topics without a ranking as 0. "
             "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
             key=f"{n_judged} {rows.judgments.n_queries}",
             group="queries of the qrels without rows",

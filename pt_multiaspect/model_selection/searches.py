@@ -229,8 +229,7 @@ def paired_interval(
     ):
         raise MultiAspectError(
             f"expected the scores of both on the same splits, a multiple of n_folds={folds}, got "
-            "the shapes "
-            f"{lengths[0]} and {lengths[1]}"
+            f"the shapes {lengths[0]} and {lengths[1]}"
         )
     if not np.isfinite(values).all():
         raise MultiAspectError(
@@ -286,8 +285,7 @@ def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataF
     if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
         raise MultiAspectError(
             f"metrics: expected at least two different ones of {choices(known)}, got "
-            f"{choices(names)}; a search "
-            "has several if its scoring is a dict of "
+            f"{choices(names)}; a search has several if its scoring is a dict of "
             f"scorers{did_you_mean(set(names) - set(known), known)}"
         )
     scores = pd.DataFrame({name: as_numbers(results[known[name]], name) for name in names})
@@ -410,8 +408,7 @@ def _choose_setting(
         if maximum < limit:
             raise MultiAspectError(
                 f"at_least: no setting scores at least {limit:g} on {name}; the maximum of those "
-                "that meet the "
-                f"other limits is {maximum:g}"
+                f"that meet the other limits is {maximum:g}"
             )
         allowed = allowed[allowed[name] >= limit]
     values = allowed.to_numpy()

@@ -176,8 +176,7 @@ def _read_topics(ideal: object, bounds: object) -> tuple[dict[Any, Floats], pd.D
     unshared = set(values) ^ set(maxima.index)
     if values and unshared:
         raise MultiAspectError(
-            f"expected the same topics in ideal ({len(values)}) and bounds ({len(maxima)}), "
-            "got "
+            f"expected the same topics in ideal ({len(values)}) and bounds ({len(maxima)}), got "
             f"{choices(sorted(unshared, key=style.natural_key))} in only one of them"
         )
     return values, maxima

@@ -187,9 +187,8 @@ def _from_long(
     for reference, measure, value, low, high in correlations.itertuples(index=False):
         if str(measure) not in position:
             raise MultiAspectError(
-                f"correlations: expected every measure as a reference ({choices(names)}), got "
-                "the measure "
-                f"{measure}"
+                f"correlations: expected every measure as a reference ({choices(names)}), got the "
+                f"measure {measure}"
             )
         cell = (position[str(reference)], position[str(measure)])
         values[cell] = value
@@ -202,9 +201,8 @@ def _from_matrix(correlations: pd.DataFrame, names: list[str]) -> Floats:
     columns = list(map(str, correlations.columns))
     if names != columns:
         raise MultiAspectError(
-            "correlations: expected a square matrix with the same measures as rows and "
-            "columns, got the rows "
-            f"{choices(names)} and the columns {choices(columns)}"
+            "correlations: expected a square matrix with the same measures as rows and columns, "
+            f"got the rows {choices(names)} and the columns {choices(columns)}"
         )
     try:
         return correlations.to_numpy(dtype=np.float64, na_value=np.nan)

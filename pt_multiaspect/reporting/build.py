@@ -191,8 +191,7 @@ def report(
     if qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or "
-            "give values per "
-            f"topic instead of runs, a frame with the columns {choices(COLUMNS)}"
+            f"give values per topic instead of runs, a frame with the columns {choices(COLUMNS)}"
         )
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
@@ -246,8 +245,7 @@ def _refuse_unused(**arguments: object) -> None:
         if argument is not None:
             raise MultiAspectError(
                 f"{name}: expected None, as runs is a frame of values; omit {name}, and give "
-                "measures by name, as "
-                "measures="
+                "measures by name, as measures="
             )
 
 

@@ -303,9 +303,8 @@ def _measures_section(results: Results) -> dict[str, Any] | None:
         for values in results.tests.correlations.to_numpy(dtype=np.float64).tolist():
             correlations.append(list(map(_correlation_cell, values)))
     about_power = (
-        f"Pairs of systems that differ significantly: {test_name(TEST, None)}, "
-        f"p < {ALPHA:g}, not corrected. The required difference of means is in the units of the "
-        "measure."
+        f"Pairs of systems that differ significantly: {test_name(TEST, None)}, p < {ALPHA:g}, not "
+        "corrected. The required difference of means is in the units of the measure."
     )
     return {
         "correlations": correlations,

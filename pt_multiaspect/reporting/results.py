@@ -167,9 +167,8 @@ class Results:
         n_topics = self.perquery["qid"].nunique()
         self.notes.append(
             f"Estimates combine human judgments of {n_human} topics and the model's labels of "
-            f"{n_topics}, with "
-            f"{100 * CI:g} % prediction-powered intervals. The human topics are assumed to be a "
-            "random sample of all topics."
+            f"{n_topics}, with {100 * CI:g} % prediction-powered intervals. The human topics are "
+            "assumed to be a random sample of all topics."
         )
         self.notes.append("The summary, values, tests and marks are based on the model's labels.")
         return powered

@@ -82,6 +82,5 @@ def _check_rows(function: Distance, name: str, tops: tuple[int, ...]) -> None:
         if alone.shape != (1,) or not np.isclose(alone[0], distance, rtol=1e-12, atol=1e-12):
             raise FailedCheckError(
                 f"distance {name!r}: a tuple has another distance alone than among others, {alone} "
-                "and "
-                f"{distance:g} at the gaps {row}; compute each row by itself"
+                f"and {distance:g} at the gaps {row}; compute each row by itself"
             )

@@ -115,10 +115,8 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     if not comparable:
         warn(
             f"the discounts of {checked} on two collections are not equal, so combinations assign "
-            "documents to "
-            "ranks instead of sorting them, which is slow; make the discount a frozen dataclass "
-            "with __call__, or "
-            "a function of a module"
+            "documents to ranks instead of sorting them, which is slow; make the discount a frozen "
+            "dataclass with __call__, or a function of a module"
         )
 
 
