@@ -308,7 +308,7 @@ def test_prediction_powered_intervals_of_the_golden_cases() -> None:
             found = prediction_powered(human, model, cluster=clusters)
         expected = {name: value for name, value in case["expected"].items() if name != "freedom"}
         row = found.table.iloc[0]
-        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9), case[
+        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-10), case[
             "name"
         ]
     text = " ".join(str(found).split())

@@ -71,7 +71,7 @@ def test_standard_errors_of_the_golden_cases() -> None:
             "design_effect": design_effect(differences, grouped),
         }
         expected = {name: read_nan(value) for name, value in case["expected"].items()}
-        assert found == pytest.approx(expected, rel=1e-9, abs=1e-15, nan_ok=True), case["name"]
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-11, nan_ok=True), case["name"]
 
 
 def test_power_of_the_golden_cases() -> None:
@@ -100,7 +100,7 @@ def test_one_topic_per_cluster_is_students_t_test(seed: int) -> None:
     assert (half_width(values, 0.9, alone) == half_width(values, 0.9)).all()
     expected = ttest_1samp(values, 0, axis=1)
     assert t_levels(values.mean(axis=1), error, alone.freedom) == pytest.approx(
-        expected.pvalue, rel=1e-9
+        expected.pvalue, rel=1e-10
     )
 
 
@@ -135,8 +135,8 @@ def test_standard_errors_are_those_of_the_matrices_of_a_regression(seed: int, sc
     values = scale * (rng.normal(0.1, 0.2, len(sizes))[cluster] + rng.normal(0, 0.2, len(cluster)))
     clusters = Clusters.from_labels(cluster.tolist())
     error, freedom = regression_on_a_constant(values, cluster)
-    assert standard_error(values, clusters) == pytest.approx(error, rel=1e-9)
-    assert clusters.freedom == pytest.approx(np.clip(freedom, 1, len(sizes) - 1), rel=1e-9)
+    assert standard_error(values, clusters) == pytest.approx(error, rel=1e-10)
+    assert clusters.freedom == pytest.approx(np.clip(freedom, 1, len(sizes) - 1), rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -208,7 +208,7 @@ def test_comparisons_with_a_baseline_of_the_golden_case() -> None:
     assert corrected["name"].tolist() == expected["name"].tolist()
     for column in expected.columns.drop(["name", "freedom"]):
         found = corrected if column == "p" else plain
-        assert found[column].tolist() == pytest.approx(expected[column].tolist(), rel=1e-9), column
+        assert found[column].tolist() == pytest.approx(expected[column].tolist(), rel=1e-10), column
 
 
 def test_groups_of_the_golden_case() -> None:
@@ -227,10 +227,10 @@ def test_groups_of_the_golden_case() -> None:
     for group, row in expected.items():
         values = {name: read_nan(value) for name, value in row.items() if name != "freedom"}
         comparison = found.rename(columns={"difference": "mean"}).loc[group, list(values)]
-        assert comparison.tolist() == pytest.approx(list(values.values()), rel=1e-9, nan_ok=True)
+        assert comparison.tolist() == pytest.approx(list(values.values()), rel=1e-10, nan_ok=True)
         del values["p"]
         assert means.loc[group, list(values)].tolist() == pytest.approx(
-            list(values.values()), rel=1e-9, nan_ok=True
+            list(values.values()), rel=1e-10, nan_ok=True
         )
 
 
@@ -247,7 +247,7 @@ def test_aggregates_of_the_golden_cases() -> None:
             table = ma.aggregate(frame, ci=0.95, cluster=by_qid(given["clusters"]), **options)
         names = ["value", "low", "high"]
         assert table.iloc[0, 1:].tolist() == pytest.approx(
-            [expected[name] for name in names], rel=1e-9
+            [expected[name] for name in names], rel=1e-10
         )
 
 

@@ -111,7 +111,7 @@ class DetectableDifference(View):
 
     @property
     def _units(self) -> str:
-        """What is planned."""
+        """Name the unit that is planned: topics, or clusters of topics."""
         if "n_clusters" in self.pairs:
             return "clusters"
         return "topics"

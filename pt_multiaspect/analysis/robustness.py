@@ -1,4 +1,4 @@
-"""What a difference between runs depends on: topics, aspects, weights, variants, labels, judges."""
+"""Robustness of differences between runs: topics, aspects, weights, variants, labels, judges."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Robustness(View):
 
     @property
     def notes(self) -> list[str]:
-        """How to read the rows, the clusters, and the questions that are left out, in sentences."""
+        """Return sentences on how to read the rows, on the clusters, and on what is left out."""
         undecided = (
             "Where topics is undecided, the other rows say only what the order depends on: the "
             "difference itself may be due to the topics."

@@ -223,7 +223,7 @@ class Aspect:
 
     @property
     def has_negative_gains(self) -> bool:
-        """Whether gains below 0 are declared.
+        """Return whether gains below 0 are declared.
 
         Grades below 0 without gains mark junk, whose gain is 0.
         """

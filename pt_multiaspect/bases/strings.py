@@ -328,8 +328,6 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
     }
     if floats:
         measure = type(measure)(**{**measure.params, **floats})
-    else:
-        measure = measure
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]
         if not info.validate(value):

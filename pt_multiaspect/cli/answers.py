@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 import pandas as pd
@@ -112,47 +112,35 @@ def answers(
     id or the text of the question.
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
-    check_interval(interval, baseline)
     file = inputs.values["by"]
-    refuse_together({"--macro": macro}, {"": file is None}, "{} requires --by FILE")
-    refuse_together(
-        {"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN"
-    )
-    of_means = {f"--interval {interval}": interval != "none", "--by": file is not None}
-    of_means["--margin"] = bool(margin)
+    check_interval(interval, baseline)
+    _check_macro_and_margin(macro, file, margin, baseline)
+    of_means = {
+        f"--interval {interval}": interval != "none",
+        "--by": file is not None,
+        "--margin": bool(margin),
+    }
     if agreement:
         of_scores = {
             "-m": bool(combined),
             "--human": bool(inputs.values["human"]),
             "-q": perquery,
             **of_means,
+            "--baseline": baseline is not None,
+            "--title": title is not None,
         }
-        of_scores |= {"--baseline": baseline is not None, "--title": title is not None}
-        refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
-        if inputs.format == "html":
-            raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
-        frame = read_files(judged, "answers")
-        return _agreement_sheet(frame, declare_unjudged(frame, inputs.aspects, unjudged), cluster)
+        _check_agreement(of_scores, inputs.format)
+        return _agreement_sheet(inputs, judged, unjudged, cluster)
     frame = read_files(judged, "answers")
     aspects = declare_unjudged(frame, inputs.aspects, unjudged)
     values, left_out = _scores(frame, aspects, combined)
-    human = None
-    if inputs.values["human"]:
-        human, _ = _scores(read_files(inputs.values["human"], "answers"), aspects, combined)
-    structure = TopicStructure.read(
-        values, measures_by_label(values), by=file, macro=macro, cluster=cluster
-    )
+    human = _human_scores(inputs, aspects, combined)
+    known = measures_by_label(values)
+    structure = TopicStructure.read(values, known, by=file, macro=macro, cluster=cluster)
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
     if inputs.format == "html":
-        if perquery:
-            raise MultiAspectError(
-                "-q applies to tables: omit it, or write another file than .html"
-            )
-        if margin:
-            raise MultiAspectError(
-                "--margin applies to tables: omit it, or write another file than .html"
-            )
+        _refuse_in_reports(perquery, margin)
         reporting.report(
             values, aspects=aspects, human=human, baseline=baseline, **structure.options,
             title=title or "Evaluation of answers", answers=frame, path=inputs.values["output"],
@@ -176,8 +164,49 @@ def answers(
     )  # fmt: skip
 
 
-def _agreement_sheet(answers: pd.DataFrame, aspects: Aspects | None, cluster: str | None) -> Sheet:
+def _check_macro_and_margin(
+    macro: bool, groups: str | None, margin: Sequence[str], baseline: str | None
+) -> None:
+    """Raise an error for --macro without groups and --margin without a baseline."""
+    refuse_together({"--macro": macro}, {"": groups is None}, "{} requires --by FILE")
+    refuse_together(
+        {"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN"
+    )
+
+
+def _check_agreement(of_scores: Mapping[str, bool], format: str) -> None:
+    """Raise an error for options of scores, and for reports, beside --agreement."""
+    refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
+    if format == "html":
+        raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
+
+
+def _human_scores(
+    inputs: Inputs, aspects: Aspects | None, combined: Sequence[str]
+) -> pd.DataFrame | None:
+    """Return the scores of the answers that people judged, None without --human."""
+    files = inputs.values["human"]
+    if not files:
+        return None
+    scores, _ = _scores(read_files(files, "answers"), aspects, combined)
+    return scores
+
+
+def _refuse_in_reports(perquery: bool, margin: Sequence[str]) -> None:
+    """Raise an error for options of tables, as a report has been asked for."""
+    remedy = "applies to tables: omit it, or write another file than .html"
+    if perquery:
+        raise MultiAspectError(f"-q {remedy}")
+    if margin:
+        raise MultiAspectError(f"--margin {remedy}")
+
+
+def _agreement_sheet(
+    inputs: Inputs, judged: Sequence[str], unjudged: Sequence[str], cluster: str | None
+) -> Sheet:
     """Return how far the judges agree on each criterion."""
+    answers = read_files(judged, "answers")
+    aspects = declare_unjudged(answers, inputs.aspects, unjudged)
     found = judge_agreement(answers, aspects=aspects, ci=CONFIDENCE, cluster=cluster)
     return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
 
@@ -204,8 +233,6 @@ def declare_unjudged(
         spec = {} if aspects is None else aspects[name].to_spec()
         if isinstance(spec, int):
             spec = {"grades": spec}
-        else:
-            spec = spec
         scales[name] = Aspect(**{**spec, "unjudged": [*spec.get("unjudged", ()), *codes]})
     return Aspects(scales)
 

@@ -116,7 +116,6 @@ def evaluate(
     }
     check_interval(interval, baseline)
     _check_options(inputs, perquery, baseline, tests, interval, judged, sort)
-    by, labels = inputs.by, list(inputs.measures)
     if interval != "mean" and baseline is None and not inputs.values["human"]:
         check_clusters_apply(inputs.clusters)
     margins = read_margin(margin)
@@ -127,26 +126,15 @@ def evaluate(
                 f"--baseline requires a run to compare with {baseline}, got no other"
             )
     if sort is not None:
-        if sort == "name":
-            sort = sort
-        else:
-            sort = find_label(inputs.measures, sort)
-        refuse_unknown([sort], ["name", *labels], "name or one of the measures", "--sort")
+        sort = _column_to_sort_by(sort, inputs)
     values = inputs.evaluate()
     if inputs.values["human"]:
         return estimates_sheet(inputs.evaluate(inputs.human), values, baseline, inputs.clusters)
     structure = inputs.structure_of(values, test or "t")
     means = aggregate_topics(values, interval, structure)
     if sort is not None:
-        ascending = sort == "name" or lower_is_better(measures_by_label(values)[sort])
-        if by is None:
-            parts = [means]
-        else:
-            parts = [rows for _, rows in means.groupby("group", sort=False)]
-        means = pd.concat(
-            [rows.sort_values(sort, ascending=ascending, kind="stable") for rows in parts],
-            ignore_index=True,
-        )
+        ascending = sort == "name" or bool(lower_is_better(measures_by_label(values)[sort]))
+        means = _sort_within_groups(means, sort, ascending)
     if inputs.format in VALUE_FORMATS:
         with errors_of(f"--format {inputs.format}"):
             return format_values(values if perquery else values.iloc[:0], means, inputs.format)
@@ -169,6 +157,25 @@ def evaluate(
         advice=[] if suite is None else [see],
         notes=notes,
     )
+
+
+def _column_to_sort_by(text: str, inputs: Inputs) -> str:
+    """Return the column that --sort names: the names of the runs, or a measure."""
+    column = text
+    if text != "name":
+        column = find_label(inputs.measures, text)
+    columns = ["name", *inputs.measures]
+    refuse_unknown([column], columns, "name or one of the measures", "--sort")
+    return column
+
+
+def _sort_within_groups(means: pd.DataFrame, column: str, ascending: bool) -> pd.DataFrame:
+    """Return the means sorted by a column, within each group of topics if there are any."""
+    parts = [means]
+    if "group" in means:
+        parts = [rows for _, rows in means.groupby("group", sort=False)]
+    sorted_parts = [rows.sort_values(column, ascending=ascending, kind="stable") for rows in parts]
+    return pd.concat(sorted_parts, ignore_index=True)
 
 
 def check_interval(interval: str, baseline: str | None) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import io
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyterrier as pt
 
@@ -14,6 +14,9 @@ from ..datasets import load_health
 from ..datasets.health import Collection
 from ..views import Block, Cell, Column, Heading, Items, Sentence, Table, text_of
 from .pipelines import ReadabilityReranker, TfidfRetriever
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _WIDTH = 80
 
@@ -100,24 +103,8 @@ def _example(
     )
     _show(Sentence(introduction))
     for (metric, weight), explanation in zip(picked.items(), explained, strict=True):
-        top = explanation.ranks.head(measure.cutoff)
-        rows = [
-            [
-                str(rank),
-                docno,
-                grades.get(docno, "-/-/-"),
-                f"{part:.3f}",
-                textwrap.shorten(str(texts[docno]), _WIDTH - 38, placeholder=" ..."),
-            ]
-            for rank, docno, part in zip(
-                top["rank"], top["docno"], top["contribution"], strict=True
-            )
-        ]
-        columns = [
-            Column("rank"),
-            *(Column(head, left=True) for head in ("docno", "grades", "part", "passage")),
-        ]
-        _show(Sentence(f"weight {weight:.1f}, picked by {metric}"), Table(columns, rows))
+        passages = _passages_table(explanation.ranks.head(measure.cutoff), grades, texts)
+        _show(Sentence(f"weight {weight:.1f}, picked by {metric}"), passages)
     document = explained[1].compare(explained[0]).documents.iloc[0]
     conclusion = (
         f"What makes the difference is {document['docno']} "
@@ -127,6 +114,18 @@ def _example(
         "(2/0/2) counts as little as a plain and credible one that is off topic (0/3/2)."
     )
     _show(Sentence(conclusion))
+
+
+def _passages_table(top: pd.DataFrame, grades: dict[str, str], texts: pd.Series[Any]) -> Table:
+    """Return the first passages of a ranking with their grades and contributions."""
+    columns = [Column("rank")]
+    for head in ("docno", "grades", "part", "passage"):
+        columns.append(Column(head, left=True))
+    rows = []
+    for rank, docno, part in zip(top["rank"], top["docno"], top["contribution"], strict=True):
+        passage = textwrap.shorten(str(texts[docno]), _WIDTH - 38, placeholder=" ...")
+        rows.append([str(rank), docno, grades.get(docno, "-/-/-"), f"{part:.3f}", passage])
+    return Table(columns, rows)
 
 
 def _introduce(collection: Collection) -> None:

@@ -300,7 +300,7 @@ def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) 
 
 
 class _ScaleParts(NamedTuple):
-    """What an aspect is made of, to be changed in part."""
+    """The parts of an aspect, to be changed singly."""
 
     grades: Floats
     gains: Floats

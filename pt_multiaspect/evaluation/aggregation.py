@@ -236,16 +236,14 @@ def aggregate(
     0  short  mine  0.75
     1    all  mine  0.75
     """
-    if ci is None:
-        confidence = None
-    else:
+    confidence = None
+    if ci is not None:
         confidence = proportion("ci")(ci)
     interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
     choice("mean", *_MEANS)(mean)
     perquery = read_long_frame(perquery)
-    if by is None:
-        groups = None
-    else:
+    groups = None
+    if by is not None:
         groups = read_topic_groups(by, perquery)
     clusters = None
     if confidence is not None or cluster is not None:
@@ -276,9 +274,10 @@ def aggregate(
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
         low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
         limits = dict.fromkeys(limits, (low, high))
-    ends: dict[str, Callable[..., tuple[float, float]]] = {}
-    for label in limits:
-        ends[label] = partial(interval, confidence=confidence, limits=limits[label])
+    ends = {
+        label: partial(interval, confidence=confidence, limits=of_label)
+        for label, of_label in limits.items()
+    }
     names = list(perquery["name"].unique())
     options = _Options(names, known, mean, weight, over, confidence, ends, clusters, macro_mean)
     _check_labels(known, options, has_groups=groups is not None)

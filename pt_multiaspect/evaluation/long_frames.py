@@ -185,11 +185,6 @@ def check_distinct(perquery: pd.DataFrame, remedy: str, others: Sequence[str] = 
         )
 
 
-def is_recorded(perquery: pd.DataFrame, label: str) -> bool:
-    """Return whether the frame has a record of the measure of a label."""
-    return label in read_record(perquery)
-
-
 def is_unit_score(perquery: pd.DataFrame, label: str) -> bool:
     """Return whether the frame records no measure of a label, but that values lie in [0, 1]."""
     return bool(read_record(perquery).get(label) == UNIT_SCORE)

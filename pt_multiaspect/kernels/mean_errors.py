@@ -45,7 +45,7 @@ class Clusters:
 
     @property
     def are_single_topics(self) -> bool:
-        """Whether each cluster is one topic: topics are independent."""
+        """Return whether each cluster is one topic, so that topics are independent."""
         return len(self) == self.n_topics
 
     @property
@@ -55,7 +55,7 @@ class Clusters:
 
     @cached_property
     def has_equal_sizes(self) -> bool:
-        """Whether all clusters have the same number of topics."""
+        """Return whether all clusters have the same number of topics."""
         return bool((self.sizes == self.sizes[0]).all())
 
     @cached_property

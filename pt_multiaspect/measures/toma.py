@@ -286,7 +286,7 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     @property
     def lower_is_better(self) -> bool:
-        """Whether lower is better: as for the base, or the opposite for an order of harm."""
+        """Return whether lower is better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
         return super().lower_is_better != (order is not None and order.lower_is_better)
 

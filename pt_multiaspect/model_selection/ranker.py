@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -319,12 +319,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         declared = parse_aspects(self.aspects)
         target = with_scales(read_target(self.target, measure, declared), declared)
         named = _naming_measure(target, measure)
-        # scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
-        is_catboost = boosting_library(self.estimator) == "catboost"
-        if is_catboost:
-            self.estimator_ = self.estimator.copy()
-        else:
-            self.estimator_ = clone(self.estimator)
+        self.estimator_ = _clone_estimator(self.estimator)
         last = last_step(self.estimator_)
         train = self._read_training_set(
             X, y, qid, {"sample_weight": sample_weight, **fit_params}, target, named
@@ -338,10 +333,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if sets:
             check_evaluation(last)
         if sets and evaluated is None:
-            raise MultiAspectError(
-                f"measure: early stopping needs a measure, which the target {self.target!r} is "
-                "not; pass measure="
-            )
+            self._refuse_unknown_measure()
         warn_of_shared_queries(train, sets)
         if query_parameter(last) is not None:
             train = train.by_query()
@@ -361,12 +353,7 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if sets and evaluated is not None:
-            data = [
-                EvaluationRows(held_features, held_label, part.codes, part.offset)
-                for held_features, held_label, part in zip(
-                    features[1:], labels[1:], sets, strict=True
-                )
-            ]
+            data = _evaluation_rows(features[1:], labels[1:], sets)
             self._fit_with_evaluation(
                 features[0], labels[0], passed, data, labelled_rows(sets, joined), evaluated
             )
@@ -374,6 +361,12 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             fit_estimator(last, features[0], labels[0], passed)
         self._record_fit(train.X, measure)
         return self
+
+    def _refuse_unknown_measure(self) -> NoReturn:
+        raise MultiAspectError(
+            f"measure: early stopping needs a measure, which the target {self.target!r} is not; "
+            "pass measure="
+        )
 
     def _read_training_set(
         self, X: Any, y: Any, qid: Any, fit_params: Mapping[str, Any], target: Measure, named: Any
@@ -590,6 +583,26 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return all(
             fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs
         )
+
+
+def _clone_estimator(estimator: Any) -> Any:
+    """Return an estimator with the same parameters that is not fitted.
+
+    scikit-learn's clone rejects lists among CatBoost's parameters, such as cat_features.
+    """
+    if boosting_library(estimator) == "catboost":
+        return estimator.copy()
+    return clone(estimator)
+
+
+def _evaluation_rows(
+    features: Sequence[Any], labels: Sequence[Any], sets: Sequence[Part]
+) -> list[EvaluationRows]:
+    """Return the evaluation sets as the fits of boosting libraries take them."""
+    rows = []
+    for of_set, label, part in zip(features, labels, sets, strict=True):
+        rows.append(EvaluationRows(of_set, label, part.codes, part.offset))
+    return rows
 
 
 def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:

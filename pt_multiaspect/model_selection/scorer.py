@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from .._typing import Objects
+from .._typing import Floats, Objects
 from .._validation import choice
 from ..collection import Judgments
 from ..collection.other_libraries import to_pandas
@@ -31,6 +31,7 @@ from .queries import (
     require_queries,
     rows_per_query,
 )
+from .row_judgments import RowJudgments
 from .rows import EvaluatedMeasure, warn_if_constant
 
 
@@ -397,17 +398,8 @@ def ranking_score(
     on_rows = evaluated.bind(rows)
     rankings = rows.rankings(y_score)
     warn_if_constant(rankings, "ranking_score")
-    if evaluated.qrels is not None and evaluated.qrels.n_queries > rows.judgments.n_queries:
-        n_judged = evaluated.qrels.n_queries
-        n_left_out = n_judged - rows.judgments.n_queries
-        have = agree(n_left_out, n_judged, "has no row and is", "have no row and are")
-        warn_once(
-            f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels {have} "
-            "left out of the mean, while evaluate counts judged topics without a ranking as 0. "
-            "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
-            key=f"{n_judged} {rows.judgments.n_queries}",
-            group="queries of the qrels without rows",
-        )
+    if evaluated.qrels is not None:
+        _warn_of_queries_without_rows(evaluated.qrels.n_queries, rows.judgments.n_queries)
     if per_query:
         if sample_weight is not None:
             raise MultiAspectError(
@@ -422,15 +414,33 @@ def ranking_score(
         raise MultiAspectError(
             f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights"
         )
-    judgments = rows.judgments
-    row_weights = as_numbers(
-        check_length(sample_weight, len(rows), "sample_weight"), "sample_weight"
+    weights = _weights_of_queries(sample_weight, rows.judgments, len(rows))
+    return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())
+
+
+def _warn_of_queries_without_rows(n_judged: int, n_scored: int) -> None:
+    """Warn if the qrels judge queries that have no row."""
+    n_left_out = n_judged - n_scored
+    if n_left_out <= 0:
+        return
+    have = agree(n_left_out, n_judged, "has no row and is", "have no row and are")
+    warn_once(
+        f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels {have} "
+        "left out of the mean, while evaluate counts judged topics without a ranking as 0. "
+        "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
+        key=f"{n_judged} {n_scored}",
+        group="queries of the qrels without rows",
     )
-    if not np.isfinite(row_weights).all() or (row_weights < 0).any() or not row_weights.any():
+
+
+def _weights_of_queries(sample_weight: Any, judgments: RowJudgments, n_rows: int) -> Floats:
+    """Return the weight of each query, which its rows must share."""
+    row_weights = as_numbers(check_length(sample_weight, n_rows, "sample_weight"), "sample_weight")
+    is_valid = np.isfinite(row_weights) & (row_weights >= 0)
+    if not is_valid.all() or not row_weights.any():
         raise MultiAspectError(
             "sample_weight: expected finite, non-negative weights that are not all 0"
         )
-    weights = weight_per_query(
+    return weight_per_query(
         judgments.pair_values(row_weights), judgments.pool_query, judgments.n_queries
     )
-    return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())

@@ -326,18 +326,8 @@ def systems(
     tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
     ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
     plain = np.setdiff1d(np.arange(len(names)), [*named, *marked])
-    colours: dict[int, str] = {}
     moved = [row for row in named if row not in marked]
-    for chosen, marker, size, colour, text in (
-        (marked, "s", 36, style.ink(), "baseline"),
-        ([row for row in moved if moves[row] > 0], "^", 42, style.BLUE, "higher rank on y"),
-        ([row for row in moved if moves[row] < 0], "v", 42, style.ORANGE, "lower rank on y"),
-        ([row for row in moved if moves[row] == 0], "D", 24, style.ink(), "same rank on both"),
-    ):
-        if chosen:
-            x_means, y_means = means[chosen].T
-            ax.scatter(x_means, y_means, size, marker=marker, color=colour, zorder=3, label=text)
-            colours.update(dict.fromkeys(chosen, colour))
+    colours = _draw_named(ax, means, moves, marked, moved)
     if len(plain):
         x_means, y_means = means[plain].T
         ax.scatter(
@@ -350,12 +340,7 @@ def systems(
             linewidths=0,
             label="other systems",
         )
-    for axis, measure, sign in zip((ax.xaxis, ax.yaxis), pair, signs.tolist(), strict=True):
-        text = f"{style.wrap(measure)}\nmean over topics"
-        if sign < 0:
-            text += ", lower is better"
-        axis.set_label_text(text)
-        axis.set_inverted(sign < 0)
+    _name_axes(ax, pair, signs.tolist())
     if math.isnan(tau):
         known = "is undefined"
     else:
@@ -374,6 +359,37 @@ def systems(
         if n_omitted:
             ax.title.set_text(f"{title}, {number_of(n_omitted, 'name')} omitted)")
     return ax
+
+
+def _draw_named(
+    ax: Axes, means: Floats, moves: Floats, marked: Sequence[int], moved: Sequence[int]
+) -> dict[int, str]:
+    """Draw the baseline and the systems with names, and return their colours."""
+    higher = [row for row in moved if moves[row] > 0]
+    lower = [row for row in moved if moves[row] < 0]
+    same = [row for row in moved if moves[row] == 0]
+    colours: dict[int, str] = {}
+    for rows, marker, size, colour, text in (
+        (marked, "s", 36, style.ink(), "baseline"),
+        (higher, "^", 42, style.BLUE, "higher rank on y"),
+        (lower, "v", 42, style.ORANGE, "lower rank on y"),
+        (same, "D", 24, style.ink(), "same rank on both"),
+    ):
+        if rows:
+            x_means, y_means = means[rows].T
+            ax.scatter(x_means, y_means, size, marker=marker, color=colour, zorder=3, label=text)
+            colours.update(dict.fromkeys(rows, colour))
+    return colours
+
+
+def _name_axes(ax: Axes, measures: Sequence[str], signs: Sequence[float]) -> None:
+    """Label the axes with their measures, and invert those on which lower is better."""
+    for axis, measure, sign in zip((ax.xaxis, ax.yaxis), measures, signs, strict=True):
+        text = f"{style.wrap(measure)}\nmean over topics"
+        if sign < 0:
+            text += ", lower is better"
+        axis.set_label_text(text)
+        axis.set_inverted(sign < 0)
 
 
 def _move(ranks: float) -> str:

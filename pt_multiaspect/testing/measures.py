@@ -427,30 +427,47 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
     weights = rng.uniform(0.05, 1, shape)
     weights /= weights.sum(axis=0)
     combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
-
-    def case_text(index: int) -> str:
-        return f"values {values[:, index].round(3)}, weights {weights[:, index].round(3)}: {combined[index]:.6g}"
-
     if combined.shape != (200,):
         yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
+    cases = _case_texts(values, weights, combined)
     raised = np.asarray(measure.combine(np.maximum(values, others), weights))
     if measure.stated.never_falls_with_terms:
         for index in np.flatnonzero(raised < combined - TOLERANCE)[:1].tolist():
             yield (
                 "never_falls_with_terms: `combine` never falls when a value rises",
-                f"{case_text(index)}, then {raised[index]:.6g}",
+                f"{cases(index)}, then {raised[index]:.6g}",
             )
     slope = measure.slope(values, weights)
-    if slope is None:
-        return
-    slope = np.asarray(slope, dtype=np.float64)
-    if slope.shape != shape:
+    if slope is not None:
+        yield from _slope_failures(
+            measure, np.asarray(slope, dtype=np.float64), values, others, weights
+        )
+
+
+def _case_texts(values: Floats, weights: Floats, combined: Floats) -> Callable[[int], str]:
+    """Return the function that writes a case: its values, their weights and their mean."""
+
+    def text(index: int) -> str:
+        of_case = values[:, index].round(3)
+        their_weights = weights[:, index].round(3)
+        return f"values {of_case}, weights {their_weights}: {combined[index]:.6g}"
+
+    return text
+
+
+def _slope_failures(
+    measure: Measure, slope: Floats, values: Floats, others: Floats, weights: Floats
+) -> Iterator[Failure]:
+    """Check that `slope` is the gradient of a homogeneous, concave mean."""
+    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+    if slope.shape != values.shape:
         yield (
             "`slope` has a number per term and query",
-            f"the shape is {slope.shape}, expected {shape}",
+            f"the shape is {slope.shape}, expected {values.shape}",
         )
         return
+    cases = _case_texts(values, weights, combined)
     for statement, value, expected in (
         (
             "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2",
@@ -460,14 +477,14 @@ def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failur
         ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), combined),
     ):
         for index in np.flatnonzero(~equal(np.asarray(value), expected))[:1].tolist():
-            yield statement, f"{case_text(index)}, but {value[index]:.6g}"
+            yield statement, f"{cases(index)}, but {value[index]:.6g}"
     elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
     plane = (slope * others).sum(axis=0)
     for index in np.flatnonzero(elsewhere > plane + TOLERANCE)[:1].tolist():
         yield (
             "`slope`: `combine` is concave, so that slope times other values is a bound",
             (
-                f"{case_text(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above "
+                f"{cases(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above "
                 f"{plane[index]:.6g}"
             ),
         )
