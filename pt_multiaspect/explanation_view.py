@@ -733,17 +733,17 @@ def _ranks(a: Explanation, b: Explanation) -> pd.DataFrame:
     single_a = _single_ranks(a)
     single_b = _single_ranks(b)
     n_ranks = max(len(single_a), len(single_b))
-    contributions = [_padded(run["contribution"], n_ranks, 0.0) for run in (single_a, single_b)]
+    contributions = [_pad_column(run["contribution"], n_ranks, 0.0) for run in (single_a, single_b)]
     columns = {
         "rank": pd.array(range(1, n_ranks + 1), dtype="Int64"),
-        "docno_a": pd.Series(_padded(single_a["docno"], n_ranks, None), dtype=object),
-        "docno_b": pd.Series(_padded(single_b["docno"], n_ranks, None), dtype=object),
+        "docno_a": pd.Series(_pad_column(single_a["docno"], n_ranks, None), dtype=object),
+        "docno_b": pd.Series(_pad_column(single_b["docno"], n_ranks, None), dtype=object),
         **_sides(*contributions),
         "note": pd.Series([""] * n_ranks, dtype=object),
     }
     return _with_rest(pd.DataFrame(columns), a, b)
 
 
-def _padded(column: pd.Series[Any], length: int, missing: Any) -> list[Any]:
+def _pad_column(column: pd.Series[Any], length: int, missing: Any) -> list[Any]:
     """Return the values of a column, followed by missing ones."""
     return [*column.tolist(), *[missing] * (length - len(column))]

@@ -239,13 +239,13 @@ class Aspect:
         """
         spec: dict[str, Any] = {}
         if self.grades is not None:
-            spec["grades"] = self._in_increasing_order(self.grades)
+            spec["grades"] = self._sort_by_label(self.grades)
         if self.gains is not None and self._has_other_gains():
-            spec["gains"] = self._in_increasing_order(self.gains)
+            spec["gains"] = self._sort_by_label(self.gains)
         if self.probabilities == "identity":
             spec["probabilities"] = "identity"
         elif isinstance(self.probabilities, tuple) and self._has_other_probabilities():
-            spec["probabilities"] = self._in_increasing_order(self.probabilities)
+            spec["probabilities"] = self._sort_by_label(self.probabilities)
         # A declared threshold is kept even if it is the default: then the default is intended.
         has_one_threshold = self.grades is not None and len(self.grades) <= 2
         if self.threshold is not None and not has_one_threshold:
@@ -268,7 +268,7 @@ class Aspect:
         """Return whether the probabilities are not the default ones."""
         return self.probabilities != self._linear_probabilities()
 
-    def _in_increasing_order(self, values: tuple[float, ...]) -> list[float]:
+    def _sort_by_label(self, values: tuple[float, ...]) -> list[float]:
         """Return values by grade in the order of the labels."""
         if self.greater_is_better:
             return list(values)

@@ -107,7 +107,9 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
         return same_path[0]
     wanted = {Path(text).name, name_of_file(text)}
     spellings = {name: {name, Path(file).name, name_of_file(file)} for name, file in files.items()}
-    stems = {name: {stem for known in spellings[name] for stem in _stems(known)} for name in names}
+    stems = {}
+    for name in names:
+        stems[name] = set().union(*map(_stems, spellings[name]))
     for known in (spellings, stems):
         matching = [name for name in names if wanted & known[name]]
         if len(matching) == 1:

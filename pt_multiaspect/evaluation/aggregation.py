@@ -747,8 +747,8 @@ def _check_seeds_or_folds(
     if are_same or are_distinct:
         return
     pairs = list(combinations(topics, 2))
-    different = [(first, second) for first, second in pairs if topics[first] != topics[second]]
-    overlapping = [(first, second) for first, second in different if topics[first] & topics[second]]
+    different = [pair for pair in pairs if topics[pair[0]] != topics[pair[1]]]
+    overlapping = [pair for pair in different if topics[pair[0]] & topics[pair[1]]]
     if overlapping:
         first, second = overlapping[0]
         share = "share only some topics"

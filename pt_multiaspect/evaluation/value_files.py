@@ -235,7 +235,9 @@ def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
     lines = list(FORMATS[format].read(text, layout))
     if not lines:
         raise MultiAspectError(f"{text.name}: the file is empty; expected {layout}")
-    rows = pd.DataFrame([row for *_, row in lines], columns=list(lines[0][2]), dtype=object)
+    names = list(lines[0][2])
+    records = [row for *_, row in lines]
+    rows = pd.DataFrame(records, columns=names, dtype=object)
     if "name" in rows and name is not None:
         raise MultiAspectError(
             f"name: expected None, as the lines of {text.name} name their runs, got {name!r}"

@@ -206,7 +206,9 @@ def read_json_rows(text: Text) -> pd.DataFrame | None:
                 f"{text.name}:{line}: expected an object with each of {choices(keys)} once, and "
                 f"nothing else, as before, got {shown(row)}; a missing value is null"
             )
-    return pd.DataFrame({key: [row[key] for _, row in values] for key in keys})
+    rows = [row for _, row in values]
+    columns = {key: [row[key] for row in rows] for key in keys}
+    return pd.DataFrame(columns)
 
 
 def _has_rows(text: Text) -> bool:

@@ -227,9 +227,9 @@ class _Subtopics(BasedMeasure):
             return intent_aware.precisions(hits, members, cutoff)
         if measure_class is type(ir_measures.AP_IA):
             return intent_aware.average_precisions(hits, members)
-        return self._discounted(rankings, hits, members)
+        return self._discounted_gains(rankings, hits, members)
 
-    def _discounted(self, rankings: Rankings, hits: Hits, members: Bools) -> Floats:
+    def _discounted_gains(self, rankings: Rankings, hits: Hits, members: Bools) -> Floats:
         """Return the sum of discounted gains, divided by that of an ideal ranking."""
         base = self._base
         measure_class = type(base.measure)

@@ -222,7 +222,7 @@ def _criteria_blocks(
     rows = _long_rows(criteria, scales).merge(pairs)
     judges = list(filter(None, pd.unique(rows["judge"])))
     missing = _missing(answers, criteria, scales, results)
-    unlabelled = _unlabelled_by_judges(rows, judges, _expected(results, list(criteria)))
+    unlabelled = _unlabelled_by_judges(rows, judges, _expected_labels(results, list(criteria)))
     if len(missing) < len(unlabelled):
         missing = unlabelled
     extent = Sentence(_extent(rows, judges, missing))
@@ -301,7 +301,7 @@ def _missing(
     return missing[missing["name"].isin(shown_names)]
 
 
-def _expected(results: Results, criteria: Sequence[str]) -> pd.DataFrame:
+def _expected_labels(results: Results, criteria: Sequence[str]) -> pd.DataFrame:
     """Return the answers and criteria that can have labels."""
     answers = results.perquery[["name", "qid"]].drop_duplicates().astype(str)
     return answers.merge(pd.Series(criteria, name="criterion"), how="cross")
@@ -428,7 +428,7 @@ def _by_judge(
     else:
         return []
     rows = rows[rows["criterion"].isin(names)]
-    expected = _expected(results, names)
+    expected = _expected_labels(results, names)
     n_topics = expected["qid"].nunique()
     of_all = _difference(results.perquery, results.main, pair)
     cells = [["all", of_all, str(n_topics), ""]]

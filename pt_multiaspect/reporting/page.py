@@ -193,7 +193,7 @@ def _systems_section(results: Results, data: dict[str, Any]) -> dict[str, Any]:
     below.append(("", "nothing"))
     against = []
     if tested:
-        against.append(_about_tests(results, data))
+        against.append(_note_on_tests(results, data))
     return {
         "groups": [f"{part['group']} ({part['size']})" for part in (data, *data["groups"])],
         "tested": tested,
@@ -219,7 +219,7 @@ def _texts_below(data: dict[str, Any], row: int) -> list[str]:
     return texts or [""] * len(data["means"][row])
 
 
-def _about_tests(results: Results, data: dict[str, Any]) -> str:
+def _note_on_tests(results: Results, data: dict[str, Any]) -> str:
     """Return what the marks of significance mean, and which comparisons form a family."""
     topics = topics_in_words(results.clusters)
     families = "The comparisons of one measure form a family"
@@ -347,7 +347,7 @@ def _topics_section(results: Results, data: dict[str, Any]) -> dict[str, Any]:
         "first": first,
         "second": second,
         "extent": _extent(data),
-        "compared": _compared(data),
+        "compared": _name_of_compared(data),
     }
 
 
@@ -363,7 +363,7 @@ def _extent(data: dict[str, Any]) -> str:
     return f"{extent}."
 
 
-def _compared(data: dict[str, Any]) -> str:
+def _name_of_compared(data: dict[str, Any]) -> str:
     """Return what is compared on a topic."""
     if data["depth"]:
         return "the rankings"

@@ -104,8 +104,10 @@ class SystemsTable(View):
         """
         heads = [column.head for column in self.cells.columns[1:]]
         index, rows = _index_and_rows(self.cells)
-        texts = pd.DataFrame([[cell.whole for cell in row] for row in rows], index, heads)
-        styles = pd.DataFrame([list(map(_style_of_cell, row)) for row in rows], index, heads)
+        text_rows = [[cell.whole for cell in row] for row in rows]
+        style_rows = [list(map(_style_of_cell, row)) for row in rows]
+        texts = pd.DataFrame(text_rows, index, heads)
+        styles = pd.DataFrame(style_rows, index, heads)
         styler = texts.style.apply(lambda _: styles, axis=None)
         styler = styler.format(escape="html")
         for column, head in enumerate(heads):
@@ -369,7 +371,7 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
         chosen: object = [measures]
     else:
         chosen = measures
-    rows, given = select_measures(_in_given_order(as_pandas(perquery)), chosen)
+    rows, given = select_measures(_restore_given_order(as_pandas(perquery)), chosen)
     _, by_label = matrices(rows, least=1)
     values = {str(label): matrix for label, matrix in by_label.items()}
     if set(values) <= set(given):
@@ -384,7 +386,7 @@ def _read_values(perquery: Any, measures: object) -> tuple[pd.DataFrame, dict[st
     return rows.assign(name=names, measure=labels), known
 
 
-def _in_given_order(perquery: Any) -> Any:
+def _restore_given_order(perquery: Any) -> Any:
     """Return a frame in the order of the runs given to PyTerrier, which sorts its rows.
 
     Its index still has the order in which the runs were evaluated.
