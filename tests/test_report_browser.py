@@ -252,8 +252,8 @@ def test_bars_of_both_rankings_have_one_scale(page):
 
 
 @pytest.fixture(scope="module")
-def narrow_page(browser, tmp_path_factory):  # noqa: F811
-    """A report on a narrow screen, with names as long as those of real systems and aspects."""
+def narrow_path(tmp_path_factory):
+    """A report with names as long as those of real systems and aspects."""
     pytest.importorskip("vl_convert")
     qrels = {
         f"q{topic}": {
@@ -270,8 +270,14 @@ def narrow_page(browser, tmp_path_factory):  # noqa: F811
     scales = {"relevance": 1, "understandability": 3}
     runs = {"KISTI_EN_RUN.123.run": scores, "KISTI_EN_RUN.124.run": other}
     ma.report(runs, qrels, aspects=scales, progress=False, path=path)
+    return path
+
+
+@pytest.fixture
+def narrow_page(browser, narrow_path):  # noqa: F811
+    """The report on a narrow screen, with the explanation of a topic."""
     browser.size(500, 800)
-    browser.open(path)
+    browser.open(narrow_path)
     browser("document.querySelector('#topics button').click()")
     return browser
 
