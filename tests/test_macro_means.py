@@ -48,10 +48,11 @@ def test_the_golden_cases() -> None:
             means = ma.aggregate(frame[frame["name"] == "new"], {"AP": "CRP"}, ci=0.95, **options)
         test = found.set_index("group").loc["macro"]
         row = [read_nan(expected[column]) for column in ("mean", "low", "high", "p")]
-        assert test[["difference", "low", "high", "p"]].tolist() == pytest.approx(
-            row, rel=1e-10, abs=1e-11, nan_ok=True
-        )
-        assert means.iloc[-1, 2:].tolist() == pytest.approx(row[:3], rel=1e-10, nan_ok=True)
+        # Quantiles of older SciPy are less exact.
+        tolerance: dict[str, Any] = {"rel": 1e-9, "abs": 1e-11, "nan_ok": True}
+        tested = test[["difference", "low", "high", "p"]].tolist()
+        assert tested == pytest.approx(row, **tolerance)
+        assert means.iloc[-1, 2:].tolist() == pytest.approx(row[:3], **tolerance)
 
 
 def test_rows_of_macro_means_follow_those_of_all_topics() -> None:
