@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import api_page
 import families
 from numpydoc.docscrape_sphinx import get_doc_object
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from pt_multiaspect.measures import Measure
 
 HERE = Path(__file__).resolve().parent
-API = HERE.parent / "pt_multiaspect" / "pt_docs" / "api.rst"
 FORMULAS: dict[str, str] = runpy.run_path(str(HERE / "formulas.py"))["FORMULAS"]
 provisional = runpy.run_path(str(HERE / "stability.py"))["provisional"]
 
@@ -41,8 +41,7 @@ def short_name(name: str) -> str:
 def api_pages() -> dict[str, str]:
     """Return the page of each name on the page of the API. Classes are marked if they differ in case only."""
     kinds = {
-        short_name(entry["name"]): entry["kind"]
-        for entry in ENTRY.finditer(API.read_text(encoding="utf-8"))
+        short_name(entry["name"]): entry["kind"] for entry in ENTRY.finditer(api_page.read_page())
     }
     spelled = Counter(name.lower() for name in kinds)
     return {
@@ -76,7 +75,7 @@ def write_api_pages(app: Sphinx) -> None:
     """Write a page for each public function and class."""
     pages = api_pages()
     (HERE / "api").mkdir(exist_ok=True)
-    for entry in ENTRY.finditer(API.read_text(encoding="utf-8")):
+    for entry in ENTRY.finditer(api_page.read_page()):
         name = short_name(entry["name"])
         write(
             pages[name],
@@ -114,8 +113,9 @@ def edit_api(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
     for name, (parts, reason) in provisional().items():
         stated = re.sub("`(.+?)`", r"``\1``", f" ({parts}): {reason}" if parts else f": {reason}")
         lines.append(f"- :py:obj:`{short_name(name)} <{name}>`{stated}")
+    page_text = api_page.list_functions(source[0])
     text = re.sub(
-        r"^\.\. provisional names.*$", lambda _: "\n".join(lines), source[0], flags=re.MULTILINE
+        r"^\.\. provisional names.*$", lambda _: "\n".join(lines), page_text, flags=re.MULTILINE
     )
     start, *sections = re.split(r"^(?=.+\n---+\n)", text, flags=re.MULTILINE)
     stable, *tasks = (tables_of_names(section, section.partition("\n")[0]) for section in sections)

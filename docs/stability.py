@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -51,9 +52,9 @@ def find(path: str) -> object:
 
 def provisional() -> dict[str, tuple[str, str]]:
     """Return the provisional names on the API page, in its order, with the results of `stability`."""
-    page = HERE.parent / "pt_multiaspect" / "pt_docs" / "api.rst"
+    page = runpy.run_path(str(HERE / "api_page.py"))["read_page"]()
     found = {}
-    for name in re.findall(r"auto\w+:: (\S+)", page.read_text(encoding="utf-8")):
+    for name in re.findall(r"auto\w+:: (\S+)", page):
         path = f"pt_multiaspect.{name.removeprefix('pt_multiaspect.')}"
         try:
             if stated := stability(inspect.getdoc(find(path)) or ""):

@@ -18,7 +18,7 @@ from pt_multiaspect.measures import ALL
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 #: The page of the API includes it, and PyTerrier's documentation takes it.
-API = (DOCS.parent / "pt_multiaspect" / "pt_docs" / "api.rst").read_text(encoding="utf-8")
+API = runpy.run_path(str(DOCS / "api_page.py"))["read_page"]()
 DIRECTIVES = re.findall(r"auto\w+:: (\S+)", API)
 NAMES = {name.removeprefix("pt_multiaspect.") for name in DIRECTIVES}
 MEASURES = {measure.NAME for measure in ALL}

@@ -35,11 +35,11 @@ from .verb import verb
     ),
 )
 def datasets(name: str | None, folder: str | None) -> str:
-    """List the test collections, describe NAME, or write it to TREC files.
+    """List the test collections, or write one to TREC files.
 
-    The files are one qrels file per aspect and the label scales; for health also topics, documents
-    and three runs. Published collections are downloaded on first use, to the directory
-    PT_MULTIASPECT_DATA or the user's cache.
+    With NAME, describe it, or write it to --output: one qrels file per aspect and the label scales;
+    for health also topics, documents and three runs. Published collections are downloaded on first
+    use, to the directory PT_MULTIASPECT_DATA or the user's cache.
     """
     if name is None:
         if folder is not None:

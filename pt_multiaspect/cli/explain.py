@@ -36,7 +36,7 @@ _SUFFIXES = {".txt": "text", ".html": "html", ".csv": "csv", ".tsv": "tsv", ".js
     options.RUN,
 )
 def explain(inputs: Inputs, qid: str) -> object:
-    """Explain the value of a measure for one query of a run, rank by rank.
+    """Explain the value of one query, rank by rank.
 
     Shows the labels of each document, how the measure uses them, and how much each rank
     contributes.

@@ -44,10 +44,10 @@ _KEEP: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
     click.Argument(["words"], metavar="[NAME]", nargs=-1, shell_complete=complete_measure),
 )
 def measures(words: tuple[str, ...], suites: bool) -> str:
-    """List the measures of this package with their parameters, or show the help of the measure NAME.
+    """List the measures, or show the help of one.
 
-    NAME may also be the authors, words of the title or the DOI of a paper, whose measures are
-    listed.
+    Measures of this package are listed with their parameters. NAME may also be the authors, words of
+    the title or the DOI of a paper, whose measures are listed.
     """
     name = " ".join(words)
     if suites:

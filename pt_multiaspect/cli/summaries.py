@@ -5,29 +5,33 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
 NAME = "pt-multiaspect"
 
-#: The summaries of the commands, in the order of the help; each is a function in a module of this
-#: name.
-SUMMARIES = {
-    "evaluate": "Evaluate TREC run files.",
-    "describe": "Describe judgments, runs and scales, and list oddities.",
-    "explain": "Explain the value of one query, rank by rank.",
-    "compare": "Compare two runs, query by query.",
-    "report": "Write a report as one HTML file.",
-    "answers": "Score judged answers, in a table or a report.",
-    "correlate": "Correlate the system rankings of measures.",
-    "weightings": "Show for which weights of the aspects one run is better than another.",
-    "robustness": "Show what the difference between runs depends on.",
-    "plot": "Draw a figure of values per query.",
-    "measures": "List the measures, or show the help of one.",
-    "demo": "Evaluate and tune three rankers on the package's collection.",
-    "datasets": "List the test collections, or write one to files.",
-}
+
+def read_summaries(folder: Path) -> dict[str, str]:
+    """Return the summary of each command: the first line of its docstring.
+
+    A command is a decorated function with the name of its file. Files are read, not imported.
+    """
+    summaries = {}
+    for file in sorted(folder.glob("*.py")):
+        module = ast.parse(file.read_text(encoding="utf-8"))
+        functions = [node for node in module.body if isinstance(node, ast.FunctionDef)]
+        for function in functions:
+            if function.name == file.stem and function.decorator_list:
+                docstring = ast.get_docstring(function) or ""
+                summaries[file.stem] = docstring.partition("\n")[0]
+    return summaries
+
+
+#: The summaries of the commands, in the order of the help.
+SUMMARIES = read_summaries(Path(__file__).parent)
 
 _EPILOG = """
 \b

@@ -33,7 +33,6 @@ from .input_files import (
 )
 from .messages import tell
 from .options import Command, OutputFile, Requested, explain_argument
-from .summaries import SUMMARIES
 from .tables import choose_format, write
 
 
@@ -263,12 +262,13 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
                 tell(f"error: {error}")
             return int(errors is not None)
 
+        text = inspect.getdoc(function) or ""
         return Command(
             function.__name__,
             callback=callback,
             params=list(params),
-            help=inspect.getdoc(function),
-            short_help=SUMMARIES.get(function.__name__),
+            help=text,
+            short_help=text.partition("\n")[0],
             epilog="\b\n" + dedent(examples).strip().replace("\n\n", "\n\n\b\n"),
         )
 

@@ -48,7 +48,7 @@ from .verb import Inputs, verb
 def weightings(
     inputs: Inputs, baseline: str | None, at_least: tuple[str, ...], cluster: str | None
 ) -> object:
-    """Show for which weights of the aspects one run is better than another.
+    """Show for which weights of the aspects one run is better.
 
     All weights are equally likely. -m is one mean over the aspects, such as CAM@10, or several
     measures to weight. Shows the fraction of all weights under which the first run of each pair is
