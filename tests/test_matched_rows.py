@@ -55,6 +55,18 @@ def unnamed(rows: pd.DataFrame) -> pd.DataFrame:
     return features
 
 
+def joined(separator: str, *names: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return a function that indexes features by the names in one text, such as ``q1_d1``."""
+
+    def index(rows: pd.DataFrame) -> pd.DataFrame:
+        features = rows.drop(columns=COLUMNS)
+        first, second = (rows[name].astype(str) for name in names)
+        features.index = pd.Index(first + separator + second)
+        return features
+
+    return index
+
+
 def arrow_table(rows: pd.DataFrame) -> Any:
     return pytest.importorskip("pyarrow").Table.from_pandas(by_index(rows))
 
@@ -68,6 +80,8 @@ FORMS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "levels of other names": lambda rows: by_index(rows, "topic", "passage"),
     "levels of categories": lambda rows: by_index(rows.astype({"docno": "category"})),
     "an index without a name": unnamed,
+    "texts of query and document": joined("_", "qid", "docno"),
+    "texts of document and query": joined("::", "docno", "qid"),
     "a table of PyArrow": arrow_table,
 }
 

@@ -28,6 +28,9 @@ ADD_QID = "add an index level or a column qid to y or X"
 #: Further columns with names of documents; docid is PyTerrier's number of a document.
 _OTHER_DOCUMENTS = ("docid", "corpus-id", "corpus_id")
 
+#: What may stand between a query and a document in one text.
+_SEPARATORS = ("_", "-", ":", "/", "|", "#", " ", "\t", ",", "::", "__", "--")
+
 #: Columns with names or texts of queries.
 _QUERIES = (*RUN_QUERY_COLUMNS, "query-id", "query")
 
@@ -187,14 +190,19 @@ def check_same_documents(reference: str, first: object, name: str, second: objec
     """Raise an error if two objects name the documents of their rows, and rows have different documents.
 
     Index levels and columns of texts with other names name documents if they are a rearrangement of
-    these, or of each other and without repetitions.
+    these, or of each other and without repetitions, or of the queries and documents as single
+    texts, such as ``q1_d1``.
     """
-    pairs = list(product(_document_names(as_pandas(first)), _document_names(as_pandas(second))))
+    frame, other_frame = as_pandas(first), as_pandas(second)
+    names, other_names = _document_names(frame), _document_names(other_frame)
+    pairs = list(product(names, other_names))
     for (label, documents), (other_label, others) in pairs:
         are_named = label in DOCUMENT_COLUMNS and other_label in DOCUMENT_COLUMNS
         if are_named or (label == other_label and label in _OTHER_DOCUMENTS):
             check_same_names(str(label), reference, documents, name, others)
-    for (label, documents), (other_label, others) in pairs:
+    joined = product(names, _joined_names(other_frame, names))
+    other_joined = product(_joined_names(frame, other_names), other_names)
+    for (label, documents), (other_label, others) in [*pairs, *joined, *other_joined]:
         if len(documents) != len(others):
             continue
         known = next(filter(_is_document_label, (label, other_label)), None)
@@ -203,6 +211,27 @@ def check_same_documents(reference: str, first: object, name: str, second: objec
             check_same_names(
                 str(known or "document"), reference, texts.to_numpy(), name, other_texts.to_numpy()
             )
+
+
+def _joined_names(
+    rows: object, others: list[tuple[object, NDArray[Any]]]
+) -> list[tuple[object, NDArray[Any]]]:
+    """Return the queries and documents of rows as single texts, such as ``q1_d1``.
+
+    They are joined by those separators that texts of other rows contain.
+    """
+    queries = _level_or_column(rows, *QUERY_COLUMNS)
+    documents = _level_or_column(rows, *DOCUMENT_COLUMNS)
+    if queries is None or documents is None:
+        return []
+    query_texts, document_texts = _as_texts(queries), _as_texts(documents)
+    examples = [str(texts[0]) for _, texts in others if len(texts)]
+    joined: list[tuple[object, NDArray[Any]]] = []
+    for separator in _SEPARATORS:
+        if any(separator in example for example in examples):
+            joined.append((None, query_texts + separator + document_texts))
+            joined.append((None, document_texts + separator + query_texts))
+    return joined
 
 
 def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
