@@ -35,24 +35,26 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     ndarray of int, shape (n_documents,)
         The rank of each judged document, from 1.
     """
-    measures = []
-    linear: list[tuple[Linear, Floats]] = []
+    measures = [form for form, _ in forms]
+    linear: list[Linear] = []
+    weighted_gains: list[Floats] = []  # of the linear measures
     others: list[Weighted] = []
     for form, weight in forms:
-        measures.append(form)
         if isinstance(form, Linear):
-            linear.append((form, weight))
+            form.check_sorting()
+            linear.append(form)
+            weighted_gains.append(weight[query] * form.normalised_gain)
         else:
             others.append((form, weight))
-    gains = np.zeros((len(linear), len(query)))
-    for row, (linear_form, weight) in enumerate(linear):
-        linear_form.check_sorting()
-        gains[row] = weight[query] * linear_form.normalised_gain
+    gains = np.array(weighted_gains).reshape(len(linear), len(query))
+
     if is_by_sorting(measures):
         # Ties are broken by the gains themselves, so that sums do not depend on the order of the
         # qrels.
-        return ranks_within_queries(query, gains.sum(axis=0), *gains)
-    return _assign_ranks(linear, others, gains, query, n_queries)
+        total_gain = gains.sum(axis=0)
+        return ranks_within_queries(query, total_gain, *gains)
+    leaves_out = all(form.LEAVES_OUT for form in measures)
+    return _ranks_by_assignment(linear, gains, others, query, n_queries, leaves_out)
 
 
 def is_by_sorting(forms: Sequence[Additive]) -> bool:
@@ -65,51 +67,83 @@ def is_by_sorting(forms: Sequence[Additive]) -> bool:
         if not isinstance(form, Linear):
             return False
         linear.append(form)
-    return all(form.is_ranked_like(linear[0]) for form in linear[1:])
+    first_form = linear[0]
+    return all(form.is_ranked_like(first_form) for form in linear)
 
 
-def _assign_ranks(
-    linear: Sequence[tuple[Linear, Floats]],
-    others: Sequence[Weighted],
+def _ranks_by_assignment(
+    linear: Sequence[Linear],
     gains: Floats,
+    others: Sequence[Weighted],
     query: Ints,
     n_queries: int,
+    leaves_out: bool,
 ) -> Ints:
-    """Return the ranks that maximise the sum, by an assignment of documents to ranks per query.
+    """Return ranks that maximise the sum, by an assignment of documents to ranks per query.
 
-    `gains` has the shape (n_linear, n_documents).
+    Parameters
+    ----------
+    linear : sequence of Linear
+        The linear measures.
+    gains : ndarray of float, shape (n_linear, n_documents)
+        Their weighted gains.
+    others : sequence of (Additive, ndarray of shape (n_queries,))
+        The other measures and their weights.
+    query, n_queries
+        As in `best_ranking`.
+    leaves_out : bool
+        Whether documents without a gain can follow the others, whatever their order.
+    """
+    # Documents are sorted by gains, so that sums do not depend on the order of the qrels.
+    has_no_gain = ~gains.any(axis=0)
+    candidates = np.lexsort((*gains, has_no_gain, query))
+    ranks = restore_order(candidates, positions(query) + 1)
+    if leaves_out:
+        has_gain = gains[:, candidates].any(axis=0)
+        candidates = candidates[has_gain]
+    bounds = np.searchsorted(query[candidates], np.arange(n_queries + 1))
+    for index in range(n_queries):
+        documents = candidates[bounds[index] : bounds[index + 1]]
+        ranking = _rank_documents(linear, gains, others, index, documents)
+        ranks[ranking] = np.arange(1, len(ranking) + 1)
+    return ranks
+
+
+def _rank_documents(
+    linear: Sequence[Linear], gains: Floats, others: Sequence[Weighted], index: int, documents: Ints
+) -> Ints:
+    """Return documents of the query `index` in an order that maximises the weighted sum.
+
+    The other parameters are those of `_ranks_by_assignment`.
     """
     from scipy.optimize import linear_sum_assignment
 
-    leaves_out = all(form.LEAVES_OUT for form, _ in [*linear, *others])
-    # Sorted by usefulness, so that sums do not depend on the order of the qrels.
-    order = np.lexsort((*gains, ~gains.any(axis=0), query))
-    rank = restore_order(order, positions(query) + 1)
-    if leaves_out:
-        has_gain = gains[:, order].any(axis=0)
-        ranked_first = order[has_gain]
-    else:
-        ranked_first = order
-    bounds = np.searchsorted(query[ranked_first], np.arange(n_queries + 1))
-    for index in range(n_queries):
-        candidates = ranked_first[bounds[index] : bounds[index + 1]]
-        documents = candidates
-        ranks = np.arange(1, len(candidates) + 1)
-        if not others:
-            documents, ranks = _required_documents(linear, gains, index, documents, ranks)
-        _check_size(len(documents), len(ranks))
-        queries = np.full(len(ranks), index)
-        discounts = np.array([form.discounts(ranks, queries) for form, _ in linear])
-        discounts = discounts.reshape(len(linear), len(ranks))
-        worth = gains[:, documents].T @ discounts  # (n_documents, n_ranks)
-        for measure, weight in others:
-            worth += weight[index] * measure.worth(index, documents, ranks)
-        assigned, column = linear_sum_assignment(worth, maximize=True)
-        rank[documents[assigned]] = column + 1
-        is_assigned = np.isin(candidates, documents[assigned])
-        below = candidates[~is_assigned]
-        rank[below] = np.arange(len(ranks), len(candidates)) + 1
-    return rank
+    required = documents
+    ranks = np.arange(1, len(documents) + 1)
+    if not others:
+        required, ranks = _required_documents(linear, gains, index, documents, ranks)
+    _check_size(len(required), len(ranks))
+
+    discounts = _discounts(linear, index, ranks)
+    worth = gains[:, required].T @ discounts  # (n_required, n_ranks)
+    for measure, weight in others:
+        worth += weight[index] * measure.worth(index, required, ranks)
+    assigned, column = linear_sum_assignment(worth, maximize=True)
+    top = np.empty(len(ranks), dtype=np.intp)
+    top[column] = required[assigned]
+
+    # The other documents are below all cutoffs, in any order.
+    is_in_top = np.isin(documents, top)
+    return np.append(top, documents[~is_in_top])
+
+
+def _discounts(linear: Sequence[Linear], index: int, ranks: Ints) -> Floats:
+    """Return the discounts of the query `index` at some ranks, shape (n_linear, n_ranks)."""
+    query_of_rank = np.full(len(ranks), index)
+    discounts = np.zeros((len(linear), len(ranks)))
+    for row, form in enumerate(linear):
+        discounts[row] = form.discounts(ranks, query_of_rank)
+    return discounts
 
 
 #: The maximum size of an assignment problem (2 GB), which takes minutes.
@@ -117,7 +151,9 @@ _MOST_CELLS = 1 << 28
 
 
 def _check_size(n_documents: int, n_ranks: int) -> None:
-    if n_documents * n_ranks > _MOST_CELLS:
+    """Raise an error if the assignment problem does not fit in memory."""
+    n_cells = n_documents * n_ranks
+    if n_cells > _MOST_CELLS:
         raise MultiAspectError(
             f"the best ranking of {n_documents} judged documents is an assignment problem of "
             f"{n_documents} x {n_ranks} numbers, which is too large: expected at most "
@@ -127,19 +163,22 @@ def _check_size(n_documents: int, n_ranks: int) -> None:
 
 
 def _required_documents(
-    linear: Sequence[tuple[Linear, Floats]], gains: Floats, index: int, documents: Ints, ranks: Ints
+    linear: Sequence[Linear], gains: Floats, index: int, documents: Ints, ranks: Ints
 ) -> tuple[Ints, Ints]:
     """Return documents of a query that suffice for a best ranking, and ranks above all cutoffs.
 
     Of documents with the same gains, at most one per rank is needed.
     """
-    queries = np.full(len(ranks), index)
-    is_counted = np.any([form.discounts(ranks, queries) != 0 for form, _ in linear], axis=0)
-    last = int(np.max(np.flatnonzero(is_counted), initial=-1))
-    ranks = ranks[: last + 1]
-    _, inverse = np.unique(gains[:, documents], axis=1, return_inverse=True)
-    gain_class = inverse.reshape(-1)
+    is_counted = (_discounts(linear, index, ranks) != 0).any(axis=0)
+    counted_ranks = ranks[is_counted]
+    n_ranks = int(counted_ranks.max(initial=0))
+
+    # Number the documents of each class, where a class has the same gains in all measures.
+    gains_of_documents = gains[:, documents]  # (n_linear, n_documents)
+    _, inverse = np.unique(gains_of_documents, axis=1, return_inverse=True)
+    gain_class = inverse.reshape(-1)  # some versions of NumPy return a matrix
     by_class = np.argsort(gain_class, kind="stable")
-    position = restore_order(by_class, positions(gain_class[by_class]))
-    is_required = position < len(ranks)
-    return documents[is_required], ranks
+    sorted_number = positions(gain_class[by_class])
+    number_in_class = restore_order(by_class, sorted_number)
+    is_required = number_in_class < n_ranks
+    return documents[is_required], ranks[:n_ranks]

@@ -40,10 +40,13 @@ class Breakdown:
     how: str = STATED
 
     def values(self) -> Floats:
-        """Return the sums, shape (n_queries,)."""
+        """Return the value of each query, shape (n_queries,).
+
+        It is the sum of its contributions, with and without a rank, and of the offset.
+        """
         total = self.hits.total(self.contribution)
         if self.offset is not None:
             total = total + self.offset
-        for part in self.rest.values():
-            total = total + part
+        for contribution_without_rank in self.rest.values():
+            total = total + contribution_without_rank
         return np.asarray(total, dtype=np.float64)

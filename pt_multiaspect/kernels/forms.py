@@ -53,7 +53,8 @@ class Jarvelin:
 
     def __call__(self, rank: Ints) -> Floats:
         """Return the discount at each rank."""
-        return np.asarray(1.0 / np.maximum(np.log2(rank), 1.0), dtype=np.float64)
+        divisor = np.maximum(np.log2(rank), 1.0)
+        return np.asarray(1.0 / divisor, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class Additive(ABC):
     def contributions(self, hits: Hits) -> Floats | None:
         """Return the contribution of each document to the value of its query; None if unknown.
 
-        One element per hit, or per retrieved document if unjudged documents contribute.
+        Its shape is (n_hits,), or (n_retrieved,) if unjudged documents contribute.
         """
         return None
 
@@ -120,7 +121,9 @@ class Additive(ABC):
         contributions = self.contributions(hits)
         if contributions is None:
             return None
-        if len(contributions) == len(hits.query):
+        # Without contributions of unjudged documents, there is one per hit only.
+        has_only_hits = len(contributions) == len(hits.query)
+        if has_only_hits:
             contributions = hits.spread(contributions)
         return Breakdown(hits.dense(), contributions)
 
@@ -189,20 +192,22 @@ class Linear(Additive):
         gain = np.asarray(self.gain, dtype=np.float64)
         if self.norm is None:
             return gain
-        return ratio(gain, self.norm[self.target.query])
+        norm_of_document = self.norm[self.target.query]
+        return ratio(gain, norm_of_document)
 
     def within(self, rank: Ints, query: Ints) -> Bools:
-        """Return a mask of the ranks that count."""
+        """Return a mask of the ranks that count: those down to the depth of their query."""
         if self.depth is None:
             return np.ones(len(rank), dtype=np.bool_)
-        depth: int | Floats = self.depth
-        if not isinstance(depth, int):
-            depth = depth[query]
-        return np.asarray(rank <= depth, dtype=np.bool_)
+        if isinstance(self.depth, int):
+            return np.asarray(rank <= self.depth, dtype=np.bool_)
+        depth_of_query = self.depth[query]
+        return np.asarray(rank <= depth_of_query, dtype=np.bool_)
 
     def discounts(self, rank: Ints, query: Ints) -> Floats:
         """Return the discount at the given ranks; 0 below the depth of the query."""
-        return np.where(self.within(rank, query), self.discount(rank), 0.0)
+        is_counted = self.within(rank, query)
+        return np.where(is_counted, self.discount(rank), 0.0)
 
     def check_sorting(self) -> None:
         """Check that documents sorted by gain are a best ranking of the judged documents.
@@ -226,50 +231,65 @@ class Linear(Additive):
         It is infinite if unjudged documents have a gain, there is no cutoff, and the discount has
         no known sum.
         """
-        n_judged = np.bincount(self.target.query, minlength=self.target.n_queries)
-        if not self.unjudged:
-            return np.zeros(len(n_judged))
-        discounts = self._sum_of_discounts_after(n_judged)
-        gained = np.broadcast_to(self.unjudged * discounts, n_judged.shape)
+        n_queries = self.target.n_queries
+        if self.unjudged == 0:
+            return np.zeros(n_queries)
+        n_judged = np.bincount(self.target.query, minlength=n_queries)
+        unjudged_sum = self.unjudged * self._sum_of_discounts_after(n_judged)
         if self.norm is None:
-            return gained
-        return ratio(gained, self.norm)
+            return unjudged_sum
+        return ratio(unjudged_sum, self.norm)
 
-    def _sum_of_discounts_after(self, rank: Ints) -> Floats | float:
-        """Return the sum of the discounts after one rank per query, down to the depth."""
+    def _sum_of_discounts_after(self, rank: Ints) -> Floats:
+        """Return the sum of the discounts after one rank per query, down to the depth.
+
+        Without a depth, the sum is infinite unless discounts are geometric.
+        """
         if self.depth is not None:
-            depth = np.broadcast_to(self.depth, rank.shape).astype(np.intp)
-            ranks = np.arange(1, int(depth.max(initial=0)) + 1)
-            cumulated = np.append(0.0, np.cumsum(self.discount(ranks)))
-            return np.asarray(cumulated[depth] - cumulated[np.minimum(rank, depth)])
+            return self._sum_of_discounts_to_depth(rank, self.depth)
         if isinstance(self.discount, Geometric):
             return self.discount.beyond(rank)
-        return np.inf
+        return np.full(len(rank), np.inf)
+
+    def _sum_of_discounts_to_depth(self, rank: Ints, depth: int | Floats) -> Floats:
+        """Return the sum of the discounts after one rank per query, down to the given depth."""
+        depth_of_query = np.broadcast_to(depth, rank.shape).astype(np.intp)
+        longest = int(depth_of_query.max(initial=0))
+        discounts = self.discount(np.arange(1, longest + 1))
+        # The sum of the first 0, 1, … discounts.
+        cumulated = np.append(0.0, np.cumsum(discounts))
+        sum_to_depth = cumulated[depth_of_query]
+        sum_to_rank = cumulated[np.minimum(rank, depth_of_query)]
+        return np.asarray(sum_to_depth - sum_to_rank, dtype=np.float64)
 
     def is_ranked_like(self, form: Linear) -> bool:
         """Return whether both forms have the same discounts and depths: their sum is linear."""
         if self.discount != form.discount:
             return False
-        if isinstance(self.depth, np.ndarray) or isinstance(form.depth, np.ndarray):
+        # A depth per query is an array, which `==` would compare element by element.
+        has_depth_per_query = isinstance(self.depth, np.ndarray)
+        if has_depth_per_query or isinstance(form.depth, np.ndarray):
             return np.array_equal(self.depth, form.depth)  # type: ignore[arg-type]
         return self.depth == form.depth
 
-    def _gains(self, hits: Hits) -> Floats:
+    def _discounted_gains(self, hits: Hits) -> Floats:
+        """Return discount times gain of each hit; 0 below the depth of the query."""
+        gain = self.gain
         if self.unjudged:
-            gain = np.append(self.gain, self.unjudged)
-        else:
-            gain = self.gain
-        gained = gain[hits.row] * self.discount(hits.rank)
+            # Unjudged documents have the row after those of all judged ones.
+            gain = np.append(gain, self.unjudged)
+        discounted = gain[hits.row] * self.discount(hits.rank)
         if self.depth is not None:
-            gained = np.where(self.within(hits.rank, hits.query), gained, 0.0)
-        return np.asarray(gained, dtype=np.float64)
+            is_counted = self.within(hits.rank, hits.query)
+            discounted = np.where(is_counted, discounted, 0.0)
+        return np.asarray(discounted, dtype=np.float64)
 
     def values(self, hits: Hits) -> Floats:
         """Return the values of rankings, shape (n_queries,)."""
         if self.unjudged:
             hits = hits.dense()
         # Sum, then divide, so that a perfect ranking scores exactly 1.
-        total = hits.total(self._gains(hits))
+        total = hits.total(self._discounted_gains(hits))
         if self.norm is None:
             return total
         return ratio(total, self.norm)
@@ -281,26 +301,28 @@ class Linear(Additive):
         """
         if self.unjudged:
             hits = hits.dense()
-        gained = self._gains(hits)
+        discounted_gain = self._discounted_gains(hits)
         if self.norm is None:
-            return gained
-        return ratio(gained, self.norm[hits.query])
+            return discounted_gain
+        norm_of_hit = self.norm[hits.query]
+        return ratio(discounted_gain, norm_of_hit)
 
     def breakdown(self, hits: Hits) -> Breakdown:
         """Return the values of rankings as sums over ranks, with gains, discounts and norms."""
         dense = hits.dense()
+        # Unjudged documents have the row after those of all judged ones.
         judged_gain = np.asarray(self.gain, dtype=np.float64)
-        gain = np.append(judged_gain, self.unjudged)[dense.row]
+        gain_of_row = np.append(judged_gain, self.unjudged)
+        gain = gain_of_row[dense.row]
         discount = self.discounts(dense.rank, dense.query)
-        gained = gain * discount
-        if self.norm is None:
-            contribution = gained
-        else:
-            contribution = ratio(gained, self.norm[dense.query])
+        contribution = gain * discount
+        if self.norm is not None:
+            contribution = ratio(contribution, self.norm[dense.query])
         return Breakdown(dense, contribution, gain, discount, self.norm)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return discount times gain of each document at each rank."""
-        queries = np.full(len(ranks), query)
-        discounts = self.discounts(ranks, queries)
-        return np.outer(self.normalised_gain[documents], discounts)
+        query_of_rank = np.full(len(ranks), query)
+        discounts = self.discounts(ranks, query_of_rank)
+        gains = self.normalised_gain[documents]
+        return np.outer(gains, discounts)

@@ -19,16 +19,18 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     n_units : int
         Number of units.
     """
-    width = int(grade.max(initial=0)) + 1
-    sorted_keys = np.sort(unit * width + grade)  # faster than sorting by two keys
-    sorted_grade = sorted_keys % width
+    # Sorting one key is faster than sorting by unit and grade. The remainder is the grade.
+    scale_size = int(grade.max(initial=0)) + 1
+    key = unit * scale_size + grade
+    sorted_grade = np.sort(key) % scale_size
+
     n_grades = np.bincount(unit, minlength=n_units)
-    begin = np.cumsum(n_grades) - n_grades
-    middle = begin + (n_grades - 1) // 2
-    result = np.full(n_units, -1, dtype=np.intp)
-    units = np.flatnonzero(n_grades)
-    result[units] = sorted_grade[middle[units]]
-    return result
+    first_of_unit = np.cumsum(n_grades) - n_grades
+    lower_middle = first_of_unit + (n_grades - 1) // 2
+    medians = np.full(n_units, -1, dtype=np.intp)
+    has_grades = np.flatnonzero(n_grades)
+    medians[has_grades] = sorted_grade[lower_middle[has_grades]]
+    return medians
 
 
 def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
@@ -37,18 +39,23 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     Of tied grades, it is the lowest. Units without grades have -1 and 0. The parameters are those
     of `median`.
     """
-    width = int(grade.max(initial=0)) + 1
-    cells, frequency = np.unique(unit * width + grade, return_counts=True)
-    cell_unit, cell_grade = np.divmod(cells, width)
-    highest = np.zeros(n_units, dtype=np.intp)
-    np.maximum.at(highest, cell_unit, frequency)
-    is_mode = frequency == highest[cell_unit]
-    mode_unit = cell_unit[is_mode]
-    mode = cell_grade[is_mode]
-    result = np.full(n_units, -1, dtype=np.intp)
-    # Modes are in increasing order of grades: the lowest one of a unit is assigned last.
-    result[mode_unit[::-1]] = mode[::-1]
-    return result, np.bincount(mode_unit, minlength=n_units)
+    # Count the units' grades: one key per pair of a unit and a grade that occurs in it.
+    scale_size = int(grade.max(initial=0)) + 1
+    key = unit * scale_size + grade
+    distinct_keys, frequency = np.unique(key, return_counts=True)
+    key_unit, key_grade = np.divmod(distinct_keys, scale_size)
+
+    highest_frequency = np.zeros(n_units, dtype=np.intp)
+    np.maximum.at(highest_frequency, key_unit, frequency)
+    is_mode = frequency == highest_frequency[key_unit]
+    mode_unit = key_unit[is_mode]
+    mode = key_grade[is_mode]
+    n_tied = np.bincount(mode_unit, minlength=n_units)
+
+    # Modes of a unit are in increasing order. Reversed, the lowest one is assigned last and stays.
+    lowest_mode = np.full(n_units, -1, dtype=np.intp)
+    lowest_mode[mode_unit[::-1]] = mode[::-1]
+    return lowest_mode, n_tied
 
 
 def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:
@@ -59,7 +66,8 @@ def mean(unit: Ints, numerator: Ints, denominator: int, n_units: int) -> Floats:
     total = np.zeros(n_units, dtype=np.int64)
     np.add.at(total, unit, numerator)
     n_labels = np.bincount(unit, minlength=n_units)
-    result = np.full(n_units, np.nan)
-    units = np.flatnonzero(n_labels)
-    result[units] = total[units] / (n_labels[units] * denominator)
-    return result
+    means = np.full(n_units, np.nan)
+    has_labels = np.flatnonzero(n_labels)
+    scaled_counts = n_labels[has_labels] * denominator
+    means[has_labels] = total[has_labels] / scaled_counts
+    return means

@@ -35,11 +35,11 @@ class Hits:
 
     @classmethod
     def of_rows(cls, n_queries: int, pool_query: Ints, row: Ints, rank: Ints) -> Hits:
-        """Return rankings of some judged documents, given by their ranks."""
+        """Return rankings that consist of some judged documents, given their rows and ranks."""
         query = pool_query[row]
         n_ret = np.bincount(query, minlength=n_queries)
-        order = np.lexsort((rank, query))
-        return Hits(n_queries, pool_query, query[order], rank[order], row[order], n_ret)
+        by_rank = np.lexsort((rank, query))
+        return Hits(n_queries, pool_query, query[by_rank], rank[by_rank], row[by_rank], n_ret)
 
     def top(self, cutoff: int) -> Hits:
         """Return the first `cutoff` ranks of each query."""
@@ -48,7 +48,7 @@ class Hits:
         return Hits(self.n_queries, self.pool_query, top.query, top.rank, top.row, n_ret)
 
     def select(self, kept: Bools) -> Hits:
-        """Return a subset of the hits."""
+        """Return the hits of a mask; the number of retrieved documents is unchanged."""
         return Hits(
             self.n_queries,
             self.pool_query,
@@ -61,18 +61,19 @@ class Hits:
     @property
     def retrieved_index(self) -> Ints:
         """The index of each hit among all retrieved documents, as in `dense`."""
-        first = np.cumsum(self.n_ret) - self.n_ret
-        return first[self.query] + self.rank - 1
+        n_ret_before = np.cumsum(self.n_ret) - self.n_ret  # of the queries before each one
+        return n_ret_before[self.query] + self.rank - 1
 
     def dense(self) -> Hits:
         """Return the rankings with all retrieved documents as hits.
 
         Unjudged ones have row ``n_pool``.
         """
-        first = np.cumsum(self.n_ret) - self.n_ret
         query = np.repeat(np.arange(self.n_queries), self.n_ret)
-        rank = np.arange(len(query)) - first[query] + 1  # faster than positions
-        row = np.full(len(query), len(self.pool_query), dtype=np.intp)
+        n_ret_before = np.cumsum(self.n_ret) - self.n_ret  # of the queries before each one
+        rank = np.arange(1, len(query) + 1) - n_ret_before[query]
+        n_pool = len(self.pool_query)
+        row = np.full(len(query), n_pool, dtype=np.intp)
         row[self.retrieved_index] = self.row
         return Hits(self.n_queries, self.pool_query, query, rank, row, self.n_ret)
 
@@ -81,9 +82,10 @@ class Hits:
 
         They are in the order of `dense`.
         """
-        result = np.zeros(int(self.n_ret.sum()))
-        result[self.retrieved_index] = values
-        return result
+        n_retrieved = int(self.n_ret.sum())
+        spread_values = np.zeros(n_retrieved)
+        spread_values[self.retrieved_index] = values
+        return spread_values
 
     def total(self, values: NDArray[np.generic], query: Ints | None = None) -> Floats:
         """Sum `values` of the hits (or of elements with the given queries) per query, in order."""
@@ -94,33 +96,45 @@ class Hits:
 
 def sums(query: Ints, values: NDArray[np.generic], n_queries: int) -> Floats:
     """Sum `values` per query, sequentially in the given order."""
-    return np.bincount(query, weights=values, minlength=n_queries).astype(np.float64, copy=False)
+    totals = np.bincount(query, weights=values, minlength=n_queries)
+    return totals.astype(np.float64, copy=False)
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide element by element, with broadcasting; the result is 0 where the denominator is 0."""
     shape = np.broadcast_shapes(np.shape(numerator), denominator.shape)
-    return np.divide(numerator, denominator, out=np.zeros(shape), where=denominator != 0)
+    zeros = np.zeros(shape)
+    is_divisible = denominator != 0
+    return np.divide(numerator, denominator, out=zeros, where=is_divisible)
 
 
 def row_keys(rows: NDArray[np.integer[Any]], sizes: Sequence[int]) -> NDArray[np.int64]:
-    """Return a number per row, the same for equal rows only.
+    """Return a number per row; rows have the same number if they are equal, and only then.
 
-    The elements of each column are below its size.
+    Parameters
+    ----------
+    rows : ndarray of int, shape (n_rows, n_columns)
+        Elements that are not negative.
+    sizes : sequence of int
+        One number per column, above all of its elements.
     """
-    if math.prod(sizes) < 2**62:
-        factors = np.cumprod([1, *sizes[:-1]], dtype=np.int64)
-        return np.asarray(rows @ factors, dtype=np.int64)
-    _, inverse = np.unique(rows, axis=0, return_inverse=True)
-    return np.asarray(inverse, dtype=np.int64).ravel()
+    n_possible_rows = math.prod(sizes)
+    fits_in_integers = n_possible_rows < 2**62
+    if fits_in_integers:
+        # Read each row as the digits of a number: [hour, minute] as hour + 24 * minute.
+        place_values = np.cumprod([1, *sizes[:-1]], dtype=np.int64)
+        return np.asarray(rows @ place_values, dtype=np.int64)
+    _, row_number = np.unique(rows, axis=0, return_inverse=True)
+    return np.asarray(row_number, dtype=np.int64).ravel()
 
 
 def heads(query: Ints) -> Ints:
     """Return the first index of each block of adjacent elements of the same query."""
-    n_first = min(len(query), 1)
-    first = np.zeros(n_first, dtype=np.intp)
-    changes = np.flatnonzero(query[1:] != query[:-1])
-    return np.append(first, 1 + changes)
+    if len(query) == 0:
+        return np.zeros(0, dtype=np.intp)
+    differs_from_previous = query[1:] != query[:-1]
+    later_heads = 1 + np.flatnonzero(differs_from_previous)
+    return np.append(0, later_heads)
 
 
 def firsts(query: Ints) -> Ints:
@@ -137,9 +151,10 @@ def positions(query: Ints) -> Ints:
 
 def running_sum(values: Ints, query: Ints) -> Ints:
     """Return the cumulative sum of the values within each query, exact for integers."""
-    running = np.cumsum(values)
-    begin = firsts(query)
-    return running - running[begin] + values[begin]
+    sum_over_queries = np.cumsum(values)
+    first = firsts(query)
+    sum_before_query = sum_over_queries[first] - values[first]
+    return sum_over_queries - sum_before_query
 
 
 def running_total(values: Floats, query: Ints) -> Floats:
@@ -147,48 +162,53 @@ def running_total(values: Floats, query: Ints) -> Floats:
 
     Rounding errors do not depend on other queries.
     """
-    return _scan(np.add, values, positions(query))
+    return _cumulate(np.add, values, positions(query))
 
 
 def running_product(factors: Floats, query: Ints) -> Floats:
     """Return the product of the factors before each element within its query (1 for the first)."""
     position = positions(query)
-    before = np.ones(len(factors))
-    before[1:] = np.where(position[1:] > 0, factors[:-1], 1.0)
-    return _scan(np.multiply, before, position)
+    has_previous = position > 0
+    previous_factor = np.ones(len(factors))
+    previous_factor[1:] = np.where(has_previous[1:], factors[:-1], 1.0)
+    return _cumulate(np.multiply, previous_factor, position)
 
 
-def _scan(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
-    """Combine each value with all values before it in its query.
+def _cumulate(combine: np.ufunc, values: Floats, position: Ints) -> Floats:
+    """Combine each value with all values before it in its query, by a sum or a product.
 
-    Each step doubles the number of values that are combined.
+    `position` is that of each value within its query, from 0.
     """
     result = np.asarray(values, dtype=np.float64)
-    deepest = int(position.max(initial=0))
-    step = 1
-    while step <= deepest:
-        shifted = np.empty(len(result))
-        shifted[:step] = result[:step]
-        shifted[step:] = result[:-step]
-        combined = combine(result, shifted)
-        result = np.where(position >= step, combined, result)
-        step *= 2
+    last_position = int(position.max(initial=0))
+    # Each result combines the last 1, 2, 4, … values, so that few passes over the array suffice.
+    n_combined = 1
+    while n_combined <= last_position:
+        earlier = np.empty(len(result))
+        earlier[:n_combined] = result[:n_combined]  # not used: these positions are too low
+        earlier[n_combined:] = result[:-n_combined]
+        combined = combine(result, earlier)
+        has_earlier = position >= n_combined
+        result = np.where(has_earlier, combined, result)
+        n_combined *= 2
     return result
 
 
 def best_rows(query: Ints, values: Floats, n_queries: int, tie: Ints | None = None) -> Ints:
-    """Return the index of the maximum of each query.
+    """Return the index of the maximum of each query, for values of at least 0.
 
     Of values that are equal but for rounding, it is that of the highest `tie`, or the first.
     """
     highest = np.zeros(n_queries)
     np.maximum.at(highest, query, values)
-    best = np.flatnonzero(values >= highest[query] * (1.0 - 1e-12))
+    threshold = highest * (1.0 - 1e-12)  # a tolerance for rounding errors
+    is_maximum = values >= threshold[query]
+    maxima = np.flatnonzero(is_maximum)
     if tie is not None:
-        order = np.lexsort((-tie[best], query[best]))
-        best = best[order]
-    is_first = positions(query[best]) == 0
-    return np.asarray(best[is_first], dtype=np.intp)
+        highest_tie_first = np.lexsort((-tie[maxima], query[maxima]))
+        maxima = maxima[highest_tie_first]
+    is_first_of_query = positions(query[maxima]) == 0
+    return np.asarray(maxima[is_first_of_query], dtype=np.intp)
 
 
 def descending(query: Ints, values: Floats) -> Ints:
@@ -205,26 +225,29 @@ def ideal_sums(
 ) -> Floats:
     """Return the sum of discounted gains over the ideal ranking of each query, to a depth.
 
-    The ideal ranking has the documents with a positive gain, in decreasing order of it.
+    The ideal ranking has the documents with a positive gain, in decreasing order of it. A depth can
+    differ between queries; None stands for all ranks.
     """
     positive = np.flatnonzero(gain > 0)
-    order = positive[descending(query[positive], gain[positive])]
-    query = query[order]
-    gain = gain[order]
+    ideal_order = positive[descending(query[positive], gain[positive])]
+    query = query[ideal_order]
+    gain = gain[ideal_order]
     rank = positions(query) + 1
     if depth is not None:
-        last = depth
-        if not isinstance(depth, int):
-            last = depth[query]
-        within = rank <= last
-        query = query[within]
-        rank = rank[within]
-        gain = gain[within]
-    return sums(query, gain * discount(rank), n_queries)
+        depth_of_query = np.broadcast_to(depth, n_queries)
+        is_counted = rank <= depth_of_query[query]
+        query = query[is_counted]
+        rank = rank[is_counted]
+        gain = gain[is_counted]
+    discounted_gain = gain * discount(rank)
+    return sums(query, discounted_gain, n_queries)
 
 
 def restore_order(order: Ints, values: Ints) -> Ints:
-    """Return values in the order of the elements, given the order that sorted these."""
+    """Return the values of sorted elements in the order that the elements had before.
+
+    ``order`` has the former index of each sorted element, as from `numpy.argsort`.
+    """
     restored = np.empty(len(order), dtype=np.intp)
     restored[order] = values
     return restored
@@ -235,8 +258,9 @@ def ranks_within_queries(query: Ints, values: Floats, *ties: Floats) -> Ints:
 
     Elements are sorted by decreasing value, then by decreasing `ties`.
     """
-    # The last key of `lexsort` is the first one to sort by.
+    # `lexsort` sorts by its last key first.
     keys = [-tie for tie in reversed(ties)]
     keys.append(-values)
     order = np.lexsort((*keys, query))
-    return restore_order(order, positions(query[order]) + 1)
+    sorted_rank = positions(query[order]) + 1
+    return restore_order(order, sorted_rank)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,13 +14,6 @@ from .hits import Hits, best_rows, positions, ratio
 from .relevance import average_precision
 
 Discount = Callable[[Ints], Floats]
-
-
-def _sequences(hits: Hits, members: Bools) -> tuple[Ints, Ints, Ints]:
-    """Return each pair of a hit and its subtopic, with the number of that subtopic's hits above."""
-    subtopic, hit = np.nonzero(members[:, hits.row])
-    n_above = positions(subtopic * hits.n_queries + hits.query[hit])
-    return subtopic, hit, n_above
 
 
 def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> Floats:
@@ -41,19 +36,46 @@ def alpha_dcg(hits: Hits, members: Bools, alpha: float, discount: Discount) -> F
     -------
     ndarray of float, shape (n_queries,)
     """
-    subtopic, hit, n_above = _sequences(hits, members)
+    pairs = _subtopic_hits(hits, members)
     subtopic_gain = np.zeros((len(members), len(hits.row)))
-    subtopic_gain[subtopic, hit] = (1.0 - alpha) ** n_above
-    gain = reduce(np.add, subtopic_gain)
+    subtopic_gain[pairs.subtopic, pairs.hit] = (1.0 - alpha) ** pairs.n_above
+    gain = _sum_subtopics(subtopic_gain)
     return hits.total(gain * discount(hits.rank))
+
+
+class _SubtopicHits(NamedTuple):
+    """Pairs of a hit and a subtopic of its document, sorted by subtopic, query and rank."""
+
+    subtopic: Ints
+    #: The index of the hit.
+    hit: Ints
+    #: The number of hits above that have the same subtopic and query.
+    n_above: Ints
+
+
+def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
+    """Return each pair of a hit and a subtopic of its document."""
+    members_of_hits = members[:, hits.row]  # (n_subtopics, n_hits)
+    subtopic, hit = np.nonzero(members_of_hits)
+    # One ranking per subtopic and query, numbered in the order of the pairs.
+    ranking = subtopic * hits.n_queries + hits.query[hit]
+    n_above = positions(ranking)
+    return _SubtopicHits(subtopic, hit, n_above)
+
+
+def _sum_subtopics(values: Floats | Sequence[Floats]) -> Floats:
+    """Return the sums of values over subtopics: one array per subtopic becomes one array."""
+    # `numpy.sum` rounds differently for arrays of other shapes.
+    return reduce(np.add, values)
 
 
 def full_gain(n_subtopics: Floats, alpha: float, discount: Discount, depth: int) -> Floats:
     """Return the gain of a ranking of `depth` documents, each of which belongs to all subtopics."""
     n_above = np.arange(depth)
+    rank = n_above + 1
     gain = (1.0 - alpha) ** n_above
-    subtopic_gain = (gain * discount(n_above + 1)).sum()
-    return np.asarray(n_subtopics * subtopic_gain, dtype=np.float64)
+    gain_per_subtopic = (gain * discount(rank)).sum()
+    return np.asarray(n_subtopics * gain_per_subtopic, dtype=np.float64)
 
 
 def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: int | None) -> Hits:
@@ -75,62 +97,100 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     Hits
         The rankings of the documents that belong to a subtopic.
     """
-    query_of = hits.pool_query
-    useful = np.flatnonzero(members.any(axis=0))
-    order = useful[np.lexsort((-tie[useful], *members[:, useful], query_of[useful]))]
-    # Documents of a query with the same subtopics are of one type, of which the first one is next.
-    rows = np.vstack([query_of[order], members[:, order]])
-    is_new_type = (np.diff(rows, axis=1, prepend=-1) != 0).any(axis=0)
-    first = np.flatnonzero(is_new_type)
-    end = np.append(first[1:], len(order))
+    queues = _document_queues(hits.pool_query, members, tie)
     n_above = np.zeros((len(members), hits.n_queries))
+    rank_of_document = np.zeros(len(hits.pool_query), dtype=np.intp)  # 0: not in the ranking
+    last_rank = len(hits.pool_query)
+    if cutoff is not None:
+        last_rank = cutoff
     rank = 0
-    chosen_rows: list[Ints] = [np.zeros(0, dtype=np.intp)]
-    chosen_ranks: list[Ints] = [np.zeros(0, dtype=np.intp)]
-    while len(first) and (cutoff is None or rank < cutoff):
+    while queues.has_documents and rank < last_rank:
         rank += 1
-        head = order[first]
-        query = query_of[head]
-        belongs = members[:, head]  # (n_subtopics, n_types)
+        candidates = queues.fronts()
+        query = hits.pool_query[candidates]
+        is_member = members[:, candidates]  # (n_subtopics, n_candidates)
         subtopic_gain = (1.0 - alpha) ** n_above[:, query]
-        gain = reduce(np.add, np.where(belongs, subtopic_gain, 0.0))
-        best = best_rows(query, gain, hits.n_queries, tie[head])
-        n_above[:, query[best]] += belongs[:, best]
-        chosen_rows.append(head[best])
-        chosen_ranks.append(np.full(len(best), rank, dtype=np.intp))
-        first[best] += 1
-        is_left = first < end
-        first = first[is_left]
-        end = end[is_left]
-    row = np.concatenate(chosen_rows)
-    row_rank = np.concatenate(chosen_ranks)
-    return Hits.of_rows(hits.n_queries, query_of, row, row_rank)
+        gain = _sum_subtopics(np.where(is_member, subtopic_gain, 0.0))
+        chosen = best_rows(query, gain, hits.n_queries, tie[candidates])
+        rank_of_document[candidates[chosen]] = rank
+        n_above[:, query[chosen]] += is_member[:, chosen]
+        queues.remove_fronts(chosen)
+    ranked = np.flatnonzero(rank_of_document)
+    return Hits.of_rows(hits.n_queries, hits.pool_query, ranked, rank_of_document[ranked])
+
+
+@dataclass
+class _DocumentQueues:
+    """Queues of documents; those of a queue have the same query and subtopics.
+
+    Documents of a queue have equal gains, so that only the first ones of the queues are compared.
+    """
+
+    #: The documents of all queues, one queue after the other.
+    documents: Ints
+    #: The index of the first document of each queue, and the index after its last one.
+    start: Ints
+    end: Ints
+
+    @property
+    def has_documents(self) -> bool:
+        """Return whether a document is left in some queue."""
+        return len(self.start) > 0
+
+    def fronts(self) -> Ints:
+        """Return the first document of each queue."""
+        return self.documents[self.start]
+
+    def remove_fronts(self, queues: Ints) -> None:
+        """Remove the first document of each of the given queues, and the queues without others."""
+        self.start[queues] += 1
+        is_left = self.start < self.end
+        self.start = self.start[is_left]
+        self.end = self.end[is_left]
+
+
+def _document_queues(query: Ints, members: Bools, tie: Ints) -> _DocumentQueues:
+    """Return queues of the documents with a subtopic; within a queue, the largest tie is first."""
+    useful = np.flatnonzero(members.any(axis=0))
+    order = np.lexsort((-tie[useful], *members[:, useful], query[useful]))
+    documents = useful[order]
+    # A queue begins where the query or a subtopic differs from the document before.
+    rows = np.vstack([query[documents], members[:, documents]])
+    has_changed = np.diff(rows, axis=1, prepend=-1) != 0
+    start = np.flatnonzero(has_changed.any(axis=0))
+    end = np.append(start[1:], len(documents))
+    return _DocumentQueues(documents, start, end)
 
 
 def n_subtopics(hits: Hits, members: Bools) -> Floats:
     """Return the number of subtopics with documents, per query."""
-    has_documents = np.stack([hits.total(member, hits.pool_query) > 0 for member in members])
-    return np.asarray(has_documents.sum(axis=0), dtype=np.float64)
+    number = np.zeros(hits.n_queries)
+    for is_member in members:
+        n_documents = hits.total(is_member, hits.pool_query)
+        number += n_documents > 0
+    return number
 
 
 def recall(hits: Hits, members: Bools) -> Floats:
-    """Return the fraction of the subtopics that the hits belong to."""
-    _, hit, n_above = _sequences(hits, members)
-    n_found = hits.total(n_above == 0, hits.query[hit])
+    """Return the fraction of the subtopics that the hits belong to, per query."""
+    pairs = _subtopic_hits(hits, members)
+    is_first_of_subtopic = pairs.n_above == 0
+    n_found = hits.total(is_first_of_subtopic, hits.query[pairs.hit])
     return ratio(n_found, n_subtopics(hits, members))
 
 
 def precisions(hits: Hits, members: Bools, cutoff: int) -> Floats:
-    """Return the precision at the cutoff, averaged over subtopics."""
+    """Return the precision at the cutoff, averaged over subtopics, per query."""
     n_subtopics_of_hit = members[:, hits.row].sum(axis=0)
-    n_relevant = hits.total(n_subtopics_of_hit)
-    return ratio(n_relevant, cutoff * n_subtopics(hits, members))
+    n_relevant = hits.total(n_subtopics_of_hit)  # summed over subtopics
+    n_ranks = cutoff * n_subtopics(hits, members)
+    return ratio(n_relevant, n_ranks)
 
 
 def average_precisions(hits: Hits, members: Bools) -> Floats:
-    """Return the average precision, averaged over subtopics."""
+    """Return the average precision, averaged over subtopics, per query."""
     values = []
-    for member in members:
-        n_relevant = hits.total(member, hits.pool_query)
-        values.append(average_precision(hits, member, n_relevant))
-    return ratio(reduce(np.add, values), n_subtopics(hits, members))
+    for is_member in members:
+        n_relevant = hits.total(is_member, hits.pool_query)
+        values.append(average_precision(hits, is_member, n_relevant))
+    return ratio(_sum_subtopics(values), n_subtopics(hits, members))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from .mean_errors import Clusters, TopicGroups, estimate_means, standard_error, t_quantile
 
 #: Number of bootstrap samples.
@@ -33,18 +35,23 @@ def bootstrap_interval(values: Floats, confidence: float) -> tuple[float, float]
     low, high : float
         The ends of the interval.
     """
-    ordered = np.sort(values)
+    sorted_values = np.sort(values)
     rng = np.random.default_rng(0)
-    size = max(1, _CHUNK // len(values))
+    # All samples at once could take too much memory.
+    samples_at_once = max(1, _CHUNK // len(values))
     parts = []
-    for start in range(0, _SAMPLES, size):
-        n_samples = min(size, _SAMPLES - start)
+    for n_drawn in range(0, _SAMPLES, samples_at_once):
+        n_samples = min(samples_at_once, _SAMPLES - n_drawn)
         draws = rng.integers(len(values), size=(n_samples, len(values)))
-        parts.append(ordered[draws].mean(axis=1))
+        samples = sorted_values[draws]
+        parts.append(samples.mean(axis=1))
     means = np.concatenate(parts)
     low, high = percentile_interval(means, confidence, values.mean())
+
     # Means of equal values may differ from them by rounding.
-    low, high = np.clip([low, high], ordered[0], ordered[-1])
+    lowest = sorted_values[0]
+    highest = sorted_values[-1]
+    low, high = np.clip([low, high], lowest, highest)
     return float(low), float(high)
 
 
@@ -70,13 +77,18 @@ def percentile_interval(
     low, high : ndarray of float, shape (...)
         The ends; NaN if the statistic is undefined for all samples.
     """
-    is_defined = ~np.isnan(samples).all(axis=0)
-    known = np.where(is_defined, samples, 0.0)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.nanquantile(known, tails, axis=0)
-    extended_low = np.fmin(low, estimate)
-    extended_high = np.fmax(high, estimate)
-    return np.where(is_defined, extended_low, np.nan), np.where(is_defined, extended_high, np.nan)
+    is_undefined = np.isnan(samples).all(axis=0)
+    # `nanquantile` warns of samples that are all NaN.
+    samples_without_warning = np.where(is_undefined, 0.0, samples)
+    quantiles = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.nanquantile(samples_without_warning, quantiles, axis=0)
+
+    # The minimum and the maximum ignore an estimate that is NaN.
+    low = np.fmin(low, estimate)
+    high = np.fmax(high, estimate)
+    low = np.where(is_undefined, np.nan, low)
+    high = np.where(is_undefined, np.nan, high)
+    return low, high
 
 
 def half_width(
@@ -107,7 +119,8 @@ def half_width(
     else:
         freedom = clusters.freedom
     error = standard_error(values, clusters, largest)
-    return np.asarray(t_quantile(freedom, confidence) * error)
+    quantile = t_quantile(freedom, confidence)
+    return np.asarray(quantile * error)
 
 
 def mean_interval(
@@ -139,10 +152,15 @@ def mean_interval(
     """
     estimates = estimate_means(values, clusters, groups=groups)
     mean = float(estimates.means)
-    half = float(t_quantile(estimates.freedom, confidence) * estimates.errors)
-    lowest = min(limits[0], float(values.min()))
-    highest = max(limits[1], float(values.max()))
-    return max(mean - half, lowest), min(mean + half, highest)
+    quantile = t_quantile(estimates.freedom, confidence)
+    half = float(quantile * estimates.errors)
+
+    lower_limit, upper_limit = limits
+    lowest = min(lower_limit, float(values.min()))
+    highest = max(upper_limit, float(values.max()))
+    low = max(mean - half, lowest)
+    high = min(mean + half, highest)
+    return low, high
 
 
 #: Above it, of levels far below .01 with two to four topics, the noncentral t distribution is
@@ -168,7 +186,6 @@ def power_of_t_test(
         sizes.
     """
     from scipy.special import chdtr
-    from scipy.stats import nct
     from scipy.stats import t as student
 
     sizes = np.asarray(n_clusters, dtype=np.float64)
@@ -176,19 +193,35 @@ def power_of_t_test(
     critical_of_size = student.isf(alpha / 2, freedom)
     shift_of_effect = effect * np.sqrt(sizes)
     critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
-    # SciPy's series do not converge for other values. There, the mean of the topics varies much
-    # less than their standard deviation, whose distribution decides alone.
+
+    # SciPy's series for the noncentral t distribution do not converge for other values.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
-    usual_shift = np.where(is_usual, shift, 1.0)
     usual_critical = np.where(is_usual, critical, 1.0)
-    with np.errstate(divide="ignore"):  # in SciPy before 1.12, which returns the right value
-        wrong_side = nct.cdf(-usual_critical, freedom, usual_shift)
-        right_side = nct.sf(usual_critical, freedom, usual_shift)
-    # The wrong side is NaN in the far tail, where it is 0.
-    usual = right_side + np.where(np.isnan(wrong_side), 0.0, wrong_side)
-    extreme = chdtr(freedom, freedom * (shift / critical) ** 2)
-    power = np.where(is_usual, usual.clip(0, 1), extreme)
+    usual_shift = np.where(is_usual, shift, 1.0)
+    usual_power = _noncentral_t_tails(usual_critical, freedom, usual_shift)
+
+    # For these, the mean of the topics varies much less than their standard deviation, whose
+    # distribution decides alone.
+    largest_chi_square = freedom * (shift / critical) ** 2
+    extreme_power = chdtr(freedom, largest_chi_square)
+    power = np.where(is_usual, usual_power, extreme_power)
     return np.where(np.isnan(shift), np.nan, power)
+
+
+def _noncentral_t_tails(critical: Floats, freedom: Floats, shift: Floats) -> Floats:
+    """Return the probability that noncentral t variables are outside the interval ±critical.
+
+    `freedom` and `shift` are the parameters of their distributions.
+    """
+    from scipy.stats import nct
+
+    with np.errstate(divide="ignore"):  # in SciPy before 1.12, which returns the right value
+        below = nct.cdf(-critical, freedom, shift)
+        above = nct.sf(critical, freedom, shift)
+    # SciPy returns NaN in the far tail, where the probability is 0.
+    below = np.where(np.isnan(below), 0.0, below)
+    tails = above + below
+    return np.asarray(tails.clip(0, 1), dtype=np.float64)
 
 
 def power_of_double_sampling(
@@ -222,54 +255,82 @@ def power_of_double_sampling(
     from scipy.special import ndtr, stdtrit
 
     rng = np.random.default_rng(0)
-    n_further = n_topics - n
-    error, gap = rng.standard_normal((2, _SAMPLES))
-    # The sums of squares of the labels of the n topics, of those of the others, and of the errors.
-    squares = 2 * rng.standard_gamma((n - 1) / 2, _SAMPLES)
-    squares_of_further = 2 * rng.standard_gamma((n_further - 1) / 2, _SAMPLES)
-    squares_of_errors = 2 * rng.standard_gamma((n - 2) / 2, _SAMPLES)
-    # By how much the mean label of all topics differs from that of the n.
-    distance = gap * math.sqrt(n_further / (n * n_topics))
-    squares_between = n * n_topics / n_further * distance**2
-    variance_of_labels = (squares + squares_of_further + squares_between) / (n_topics - 1)
+    noise_of_slope = rng.standard_normal(_SAMPLES)
+    labels = _draw_labels(n, n_topics, rng)
+    squared_errors = _draw_chi_square(n - 2, rng)
 
-    # The slope, its estimate and the one that is used, shape (m, n_samples).
+    # The slope, its least-squares estimate and the one that is used, shape (m, _SAMPLES).
     noise = unexplained[:, None]
     slope = np.sqrt(1 - noise**2)
-    fitted = slope + noise * error / np.sqrt(squares)
+    fitted = slope + noise * noise_of_slope / np.sqrt(labels.squares)
     used = fitted.clip(0, highest[:, None])
 
-    residual = (noise**2 * squares_of_errors + (fitted - used) ** 2 * squares) / (n - 2)
-    variance_of_n = residual * (1 / n + distance**2 / squares)
-    variance = variance_of_n + used**2 * variance_of_labels / n_topics
-    half = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
+    # The estimated variance: that of the regression on the n topics, and that of all labels.
+    squares_of_fit = (fitted - used) ** 2 * labels.squares
+    residual_variance = (noise**2 * squared_errors + squares_of_fit) / (n - 2)
+    variance_of_n = residual_variance * (1 / n + labels.distance**2 / labels.squares)
+    variance = variance_of_n + used**2 * labels.variance / n_topics
+    half_interval = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
 
-    # The rest of the estimate varies independently of all these.
-    estimate = effects[:, None] + (used - slope) * distance
+    # Given these draws, the estimate has a normal distribution.
+    expected_estimate = effects[:, None] + (used - slope) * labels.distance
     deviation = np.sqrt(noise**2 / n + slope**2 / n_topics)
-    is_above = ndtr((estimate - half) / deviation)
-    is_below = ndtr((-estimate - half) / deviation)
-    found = is_above + is_below
-    return np.asarray(found.mean(axis=1))
+    probability_above = ndtr((expected_estimate - half_interval) / deviation)
+    probability_below = ndtr((-expected_estimate - half_interval) / deviation)
+    power_of_draw = probability_above + probability_below
+    return np.asarray(power_of_draw.mean(axis=1))
+
+
+class _LabelDraws(NamedTuple):
+    """Draws of what the labels of topics contribute to a regression estimate."""
+
+    #: The sum of squares of the labels of the n topics with values.
+    squares: Floats
+    #: By how much the mean label of all topics exceeds that of the n topics.
+    distance: Floats
+    #: The variance of the labels of all topics.
+    variance: Floats
+
+
+def _draw_labels(n: int, n_topics: int, rng: np.random.Generator) -> _LabelDraws:
+    """Draw statistics of standard normal labels of n topics and of `n_topics` - n further ones."""
+    n_further = n_topics - n
+    deviation_of_distance = math.sqrt(n_further / (n * n_topics))
+    distance = rng.standard_normal(_SAMPLES) * deviation_of_distance
+    squares = _draw_chi_square(n - 1, rng)
+    squares_of_further = _draw_chi_square(n_further - 1, rng)
+
+    # The sum of squares of all labels is that within both groups of topics and between them.
+    squares_between = n * n_topics / n_further * distance**2
+    squares_of_all = squares + squares_of_further + squares_between
+    variance = squares_of_all / (n_topics - 1)
+    return _LabelDraws(squares, distance, variance)
+
+
+def _draw_chi_square(freedom: int, rng: np.random.Generator) -> Floats:
+    """Draw sums of squares of `freedom` independent standard normal variables."""
+    return 2 * rng.standard_gamma(freedom / 2, _SAMPLES)
 
 
 def detectable_effect(
     n_clusters: int, power: float, alpha: float, freedom_ratio: float = 1.0
 ) -> float:
-    """Return the effect that the paired t-test finds with a probability, `power`, above alpha.
+    """Return the effect that the paired t-test detects with the probability `power`.
 
-    The other parameters are those of `power_of_t_test`.
+    The power is above alpha; the other parameters are those of `power_of_t_test`.
     """
     from scipy.optimize import brentq
 
-    def excess(effect: float) -> float:
-        found = power_of_t_test(np.array(effect), np.array(n_clusters), alpha, freedom_ratio)
-        return float(found) - power
+    def excess_power(effect: float) -> float:
+        achieved = power_of_t_test(np.array(effect), np.array(n_clusters), alpha, freedom_ratio)
+        return float(achieved) - power
 
-    high = 1.0
-    while excess(high) < 0:
-        high *= 2
-    return float(brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-12))
+    # The root is between 0 and the first effect that suffices.
+    sufficient = 1.0
+    while excess_power(sufficient) < 0:
+        sufficient *= 2
+    root = brentq(excess_power, 0.0, sufficient, xtol=1e-14, rtol=1e-12)
+    return float(root)
 
 
 #: Above it, numbers of topics follow from the normal distribution, as SciPy's noncentral t is not
@@ -300,38 +361,53 @@ def topics_needed(
     """
     from scipy.special import ndtri
 
-    # The numbers by the normal distribution.
+    # By the normal distribution, which needs fewer topics than the t distribution.
     is_known = ~np.isnan(effects)
+    known_effects = np.where(is_known, effects, 1.0)
     quantile = ndtri(1 - alpha / 2)
-    quantiles = quantile + ndtri(power)
-    normal = (quantiles / np.where(is_known, effects, 1.0)) ** 2
-    enough = np.where(is_known, np.ceil(normal), 2.0).clip(min=2)
-    is_large = enough > _LARGEST_SIZE
-    normal_if_large = (quantiles / np.where(is_large, effects, 1.0)) ** 2
-    approximate = np.ceil(normal_if_large + quantile**2 / (2 * freedom_ratio))
+    normal_sizes = ((quantile + ndtri(power)) / known_effects) ** 2
+    start = np.ceil(normal_sizes).clip(min=2)
+    is_large = is_known & (start > _LARGEST_SIZE)
+    corrected_sizes = np.ceil(normal_sizes + quantile**2 / (2 * freedom_ratio))
 
-    # Numbers are doubled until they suffice.
+    sizes = np.full(len(effects), np.nan)
+    sizes[is_large] = corrected_sizes[is_large]
     is_sought = is_known & ~is_large
-    few: Floats = np.ones(len(effects))  # too few, or one less than the least
-    enough = np.where(is_sought, enough, 2.0)
-    found_power = power_of_t_test(effects, enough, alpha, freedom_ratio)
-    is_short = is_sought & (found_power < power)
-    while is_short.any():
-        few = np.where(is_short, enough, few)
-        enough = np.where(is_short, 2 * enough, enough)
-        found_power = power_of_t_test(effects, enough, alpha, freedom_ratio)
-        is_short = is_sought & (found_power < power)
+    if is_sought.any():
+        sought_effects = effects[is_sought]
 
-    # Intervals are halved until they have one number.
-    is_wide = enough - few > 1
-    while (is_sought & is_wide).any():
-        middle = np.where(is_wide, np.floor((few + enough) / 2), enough)
-        suffices = power_of_t_test(effects, middle, alpha, freedom_ratio) >= power
-        few = np.where(suffices, few, middle)
-        enough = np.where(suffices, middle, enough)
-        is_wide = enough - few > 1
-    result_if_large = np.where(is_large, approximate, np.nan)
-    return np.where(is_sought, enough, result_if_large)
+        def suffices(n_clusters: Floats) -> Bools:
+            achieved = power_of_t_test(sought_effects, n_clusters, alpha, freedom_ratio)
+            return np.asarray(achieved >= power, dtype=np.bool_)
+
+        sizes[is_sought] = _least_sizes(start[is_sought], suffices)
+    return sizes
+
+
+def _least_sizes(start: Floats, suffices: Callable[[Floats], Bools]) -> Floats:
+    """Return the least whole numbers, from 2, that suffice.
+
+    `start` has the first numbers to try. All numbers above one that suffices do, too.
+    """
+    # Double the numbers until they suffice.
+    too_few: Floats = np.ones(len(start))
+    enough = start
+    is_short = ~suffices(enough)
+    while is_short.any():
+        too_few = np.where(is_short, enough, too_few)
+        enough = np.where(is_short, 2 * enough, enough)
+        is_short = ~suffices(enough)
+
+    # Halve the intervals until nothing is between the two ends.
+    is_wide = enough - too_few > 1
+    while is_wide.any():
+        middle = np.floor((too_few + enough) / 2)
+        tried = np.where(is_wide, middle, enough)
+        is_enough = suffices(tried)
+        enough = np.where(is_enough, tried, enough)
+        too_few = np.where(is_enough, too_few, tried)
+        is_wide = enough - too_few > 1
+    return enough
 
 
 def upper_deviation(
@@ -343,7 +419,9 @@ def upper_deviation(
     """
     from scipy.special import chdtri
 
+    # freedom · (estimate / true deviation)² has a chi-square distribution, which is above its lower
+    # quantile with the probability `confidence`.
     freedom = freedom_ratio * n_clusters - 1
-    # chdtri inverts the upper tail.
-    factor = math.sqrt(freedom / chdtri(freedom, confidence))
+    lower_quantile = chdtri(freedom, confidence)
+    factor = math.sqrt(freedom / lower_quantile)
     return np.asarray(deviation * factor, dtype=np.float64)
