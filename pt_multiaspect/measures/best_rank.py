@@ -21,36 +21,43 @@ def best_rank(measure: Measure, judgments: Judgments) -> Ints | None:
     """Return the rank of each judged document in a best ranking; None if unknown."""
     terms = measure.terms(judgments)
     stated = measure.stated
-    if (
-        len(terms) == 1
-        and stated.never_falls_with_terms
-        and terms[0].base.stated.sorting_is_optimal
-    ):
-        return best_alone(terms[0], judgments)
+    if len(terms) == 1 and stated.never_falls_with_terms:
+        # A ranking that is the best of the only term is the best of the measure.
+        (term,) = terms
+        if term.base.stated.sorting_is_optimal:
+            return best_alone(term, judgments)
     forms = forms_of(terms)
     if not stated.is_weighted_sum or not forms:
         return None
-    weighted = [(form, term.weight) for form, term in zip(forms, terms, strict=True)]
+    weights = [term.weight for term in terms]
+    weighted = list(zip(forms, weights, strict=True))
     return best_ranking(weighted, judgments.pool_query, judgments.n_queries)
 
 
 def best_alone(term: Term, judgments: Judgments) -> Ints | None:
-    """Return the ranks of documents in a best ranking for a single term; None if unknown."""
+    """Return the rank of each judged document in a best ranking for one term; None if unknown."""
+    query, n_queries = judgments.pool_query, judgments.n_queries
     form = term.base.additive(term.target)
     if isinstance(form, Linear):
+        # A sum of gain times discount is largest if documents are sorted by gain.
         form.check_sorting()
-        return ranks_within_queries(judgments.pool_query, np.asarray(form.gain, dtype=np.float64))
+        gain = np.asarray(form.gain, dtype=np.float64)
+        return ranks_within_queries(query, gain)
     if term.base.stated.sorting_is_optimal:
-        return ranks_within_queries(judgments.pool_query, term.base.gain(term.target))
+        gain = term.base.gain(term.target)
+        return ranks_within_queries(query, gain)
     if form is None:
         return None
-    return best_ranking(
-        [(form, np.ones(judgments.n_queries))], judgments.pool_query, judgments.n_queries
-    )
+    weight = np.ones(n_queries)
+    return best_ranking([(form, weight)], query, n_queries)
 
 
 def forms_of(terms: list[Term]) -> list[Additive] | None:
     """Return the terms as sums over ranks; None if a term has no such form."""
-    forms = [term.base.additive(term.target) for term in terms]
-    known = [form for form in forms if form is not None]
-    return known if len(known) == len(forms) else None
+    forms: list[Additive] = []
+    for term in terms:
+        form = term.base.additive(term.target)
+        if form is None:
+            return None
+        forms.append(form)
+    return forms

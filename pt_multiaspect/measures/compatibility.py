@@ -63,6 +63,7 @@ class _PreferenceCompat(TermMeasure):
         return ("relevance",) if order is None else order.aspects
 
     def _check(self) -> None:
+        """Raise an error if the order has positive weights for harmful documents."""
         order = self["order"]
         if order is not None and order.lower_is_better:
             raise MultiAspectError(
@@ -74,31 +75,45 @@ class _PreferenceCompat(TermMeasure):
         return False
 
     def _preferences(self, views: tuple[AspectView, ...]) -> Floats:
-        """Return the weight of each judged document, negative for harmful documents."""
+        """Return the weight of each judged document, negative for harmful documents.
+
+        Documents without a label on any aspect have weight 0.
+        """
         order = self["order"]
         if order is None:
-            return np.nan_to_num(views[0].label)
-        weights = order.weights(np.stack([view.grade for view in views], axis=1))
-        return np.where(np.any([view.known for view in views], axis=0), weights, 0.0)
+            (relevance,) = views
+            return np.nan_to_num(relevance.label)
+        grades = np.stack([view.grade for view in views], axis=1)  # (n_documents, n_aspects)
+        has_label = np.any([view.known for view in views], axis=0)
+        return np.where(has_label, order.weights(grades), 0.0)
 
     def terms(self, judgments: Judgments) -> list[Term]:
+        """Return compatibility with the helpful documents, the harmful ones, or both."""
         base = _Compatibility(ir_measures.Compat(p=self["p"]))
         names = {1: "helpful", -1: "harmful"}
-        return [
-            replace(Term.alone(base, self._target(judgments, sign)), name=names[sign])
-            for sign in self.SIGNS
-        ]
+        terms: list[Term] = []
+        for sign in self.SIGNS:
+            term = Term.alone(base, self._target(judgments, sign))
+            terms.append(replace(term, name=names[sign]))
+        return terms
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the weight of each document in the order; negative for harmful documents."""
         return {"weight": self._preferences(self.views(judgments))}
 
     def _target(self, judgments: Judgments, sign: int) -> Target:
-        def make() -> Target:
-            views = self.views(judgments)
-            return Joint(np.maximum(sign * self._preferences(views), 0.0)).target(views)
+        """Return the documents whose weight has this sign, 1 or -1, with its size as gain.
 
-        return judgments.compute_once(("preferences", self.spec, self["order"], sign), make)
+        All others have gain 0. The target is computed once for all runs.
+        """
+
+        def make_target() -> Target:
+            views = self.views(judgments)
+            gain = np.maximum(sign * self._preferences(views), 0.0)
+            return Joint(gain).target(views)
+
+        key = ("preferences", self.spec, self["order"], sign)
+        return judgments.compute_once(key, make_target)
 
 
 class _HelpfulCompat(_PreferenceCompat):

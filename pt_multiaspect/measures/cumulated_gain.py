@@ -66,6 +66,7 @@ class _CG(LinearMeasure):
     SUPPORTED_PARAMS = {"cutoff": CUTOFF}
 
     def statements(self) -> Statements:
+        """State that higher labels never lower the value, and that gains may be negative."""
         return replace(
             super().statements(), never_falls_with_labels=True, accepts_negative_gains=True
         )
@@ -128,11 +129,14 @@ class _DCG(_CG):
         return replace(super().statements(), exponentiates_gains=self["dcg"] == "exp-log2")
 
     def linear(self, target: Target) -> Linear:
+        """Return the sum of gain times discount, as the parameter `dcg` defines them."""
         gain = target.gain
+        discount: Jarvelin | Log2 = Log2()
+        if self["dcg"] == "jarvelin":
+            discount = Jarvelin()
         if self["dcg"] == "exp-log2":
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore"):  # infinite gains are refused later, with the remedy
                 gain = np.exp2(gain) - 1.0
-        discount = Jarvelin() if self["dcg"] == "jarvelin" else Log2()
         return Linear(target, gain, discount, depth=self.cutoff)
 
 
@@ -189,8 +193,9 @@ class _G(SingleAspectMeasure):
         return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        possible = total_gain(target)
-        return ratio(ranking.total(discounted_by_lack(ranking, target)), possible)
+        possible = total_gain(target)  # shape (n_queries,), as the result
+        gathered = ranking.total(discounted_by_lack(ranking, target))
+        return ratio(gathered, possible)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         possible = total_gain(target)

@@ -31,13 +31,14 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
     str
         The sentence that its class states, for `On` that of its base; '' if there is none.
     """
-    described = _defined_measure(measure)
-    adapter = ADAPTERS.get(type(described))
+    defined = _defined_measure(measure)
     if of_criteria:
-        stated = getattr(described, "CRITERIA_DESC", "")
+        special = getattr(defined, "CRITERIA_DESC", "")
     else:
-        stated = getattr(adapter, "SHORT_DESC", "")
-    stated = stated or getattr(described, "SHORT_DESC", "")
+        # Measures of ir-measures have a sentence of this package, in their adapter.
+        adapter = ADAPTERS.get(type(defined))
+        special = getattr(adapter, "SHORT_DESC", "")
+    stated = special or getattr(defined, "SHORT_DESC", "")
     if not stated or stated.endswith("."):
         return stated
     return f"{stated}."
@@ -45,59 +46,84 @@ def sentence(measure: Any, of_criteria: bool = False) -> str:
 
 def details(measure: Any, of_criteria: bool = False) -> str:
     """Return the parameters, the range and the source of a measure in words; see `sentence`."""
-    low_is_better = ", lower is better" if getattr(measure, "lower_is_better", False) else ""
-    described = _defined_measure(measure)
-    ends = getattr(measure, "range", None) or getattr(ADAPTERS.get(type(described)), "RANGE", None)
+    defined = _defined_measure(measure)
+    sentences: list[str] = []
+    parameters = _parameters(defined, with_base=not of_criteria)
+    if parameters:
+        capital = parameters[0].upper()
+        sentences.append(f"{capital}{parameters[1:]}.")
+    adapter = ADAPTERS.get(type(defined))
+    ends = getattr(measure, "range", None) or getattr(adapter, "RANGE", None)
     known_range = _range_in_words(ends)
-    is_original = type(described).__module__.startswith("ir_measures")
-    if is_original:
-        cited = "ir-measures"
-    else:
-        cited = getattr(described, "CITATION", "")
-    parts = [
-        _parameters(described, with_base=not of_criteria),
-        f"range {known_range}{low_is_better}" if known_range else "",
-        f"source: {cited}" if cited else "",
-    ]
-    return " ".join(f"{part[0].upper()}{part[1:]}." for part in parts if part)
+    if known_range and getattr(measure, "lower_is_better", False):
+        known_range = f"{known_range}, lower is better"
+    if known_range:
+        sentences.append(f"Range {known_range}.")
+    source = _source(defined)
+    if source:
+        sentences.append(f"Source: {source}.")
+    return " ".join(sentences)
 
 
 def as_in_paper(measure: Any) -> str:
-    """Return how the paper of a measure uses it, from its docstring in plain text, else ''."""
-    stated = re.search(
-        r"^As in .*?(?=\n\n|\Z)", inspect.getdoc(type(measure)) or "", re.DOTALL | re.MULTILINE
-    )
-    if stated is None:
-        return ""
-    return " ".join(stated[0].replace("``", "").split())
+    """Return how the paper of a measure uses it, in plain text; '' if it is not stated.
+
+    It is the paragraph of the docstring that begins with "As in".
+    """
+    docstring = inspect.getdoc(type(measure)) or ""
+    for paragraph in docstring.split("\n\n"):
+        lines = paragraph.splitlines()
+        starts = [number for number, line in enumerate(lines) if line.startswith("As in ")]
+        if starts:
+            words = " ".join(lines[starts[0] :]).split()
+            return " ".join(words).replace("``", "")
+    return ""
 
 
 def _defined_measure(measure: Any) -> Any:
     """Return the measure to describe: the base of `On`, and the measure that a base adapts."""
+    defined = measure
     if getattr(measure, "one_aspect", None) is not None:
-        measure = measure.bases.one
-    return measure.measure if isinstance(measure, Adapter) else measure
+        defined = measure.bases.one
+    if isinstance(defined, Adapter):
+        return defined.measure
+    return defined
 
 
-def _parameters(described: Any, with_base: bool) -> str:
+def _source(defined: Any) -> str:
+    """Return the publication of a measure of this package, or ir-measures; '' if unknown."""
+    is_original = type(defined).__module__.startswith("ir_measures")
+    if is_original:
+        return "ir-measures"
+    citation: str = getattr(defined, "CITATION", "")
+    return citation
+
+
+def _parameters(defined: Any, with_base: bool) -> str:
     """Return the base, other parameters that differ from their defaults, and the cutoff."""
-    named = []
-    for name, param in described.SUPPORTED_PARAMS.items():
-        is_base = name == "base" and with_base and described["base"]
-        if name in _STATED_ELSEWHERE or not (name in described.params or is_base):
+    stated: list[str] = []
+    for name, param in defined.SUPPORTED_PARAMS.items():
+        if name in _STATED_ELSEWHERE:
             continue
-        value = described[name]
-        if name == "cutoff":
-            named.append(
-                "only the first rank counts"
-                if value == 1
-                else f"only the first {value} ranks count"
-            )
-        else:
-            spelled = getattr(param, "spell", lambda spelled: spelled)(value)
-            meaning = re.split(r"[;:]|, or ", param.desc)[0]  # without the options and the default
-            named.append(f"{name} {_in_words(spelled)} ({meaning})")
-    return "; ".join(named)
+        is_shown_base = name == "base" and with_base and defined["base"]
+        if name in defined.params or is_shown_base:
+            stated.append(_parameter_in_words(name, param, defined[name]))
+    return "; ".join(stated)
+
+
+def _parameter_in_words(name: str, param: Any, value: object) -> str:
+    """Return a parameter with its value and meaning, as in ``p 0.8 (persistence)``."""
+    if name == "cutoff" and value == 1:
+        return "only the first rank counts"
+    if name == "cutoff":
+        return f"only the first {value} ranks count"
+    spelled = value
+    if hasattr(param, "spell"):  # parameters of ir-measures have no such method
+        spelled = param.spell(value)
+    spelled_words = _in_words(spelled)
+    # The description goes on with the options and the default.
+    meaning = re.split(r"[;:]|, or ", param.desc)[0]
+    return f"{name} {spelled_words} ({meaning})"
 
 
 def _range_in_words(ends: tuple[float, float] | None) -> str:
@@ -115,8 +141,13 @@ def _range_in_words(ends: tuple[float, float] | None) -> str:
 
 
 def _in_words(value: object) -> str:
+    """Return the value of a parameter in words, as in ``yes`` or ``relevance 2 and effort 1``."""
     if isinstance(value, Mapping):
-        return choices(f"{name} {_in_words(part)}" for name, part in value.items())
+        parts: list[str] = []
+        for name, part in value.items():
+            words = _in_words(part)
+            parts.append(f"{name} {words}")
+        return choices(parts)
     if value is True:
         return "yes"
     if isinstance(value, float):

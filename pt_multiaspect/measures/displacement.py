@@ -154,25 +154,29 @@ class _nCRP(_Displacement):
         return replace(super().statements(), sorting_is_optimal=True)
 
     def _score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return 1 + CRP / -(minimum of CRP), limited to [0, 1]; 0 without relevant documents."""
         crp = Displacement(target)
-        loss = ratio(crp.values(ranking), -crp.worst)
-        return np.where(crp.recall_base > 0, np.clip(1.0 + loss, 0.0, 1.0), 0.0)
+        loss = ratio(crp.values(ranking), -crp.worst)  # CRP and its minimum are negative
+        limited = np.clip(1.0 + loss, 0.0, 1.0)
+        return np.where(crp.recall_base > 0, limited, 0.0)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        """Return the displacements of documents, scaled as the value, and what else it contains."""
         form = Displacement(target)
-        crp, total = form.breakdown(ranking), form.recall_base
-        scale = ratio(np.ones(len(total)), -form.worst)
-        empty = crp.rest["empty ranks"] * scale
-        result = replace(
+        crp = form.breakdown(ranking)
+        n_relevant = form.recall_base  # shape (n_queries,), as the scale
+        scale = ratio(np.ones(len(n_relevant)), -form.worst)
+        empty_ranks = crp.rest["empty ranks"] * scale
+        scaled = replace(
             crp,
             contribution=crp.contribution * scale[crp.hits.query],
-            offset=np.where(total > 0, 1.0, 0.0),
-            rest={"empty ranks": empty},
+            offset=np.where(n_relevant > 0, 1.0, 0.0),
+            rest={"empty ranks": empty_ranks},
         )
-        summed = result.values()
-        return replace(
-            result, rest={"empty ranks": empty, "limit 0 to 1": np.clip(summed, 0.0, 1.0) - summed}
-        )
+        # What the limits of the value, 0 and 1, add to the sum of all parts.
+        summed = scaled.values()
+        effect_of_limits = np.clip(summed, 0.0, 1.0) - summed
+        return replace(scaled, rest={"empty ranks": empty_ranks, "limit 0 to 1": effect_of_limits})
 
 
 class _CRPRecovery(_Displacement):
@@ -263,31 +267,40 @@ def crp_curve(run: object, qrels: object, measure: Measure | str = On) -> pd.Dat
     3  q1     4    0      0            2            1              4
     """
     judgments = Judgments.of(qrels)
-    if isinstance(measure, str):
-        measure = read_measure(measure)
-    terms: list[Term] = getattr(measure, "terms", lambda _: [])(
-        judgments
-    )  # measures of ir-measures have none
-    if len(terms) != 1:
-        raise MultiAspectError(
-            "expected a measure with one gain per document, such as On or TOMA, got "
-            f"{shown(measure)}, which has {len(terms) or 'none'}"
-        )
-    target = terms[0].target
+    target = _only_target(measure, judgments)
     target.source.check_degrees()
     hits = Rankings(run, judgments).hits
-    query, rank, value, worst = displacement.curve(hits, target)
-    balance = displacement.balance_point(hits, target)[query]
+    # Arrays with one element per query and rank.
+    query, rank, crp, worst = displacement.curve(hits, target)
+    recall_base = Displacement(target).recall_base[query]
+    turn_around = displacement.turn_around(query, rank, crp)
+    balance_point = displacement.balance_point(hits, target)[query]  # 0 if there is none
     columns = {
         "qid": judgments.qids[query],
         "rank": rank,
-        "crp": value,
+        "crp": crp,
         "worst": worst,
-        "recall_base": Displacement(target).recall_base[query],
-        "turn_around": displacement.turn_around(query, rank, value),
-        "balance_point": pd.Series(balance, dtype="Int64").mask(balance == 0),
+        "recall_base": recall_base,
+        "turn_around": turn_around,
+        "balance_point": pd.Series(balance_point, dtype="Int64").mask(balance_point == 0),
     }
     return pd.DataFrame(columns)
+
+
+def _only_target(measure: Measure | str, judgments: Judgments) -> Target:
+    """Return the gains that a measure evaluates, or raise an error unless it has one per document."""
+    if isinstance(measure, str):
+        measure = read_measure(measure)
+    terms: list[Term] = []
+    if hasattr(measure, "terms"):  # measures of ir-measures have none
+        terms = measure.terms(judgments)
+    if len(terms) == 1:
+        return terms[0].target
+    number = len(terms) or "none"
+    raise MultiAspectError(
+        "expected a measure with one gain per document, such as On or TOMA, got "
+        f"{shown(measure)}, which has {number}"
+    )
 
 
 CRP = register(_CRP)

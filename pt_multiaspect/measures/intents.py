@@ -36,12 +36,14 @@ def warn_of_missing_intents(measure: Measure, views: Sequence[AspectView]) -> No
     for view, _ in weighted_views(measure["weights"], views):
         n_labels = np.bincount(view.pool_query[view.known], minlength=view.n_queries)
         has_label[view.name] = n_labels > 0
-    has_any_label = np.any(list(has_label.values()), axis=0)
+    # Topics without labels of any intent are not evaluated.
+    is_evaluated = np.any(list(has_label.values()), axis=0)
     lacking: list[str] = []
-    for name, topics in has_label.items():
-        n_lacking = int((has_any_label & ~topics).sum())
+    for name, topics_with_label in has_label.items():
+        n_lacking = int((is_evaluated & ~topics_with_label).sum())
         if n_lacking:
-            lacking.append(f"{name} in {number_of(n_lacking, 'topic')}")
+            topics = number_of(n_lacking, "topic")
+            lacking.append(f"{name} in {topics}")
     if lacking:
         missing = choices(lacking)
         warn_once(
@@ -132,10 +134,11 @@ class _IRec(_OfIntents, TermMean):
         return [Term(self._success, view.target, weight, view.name) for view, _ in intents]
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the fraction of intents with a relevant document in the ranking."""
         warn_of_missing_intents(self, views)
         terms = self.terms(rankings.judgments)
         success = [term.base.values(rankings, term.target) for term in terms]
-        n_covered = np.sum(success, axis=0)
+        n_covered = np.sum(success, axis=0)  # counts first, so that all of n intents are exactly 1
         return np.asarray(n_covered / len(terms), dtype=np.float64)
 
 
@@ -144,26 +147,36 @@ def _global_gain(views: Sequence[AspectView], weights: Sequence[float]) -> Float
 
     Sums are of integers over a common denominator, so that equal sums are equal.
     """
-    total_weight = sum(map(exact, weights))
-    gains_by_intent: list[list[Fraction]] = []  # P g of each grade
+    gains_by_intent = _exact_gains(views, weights)
     denominators: set[int] = set()
-    for view, weight in zip(views, weights, strict=True):
-        probability = exact(weight) / total_weight
-        gains = [probability * exact(max(gain, 0.0)) for gain in view.scale.gains.tolist()]
-        gains_by_intent.append(gains)
+    for gains in gains_by_intent:
         denominators.update(gain.denominator for gain in gains)
     denominator = math.lcm(*denominators)
+    integer_type: Any = np.int64
     largest_gain = sum(max(gains) for gains in gains_by_intent)
     largest_integer = max(int(largest_gain * denominator), denominator)
-    integer_type: Any = np.int64
-    if largest_integer >= 2**53:
+    if largest_integer >= 2**53:  # floats do not represent all larger integers
         integer_type = object
-    global_gain = np.zeros(len(views[0].label) + 2, dtype=integer_type)
+    n_documents = len(views[0].label)
+    document_gain = np.zeros(n_documents, dtype=integer_type)
+    lowest_and_highest = np.zeros(2, dtype=integer_type)
     for view, gains in zip(views, gains_by_intent, strict=True):
-        integers = np.array([int(gain * denominator) for gain in gains], dtype=integer_type)
-        global_gain[:-2] += np.where(view.known, integers[view.grade], 0)
-        global_gain[-2:] += integers[[0, -1]]
-    return np.asarray(global_gain / denominator, dtype=np.float64)
+        gain_of_grade = np.array([int(gain * denominator) for gain in gains], dtype=integer_type)
+        document_gain += np.where(view.known, gain_of_grade[view.grade], 0)
+        lowest_and_highest += gain_of_grade[[0, -1]]
+    numerators = np.concatenate([document_gain, lowest_and_highest])
+    return np.asarray(numerators / denominator, dtype=np.float64)
+
+
+def _exact_gains(views: Sequence[AspectView], weights: Sequence[float]) -> list[list[Fraction]]:
+    """Return P g of each grade, per intent; weights need not sum to 1."""
+    total_weight = sum(map(exact, weights))
+    gains_by_intent: list[list[Fraction]] = []
+    for view, weight in zip(views, weights, strict=True):
+        probability = exact(weight) / total_weight
+        gains = view.scale.gains.tolist()
+        gains_by_intent.append([probability * exact(max(gain, 0.0)) for gain in gains])
+    return gains_by_intent
 
 
 class _DnDCG(_OfIntents, JointMeasure):
@@ -221,6 +234,7 @@ class _DnDCG(_OfIntents, JointMeasure):
         return as_base(ir_measures.nDCG).at(self.cutoff)
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        """Return the global gains of the documents."""
         intents = [view for view, _ in weighted_views(self["weights"], views)]
         for view in intents:
             view.check_gains(self.NAME)
@@ -232,9 +246,10 @@ class _DnDCG(_OfIntents, JointMeasure):
         return Joint(np.array(gains), top=top, bottom=bottom)
 
     def depends_on(self, view: AspectView) -> bool:
-        return has_weight(self["weights"], view) and base_depends_on(
-            as_base(ir_measures.nDCG), view
-        )
+        """Return whether the aspect is an intent, whose gains nDCG reads."""
+        if not has_weight(self["weights"], view):
+            return False
+        return base_depends_on(as_base(ir_measures.nDCG), view)
 
     def document_gain(self, judgments: Judgments) -> Floats:
         warn_if_inferred(self, self.views(judgments))
@@ -300,6 +315,7 @@ class _DSharpnDCG(_OfIntents, MeasureMean):
     }
 
     def _check(self) -> None:
+        """Set the members, I-rec and D-nDCG, but one of weight 0."""
         shared = {name: self[name] for name in ("weights", "aspects", "cutoff")}
         gamma = self["gamma"]
         weighted = [(IRec(**shared), gamma), (DnDCG(**shared), 1 - gamma)]

@@ -71,19 +71,30 @@ class Joint:
         MultiAspectError
             If there is not one finite gain of at least 0 per judged document.
         """
+        first_view = views[0]  # all views have the same documents
         gain = np.asarray(self.gain, dtype=np.float64)
-        if gain.shape != views[0].label.shape or not (np.isfinite(gain) & (gain >= 0)).all():
+        has_one_per_document = gain.shape == first_view.label.shape
+        is_valid = np.isfinite(gain) & (gain >= 0)
+        if not (has_one_per_document and is_valid.all()):
+            n_documents = len(first_view.label)
             raise MultiAspectError(
-                f"expected one finite, non-negative gain for each of {len(views[0].label)} judged "
+                f"expected one finite, non-negative gain for each of {n_documents} judged "
                 f"documents, got {gain} of shape {gain.shape}"
             )
-        if self.top is None:
+        top = self.top
+        if top is None:
             top = float(gain.max(initial=0.0))
-        else:
-            top = self.top
-        source = JointSource(views, gain) if self.source is None else self.source
+        source = self.source
+        if source is None:
+            source = JointSource(views, gain)
         return Target(
-            views[0].n_queries, views[0].pool_query, gain, top, source, self.unjudged, self.bottom
+            first_view.n_queries,
+            first_view.pool_query,
+            gain,
+            top,
+            source,
+            self.unjudged,
+            self.bottom,
         )
 
 
@@ -101,11 +112,16 @@ class JointSource:
 
     @property
     def junk(self) -> Floats:
-        """The highest label of a document that is junk on every judged aspect; NaN if none."""
-        labels = np.stack([view.label for view in self.views])
+        """The label of each junk document, the highest of its negative labels; 0 for others.
+
+        A document is junk if no aspect has a label of at least 0. It is NaN if it has no label.
+        """
+        labels = np.stack([view.label for view in self.views])  # (n_aspects, n_documents)
         is_junk = ~(labels >= 0).any(axis=0)
-        best = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)
-        return np.where(is_junk, np.where(np.isneginf(best), np.nan, best), 0.0)
+        highest = np.max(np.where(np.isnan(labels), -np.inf, labels), axis=0)
+        has_label = ~np.isneginf(highest)
+        junk_label = np.where(has_label, highest, np.nan)
+        return np.where(is_junk, junk_label, 0.0)
 
     def check_threshold(self) -> None:
         """Accept the gains, which have no threshold."""
@@ -200,18 +216,16 @@ class JointMeasure(TermMeasure):
             The target, with one `gain` per judged document.
         """
 
-        def make() -> Target:
+        def make_target() -> Target:
             views = self.views(judgments)
             return self.joint(views).target(views)
 
-        # All that `joint` depends on except the judgments: all parameters but the base and the
-        # cutoff.
-        rest = (
-            hashable(self[name])
-            for name in self.SUPPORTED_PARAMS
-            if name not in ("base", "cutoff", "aspects")
-        )
-        return judgments.compute_once(("joint", type(self), self.spec, *rest), make)
+        # The key has all that `joint` depends on: `spec` stands for the aspects, and the base and
+        # the cutoff, on which it does not depend, are left out.
+        others = self.SUPPORTED_PARAMS.keys() - {"base", "cutoff", "aspects"}
+        values = [hashable(self[name]) for name in sorted(others)]
+        key = ("joint", type(self), self.spec, *values)
+        return judgments.compute_once(key, make_target)
 
     def terms(self, judgments: Judgments) -> list[Term]:
         """Return the base on the combined gains as the only term."""

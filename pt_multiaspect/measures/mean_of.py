@@ -107,6 +107,7 @@ class MeasureMean(TermMean):
         return False
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the weighted mean of the values of the members."""
         judgments = rankings.judgments
         weighted_values: list[Floats] = []
         for member, weight in self.members:
@@ -123,6 +124,7 @@ class MeasureMean(TermMean):
         return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
+        """Return the terms of the members, with their weights in the mean; see `terms`."""
         terms: list[Term] = []
         total_weight = sum(weight for _, weight in self.members)
         for member_name, (member, weight) in zip(self._names(), self.members, strict=True):
@@ -150,6 +152,7 @@ class _Weighted:
 
 
 def _parse(measures: object) -> _Weighted | None:
+    """Return the measures and their weights, 1 by default; None if none are given."""
     if measures is None or isinstance(measures, _Weighted):
         return measures
     if isinstance(measures, Mapping):
@@ -161,7 +164,9 @@ def _parse(measures: object) -> _Weighted | None:
             "measures: expected a list of measures, or a dict of measures and weights, as in "
             f"{{'nDCG@10': 2, 'RR': 1}}, got {shown(measures)}"
         )
-    weighted = [(_read(measure), _read_weight(measure, weight)) for measure, weight in pairs]
+    weighted: list[tuple[ir_measures.Measure, float]] = []
+    for measure, weight in pairs:
+        weighted.append((_read(measure), _read_weight(measure, weight)))
     refuse_repeated([str(measure) for measure, _ in weighted], "measures", "measures")
     if not any(weight for _, weight in weighted):
         raise MultiAspectError(
@@ -171,6 +176,7 @@ def _parse(measures: object) -> _Weighted | None:
 
 
 def _read_weight(measure: object, weight: object) -> float:
+    """Return the weight of a measure, or raise an error unless it is a number of at least 0."""
     value = number(weight, f"the weight of {measure}")
     if value < 0:
         raise MultiAspectError(
@@ -262,26 +268,32 @@ class _MeanOf(MeasureMean):
     }
 
     def __init__(self, *args: Any, **params: Any) -> None:
+        """Set the parameters; `measures` is the only one that may be given by position."""
         if len(args) == 1 and "measures" not in params:
             super().__init__(measures=args[0], **params)
         else:
             super().__init__(*args, **params)
 
     def _check(self) -> None:
-        if self["measures"] is None:
+        """Set the members, or raise an error if they do not agree with each other or a cutoff."""
+        if self["measures"] is None:  # a required parameter, which is checked on use
             return
         weighted = self._weighted_measures()
         members = [self._read_member(measure) for measure, _ in weighted]
+        self._check_members(members)
         weights = [weight for _, weight in weighted]
-        if self["cutoff"] is not None and not any(member.accepts_cutoff for member in members):
-            texts = choices(measure for measure, _ in weighted)
-            raise MultiAspectError(
-                f"@{self['cutoff']} is a cutoff, but no member accepts one: {texts}"
-            )
-        if not np.isfinite(sum(weights)):
+        sum_overflows = not np.isfinite(sum(weights))
+        if sum_overflows:
             largest = max(weights)
             weights = [weight / largest for weight in weights]
         self.members = tuple(zip(members, weights, strict=True))
+
+    def _check_members(self, members: Sequence[Measure]) -> None:
+        """Raise an error if no member accepts the cutoff, or if lower is better for some only."""
+        cutoff = self["cutoff"]
+        if cutoff is not None and not any(member.accepts_cutoff for member in members):
+            texts = choices(measure for measure, _ in self._weighted_measures())
+            raise MultiAspectError(f"@{cutoff} is a cutoff, but no member accepts one: {texts}")
         lower = [str(member) for member in members if member.lower_is_better]
         if 0 < len(lower) < len(members):
             raise MultiAspectError(
@@ -314,29 +326,33 @@ class _MeanOf(MeasureMean):
     @property
     def cutoff(self) -> int | None:
         """The last rank that counts for a member, or None."""
-        if not self.members:
-            return None
-        largest = 0
+        cutoffs: list[int] = []
         for member, _ in self.members:
-            if member.cutoff is None:
+            if member.cutoff is None:  # all ranks count for this member
                 return None
-            largest = max(largest, member.cutoff)
-        return largest
+            cutoffs.append(member.cutoff)
+        return max(cutoffs, default=None)
 
     def _names(self) -> list[str]:
+        """Return the printed form of each member, or the name of its class if that is too long.
+
+        Names are distinct: a name that two members share is not used.
+        """
         class_names = super()._names()
         names: list[str] = []
         for (measure, _), class_name in zip(self._weighted_measures(), class_names, strict=True):
             text = str(measure)
-            if len(text) > _LONGEST and class_names.count(class_name) == 1:
+            is_distinct = class_names.count(class_name) == 1
+            if len(text) > _LONGEST and is_distinct:
                 names.append(class_name)
             else:
                 names.append(text)
         return names
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
-        weights = {weight for _, weight in self.members}
-        if len(weights) == 1:
+        """Return the mean; warn if members of equal weight have different units."""
+        distinct_weights = {weight for _, weight in self.members}
+        if len(distinct_weights) == 1:
             parts = []
             for name, (member, _) in zip(self._names(), self.members, strict=True):
                 parts.append((name, member.NAME, member.range))

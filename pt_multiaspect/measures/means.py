@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from .._validation import boolean, choice
 from ..bases import Base, Statements, Term
 from ..collection import AspectView, Judgments, Rankings
@@ -127,28 +127,31 @@ class AspectMean(TermMean, BasedMeasure):
             If the weights are not those of the criteria, or a parameter is given that is defined
             for rankings only.
         """
-        self.check_criteria(list(values))
-        weights = dict(zip(values, normalised_weights(self["weights"], list(values)), strict=True))
+        names = list(values)
+        self.check_criteria(names)
+        weights = dict(zip(names, normalised_weights(self["weights"], names), strict=True))
         counted = [name for name, weight in weights.items() if weight > 0]
-        criteria = np.stack([values[name] for name in counted])
-        return self.combine(
-            criteria, np.broadcast_to([[weights[name]] for name in counted], criteria.shape)
-        )
+        criteria = np.stack([values[name] for name in counted])  # (n_criteria, n_answers)
+        column_of_weights = [[weights[name]] for name in counted]
+        return self.combine(criteria, np.broadcast_to(column_of_weights, criteria.shape))
 
     def _check(self) -> None:
+        """Raise an error if the mean is undefined for values of the base."""
         super()._check()
+        if self.NONNEGATIVE is None:
+            return
         negative = [base.text for base in self.bases.each() if base.RANGE[0] < 0]
-        if self.NONNEGATIVE is not None and negative:
+        if negative:
             raise MultiAspectError(
                 f"expected a non-negative base, got {choices(negative)}: the {self.NONNEGATIVE} "
                 "mean of negative values is undefined; choose another base, or use CAM"
             )
         lower = [base.text for base in self.bases.each() if base.LOWER_IS_BETTER]
-        if self.NONNEGATIVE is not None and lower:
+        if lower:
             raise MultiAspectError(
                 f"the {self.NONNEGATIVE} mean is 0 if one value is 0, but 0 is the best value of "
-                f"{choices(lower)}, "
-                "where lower is better; choose a base where higher is better, or CAM"
+                f"{choices(lower)}, where lower is better; choose a base where higher is better, "
+                "or CAM"
             )
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -164,11 +167,15 @@ class AspectMean(TermMean, BasedMeasure):
         """Return the aspects with a positive weight, with their bases and normalised weights."""
         weighted = weighted_views(self["weights"], views)
         parts = [(view, self.bases.of(view.name), weight) for view, weight in weighted]
-        normalized = "(normalized=True)" if self.params.get("normalized") else ""
-        refuses_negative_gains = normalized or not self.stated.is_weighted_sum
+        is_normalized = bool(self.params.get("normalized"))
+        if self.stated.is_weighted_sum and not is_normalized:
+            return parts
+        name = self.NAME
+        if is_normalized:
+            name = f"{name}(normalized=True)"
         for view, base, _ in parts:
-            if base.reads_gains and refuses_negative_gains:
-                view.check_gains(f"{self.NAME}{normalized} over {base.text}")
+            if base.reads_gains:  # which must not be negative
+                view.check_gains(f"{name} over {base.text}")
         return parts
 
     @property
@@ -178,11 +185,11 @@ class AspectMean(TermMean, BasedMeasure):
         return range_with_gains(super().range, evaluated)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the mean; warn if bases of different units have equal weights by default."""
         if self["weights"] is None:
             bases = [self.bases.of(view.name) for view in views]
-            warn_of_units(
-                self.NAME, "bases", [(base.text, base.NAME, base.RANGE) for base in bases]
-            )
+            parts = [(base.text, base.NAME, base.RANGE) for base in bases]
+            warn_of_units(self.NAME, "bases", parts)
         return super()._evaluate(rankings, views)
 
     def statements(self) -> Statements:
@@ -205,22 +212,25 @@ class AspectMean(TermMean, BasedMeasure):
         return judgments.compute_once(("terms", self), lambda: self._make_terms(judgments))
 
     def _make_terms(self, judgments: Judgments) -> list[Term]:
+        """Return the base on each aspect, with the weight of the aspect for each query."""
         views = self.views(judgments)
-        weighted = self._parts(views)
-        parts = [
-            (base, self._apply_gate(view, views).target, share) for view, base, share in weighted
-        ]
-        shares = np.repeat([[share] for _, _, share in parts], judgments.n_queries, axis=1)
+        parts = self._parts(views)
+        targets = [self._apply_gate(view, views).target for view, _, _ in parts]
+        column_of_weights = [[weight] for _, _, weight in parts]
+        # Weights have the shape (n_aspects, n_queries).
+        weights = np.repeat(column_of_weights, judgments.n_queries, axis=1)
         if self["empty"] == "drop":
-            shares = np.where(
-                np.stack([base.empty(target) for base, target, _ in parts]), 0.0, shares
-            )
-            total = shares.sum(axis=0)
-            shares = np.divide(shares, total, out=shares, where=total > 0)
-        return [
-            Term(base, target, share, view.name, self._read_aspects(view))
-            for (base, target, _), share, (view, _, _) in zip(parts, shares, weighted, strict=True)
-        ]
+            # Aspects without positive labels are left out, and the others have weights of sum 1.
+            is_empty: list[Bools] = []
+            for (_, base, _), target in zip(parts, targets, strict=True):
+                is_empty.append(base.empty(target))
+            weights = np.where(np.stack(is_empty), 0.0, weights)
+            total = weights.sum(axis=0)
+            weights = np.divide(weights, total, out=weights, where=total > 0)
+        terms: list[Term] = []
+        for (view, base, _), target, weight in zip(parts, targets, weights, strict=True):
+            terms.append(Term(base, target, weight, view.name, self._read_aspects(view)))
+        return terms
 
     def _read_aspects(self, view: AspectView) -> tuple[str, ...]:
         """Return the aspects on which the evaluation of one aspect depends."""
@@ -327,8 +337,11 @@ class _CAM(AspectMean):
         return replace(super().statements(), is_weighted_sum=True)
 
     def _check(self) -> None:
+        """Raise an error if the maximum attainable value of the mean is unknown or not positive."""
         super()._check()
-        for base in self.bases.each() if self["normalized"] else ():
+        if not self["normalized"]:
+            return
+        for base in self.bases.each():
             if not is_sum_over_ranks(base):
                 raise MultiAspectError(
                     "normalized=True requires a base that is a sum over ranks (nDCG, P, R, Rprec, "
@@ -341,6 +354,7 @@ class _CAM(AspectMean):
                 )
 
     def _apply_gate(self, view: AspectView, views: Sequence[AspectView]) -> AspectView:
+        """Return the view in which documents below the threshold of the gate are not relevant."""
         if self["gate"] in (None, view.name):
             return view
         (gate,) = (candidate for candidate in views if candidate.name == self["gate"])
@@ -348,29 +362,30 @@ class _CAM(AspectMean):
         return view.with_gate(gate.positive)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the mean, divided by its maximum attainable value if normalized."""
         values = super()._evaluate(rankings, views)
         if not self["normalized"]:
             return values
         judgments = rankings.judgments
         best = judgments.compute_once(("best", self), lambda: self._best(judgments))
-        return np.minimum(ratio(values, best), 1.0)
+        return np.minimum(ratio(values, best), 1.0)  # rounding errors may exceed 1
 
     def _best(self, judgments: Judgments) -> Floats:
         """Return the maximum of the weighted sum over all rankings of judged documents, per query.
 
         The weights are those of the numerator, for either value of `empty`.
         """
+        query, n_queries = judgments.pool_query, judgments.n_queries
         terms = self.terms(judgments)
-        forms, weights = forms_of(terms) or [], [term.weight for term in terms]
-        rank = best_ranking(
-            list(zip(forms, weights, strict=True)), judgments.pool_query, judgments.n_queries
-        )
-        hits = Hits.of_rows(judgments.n_queries, judgments.pool_query, np.arange(len(rank)), rank)
+        forms = forms_of(terms) or []
+        weights = [term.weight for term in terms]
+        rank = best_ranking(list(zip(forms, weights, strict=True)), query, n_queries)
+        best = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
         # Computed in the same way as the value of a run, so that the best ranking scores exactly 1.
-        values = [
-            np.minimum(form.values(hits), term.base.RANGE[1])
-            for form, term in zip(forms, terms, strict=True)
-        ]
+        values: list[Floats] = []
+        for form, term in zip(forms, terms, strict=True):
+            maximum = term.base.RANGE[1]
+            values.append(np.minimum(form.values(best), maximum))
         return self.combine(np.stack(values), np.stack(weights))
 
     def combine(self, values: Floats, weights: Floats) -> Floats:
@@ -478,9 +493,11 @@ class _WHAM(_MM):
     SOURCES = ("lioma2017",)
 
     def _check_names(self, names: Sequence[str]) -> None:
-        if len(names) != 2:
+        """Raise an error unless there are two aspects, which match the parameters."""
+        n_aspects = len(names)
+        if n_aspects != 2:
             raise MultiAspectError(
-                f"WHAM: expected exactly two aspects, got {len(names)}: {choices(names)}; select "
+                f"WHAM: expected exactly two aspects, got {n_aspects}: {choices(names)}; select "
                 "two, as in WHAM(aspects='relevance,credibility'), or use MM"
             )
         super()._check_names(names)

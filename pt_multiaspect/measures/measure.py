@@ -11,7 +11,7 @@ import numpy as np
 
 from .._cached import cached_property
 from .._typing import Floats
-from ..aspects import Aspects, AspectSpec
+from ..aspects import Aspect, Aspects, AspectSpec
 from ..bases import Statements, Term
 from ..bases.base import check_values
 from ..collection import AspectView, Judgments, Rankings
@@ -82,6 +82,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     _help: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Set the names, the signature and the help of a class that does not state them."""
         super().__init_subclass__(**kwargs)
         own = vars(cls)
         if "NAME" not in own:
@@ -92,39 +93,25 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
             cls.SHORT_DESC = (cls.__doc__ or "").strip().partition("\n")[0]
         if "SUPPORTED_PARAMS" in own:
             _set_signatures(cls)
-        cls._help = f"{cls.NAME}{inspect.signature(cls)}\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
+        signature = inspect.signature(cls)
+        docstring = inspect.cleandoc(cls.__doc__ or "")
+        cls._help = f"{cls.NAME}{signature}\n\n{docstring}\n"
 
     def __init__(self, *args: Any, **params: Any) -> None:
-        if len(args) > 1 and hasattr(args[0], "fit"):
-            # Called as a scorer: a search would convert the error to NaN and nevertheless select
-            # parameters.
-            message = f"a measure is not a scorer; use scoring=ranking_scorer({self.NAME})"
-            warn(message)
-            raise MultiAspectError(message)
+        """Read and check the parameters. Those with their default values are not stored."""
         if args:
-            if len(args) == 1 and type(args[0]) is int and "cutoff" in self.SUPPORTED_PARAMS:
-                raise MultiAspectError(
-                    f"{self.NAME}: expected parameters by name, got {args[0]}; for a cutoff, use "
-                    f"{self.NAME} @ {args[0]}"
-                )
-            named = [
-                f"{name}={value!r}" if isinstance(value, str | int | float) else f"{name}=…"
-                for name, value in zip(self.SUPPORTED_PARAMS, args, strict=False)
-            ]
-            raise MultiAspectError(
-                f"{self.NAME}: expected parameters by name, as in {self.NAME}({', '.join(named)}), "
-                "got values without names"
-            )
+            self._refuse_positions(args)
         refuse_unknown(params, self.SUPPORTED_PARAMS, "parameters", self.NAME)
-        canonical = {}
+        changed = {}
         for name, param in self.SUPPORTED_PARAMS.items():
-            if name in params:
-                with errors_of(self.NAME):
-                    self._refuse_inner_cutoff(params, name, param.choices)
-                    value = param.parse(params[name])
-                if value != param.default:
-                    canonical[name] = value
-        super().__init__(**canonical)
+            if name not in params:
+                continue
+            with errors_of(self.NAME):
+                self._refuse_inner_cutoff(params, name, param.choices)
+                value = param.parse(params[name])
+            if value != param.default:
+                changed[name] = value
+        super().__init__(**changed)
         # With a docstring per instance, `help` shows it instead of a hundred inherited methods.
         self.__doc__ = self._help
         self.__name__ = self.NAME
@@ -139,6 +126,32 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         self._key = self._identity()
         # Cached, as ir-measures reads the hash once per value.
         self._hash = hash(self._key)
+
+    def _refuse_positions(self, args: tuple[Any, ...]) -> None:
+        """Raise an error for parameters without names, which says how to write them."""
+        if len(args) > 1 and hasattr(args[0], "fit"):
+            # Called as a scorer: a search would convert the error to NaN and nevertheless select
+            # parameters.
+            message = f"a measure is not a scorer; use scoring=ranking_scorer({self.NAME})"
+            warn(message)
+            raise MultiAspectError(message)
+        if len(args) == 1 and type(args[0]) is int and "cutoff" in self.SUPPORTED_PARAMS:
+            (cutoff,) = args
+            raise MultiAspectError(
+                f"{self.NAME}: expected parameters by name, got {cutoff}; for a cutoff, use "
+                f"{self.NAME} @ {cutoff}"
+            )
+        named: list[str] = []
+        for name, value in zip(self.SUPPORTED_PARAMS, args, strict=False):
+            if isinstance(value, str | int | float):
+                named.append(f"{name}={value!r}")
+            else:
+                named.append(f"{name}=…")
+        example = ", ".join(named)
+        raise MultiAspectError(
+            f"{self.NAME}: expected parameters by name, as in {self.NAME}({example}), "
+            "got values without names"
+        )
 
     def __call__(self, *args: Any, **params: Any) -> Self:
         """Return a copy of this measure with the given parameters changed."""
@@ -168,13 +181,15 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
     def _refuse_inner_cutoff(
         self, params: Mapping[str, Any], param: str, names: Sequence[str]
     ) -> None:
-        """Raise an error, which says where the cutoff goes, if a parameter is a name with one."""
+        """Raise an error if a parameter is a name with a cutoff, which says where that goes."""
         value = params[param]
         if not isinstance(value, str) or value in names or "cutoff" not in self.SUPPORTED_PARAMS:
             return
         name, _, cutoff = value.rpartition("@")
         if name in names and cutoff.isdecimal():
-            others = ", …" if params.keys() - {param, "aspects"} else ""
+            others = ""
+            if params.keys() - {param, "aspects"}:
+                others = ", …"
             raise MultiAspectError(
                 f"{param}: got {value!r}, but a cutoff is written after the parameters; write "
                 f"{self.NAME}({param}={name!r}{others})@{cutoff}"
@@ -195,30 +210,32 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
     def validate_params(self) -> None:
         """Raise an error if a required parameter is missing."""
-        missing = [
-            name
-            for name, param in self.SUPPORTED_PARAMS.items()
-            if param.required and self[name] is None
-        ]
+        required = [name for name, param in self.SUPPORTED_PARAMS.items() if param.required]
+        missing = [name for name in required if self[name] is None]
         if missing:
+            example = ", ".join(f"{name}=..." for name in missing)
             raise MultiAspectError(
-                f"{self.NAME} requires {choices(missing)}, as in "
-                f"{self.NAME}({'=..., '.join(missing)}=...)"
+                f"{self.NAME} requires {choices(missing)}, as in {self.NAME}({example})"
             )
 
     def _spell_params(self) -> tuple[dict[str, object], int | None]:
         """Return the printed forms of parameters other than the defaults, and the cutoff."""
-        spelled = {
-            name: param.spell(self.params[name])
-            for name, param in self.SUPPORTED_PARAMS.items()
-            if name in self.params and name != self.AT_PARAM
-        }
+        spelled: dict[str, object] = {}
+        for name, param in self.SUPPORTED_PARAMS.items():
+            if name in self.params and name != self.AT_PARAM:
+                spelled[name] = param.spell(self.params[name])
         return spelled, self.params.get(self.AT_PARAM)
 
     def _spell(self) -> str:
+        """Return the printed form, such as ``CAM(base='AP')@10``."""
         spelled, cutoff = self._spell_params()
-        inner = ",".join(f"{name}={value!r}" for name, value in spelled.items())
-        return f"{self.NAME}{f'({inner})' if inner else ''}{'' if cutoff is None else f'@{cutoff}'}"
+        text: str = self.NAME
+        if spelled:
+            inner = ",".join(f"{name}={value!r}" for name, value in spelled.items())
+            text = f"{text}({inner})"
+        if cutoff is not None:
+            text = f"{text}@{cutoff}"
+        return text
 
     def __repr__(self) -> str:
         return self._text
@@ -228,11 +245,8 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
 
         The text is not sufficient: a name in it may have referred to other content before.
         """
-        return (
-            type(self),
-            self._text,
-            *(hashable(self.params[name]) for name in sorted(self.params)),
-        )
+        values = [hashable(self.params[name]) for name in sorted(self.params)]
+        return (type(self), self._text, *values)
 
     def __hash__(self) -> int:
         return self._hash
@@ -317,17 +331,19 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """
         if spec is None or not self.accepts_aspects:
             return self
-        names: AspectSpec = self["aspects"]
-        if names is None:
+        own: AspectSpec = self["aspects"]
+        if own is None:
             return self(aspects=spec)
-        if isinstance(names, Mapping) or not isinstance(spec, Aspects):
+        declares_scales = isinstance(own, Mapping)
+        if declares_scales or not isinstance(spec, Aspects):
             return self
-        unknown = [name for name in names if name not in spec]
+        # The measure selects aspects by name, and `spec` has their scales.
+        unknown = [name for name in own if name not in spec]
         if unknown:
             raise MultiAspectError(
                 f"{self}: {option} does not declare {choices(unknown)}; it declares {choices(spec)}"
             )
-        return self(aspects={name: spec[name] for name in names})
+        return self(aspects={name: spec[name] for name in own})
 
     @property
     def required_aspects(self) -> tuple[str, ...]:
@@ -372,6 +388,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         return check_values(values, rankings.judgments.qids, self._text)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the value of each judged query, for views that were checked; see `evaluate`."""
         raise NotImplementedError(f"{type(self).__name__} does not define its computation")
 
     def depends_on(self, view: AspectView) -> bool:
@@ -474,8 +491,7 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         """Return the values as sums over ranks, for measures without terms; None if unknown."""
         return None
 
-    # -- properties used by analyses; the defaults mean "unknown"
-    # -----------------------------------------------
+    # -- properties used by analyses; the defaults mean "unknown" -------------------------------
 
     def statements(self) -> Statements:
         """Return what is known about the measure with its parameters, for single analyses.
@@ -542,7 +558,9 @@ class Measure(ir_measures.Measure):  # type: ignore[misc]
         ndarray of float, shape (n_terms, n_queries), or None
             The gradient; None if unknown.
         """
-        return weights if self.stated.is_weighted_sum else None
+        if self.stated.is_weighted_sum:
+            return weights
+        return None
 
     def order(self, aspects: Aspects | Mapping[str, Any]) -> TupleOrder | None:
         """Return the order of label tuples that the measure evaluates.
@@ -638,37 +656,40 @@ class DirectMeasure(Measure):
 
 def inferred_views(measure: Measure, views: Sequence[AspectView]) -> list[AspectView]:
     """Return those of `views` whose scales were inferred and affect the values."""
-    if not (measure.accepts_aspects or measure.SINGLE_ASPECT):
-        return []  # the measure uses no scales
+    uses_scales = measure.accepts_aspects or measure.SINGLE_ASPECT
+    if not uses_scales:
+        return []
     return [view for view in views if view.inferred and measure.depends_on(view)]
 
 
 def warn_if_inferred(measure: Measure, views: Sequence[AspectView]) -> None:
     """Warn once if the values depend on scales of `views` that were inferred."""
     inferred = inferred_views(measure, views)
-    group: str | None = f"{measure.NAME}: {choices(repr(view.name) for view in inferred)}"
+    names = choices(repr(view.name) for view in inferred)
+    group: str | None = f"{measure.NAME}: {names}"
     if in_shell() and measure.is_multi_aspect and measure.accepts_aspects:
-        inferred, group = (
-            [view for view in views if view.inferred],
-            None,
-        )  # said once, for all measures
+        # The shell warns once, for all measures together, so of all scales.
+        inferred = [view for view in views if view.inferred]
+        group = None
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
-    declared = Aspects(
-        {view.name: aspect_from_one(view.label_counts) or view.aspect for view in views}
-    )
-    advice = "Declare them to get comparable values on other qrels, batches or folds"
     if in_shell():
+        option = parameter("aspects")
         advice = (
-            f"Declare them with {parameter('aspects')} FILE ('pt-multiaspect describe "
-            "--write-aspects "
-            "FILE' writes them) to get comparable values on other qrels, or in the measure"
+            f"Declare them with {option} FILE ('pt-multiaspect describe --write-aspects FILE' "
+            "writes them) to get comparable values on other qrels, or in the measure"
         )
+    else:
+        advice = "Declare them to get comparable values on other qrels, batches or folds"
+    declared: dict[str, Aspect] = {}
+    for view in views:
+        declared[view.name] = aspect_from_one(view.label_counts) or view.aspect
+    example = measure._spell_declared(Aspects(declared))
+    note = start_at_one_note(view.label_counts for view in inferred)
     warn_once(
         f"{measure.NAME} depends on the label scales, which were inferred from these qrels: "
-        f"{scales}. {advice}, as in {measure._spell_declared(declared)}"
-        + start_at_one_note(view.label_counts for view in inferred),
+        f"{scales}. {advice}, as in {example}{note}",
         key=scales,
         group=group,
     )
@@ -685,11 +706,11 @@ def hashable(value: object) -> object:
 
 def _set_signatures(measure: Any) -> None:
     """Set the signatures of the class and its instances, which code completion shows."""
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        inspect.Parameter(name, keyword, default=param.spell(param.default))
-        for name, param in measure.SUPPORTED_PARAMS.items()
-    ]
+    parameters: list[inspect.Parameter] = []
+    for name, param in measure.SUPPORTED_PARAMS.items():
+        default = param.spell(param.default)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, default=default))
     measure.__signature__ = inspect.Signature(parameters)
 
     def __call__(self: Any, *args: Any, **params: Any) -> Any:
