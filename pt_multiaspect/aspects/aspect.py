@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import wraps
 from itertools import pairwise
-from typing import Any, ParamSpec, cast
+from typing import Any, NoReturn, ParamSpec, cast
 
 import numpy as np
 
@@ -36,6 +36,8 @@ _KEYS = ("grades", "gains", "probabilities", "threshold", "greater_is_better", "
 
 
 def _with_known_keys(init: Callable[_Params, None]) -> Callable[_Params, None]:
+    """Decorate ``Aspect.__init__`` so that unknown parameters raise an error with a suggestion."""
+
     @wraps(init)
     def checked(*args: _Params.args, **kwargs: _Params.kwargs) -> None:
         refuse_unknown(kwargs, _KEYS, "parameters", "Aspect")
@@ -115,26 +117,25 @@ class Aspect:
         unjudged: Sequence[float | str] = (),
     ) -> None:
         self.by_top = False
+        listed_grades = grades
         if isinstance(grades, int | np.integer) and not isinstance(grades, bool):
+            listed_grades = _grades_up_to(grades)
+            has_default_gains = gains is None
             has_named_probabilities = isinstance(probabilities, str)
-            self.by_top = gains is None and has_named_probabilities and threshold is None
-            if not 0 <= grades <= LONGEST:
-                raise MultiAspectError(
-                    f"expected a top grade from 0 to {LONGEST}, got {grades}; list the grades of "
-                    "other scales"
-                )
-            grades = range(int(grades) + 1)
+            self.by_top = has_default_gains and has_named_probabilities and threshold is None
         if not isinstance(greater_is_better, bool | np.bool_):
             raise MultiAspectError(
                 f"greater_is_better: expected True or False, got {greater_is_better!r}"
             )
         self.greater_is_better = bool(greater_is_better)
-        self.grades = None
+        # Values by grade are listed like the grades. Attributes begin with the lowest grade, which
+        # has the largest label if smaller ones are better.
         is_reversed = not self.greater_is_better
-        if grades is not None:
-            listed = numbers(grades, "grades")
-            self.grades = _sort_grades(listed, self.greater_is_better)
-            is_reversed = is_reversed and _are_increasing(listed)
+        self.grades = None
+        if listed_grades is not None:
+            labels = numbers(listed_grades, "grades")
+            self.grades = _sort_grades(labels, self.greater_is_better)
+            is_reversed = self.grades != labels
         self.gains = self._read_gains(gains, is_reversed)
         self.probabilities = self._read_probabilities(probabilities, is_reversed)
         self.unjudged = _read_codes(unjudged)
@@ -142,6 +143,10 @@ class Aspect:
         self.threshold = self._read_threshold(threshold)
 
     def _read_gains(self, gains: object, is_reversed: bool) -> tuple[float, ...] | None:
+        """Return the gains, lowest grade first, or None for the default; raise an error if wrong.
+
+        `is_reversed` tells whether they are listed with the highest grade first.
+        """
         if gains is None:
             return None
         if isinstance(gains, str) and gains in _NAMED:
@@ -150,7 +155,7 @@ class Aspect:
                 f"probabilities: use probabilities={gains!r}"
             )
         result = self._values_by_grade(gains, "gains", is_reversed)
-        if not all(low <= high for low, high in pairwise(result)):
+        if list(result) != sorted(result):
             raise MultiAspectError(
                 "gains must be non-decreasing from the lowest grade to the highest: grades "
                 f"{_spell_list(self.grades)} have gains {_spell_list(result)}"
@@ -160,27 +165,36 @@ class Aspect:
     def _read_probabilities(
         self, probabilities: object, is_reversed: bool
     ) -> tuple[float, ...] | str:
-        if not isinstance(probabilities, str):
-            result = self._values_by_grade(probabilities, "probabilities", is_reversed)
-            if not all(0 <= probability <= 1 for probability in result):
-                raise MultiAspectError(
-                    f"probabilities must be in [0, 1], got {_spell_list(result)}; numbers outside "
-                    "that range can be gains, gains=[…]"
-                )
-            return result
-        if probabilities not in _NAMED:
+        """Return the probabilities, lowest grade first, or the setting; raise an error if wrong.
+
+        `is_reversed` tells whether they are listed with the highest grade first.
+        """
+        if isinstance(probabilities, str):
+            self._check_named_probabilities(probabilities)
+            return probabilities
+        result = self._values_by_grade(probabilities, "probabilities", is_reversed)
+        if not all(0 <= probability <= 1 for probability in result):
+            raise MultiAspectError(
+                f"probabilities must be in [0, 1], got {_spell_list(result)}; numbers outside "
+                "that range can be gains, gains=[…]"
+            )
+        return result
+
+    def _check_named_probabilities(self, setting: str) -> None:
+        """Raise an error if the setting of probabilities is unknown or contradicts the scale."""
+        if setting not in _NAMED:
             names = ", ".join(map(repr, _NAMED))
             raise MultiAspectError(
-                f"probabilities: expected {names} or one number per grade, got {probabilities!r}"
+                f"probabilities: expected {names} or one number per grade, got {setting!r}"
             )
-        if probabilities == "identity" and not self.greater_is_better:
+        if setting == "identity" and not self.greater_is_better:
             raise MultiAspectError(
                 "probabilities='identity' takes labels as probabilities of satisfaction, of which "
                 "greater is better: remove greater_is_better=False"
             )
-        return probabilities
 
     def _refuse_codes_as_grades(self) -> None:
+        """Raise an error if a code that means 'not judged' is also a grade."""
         grades = self.grades or ()
         clashing = [code for code in number_codes(self) if code in grades]
         if clashing:
@@ -190,20 +204,28 @@ class Aspect:
             )
 
     def _read_threshold(self, threshold: object) -> float | None:
+        """Return the lowest positive grade, None if it is not declared; raise an error if wrong."""
         if threshold is None:
             return None
         grade = number(threshold, "threshold")
-        if self.grades is not None and grade not in self.grades[1:]:
+        if self.grades is None:
+            return grade
+        # At the lowest grade, every document would be positive.
+        possible = self.grades[1:]
+        if grade not in possible:
             raise MultiAspectError(
-                f"threshold must be a grade above the lowest (one of "
-                f"{_spell_list(self.grades[1:])}), got {spell(grade)}; grades, lowest first: "
-                f"{_spell_list(self.grades)}"
+                f"threshold must be a grade above the lowest (one of {_spell_list(possible)}), got "
+                f"{spell(grade)}; grades, lowest first: {_spell_list(self.grades)}"
             )
         return grade
 
     def _values_by_grade(
         self, values: object, parameter: str, is_reversed: bool
     ) -> tuple[float, ...]:
+        """Return the values of a parameter, one per grade, lowest grade first.
+
+        `is_reversed` tells whether they are listed with the highest grade first.
+        """
         if isinstance(values, Mapping):  # its keys would be read as the numbers
             raise MultiAspectError(
                 f"{parameter}: expected a list of numbers, got {shown(values)}; list its values in "
@@ -212,10 +234,12 @@ class Aspect:
         result = numbers(values, parameter)
         if self.grades is None:
             raise MultiAspectError(f"{parameter} are given one per grade: declare the grades, too")
-        if len(result) != len(self.grades):
+        n_grades = len(self.grades)
+        n_values = len(result)
+        if n_values != n_grades:
             raise MultiAspectError(
-                f"{parameter}: expected {len(self.grades)} numbers, one per grade "
-                f"{_spell_list(self.grades)}, got {len(result)}: {_spell_list(result)}"
+                f"{parameter}: expected {n_grades} numbers, one per grade "
+                f"{_spell_list(self.grades)}, got {n_values}: {_spell_list(result)}"
             )
         if is_reversed:
             return result[::-1]
@@ -247,14 +271,16 @@ class Aspect:
         elif isinstance(self.probabilities, tuple) and self._has_other_probabilities():
             spec["probabilities"] = self._sort_by_label(self.probabilities)
         # A declared threshold is kept even if it is the default: then the default is intended.
-        has_one_threshold = self.grades is not None and len(self.grades) <= 2
-        if self.threshold is not None and not has_one_threshold:
+        # Two grades have only one possible threshold.
+        is_only_threshold = self.grades is not None and len(self.grades) <= 2
+        if self.threshold is not None and not is_only_threshold:
             spec["threshold"] = self.threshold
         if not self.greater_is_better:
             spec["greater_is_better"] = False
         if self.unjudged:
             spec["unjudged"] = list(self.unjudged)
-        if list(spec) == ["grades"]:
+        has_only_grades = list(spec) == ["grades"]
+        if has_only_grades:
             n_grades = len(spec["grades"])
             if spec["grades"] == list(range(n_grades)):
                 return n_grades - 1
@@ -289,37 +315,55 @@ class Aspect:
 
     @classmethod
     def from_spec(cls, spec: object) -> Aspect:
-        """Build an aspect from the output of `to_spec`, a list of grades or a top grade."""
+        """Build an aspect from the output of `to_spec`, a list of grades or a top grade.
+
+        None is an aspect whose scale is to be inferred.
+        """
+        if spec is None:
+            return cls()
         if isinstance(spec, Aspect):
             return spec
         if isinstance(spec, Mapping):
             refuse_unknown(spec, _KEYS, "parameters", "Aspect")
             return cls(**spec)
         is_text_or_bool = isinstance(spec, str | bool)
-        if spec is None:
-            return cls()
-        if isinstance(spec, Iterable | int | np.integer) and not is_text_or_bool:
+        is_grades = isinstance(spec, Iterable | int | np.integer) and not is_text_or_bool
+        if is_grades:
             return cls(cast(Any, spec))
         raise MultiAspectError(
             f"expected an Aspect, a list of grades or a top grade, got {shown(spec)}"
         )
 
     def _default_gains(self) -> tuple[float, ...]:
-        if self.greater_is_better or self.grades is None:
-            return self.grades or ()
-        grades = [_rational(grade) for grade in self.grades]
-        return tuple(number(float(grades[0] - grade), "a gain") for grade in grades)
+        """Return the gain of each grade by default: the grade itself if greater is better.
+
+        Otherwise, it is the difference from the lowest grade, which has the largest label.
+        """
+        if self.grades is None:
+            return ()
+        if self.greater_is_better:
+            return self.grades
+        exact_grades = list(map(_rational, self.grades))
+        largest_label = exact_grades[0]
+        gains = []
+        for label in exact_grades:
+            gain = float(largest_label - label)
+            gains.append(number(gain, "a gain"))
+        return tuple(gains)
 
     def _linear_probabilities(self) -> tuple[float, ...]:
-        grades = [_rational(grade) for grade in self.grades or (0,)]
-        lowest = grades[0]
-        span = grades[-1] - lowest or 1
-        return tuple(float((grade - lowest) / span) for grade in grades)
+        """Return the grades mapped linearly to [0, 1], lowest grade first."""
+        exact_grades = list(map(_rational, self.grades or (0,)))
+        lowest = exact_grades[0]
+        span = exact_grades[-1] - lowest
+        if span == 0:  # a single grade has the probability 0
+            span = 1
+        return tuple(float((grade - lowest) / span) for grade in exact_grades)
 
     def with_grades(self, grades: Sequence[float]) -> Aspect:
         """Return this aspect with inferred `grades`, in increasing order."""
         spec = self.to_spec()
-        assert isinstance(spec, dict)
+        assert isinstance(spec, dict)  # it is a number only if grades are declared
         return Aspect(**{**spec, "grades": grades})
 
     @cached_property
@@ -330,19 +374,17 @@ class Aspect:
                 "this aspect declares no grades, so its scale is only known with judgments"
             )
         gains = self.gains or self._default_gains()
-        if isinstance(self.probabilities, str):
+        probabilities = self.probabilities
+        if isinstance(probabilities, str):
             probabilities = self._linear_probabilities()
-        else:
-            probabilities = self.probabilities
-        if self.threshold is None:
-            threshold = 1
-        else:
-            threshold = self.grades.index(self.threshold)
+        threshold_index = 1  # by default, all grades above the lowest are positive
+        if self.threshold is not None:
+            threshold_index = self.grades.index(self.threshold)
         return Scale(
             grades=np.asarray(self.grades, dtype=np.float64),
             gains=np.asarray(gains, dtype=np.float64),
             probabilities=np.asarray(probabilities, dtype=np.float64),
-            threshold=threshold,
+            threshold=threshold_index,
             identity=self.probabilities == "identity",
             greater_is_better=self.greater_is_better,
         )
@@ -353,9 +395,10 @@ class Aspect:
     def __repr__(self) -> str:
         spec = self.to_spec()
         if isinstance(spec, int):
-            spec = {"grades": list(range(spec + 1))}
-        parameters = [f"{key}={value!r}" for key, value in spec.items()]
-        return f"Aspect({', '.join(parameters)})"
+            top_grade = spec
+            spec = {"grades": list(range(top_grade + 1))}
+        arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items())
+        return f"Aspect({arguments})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aspect) and repr(self) == repr(other)
@@ -365,19 +408,31 @@ class Aspect:
 
 
 def _sort_grades(grades: tuple[float, ...], greater_is_better: bool) -> tuple[float, ...]:
-    """Return the grades from the lowest to the highest."""
+    """Return the grades from the lowest to the highest.
+
+    They must be listed by increasing label. If smaller labels are better, they may also be listed
+    by decreasing label, which is from the lowest grade to the highest.
+    """
     refuse_none(grades, "grade")
-    is_increasing = _are_increasing(grades)
-    is_decreasing = _are_increasing(grades[::-1])
-    if greater_is_better and is_increasing:
-        return grades
-    if not greater_is_better and is_increasing:
+    if _are_increasing(grades):
+        if greater_is_better:
+            return grades
         return grades[::-1]
-    if not greater_is_better and is_decreasing:
+    is_decreasing = _are_increasing(grades[::-1])
+    if is_decreasing and not greater_is_better:
         return grades
     raise MultiAspectError(
         f"expected increasing grades, each given once, got {_spell_list(grades)}"
     )
+
+
+def _grades_up_to(top: int | np.integer[Any]) -> range:
+    """Return the grades 0, 1, … of a scale declared by its top grade."""
+    if not 0 <= top <= LONGEST:
+        raise MultiAspectError(
+            f"expected a top grade from 0 to {LONGEST}, got {top}; list the grades of other scales"
+        )
+    return range(int(top) + 1)
 
 
 def _are_increasing(grades: tuple[float, ...]) -> bool:
@@ -388,16 +443,21 @@ def _spell_list(values: tuple[float, ...] | None) -> str:
     """Format numbers as a list."""
     if not values:
         return "[]"
-    return f"[{choices(map(spell, values))}]"
+    listed = choices(map(spell, values))
+    return f"[{listed}]"
 
 
 def _read_codes(codes: object) -> tuple[float | str, ...]:
-    """Return codes that mean 'not judged'; texts of numbers are numbers."""
+    """Return codes that mean 'not judged': first numbers, then texts, each sorted.
+
+    Texts of numbers are returned as numbers.
+    """
     if isinstance(codes, str) or not isinstance(codes, Iterable):
         raise MultiAspectError(
             f"unjudged: expected a sequence of numbers or texts, got {shown(codes)}"
         )
-    texts, labels = set(), set()
+    texts = set()
+    labels = set()
     for code in codes:
         if not isinstance(code, str):
             labels.add(number(code, "unjudged"))
@@ -458,17 +518,19 @@ class Scale:
 
         NaN and labels below the lowest grade count as the lowest grade.
         """
-        if self.greater_is_better:
-            sign = 1.0
-        else:
+        lowest_grade = self.grades[0]
+        known = np.where(np.isnan(labels), lowest_grade, labels)
+        # Grades of which smaller labels are better decrease. Negated, they increase like others.
+        sign = 1.0
+        if not self.greater_is_better:
             sign = -1.0
-        upwards = sign * self.grades
-        known = np.where(np.isnan(labels), self.grades[0], labels)
-        known_upwards = np.maximum(known * sign, upwards[0])
-        index = np.searchsorted(upwards, known_upwards)
-        index = np.minimum(index, len(upwards) - 1)
-        wrong = np.flatnonzero(upwards[index] != known_upwards)
-        return index.astype(np.intp), wrong
+        increasing_grades = sign * self.grades
+        clipped = np.maximum(known * sign, increasing_grades[0])
+        index = np.searchsorted(increasing_grades, clipped)
+        # Labels above the highest grade would get an index after the last.
+        index = np.minimum(index, len(increasing_grades) - 1)
+        is_no_grade = increasing_grades[index] != clipped
+        return index.astype(np.intp), np.flatnonzero(is_no_grade)
 
     def reaches(self, rel: float) -> bool:
         """Return whether the top grade counts as relevant with an explicit ``rel``."""
@@ -495,30 +557,39 @@ def infer_grades(labels: Floats, name: str, *, identity: bool = False) -> tuple[
     Whole numbers give 0..max, other labels the distinct ones. Negative labels count as 0: by TREC's
     convention they mark junk. Probabilities (`identity`) always start at 0.
     """
-    known = np.maximum(labels[~np.isnan(labels)], 0.0)
+    known = labels[~np.isnan(labels)]
+    non_negative = np.maximum(known, 0.0)
     if identity:
-        known = np.append(known, 0.0)
-    if not len(known):
+        non_negative = np.append(non_negative, 0.0)
+    if len(non_negative) == 0:
         return (0,)
-    distinct = np.unique(known)
-    if not identity and np.all(distinct == np.floor(distinct)):
-        top = int(distinct[-1])
-        if top > LONGEST:
-            if in_shell():
-                remedy = f"leave its file out of {parameter('qrels')}"
-            else:
-                remedy = f"select other columns, as in {parameter('aspects', ['relevance', '…'])}"
-            raise MultiAspectError(
-                f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {top}. If the "
-                f"column contains times or ids, {remedy}; if labels, declare the grades with "
-                f"{parameter('aspects')}"
-            )
-        return tuple(range(top + 1))
-    return tuple(number(grade, "a label") for grade in distinct.tolist())
+    distinct = np.unique(non_negative)
+    are_whole_numbers = np.all(distinct == np.floor(distinct))
+    if identity or not are_whole_numbers:
+        return tuple(number(grade, "a label") for grade in distinct.tolist())
+    top = int(distinct[-1])
+    if top > LONGEST:
+        _refuse_large_label(top, name)
+    return tuple(range(top + 1))
+
+
+def _refuse_large_label(label: int, name: str) -> NoReturn:
+    """Raise the error about a label of the aspect `name` that is too large for a scale."""
+    if in_shell():
+        remedy = f"leave its file out of {parameter('qrels')}"
+    else:
+        selection = parameter("aspects", ["relevance", "…"])
+        remedy = f"select other columns, as in {selection}"
+    raise MultiAspectError(
+        f"{name}: expected labels up to {LONGEST} to infer a scale 0..n, got {label}. If the "
+        f"column contains times or ids, {remedy}; if labels, declare the grades with "
+        f"{parameter('aspects')}"
+    )
 
 
 def unjudged_codes(codes: str) -> str:
     """Return how to declare codes that mean 'not judged', for messages."""
     if in_shell():
-        return f'"unjudged": [{codes}] in {parameter("aspects")} FILE'
+        option = parameter("aspects")
+        return f'"unjudged": [{codes}] in {option} FILE'
     return f"Aspect(unjudged=[{codes}])"

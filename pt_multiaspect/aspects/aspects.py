@@ -66,32 +66,28 @@ class Aspects(Named, Mapping[str, Aspect]):
                 f"{shown(aspects)}; give each aspect its highest grade or all its grades, as in "
                 "{'relevance': 2}"
             )
-        are_parameters = set(aspects) <= set(_KEYS)
-        if "grades" in aspects and are_parameters and len(aspects) > 1:
-            example = json.dumps({"relevance": dict(aspects)}, default=repr)
-            raise MultiAspectError(
-                f"aspects: expected a scale per aspect, got {choices(aspects)}, the parameters of "
-                f"one scale; name its aspect, as in {example}"
-            )
+        _refuse_parameters(aspects)
         self._aspects: dict[str, Aspect] = {}
-        for key, aspect in aspects.items():
-            column = aspect_name(key)
-            if column in self._aspects:
+        for key, scale in aspects.items():
+            aspect = aspect_name(key)
+            if aspect in self._aspects:
                 raise MultiAspectError(
-                    f"expected each aspect once, got {column!r} twice (label and relevance are the "
+                    f"expected each aspect once, got {aspect!r} twice (label and relevance are the "
                     "same aspect)"
                 )
-            with errors_of(f"aspect {column!r}"):
-                self._aspects[column] = Aspect.from_spec(aspect)
+            with errors_of(f"aspect {aspect!r}"):
+                self._aspects[aspect] = Aspect.from_spec(scale)
         self.name = name
         self._json = json.dumps(self._specs(), separators=(",", ":"), ensure_ascii=False)
-        if name is not None:
-            if isinstance(name, str) and name in (*self._aspects, "relevance", "label"):
-                raise MultiAspectError(
-                    f"expected a name that is not an aspect, got {name!r}, which selects a column "
-                    "in strings"
-                )
-            Aspects.registry.add(self)
+        if name is None:
+            return
+        column_names = (*self._aspects, "relevance", "label")
+        if isinstance(name, str) and name in column_names:
+            raise MultiAspectError(
+                f"expected a name that is not an aspect, got {name!r}, which selects a column "
+                "in strings"
+            )
+        Aspects.registry.add(self)
 
     def to_json(self) -> str:
         """Return the content as compact JSON, which measures print for unnamed sets."""
@@ -122,15 +118,18 @@ class Aspects(Named, Mapping[str, Aspect]):
         >>> Aspects.from_file(path)["credibility"]
         Aspect(grades=[0, 1, 2, 3], threshold=2)
         """
-        scales = []
-        for key, aspect in self._aspects.items():
-            name = json.dumps(key, ensure_ascii=False)
-            declaration = json.dumps(aspect.declaration(), ensure_ascii=False)
-            scales.append(f"    {name}: {declaration}")
         lines = ["{", f'  "version": {FILE_VERSION},']
         if self.name is not None:
-            lines.append(f'  "name": {json.dumps(self.name)},')
-        lines += ['  "aspects": {', ",\n".join(scales), "  }", "}"]
+            name = json.dumps(self.name)
+            lines.append(f'  "name": {name},')
+        lines.append('  "aspects": {')
+        scales = []
+        for aspect, scale in self._aspects.items():
+            key = json.dumps(aspect, ensure_ascii=False)
+            declaration = json.dumps(scale.declaration(), ensure_ascii=False)
+            scales.append(f"    {key}: {declaration}")
+        lines.append(",\n".join(scales))
+        lines += ["  }", "}"]
         text = "\n".join(lines)
         write_file(path, f"{text}\n")
 
@@ -160,12 +159,12 @@ class Aspects(Named, Mapping[str, Aspect]):
             return cls(scales, name=name)
 
     def spelled(self) -> object:
-        """Return the set as printed in measures: a name, a small dict or JSON."""
+        """Return the set as printed in measures: its name, a dict of top grades, or else JSON."""
         if self.name is not None:
             return self.name
         specs = self._specs()
-        are_plain = all(isinstance(spec, int) for spec in specs.values())
-        if are_plain:
+        are_top_grades = all(isinstance(spec, int) for spec in specs.values())
+        if are_top_grades:
             return specs
         return self._json
 
@@ -187,7 +186,9 @@ class Aspects(Named, Mapping[str, Aspect]):
         return len(self._aspects)
 
     def __repr__(self) -> str:
-        scales = [f"{key!r}: {aspect!r}" for key, aspect in self._aspects.items()]
+        scales = []
+        for aspect, scale in self._aspects.items():
+            scales.append(f"{aspect!r}: {scale!r}")
         content = ", ".join(scales)
         if self.name is None:
             return f"Aspects({{{content}}})"
@@ -197,10 +198,13 @@ class Aspects(Named, Mapping[str, Aspect]):
         return str(self.spelled())
 
     def _repr_html_(self) -> str:
-        rows = [_html_row(key, aspect) for key, aspect in self._aspects.items()]
-        columns = [Column(_HTML_COLUMNS[0], left=True)]
-        for head in _HTML_COLUMNS[1:]:
+        first_head, *other_heads = _HTML_COLUMNS
+        columns = [Column(first_head, left=True)]
+        for head in other_heads:
             columns.append(Column(head, left=True, shorten=12))
+        rows = []
+        for aspect, scale in self._aspects.items():
+            rows.append(_html_row(aspect, scale))
         table = Table(columns, rows, most=len(rows))
         if self.name:
             return fragment([Heading(self.name), table])
@@ -221,24 +225,36 @@ _HTML_COLUMNS = ("aspect", "grades, lowest first", "gains", "probabilities", "po
 
 
 def _html_row(name: str, aspect: Aspect) -> Cells:
-    """Return the cells of `_HTML_COLUMNS`."""
-    grades = "inferred from the judgments"
-    gains = ""
-    probabilities = ""
-    positive = ""
-    if aspect.grades is not None:
-        scale = aspect.scale
-        grades = spell_all(scale.grades.tolist())
-        gains = spell_all(scale.gains.tolist())
-        if scale.identity:
-            probabilities = "the label itself"
-        else:
-            probabilities = spell_all(round(p, 3) for p in scale.probabilities.tolist())
-        positive_grades = scale.grades[scale.threshold :].tolist()
-        positive = spell_all(positive_grades) or "none"
+    """Return the cells of an aspect: name, grades, gains, probabilities and positive grades."""
+    name_cell = Cell(name, "strong")
+    remark = ""
     if aspect.unjudged:
-        grades += f" (not judged: {spell_codes(aspect)})"
-    return [Cell(name, "strong"), grades, gains, probabilities, positive]
+        codes = spell_codes(aspect)
+        remark = f" (not judged: {codes})"
+    if aspect.grades is None:
+        return [name_cell, f"inferred from the judgments{remark}", "", "", ""]
+    scale = aspect.scale
+    grades = spell_all(scale.grades.tolist())
+    gains = spell_all(scale.gains.tolist())
+    probabilities = "the label itself"
+    if not scale.identity:
+        rounded = [round(probability, 3) for probability in scale.probabilities.tolist()]
+        probabilities = spell_all(rounded)
+    positive_grades = scale.grades[scale.threshold :].tolist()
+    positive = spell_all(positive_grades) or "none"
+    return [name_cell, f"{grades}{remark}", gains, probabilities, positive]
+
+
+def _refuse_parameters(aspects: Mapping[str, object]) -> None:
+    """Raise an error if the keys are the parameters of one scale instead of names of aspects."""
+    are_parameters = set(aspects) <= set(_KEYS)
+    # A single key 'grades' may be the name of an aspect.
+    if are_parameters and "grades" in aspects and len(aspects) > 1:
+        example = json.dumps({"relevance": dict(aspects)}, default=repr)
+        raise MultiAspectError(
+            f"aspects: expected a scale per aspect, got {choices(aspects)}, the parameters of "
+            f"one scale; name its aspect, as in {example}"
+        )
 
 
 def _read_file(path: str | PathLike[str]) -> object:
@@ -252,7 +268,8 @@ def _read_file(path: str | PathLike[str]) -> object:
             "which Aspects.to_file writes; to select a column of that name, give a list of names)"
         ) from error
     except OSError as error:
-        raise MultiAspectError(f"the file cannot be read: {error.strerror or error}") from error
+        reason = error.strerror or error
+        raise MultiAspectError(f"the file cannot be read: {reason}") from error
     except UnicodeDecodeError as error:
         raise MultiAspectError(
             "expected a JSON file of aspects in UTF-8, got other bytes"
@@ -269,18 +286,18 @@ def scales_and_name(content: object) -> tuple[Mapping[str, Any], str | None]:
         aspects.
     """
     if not isinstance(content, Mapping):
-        raise MultiAspectError(
-            f"expected a JSON object with a scale per aspect, got {type(content).__name__}"
-        )
-    marks = [key for key in ("version", "aspects") if key in content]
-    if not marks:
+        type_name = type(content).__name__
+        raise MultiAspectError(f"expected a JSON object with a scale per aspect, got {type_name}")
+    file_keys = [key for key in ("version", "aspects") if key in content]
+    if not file_keys:
         return content, None
-    if len(marks) == 1:
+    if len(file_keys) == 1:
         raise MultiAspectError(
             "expected a scale per aspect, or the keys version and aspects, as Aspects.to_file "
-            f"writes them, got the key {marks[0]} alone"
+            f"writes them, got the key {file_keys[0]} alone"
         )
     version = content["version"]
+    # True equals 1, but is no version.
     if isinstance(version, bool) or version != FILE_VERSION:
         raise MultiAspectError(
             f"expected version {FILE_VERSION} of a file of aspects, got {version!r}; a newer "
@@ -309,45 +326,51 @@ def in_words(aspects: Mapping[str, Aspect]) -> str:
     >>> in_words({"relevance": Aspect(1), "understandability": Aspect(3, threshold=2)})
     'relevance 0, 1; understandability 0, 1, 2, 3 (positive from 2)'
     """
-    return "; ".join(f"{name} {_scale(aspect)}" for name, aspect in aspects.items())
+    scales = []
+    for name, aspect in aspects.items():
+        scale = _scale_in_words(aspect)
+        scales.append(f"{name} {scale}")
+    return "; ".join(scales)
 
 
-def _scale(aspect: Aspect) -> str:
-    """Return one scale in words."""
-    if aspect.grades is None:
-        grades = "inferred"
-    else:
+def _scale_in_words(aspect: Aspect) -> str:
+    """Return the grades of an aspect, and in brackets the settings that are no defaults."""
+    grades = "inferred"
+    if aspect.grades is not None:
         grades = str(aspect.scale)
-    remarks = _settings(aspect)
+    remarks = "; ".join(_settings(aspect))
     if remarks:
-        return f"{grades} ({'; '.join(remarks)})"
+        return f"{grades} ({remarks})"
     return grades
 
 
 def _settings(aspect: Aspect) -> list[str]:
-    """Return the settings of a scale in words, without those that are the only possible ones."""
-    settings = aspect.to_spec()
-    if isinstance(settings, int):
-        settings = {}
+    """Return the settings of an aspect that are no defaults, in words."""
+    other_than_default = aspect.to_spec()
+    if isinstance(other_than_default, int):  # the top grade of a scale without settings
+        other_than_default = {}
     remarks = []
     if not aspect.greater_is_better:
         remarks.append("lower is better")
-    threshold = _threshold(aspect)
+    threshold = _threshold_of_choice(aspect)
     if threshold is not None:
         remarks.append(f"positive from {spell(threshold)}")
-    if "gains" in settings:
-        remarks.append(f"gains {spell_all(aspect.gains or ())}")
+    if "gains" in other_than_default:
+        gains = spell_all(aspect.gains or ())
+        remarks.append(f"gains {gains}")
     if aspect.probabilities == "identity":
         remarks.append("labels are probabilities")
-    elif "probabilities" in settings and not isinstance(aspect.probabilities, str):
-        remarks.append(f"probabilities {spell_all(aspect.probabilities)}")
+    elif "probabilities" in other_than_default and not isinstance(aspect.probabilities, str):
+        probabilities = spell_all(aspect.probabilities)
+        remarks.append(f"probabilities {probabilities}")
     if aspect.unjudged:
-        remarks.append(f"not judged: {spell_codes(aspect)}")
+        codes = spell_codes(aspect)
+        remarks.append(f"not judged: {codes}")
     return remarks
 
 
-def _threshold(aspect: Aspect) -> float | None:
-    """Return the lowest positive grade; None if it is not known, or with two grades."""
+def _threshold_of_choice(aspect: Aspect) -> float | None:
+    """Return the lowest positive grade; None if two grades leave no choice, or it is unknown."""
     if aspect.grades is None:
         return aspect.threshold
     scale = aspect.scale

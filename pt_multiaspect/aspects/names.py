@@ -39,8 +39,9 @@ class Named(ABC):
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Named) or other.registry is not self.registry:
-            return False
-        return (self.to_json(), self.name) == (other.to_json(), other.name)
+            return False  # another kind of content
+        has_same_name = self.name == other.name
+        return has_same_name and self.to_json() == other.to_json()
 
     def __hash__(self) -> int:
         return hash((self.to_json(), self.name))
@@ -60,7 +61,7 @@ N = TypeVar("N", bound=Named)
 
 
 def _restore(kind: type[N], state: Any, name: str | None) -> N:
-    """Return an unpickled object, whose name is registered, also in another process."""
+    """Return an unpickled object, and register its name, also in another process."""
     restored = kind._from_state(state)
     restored.name = name
     kind.registry.restore(restored)
@@ -81,6 +82,7 @@ class NameRegistry(Generic[N]):
         name = item.name
         if name is None:
             return
+        # A letter, then letters, digits, "_", "." and "-", such as 'trec-misinfo-2022'.
         if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z][\w.\-]*", name):
             raise MultiAspectError(
                 f"expected a name of {self._what} that starts with a letter and has only letters, "
@@ -90,19 +92,26 @@ class NameRegistry(Generic[N]):
         self._bind(name, item)
 
     def _bind(self, name: str, item: N) -> None:
-        known = self._content.get(name)
+        """Let the name refer to `item`, with a warning if it referred to other content."""
+        previous = self._content.get(name)
         self._content[name] = item
-        if known is not None and known.to_json() != item.to_json():
+        if previous is None:
+            return
+        content = item.to_json()
+        previous_content = previous.to_json()
+        if content != previous_content:
             warn(
-                f"the name {name!r} now refers to {_shorten(item.to_json())}; measures created "
-                f"earlier keep {_shorten(known.to_json())}. Use different names to have both in "
-                "measure strings"
+                f"the name {name!r} now refers to {_shorten(content)}; measures created earlier "
+                f"keep {_shorten(previous_content)}. Use different names to have both in measure "
+                "strings"
             )
 
     def restore(self, item: N) -> None:
         """Register the name of unpickled content, unless this process has declared it itself."""
-        if item.name is not None and item.name not in self._declared:
-            self._bind(item.name, item)
+        name = item.name
+        if name is None or name in self._declared:
+            return
+        self._bind(name, item)
 
     def get(self, name: str) -> N | None:
         """Return the content of a name, or None if the name is unknown."""
@@ -113,6 +122,7 @@ class NameRegistry(Generic[N]):
 
 
 def _shorten(text: str) -> str:
+    """Return the text, cut to 200 characters."""
     if len(text) <= 200:
         return text
     return f"{text[:199]}…"

@@ -11,8 +11,9 @@ from .._numbers import read_json
 from ..errors import MultiAspectError, choices, errors_of, shown
 from .aspects import FILE_ENDING, Aspects, aspect_name, scales_and_name
 
-#: Matches names that can be written in a list separated by commas.
-_PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?").fullmatch
+#: Names that can be written in a list separated by commas, such as ``Topical relevance``: a letter
+#: or "_", then letters, digits, "_", spaces, "." and "-", but no space at the end.
+_PLAIN_NAME = re.compile(r"[^\W\d](?:[\w .\-]*[\w.\-])?")
 
 
 #: The parameter `aspects` of a measure: declared scales, names of columns, or None.
@@ -41,23 +42,39 @@ def parse_aspects(spec: object) -> AspectSpec:
         return Aspects(spec)
     if isinstance(spec, PathLike):
         return Aspects.from_file(spec)
+    selected = spec
     if isinstance(spec, str):
-        spec = _parse_text(spec.strip())
-        if isinstance(spec, Aspects):
-            return spec
-    if isinstance(spec, Iterable):
-        names = tuple(map(aspect_name, spec))
-        if names and len(set(names)) == len(names):
-            return names
+        selected = _parse_text(spec.strip())
+        if isinstance(selected, Aspects):
+            return selected
+    names = _distinct_names(selected)
+    if names is not None:
+        return names
     raise MultiAspectError(
         "aspects: expected an Aspects object, a mapping of names to scales, a registered name "
-        f"({choices(Aspects.registry)}), a file (.json) or distinct column names, got {shown(spec)}"
+        f"({choices(Aspects.registry)}), a file (.json) or distinct column names, got "
+        f"{shown(selected)}"
     )
 
 
+def _distinct_names(columns: object) -> tuple[str, ...] | None:
+    """Return the aspects of column names, or None if there are none or some are repeated."""
+    if not isinstance(columns, Iterable):
+        return None
+    names = tuple(map(aspect_name, columns))
+    are_distinct = len(set(names)) == len(names)
+    if names and are_distinct:
+        return names
+    return None
+
+
 def _parse_text(text: str) -> object:
-    """Return the declared scales, or the names of columns, which are not checked."""
-    if text.startswith(("{", "[")):
+    """Return the declared scales, or else the names of columns, which are not checked.
+
+    The text is JSON, a registered name, the name of a file, or names separated by commas.
+    """
+    is_json = text.startswith(("{", "["))
+    if is_json:
         content = read_json(text, "aspects")
         if isinstance(content, Mapping):
             scales, name = scales_and_name(content)
@@ -87,17 +104,17 @@ def declared_aspects(spec: object) -> Aspects:
 
 
 def spell_aspects(spec: AspectSpec) -> object:
-    """Return `spec` as measures print it."""
-    if isinstance(spec, tuple):
-        # A single name may be the name of a declared set, now or later; relevance cannot.
-        is_list = len(spec) > 1 and all(map(_PLAIN_NAME, spec))
-        is_plain = is_list and not spec[-1].endswith(FILE_ENDING)
-        if spec != ("relevance",) and not is_plain:
-            return json.dumps(spec, ensure_ascii=False)
-        return ",".join(spec)
-    if spec is not None:
+    """Return `spec` as measures print it, so that `parse_aspects` reads it."""
+    if spec is None:
+        return None
+    if isinstance(spec, Aspects):
         return spec.spelled()
-    return None
+    # A single name may be the name of a declared set, now or later. Relevance cannot.
+    is_single = len(spec) == 1 and spec != ("relevance",)
+    is_like_file = spec[-1].endswith(FILE_ENDING)
+    if is_single or is_like_file:
+        return json.dumps(spec, ensure_ascii=False)
+    return spell_names(spec)
 
 
 def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
@@ -107,17 +124,14 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
     """
 
     def parse(value: object) -> tuple[str, ...]:
-        spec = value
-        if isinstance(spec, str):
-            text = spec.strip()
-            if text.startswith("["):
-                spec = read_json(text, what)
-            else:
-                spec = _split_names(text)
-        if isinstance(spec, Iterable) and not isinstance(spec, Mapping | str):
+        """Return the names in a sequence, in JSON, or in a text separated by commas."""
+        listed = value
+        if isinstance(value, str):
+            listed = _read_names(value.strip(), what)
+        if not isinstance(listed, Mapping | str):
             with errors_of(what):
-                names = tuple(map(aspect_name, spec))
-            if names and len(set(names)) == len(names):
+                names = _distinct_names(listed)
+            if names is not None:
                 return names
         raise MultiAspectError(
             f"{what}: expected distinct names of aspects, such as 'relevance,credibility', got "
@@ -127,10 +141,19 @@ def parse_names(what: str) -> Callable[[object], tuple[str, ...]]:
     return parse
 
 
+def _read_names(text: str, what: str) -> object:
+    """Return the content of a JSON list, which is not checked, or names separated by commas."""
+    is_json = text.startswith("[")
+    if is_json:
+        return read_json(text, what)
+    return _split_names(text)
+
+
 def spell_names(names: tuple[str, ...] | None) -> object:
-    """Return names of aspects as measures print them."""
+    """Return names of aspects as measures print them: separated by commas, or else as JSON."""
     if names is None:
         return None
-    if all(map(_PLAIN_NAME, names)):
+    are_plain = all(map(_PLAIN_NAME.fullmatch, names))
+    if are_plain:
         return ",".join(names)
     return json.dumps(names, ensure_ascii=False)

@@ -17,7 +17,7 @@ from .._typing import Bools, Floats, Ints
 from ..aspects import Aspects, Scale
 from ..aspects.parameter import declared_aspects
 from ..errors import MultiAspectError
-from .registered import RegisteredDistance, check_distance, distance_table, exponent_of
+from .registered import Distance, RegisteredDistance, check_distance, distance_table, exponent_of
 from .tuple_order import (
     TOLERANCE,
     Grades,
@@ -95,99 +95,143 @@ class DistanceOrder(TupleOrder):
         self.axes = check_axes(axes)
         self.aspect_weights = check_weights(weights)
         self.gate = gate
-        if gate is None:
-            self._gate = None
-        else:
-            self._gate = check_gate(gate, self.names)
+        #: The column of the gate in arrays of grade indices.
+        self._gate_column: int | None = None
+        if gate is not None:
+            self._gate_column = check_gate(gate, self.names)
         self._gaps = _stretched_gaps(self.scales, self.axes, self.aspect_weights, self.names)
-        self._function = None
-        self._tolerance: float = 0
         if isinstance(self.distance, RegisteredDistance):
-            self._function = self.distance.function
-            self._exponent = 1.0
-            self._table = distance_table(self._function, self.distance, self._gaps, self.names)
-            self._tolerance = TOLERANCE * float(self._table.max())
-            self._worst = self._table.flat[0]
-            return
-        self._exponent = cast(float, exponent_of(self.distance))
-        # Per aspect, the contribution of each grade to a tuple's key. Keys order tuples exactly as
-        # distances do.
-        if self._chebyshev:
-            self._parts = _exact_parts(self._gaps, 1)
-        elif self._exponent.is_integer():
-            self._parts = _exact_parts(self._gaps, int(self._exponent))
+            self._tabulate_keys(self.distance)
         else:
-            self._parts = _rounded_parts(self._gaps, self._exponent)
-            self._tolerance = TOLERANCE * float(sum(part.max() for part in self._parts))
-        lowest_grades = [part[:1] for part in self._parts]
-        self._worst = self._combine(lowest_grades)[0]
+            exponent = cast(float, exponent_of(self.distance))
+            self._prepare_key_parts(exponent)
+
+    def _tabulate_keys(self, distance: RegisteredDistance) -> None:
+        """Set the keys of a user-defined distance: the distances of all tuples, in a table."""
+        self._function: Distance | None = distance.function
+        self._exponent = 1.0
+        #: The distance of each tuple, with one dimension per aspect.
+        self._table = distance_table(distance.function, distance, self._gaps, self.names)
+        self._tolerance = TOLERANCE * float(self._table.max())
+        # The first element belongs to the tuple of all lowest grades.
+        self._worst_key = self._table.flat[0]
+
+    def _prepare_key_parts(self, exponent: float) -> None:
+        """Set what each grade contributes to the key of a tuple, for a Minkowski distance.
+
+        A key is the sum of the gaps to the power of the exponent, without the root: it orders
+        tuples exactly as the distance does. For the Chebyshev distance, it is the maximum gap.
+        """
+        self._function = None
+        self._exponent = exponent
+        self._tolerance = 0.0
+        #: One array per aspect, with one part per grade.
+        self._parts: list[NDArray[Any]]
+        if self._is_chebyshev:
+            self._parts = _exact_parts(self._gaps, 1)
+        elif exponent.is_integer():
+            self._parts = _exact_parts(self._gaps, int(exponent))
+        else:
+            self._parts = _rounded_parts(self._gaps, exponent)
+            largest_parts = [part.max() for part in self._parts]
+            self._tolerance = TOLERANCE * float(sum(largest_parts))
+        parts_of_lowest_grades = [part[:1] for part in self._parts]
+        self._worst_key = self._combine_parts(parts_of_lowest_grades)[0]
 
     @property
-    def _chebyshev(self) -> bool:
+    def _is_chebyshev(self) -> bool:
         return math.isinf(self._exponent)
 
-    def _combine(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        result = columns[0]
-        for column in columns[1:]:
-            if self._chebyshev:
-                result = np.maximum(result, column)
+    def _combine_parts(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return the keys of tuples: the sum, or for Chebyshev the maximum, of their parts.
+
+        There is one array of parts per aspect, each of shape (n_tuples,).
+        """
+        keys = parts[0]
+        for aspect_parts in parts[1:]:
+            if self._is_chebyshev:
+                keys = np.maximum(keys, aspect_parts)
             else:
-                result = result + column
-        return result
+                keys = keys + aspect_parts
+        return keys
 
     def _keys(self, grades: Grades) -> NDArray[Any]:
-        """Return the key of each row of grade indices, larger if farther from the best tuple."""
+        """Return the key of each tuple, larger if the tuple is farther from the best one.
+
+        Equal distances have equal keys, except for differences up to the tolerance.
+        """
+        keys: NDArray[Any]
         if self._function is not None:
-            keys: NDArray[Any] = self._table[tuple(grades.T)]
+            keys = self._table[tuple(grades.T)]
         else:
-            columns = zip(self._parts, grades.T, strict=True)
-            keys = self._combine([part[column] for part, column in columns])
-        if self._gate is not None:
-            keys = np.where(grades[:, self._gate] == 0, self._worst, keys)
+            parts = []
+            for grade_parts, aspect_grades in zip(self._parts, grades.T, strict=True):
+                parts.append(grade_parts[aspect_grades])
+            keys = self._combine_parts(parts)
+        if self._gate_column is not None:
+            # Without its precondition, a document is as bad as the worst tuple.
+            is_excluded = grades[:, self._gate_column] == 0
+            keys = np.where(is_excluded, self._worst_key, keys)
         return keys
 
-    def _distinct(self, keys: NDArray[Any]) -> NDArray[Any]:
-        keys = np.unique(keys)
+    def _distinct_keys(self, keys: NDArray[Any]) -> NDArray[Any]:
+        """Return the distinct keys in increasing order, or raise an error if they are too many.
+
+        Of keys that are equal within the tolerance, the smallest is returned.
+        """
+        distinct = np.unique(keys)
         if self._tolerance:
-            keys = keys[np.diff(keys, prepend=-np.inf) > self._tolerance]
-        if len(keys) > MAX_CLASSES:
-            in_units = ", or axes='gains' (fewer classes for scales of unequal length)"
-            if self.axes == "gains":
-                in_units = ""
+            # The first key has no smaller neighbour, so it is infinitely far from it and stays.
+            distance_to_previous = np.diff(distinct, prepend=-np.inf)
+            distinct = distinct[distance_to_previous > self._tolerance]
+        if len(distinct) > MAX_CLASSES:
+            n_scales = len(self.names)
+            remedy = "use weighting='normalized' with positives='nonzero', which needs no classes"
+            if self.axes != "gains":
+                remedy += ", or axes='gains' (fewer classes for scales of unequal length)"
             raise MultiAspectError(
                 f"expected at most {MAX_CLASSES} classes of equal distance, got more for the "
-                f"{len(self.names)} scales; use weighting='normalized' with positives='nonzero', "
-                f"which needs no classes{in_units}"
+                f"{n_scales} scales; {remedy}"
             )
-        return keys
+        return distinct
 
-    def _sums(self, keys: NDArray[Any], part: NDArray[Any]) -> NDArray[Any]:
-        """Return the distinct sums of one element of each array, in blocks to limit memory."""
-        block = max(1, 4 * MAX_CLASSES // len(keys))
-        sums = self._distinct(np.add.outer(keys, part[:block]).ravel())
-        for start in range(block, len(part), block):
-            more = np.add.outer(keys, part[start : start + block]).ravel()
-            sums = self._distinct(np.concatenate([sums, more]))
-        return sums
+    def _distinct_sums(self, keys: NDArray[Any], parts: NDArray[Any]) -> NDArray[Any]:
+        """Return the distinct sums of one of the keys and one of the parts, in increasing order."""
+        distinct = keys[:0]
+        # Parts are added in blocks, since all sums at once may not fit into memory.
+        n_sums_per_block = 4 * MAX_CLASSES
+        block_length = max(1, n_sums_per_block // len(keys))
+        for start in range(0, len(parts), block_length):
+            block = parts[start : start + block_length]
+            sums = np.add.outer(keys, block).ravel()
+            distinct = self._distinct_keys(np.concatenate([distinct, sums]))
+        return distinct
 
     @cached_property
     def _class_keys(self) -> NDArray[Any]:
-        """The attainable keys, nearest first, computed by aspect rather than by tuple."""
+        """The key of each class, from the class of the best tuple to the farthest."""
         if self._function is not None:
-            return self._distinct(self._keys(self._all_tuples()))
+            keys_of_all_tuples = self._keys(self._all_tuples())
+            return self._distinct_keys(keys_of_all_tuples)
+        # Parts are combined aspect by aspect, since there may be too many tuples to list.
         parts = list(self._parts)
-        if self._gate is not None:
-            parts[self._gate] = parts[self._gate][1:]
-        worst = np.array([self._worst], dtype=parts[0].dtype)
-        if not all(map(len, parts)):
-            return worst  # the gate has only one grade, so no other tuple is possible
-        if self._chebyshev:
+        dtype = parts[0].dtype
+        worst_key = np.array([self._worst_key], dtype=dtype)
+        if self._gate_column is not None:
+            # With the lowest grade of the gate, only the worst key is possible.
+            parts_above_lowest = parts[self._gate_column][1:]
+            if len(parts_above_lowest) == 0:
+                return worst_key
+            parts[self._gate_column] = parts_above_lowest
+        if self._is_chebyshev:
+            # The maximum part of a tuple is one of the parts.
             keys = np.concatenate(parts)
         else:
-            keys = np.zeros(1, dtype=parts[0].dtype)
-            for part in parts:
-                keys = self._sums(keys, np.unique(part))
-        return self._distinct(np.append(keys, worst))
+            keys = np.zeros(1, dtype=dtype)
+            for aspect_parts in parts:
+                keys = self._distinct_sums(keys, np.unique(aspect_parts))
+        keys = np.append(keys, worst_key)
+        return self._distinct_keys(keys)
 
     @property
     def n_classes(self) -> int:
@@ -204,9 +248,12 @@ class DistanceOrder(TupleOrder):
         """Return the class of each tuple, from 0 for the largest distance to the best tuple."""
         keys = self._keys(grades)
         if self._tolerance:
+            # Rounding may have left a key slightly below the key of its class.
             keys = keys + self._tolerance
-        index = np.searchsorted(self._class_keys, keys, side="right") - 1
-        return (self.n_classes - 1 - index).astype(np.intp)
+        # Keys of classes start at the best tuple, but classes are numbered from the farthest one.
+        n_class_keys_up_to = np.searchsorted(self._class_keys, keys, side="right")
+        index = self.n_classes - n_class_keys_up_to
+        return index.astype(np.intp)
 
     def weights(self, grades: Grades) -> Floats:
         """Return the class indices as gains."""
@@ -219,18 +266,21 @@ class DistanceOrder(TupleOrder):
 
     def is_possible(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that the gate allows (all without a gate)."""
-        if self._gate is None:
+        if self._gate_column is None:
             return np.ones(len(grades), dtype=np.bool_)
-        is_open = grades[:, self._gate] > 0
-        is_worst = ~grades.any(axis=1)
-        return np.asarray(is_open | is_worst, dtype=np.bool_)
+        # With the lowest grade of the gate, only the tuple of all lowest grades is possible.
+        is_above_lowest = grades > 0
+        meets_gate = is_above_lowest[:, self._gate_column]
+        is_worst_tuple = ~is_above_lowest.any(axis=1)
+        return np.asarray(meets_gate | is_worst_tuple, dtype=np.bool_)
 
     def coordinates(self) -> list[Floats]:
         """Return the position of each grade on the rescaled and stretched axis of its aspect."""
         coordinates = []
         for gaps in self._gaps:
-            from_lowest = [float(gaps[0] - gap) for gap in gaps]
-            coordinates.append(np.array(from_lowest))
+            gap_of_lowest_grade = gaps[0]
+            positions = [float(gap_of_lowest_grade - gap) for gap in gaps]
+            coordinates.append(np.array(positions))
         return coordinates
 
     @property
@@ -245,49 +295,66 @@ class DistanceOrder(TupleOrder):
         }
 
     def closeness(self, grades: Grades) -> Floats:
-        """Return 1 - distance / maximum distance for each tuple."""
-        if self._worst:
-            return np.asarray(1.0 - self._shares(grades), dtype=np.float64)
-        return np.zeros(len(grades))
+        """Return 1 - distance / maximum distance for each tuple; 0 if all distances are 0."""
+        if self._worst_key == 0:
+            return np.zeros(len(grades))
+        closeness = 1.0 - self._relative_distances(grades)
+        return np.asarray(closeness, dtype=np.float64)
 
-    def _shares(self, grades: Grades) -> Floats:
-        """Return the distances to the best tuple as fractions of the maximum distance."""
-        if not self._worst:
+    def _relative_distances(self, grades: Grades) -> Floats:
+        """Return distance to the best tuple / maximum distance for each tuple, in [0, 1]."""
+        if self._worst_key == 0:
             return np.zeros(len(grades))
         keys = self._keys(grades)
-        if self._tolerance:  # distances within the tolerance are replaced by the largest of them
-            levels = np.unique(np.append(keys, self._worst))
-            is_largest = np.diff(levels, append=np.inf) > self._tolerance
-            largest = levels[is_largest]
-            keys = largest[np.searchsorted(largest, keys)]
-        shares = (keys / self._worst).astype(np.float64)
-        if self._chebyshev:
-            return shares
-        return shares ** (1.0 / self._exponent)
+        if self._tolerance:
+            keys = self._unify_equal_keys(keys)
+        relative_keys = (keys / self._worst_key).astype(np.float64)
+        if self._is_chebyshev:
+            return relative_keys
+        # Keys are distances to the power of the exponent.
+        return relative_keys ** (1.0 / self._exponent)
+
+    def _unify_equal_keys(self, keys: NDArray[Any]) -> NDArray[Any]:
+        """Return the keys, with those equal within the tolerance replaced by the largest of them.
+
+        So tuples at the distance of the worst tuple have its key.
+        """
+        levels = np.unique(np.append(keys, self._worst_key))
+        # The last level has no larger neighbour, so it is infinitely far from it and stays.
+        distance_to_next = np.diff(levels, append=np.inf)
+        largest_levels = levels[distance_to_next > self._tolerance]
+        index = np.searchsorted(largest_levels, keys)  # of the first level not below the key
+        unified: NDArray[Any] = largest_levels[index]
+        return unified
 
     def described(self, grades: Grades) -> dict[str, NDArray[Any]]:
         """Return the class of each tuple, unless too many, and its distance to the best."""
-        distance = self._shares(grades) * self._maximum
+        distance = self._relative_distances(grades) * self._maximum_distance
         try:
-            return {"class": self.class_index(grades), "distance": distance}
+            classes = self.class_index(grades)
         except MultiAspectError:  # too many classes, which closeness does not need
             return {"distance": distance}
+        return {"class": classes, "distance": distance}
 
     @property
-    def _maximum(self) -> float:
-        """The maximum distance, that of the tuple of all lowest grades."""
+    def _maximum_distance(self) -> float:
+        """The distance between the tuple of all lowest grades and the best tuple."""
         if self._function is not None:
-            return float(self._worst)
-        gaps = [float(per_grade[0]) for per_grade in self._gaps]
-        widest = max(gaps)
-        if self._chebyshev or not widest:
+            return float(self._worst_key)
+        gaps_of_lowest_grades = [float(aspect_gaps[0]) for aspect_gaps in self._gaps]
+        widest = max(gaps_of_lowest_grades)
+        if self._is_chebyshev or widest == 0:
             return widest
-        powers = [(gap / widest) ** self._exponent for gap in gaps]
-        return float(widest * sum(powers) ** (1.0 / self._exponent))
+        # Powers of relative gaps are at most 1; those of the gaps may be too large for a float.
+        powers = [(gap / widest) ** self._exponent for gap in gaps_of_lowest_grades]
+        relative_distance = sum(powers) ** (1.0 / self._exponent)
+        return float(widest * relative_distance)
 
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples that are nearer to the best tuple than the lowest class."""
-        return np.asarray(self._keys(grades) < self._worst - self._tolerance, dtype=np.bool_)
+        keys_of_lowest_class = self._worst_key - self._tolerance
+        is_nearer = self._keys(grades) < keys_of_lowest_class
+        return np.asarray(is_nearer, dtype=np.bool_)
 
     def classes(self, labels: object) -> Ints:
         """Return the class of label tuples.
@@ -306,15 +373,15 @@ class DistanceOrder(TupleOrder):
 
     def to_list(self) -> list[list[tuple[float, ...]]]:
         """Return all possible label tuples, class by class, best first."""
-        grades = self._all_tuples()
-        grades = grades[self.is_possible(grades)]
-        columns = zip(self.scales, grades.T, strict=True)
-        labels = np.stack([scale.grades[column] for scale, column in columns], axis=1)
-        classes = self.class_index(grades)
-        result: list[list[tuple[float, ...]]] = [[] for _ in range(self.n_classes)]
+        tuples = self._all_tuples()
+        possible = tuples[self.is_possible(tuples)]
+        labels = np.stack(self._label_columns(possible), axis=1)  # (n_tuples, n_aspects)
+        classes = self.class_index(possible)
+        tuples_by_class: list[list[tuple[float, ...]]] = [[] for _ in range(self.n_classes)]
         for index, row in zip(classes.tolist(), labels.tolist(), strict=True):
-            result[self.n_classes - 1 - index].append(tuple(row))
-        return result
+            tuples_by_class[index].append(tuple(row))
+        tuples_by_class.reverse()  # class 0 is the farthest
+        return tuples_by_class
 
     def __repr__(self) -> str:
         arguments = [str(self.aspects), repr(self.distance)]
@@ -324,13 +391,16 @@ class DistanceOrder(TupleOrder):
             arguments.append(f"weights={self.aspect_weights!r}")
         if self.gate:
             arguments.append(f"gate={self.gate!r}")
-        return f"DistanceOrder({', '.join(arguments)})"
+        call = ", ".join(arguments)
+        return f"DistanceOrder({call})"
 
     def __str__(self) -> str:
         if isinstance(self.distance, str):
-            text = f"{self.distance.capitalize()} distance"
+            name = self.distance.capitalize()
         else:
-            text = f"Minkowski (p = {self.distance:g}) distance"
+            exponent = format(self.distance, "g")
+            name = f"Minkowski (p = {exponent})"
+        text = f"{name} distance"
         if self.axes == "equal":
             text += ", equal axes"
         if self.gate:
@@ -341,38 +411,51 @@ class DistanceOrder(TupleOrder):
 def _stretched_gaps(
     scales: Sequence[Scale], axes: str, weights: Mapping[str, float] | None, names: Sequence[str]
 ) -> list[list[Fraction]]:
-    """Return, per aspect and grade, the exact gap to the top grade on the stretched axis."""
-    stretch = [exact(weight) for weight in weights_of(weights, names)]
+    """Return the exact gap between each grade and the top grade, multiplied by the aspect's weight.
+
+    There is one list per aspect, with one gap per grade.
+    """
+    aspect_weights = weights_of(weights, names)
+    gaps = gaps_to_best(scales, axes)
     stretched = []
-    for weight, gaps in zip(stretch, gaps_to_best(scales, axes), strict=True):
-        stretched.append([weight * gap for gap in gaps])
+    for weight, aspect_gaps in zip(aspect_weights, gaps, strict=True):
+        factor = exact(weight)
+        stretched.append([factor * gap for gap in aspect_gaps])
     return stretched
 
 
 def _exact_parts(gaps: Sequence[Sequence[Fraction]], power: int) -> list[NDArray[Any]]:
-    """Return the gaps to a power as integers, in units of their common denominator."""
+    """Return the gaps to a power as integers, one array per aspect.
+
+    In units of their common denominator, gaps are integers, which are compared exactly.
+    """
     denominators = []
     for aspect_gaps in gaps:
-        denominators += [gap.denominator for gap in aspect_gaps]
-    unit = math.lcm(*denominators)
-    parts = []
+        for gap in aspect_gaps:
+            denominators.append(gap.denominator)
+    common_denominator = math.lcm(*denominators)
+    powers_by_aspect = []
     for aspect_gaps in gaps:
-        parts.append([int(gap * unit) ** power for gap in aspect_gaps])
-    largest_sum = sum(map(max, parts))
-    dtype: type = object
-    if largest_sum < 2**62:
-        dtype = np.int64
-    return [np.array(part, dtype=dtype) for part in parts]
+        whole_gaps = [int(gap * common_denominator) for gap in aspect_gaps]
+        powers_by_aspect.append([gap**power for gap in whole_gaps])
+    # A key is a sum over the aspects. If it may overflow, Python's integers are used.
+    largest_key = sum(map(max, powers_by_aspect))
+    dtype: type = np.int64
+    if largest_key >= 2**62:
+        dtype = object
+    return [np.array(powers, dtype=dtype) for powers in powers_by_aspect]
 
 
 def _rounded_parts(gaps: Sequence[Sequence[Fraction]], exponent: float) -> list[NDArray[Any]]:
-    """Return the gaps, relative to the widest one, to a power with irrational results."""
+    """Return the gaps to a fractional power, one array of floats per aspect.
+
+    Gaps are divided by the widest one, so that powers are in [0, 1].
+    """
     widest = max(map(max, gaps))
+    if widest == 0:
+        return [np.zeros(len(aspect_gaps)) for aspect_gaps in gaps]
     parts = []
     for aspect_gaps in gaps:
-        if widest:
-            part = [float(gap / widest) ** exponent for gap in aspect_gaps]
-        else:
-            part = [0.0] * len(aspect_gaps)
-        parts.append(np.array(part))
+        relative_gaps = [float(gap / widest) for gap in aspect_gaps]
+        parts.append(np.array([gap**exponent for gap in relative_gaps]))
     return parts

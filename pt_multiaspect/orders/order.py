@@ -24,28 +24,34 @@ from .registered import RegisteredDistance, is_distance
 from .tuple_order import Grades, TupleOrder, numeric
 
 _ALLOWING = ". Pass allow_violations=True to accept this"
+#: Maximum number of violations that an error lists.
+_MOST_VIOLATIONS = 5
 
 
-def _column_of(qrels: pd.DataFrame, name: str) -> str:
-    accepted = [name]
-    if name == "relevance":
-        accepted.append("label")
-    columns = [column for column in accepted if column in qrels.columns]
-    if not columns:
-        raise MultiAspectError(
-            f"expected a column {name!r} in the qrels, got {choices(qrels.columns)}"
-        )
-    if len(columns) > 1:
+def _label_column(qrels: pd.DataFrame, aspect: str) -> str:
+    """Return the column of the qrels that contains the labels of an aspect.
+
+    The labels of relevance may be in a column ``label``, as in PyTerrier.
+    """
+    has_aspect = aspect in qrels.columns
+    has_label = aspect == "relevance" and "label" in qrels.columns
+    if has_aspect and has_label:
         raise MultiAspectError(
             "the qrels have both a column 'label' and a column 'relevance'; drop or rename one"
         )
-    return columns[0]
+    if has_aspect:
+        return aspect
+    if has_label:
+        return "label"
+    raise MultiAspectError(
+        f"expected a column {aspect!r} in the qrels, got {choices(qrels.columns)}"
+    )
 
 
 def _read_pairs(
     weights: Mapping[tuple[float, ...], float] | Iterable[tuple[Sequence[float], float]],
-) -> tuple[list[tuple[Any, Any]], list[tuple[float, ...]]]:
-    """Return the pairs of a label tuple and its weight, and their distinct tuples as numbers."""
+) -> list[tuple[tuple[float, ...], Any]]:
+    """Return pairs of a label tuple, as numbers, and its weight, which is not checked."""
     pairs: list[Any]
     if isinstance(weights, Mapping):
         pairs = list(weights.items())
@@ -59,17 +65,19 @@ def _read_pairs(
             "weights: expected pairs of a label tuple and its weight, as ((1, 0), 0.5), got "
             f"{shown(weights)}"
         )
-    tuples = [_read_tuple(key) for key, _ in pairs]
+    pairs_with_numbers = []
+    for labels, weight in pairs:
+        pairs_with_numbers.append((_read_tuple(labels), weight))
+    tuples = [labels for labels, _ in pairs_with_numbers]
     refuse_repeated(tuples, "tuples of labels", "weights")
-    return pairs, tuples
+    return pairs_with_numbers
 
 
 def _read_tuple(key: object) -> tuple[float, ...]:
     """Return a label tuple as numbers; a single label is a tuple of one."""
+    labels: Sequence[object] = [key]
     if isinstance(key, Sequence):
         labels = key
-    else:
-        labels = [key]
     return tuple(number(label, "a label") for label in labels)
 
 
@@ -81,25 +89,25 @@ def _read_aspects(
 
     If only names are given, their grades are the labels in the tuples.
     """
-    lengths = {len(key) for key in tuples}
     if isinstance(aspects, str) or not isinstance(aspects, Collection):
+        # The name of declared aspects, or a file of them.
         aspects = declared_aspects(aspects)
     n_aspects = len(aspects)
+    lengths = set(map(len, tuples))
     if lengths != {n_aspects}:
         raise MultiAspectError(
             f"expected tuples of {n_aspects} labels ({choices(aspects)}), got tuples of "
             f"{choices(sorted(lengths))} labels"
         )
+    if isinstance(aspects, Aspects):
+        return aspects
     if isinstance(aspects, Mapping):
-        if isinstance(aspects, Aspects):
-            return aspects
         return Aspects(aspects)
-    labels_by_aspect = zip(*tuples, strict=True)
-    declared = {}
-    for name, labels in zip(aspects, labels_by_aspect, strict=True):
-        grades = sorted(set(labels))
-        declared[name] = Aspect(grades)
-    return Aspects(declared)
+    aspect_of_name = {}
+    for position, name in enumerate(aspects):
+        labels = {labels_of_tuple[position] for labels_of_tuple in tuples}
+        aspect_of_name[name] = Aspect(sorted(labels))
+    return Aspects(aspect_of_name)
 
 
 class Order(Named, TupleOrder):
@@ -155,7 +163,8 @@ class Order(Named, TupleOrder):
         allow_violations: bool = False,
         lower_is_better: bool = False,
     ) -> None:
-        pairs, tuples = _read_pairs(weights)
+        pairs = _read_pairs(weights)
+        tuples = [labels for labels, _ in pairs]
         self.aspects = _read_aspects(aspects, tuples)
         self.names = tuple(self.aspects)
         self.scales = tuple(aspect.scale for aspect in self.aspects.values())
@@ -164,14 +173,16 @@ class Order(Named, TupleOrder):
         self.lower_is_better = bool(lower_is_better)
         grades = self._grades(tuples)
         values = []
-        for key, (_, value) in zip(tuples, pairs, strict=True):
-            values.append(number(value, f"the weight of {key}"))
-        codes = self._code(grades)
+        for labels, weight in pairs:
+            values.append(number(weight, f"the weight of {labels}"))
+        # Tuples are sorted by their code, so that a binary search finds them.
+        codes = self._tuple_codes(grades)
         by_code = np.argsort(codes)
         self._codes = codes[by_code]
         self._values = np.array(values, dtype=np.float64)[by_code]
         self._tuples = [tuples[index] for index in by_code]
         if not self.allow_violations:
+            self._refuse_negative_weights()
             self._refuse_violations(grades[by_code])
         if isinstance(name, str) and is_distance(name):
             raise MultiAspectError(
@@ -230,18 +241,25 @@ class Order(Named, TupleOrder):
             )
         declared = declared_aspects(aspects)
 
-        def distances_at(rows: Floats) -> Floats:
+        def distances_of_rows(rows: Floats) -> Floats:
+            """Return the user-defined distance at each row of gaps."""
             distances = []
             for row in rows.tolist():
                 gaps = tuple(row)
-                distances.append(number(distance(gaps), f"the distance at the gaps {gaps}"))
+                value = number(distance(gaps), f"the distance at the gaps {gaps}")
+                distances.append(value)
             return np.array(distances, np.float64)
 
-        title = getattr(distance, "__name__", type(distance).__name__)
-        order = DistanceOrder(declared, RegisteredDistance(title, distances_at), axes=axes)
-        grades = [scale.grades.tolist() for scale in order.scales]
-        classes = order.class_index(order._all_tuples())
-        weights = zip(product(*grades), classes.tolist(), strict=True)
+        type_name = type(distance).__name__
+        title = getattr(distance, "__name__", type_name)
+        by_distance = DistanceOrder(
+            declared, RegisteredDistance(title, distances_of_rows), axes=axes
+        )
+        # Both list the tuples with the last aspect changing fastest.
+        classes = by_distance.class_index(by_distance._all_tuples())
+        grades_of_aspects = [scale.grades.tolist() for scale in by_distance.scales]
+        all_label_tuples = product(*grades_of_aspects)
+        weights = zip(all_label_tuples, classes.tolist(), strict=True)
         return cls(weights, declared, name=name)
 
     @property
@@ -256,56 +274,74 @@ class Order(Named, TupleOrder):
 
     def _to_json(self) -> str:
         """Return the JSON from which the order can be restored."""
-        rows = [[*key, number(weight, "a weight")] for key, weight in self.to_dict().items()]
-        content = {"aspects": json.loads(self.aspects.to_json()), "weights": rows, **self._flags}
+        rows = []
+        for labels, weight in self.to_dict().items():
+            rows.append([*labels, number(weight, "a weight")])
+        content: dict[str, Any] = {"aspects": json.loads(self.aspects.to_json()), "weights": rows}
+        content.update(self._flags)
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
-    def _code(self, grades: Grades) -> Ints:
-        shape = tuple(map(len, self.scales))
-        codes = np.ravel_multi_index(tuple(grades.T), shape)
+    def _tuple_codes(self, grades: Grades) -> Ints:
+        """Return an integer that identifies each tuple: 0 for the tuple of all lowest grades."""
+        n_grades = tuple(map(len, self.scales))
+        grades_by_aspect = tuple(grades.T)
+        codes = np.ravel_multi_index(grades_by_aspect, n_grades)
         return np.asarray(codes, dtype=np.intp)
 
-    def _refuse_violations(self, grades: Grades) -> None:
-        if self._values.min() < 0:
-            negative = [key for key, weight in self.to_dict().items() if weight < 0]
+    def _refuse_negative_weights(self) -> None:
+        """Raise an error that lists the tuples with negative weights, if there are any."""
+        negative = [labels for labels, weight in self.to_dict().items() if weight < 0]
+        if negative:
             raise MultiAspectError(
                 "weights must be non-negative, got negative weights for "
                 f"{choices(negative)}{_ALLOWING}"
             )
-        violations: list[str] = []
-        total = 0
-        for worse, grade in enumerate(grades):
-            is_at_least = (grades >= grade).all(axis=1)
-            has_less = self._values < self._values[worse]
-            better = np.flatnonzero(is_at_least & has_less).tolist()
-            total += len(better)
-            n_to_list = max(0, 5 - len(violations))
-            for row in better[:n_to_list]:
-                violations.append(self._violation(worse, row))
-        if total > len(violations):
-            violations.append(f"and {total - len(violations)} more")
-        if total:
-            raise MultiAspectError(
-                "the weights violate the partial order of tuples (Eq. 1): "
-                f"{'; '.join(violations)}{_ALLOWING}"
-            )
 
-    def _violation(self, worse: int, better: int) -> str:
-        """Return the text of two tuples, of which the worse one has more weight."""
+    def _refuse_violations(self, grades: Grades) -> None:
+        """Raise an error if a tuple has less weight than one that is no better on any aspect.
+
+        `grades` are the tuples with a weight, shape (n_tuples, n_aspects).
+        """
+        n_violations = 0
+        listed: list[str] = []
+        for worse, worse_grades in enumerate(grades):
+            is_at_least_as_good = (grades >= worse_grades).all(axis=1)
+            has_less_weight = self._values < self._values[worse]
+            better = np.flatnonzero(is_at_least_as_good & has_less_weight)
+            n_violations += len(better)
+            n_to_list = _MOST_VIOLATIONS - len(listed)
+            for row in better[:n_to_list].tolist():
+                listed.append(self._violation_text(worse, row))
+        if n_violations == 0:
+            return
+        n_unlisted = n_violations - len(listed)
+        if n_unlisted:
+            listed.append(f"and {n_unlisted} more")
+        violations = "; ".join(listed)
+        raise MultiAspectError(
+            f"the weights violate the partial order of tuples (Eq. 1): {violations}{_ALLOWING}"
+        )
+
+    def _violation_text(self, worse: int, better: int) -> str:
+        """Return the text about two tuples, by position, of which the worse one has more weight."""
+        worse_tuple = self._tuples[worse]
+        better_tuple = self._tuples[better]
         more = spell(self._values[worse].item())
         less = spell(self._values[better].item())
         return (
-            f"{self._tuples[worse]} has weight {more}, but {self._tuples[better]}, at least as "
-            f"good on every aspect, has weight {less}"
+            f"{worse_tuple} has weight {more}, but {better_tuple}, at least as good on every "
+            f"aspect, has weight {less}"
         )
 
     def _lookup(self, grades: Grades) -> tuple[Ints, Bools]:
-        """Return the index of each tuple among those with a weight, and whether it has a weight."""
-        codes = self._code(grades)
+        """Return the position of each tuple among those with a weight, and whether it is there."""
+        codes = self._tuple_codes(grades)
         position = np.searchsorted(self._codes, codes)
-        index = np.minimum(position, len(self._codes) - 1)
-        has_weight = self._codes[index] == codes
-        return index, np.asarray(has_weight, dtype=np.bool_)
+        # A code above all others would be found after the last position.
+        last_position = len(self._codes) - 1
+        position = np.minimum(position, last_position)
+        has_weight = self._codes[position] == codes
+        return position, np.asarray(has_weight, dtype=np.bool_)
 
     def is_possible(self, grades: Grades) -> Bools:
         """Return a mask of the tuples with a weight."""
@@ -313,48 +349,54 @@ class Order(Named, TupleOrder):
         return has_weight
 
     def weights(self, grades: Grades) -> Floats:
-        """Return the explicit weight of each tuple."""
-        index, has_weight = self._lookup(grades)
-        missing = np.flatnonzero(~has_weight)
-        if len(missing):
+        """Return the explicit weight of each tuple; raise an error if a tuple has none."""
+        position, has_weight = self._lookup(grades)
+        if not has_weight.all():
+            without_weight = grades[~has_weight]
             labels = []
-            for scale, grade in zip(self.scales, grades[missing[0]], strict=True):
-                labels.append(number(scale.grades[grade].item(), "a label"))
+            for column in self._label_columns(without_weight):
+                labels.append(number(column[0].item(), "a label"))
             raise MultiAspectError(
                 f"the order has no weight for the labels {tuple(labels)} of "
                 f"{choices(self.names)}: expected one of {choices(self._tuples)}"
             )
-        return self._values[index]
+        return self._values[position]
 
     @property
     def worst_weight(self) -> float:
         """The weight of the tuple of all lowest grades, 0 if the order does not contain it."""
-        if self._codes[0] == 0:
+        # Codes are sorted, and this tuple has the lowest possible code.
+        has_worst_tuple = self._codes[0] == 0
+        if has_worst_tuple:
             return float(self._values[0])
         return 0.0
 
     @cached_property
-    def _levels(self) -> Floats:
-        floor = max(self.worst_weight, 0.0)
-        above = self._values[self._values > floor]
-        return np.unique(np.append(above, floor))
+    def _class_weights(self) -> Floats:
+        """The highest weight of class 0 and the weight of each higher class, increasing."""
+        lowest = max(self.worst_weight, 0.0)
+        is_above_lowest = self._values > lowest
+        higher = self._values[is_above_lowest]
+        return np.unique(np.append(higher, lowest))
 
     @property
     def n_classes(self) -> int:
         """The number of distinct weights from the weight of the lowest tuple (or 0) upwards."""
-        return len(self._levels)
+        return len(self._class_weights)
 
     def class_index(self, grades: Grades) -> Ints:
         """Return the class of each tuple, 0 for weights up to that of the lowest tuple (or 0)."""
-        n_levels_below = np.searchsorted(self._levels, self.weights(grades), side="right")
-        return np.maximum(n_levels_below - 1, 0)
+        weights = self.weights(grades)
+        n_classes_up_to = np.searchsorted(self._class_weights, weights, side="right")
+        # Weights below that of class 0 belong to it, too.
+        return np.maximum(n_classes_up_to - 1, 0)
 
     def closeness(self, grades: Grades) -> Floats:
         """Return weight / maximum weight for each tuple, negative for harmful tuples."""
         weights = self.weights(grades)
-        if self.top_weight > 0:
-            return weights / self.top_weight
-        return weights
+        if self.top_weight <= 0:
+            return weights  # there is no best tuple to relate them to
+        return weights / self.top_weight
 
     def above_worst(self, grades: Grades) -> Bools:
         """Return a mask of the tuples in a class above the lowest."""
@@ -427,23 +469,28 @@ class Order(Named, TupleOrder):
             raise MultiAspectError(
                 f"the qrels already have a column {column!r}; pass another name as column="
             )
-        columns = [_column_of(frame, name) for name in self.names]
-        grades = []
-        for name, source, scale in zip(self.names, columns, self.scales, strict=True):
-            labels = numeric(frame[source], source)
-            index, wrong = scale.positions(labels)
-            if len(wrong):
-                unknown = np.unique(labels[wrong]).tolist()
-                raise MultiAspectError(
-                    f"column {source!r}: expected grades of {name} ({scale}), got "
-                    f"{choices(map(spell, unknown))}"
-                )
-            grades.append(index)
-        weights: Floats | Ints = self.weights(np.stack(grades, axis=1))
-        has_whole_weights = bool((self._values == np.rint(self._values)).all())
-        if has_whole_weights:
+        weights: Floats | Ints = self.weights(self._grades_of_qrels(frame))
+        are_whole_numbers = self._values == np.rint(self._values)
+        if are_whole_numbers.all():
             weights = weights.astype(np.int64)
         return frame.assign(**{column: weights})
+
+    def _grades_of_qrels(self, qrels: pd.DataFrame) -> Grades:
+        """Return the grade indices of the labels in qrels, shape (n_rows, n_aspects)."""
+        label_columns = [_label_column(qrels, name) for name in self.names]
+        grades = []
+        for aspect, column in enumerate(label_columns):
+            scale = self.scales[aspect]
+            labels = numeric(qrels[column], column)
+            aspect_grades, wrong_rows = scale.positions(labels)
+            if len(wrong_rows):
+                unknown = np.unique(labels[wrong_rows]).tolist()
+                raise MultiAspectError(
+                    f"column {column!r}: expected grades of {self.names[aspect]} ({scale}), got "
+                    f"{choices(map(spell, unknown))}"
+                )
+            grades.append(aspect_grades)
+        return np.stack(grades, axis=1)
 
     def to_dict(self) -> dict[tuple[float, ...], float]:
         """Return the label tuples with their weights, lowest grades first.
@@ -457,7 +504,8 @@ class Order(Named, TupleOrder):
         >>> Order({(1, 0): 1, (0, 0): 0}, aspects=["relevance", "credibility"]).to_dict()
         {(0, 0): 0.0, (1, 0): 1.0}
         """
-        return dict(zip(self._tuples, self._values.tolist(), strict=True))
+        weights = self._values.tolist()
+        return dict(zip(self._tuples, weights, strict=True))
 
     def to_json(self) -> str:
         """Return the order as a compact JSON object."""
@@ -468,7 +516,11 @@ class Order(Named, TupleOrder):
         """Build an order from the output of `to_json`."""
         try:
             content = read_json(text, "an order")
-            pairs = [(tuple(row[:-1]), row[-1]) for row in content["weights"]]
+            pairs = []
+            for row in content["weights"]:
+                labels = tuple(row[:-1])
+                weight = row[-1]
+                pairs.append((labels, weight))
             aspects = content["aspects"]
             allow_violations = content.get("allow_violations", False)
             lower_is_better = content.get("lower_is_better", False)
@@ -492,13 +544,17 @@ class Order(Named, TupleOrder):
         return self.name
 
     def __repr__(self) -> str:
-        pairs = [f"{key}: {spell(weight)}" for key, weight in self.to_dict().items()]
-        arguments = [f"{{{', '.join(pairs)}}}", repr(dict(self.aspects))]
+        pairs = []
+        for labels, weight in self.to_dict().items():
+            pairs.append(f"{labels}: {spell(weight)}")
+        weights = ", ".join(pairs)
+        arguments = [f"{{{weights}}}", repr(dict(self.aspects))]
         if self.name is not None:
             arguments.append(f"name={self.name!r}")
         for flag in self._flags:
             arguments.append(f"{flag}=True")
-        return f"Order({', '.join(arguments)})"
+        call = ", ".join(arguments)
+        return f"Order({call})"
 
     @classmethod
     def _from_state(cls, state: str) -> Order:
@@ -512,21 +568,27 @@ def parse_order(order: object) -> Order | None:
     """Parse an order: an `Order`, its name or its JSON. None is returned unchanged."""
     if order is None or isinstance(order, Order):
         return order
-    remedy = ""
     if isinstance(order, str):
-        if order.lstrip().startswith("{"):
+        is_json = order.lstrip().startswith("{")
+        if is_json:
             return Order.from_json(order)
         registered = Order.registry.get(order)
         if registered is not None:
             return registered
-        if is_distance(order):
-            remedy = "; pass a distance as distance="
-    elif isinstance(order, TupleOrder):
-        remedy = "; pass its distance, axes, weights and gate to TOMA instead"
+    remedy = _order_remedy(order)
     raise MultiAspectError(
         f"order: expected an Order or the name of an Order ({choices(Order.registry)}), got "
         f"{shown(order)}{remedy}"
     )
+
+
+def _order_remedy(order: object) -> str:
+    """Return what to do with a value that is a distance; nothing for other values."""
+    if isinstance(order, str) and is_distance(order):
+        return "; pass a distance as distance="
+    if isinstance(order, TupleOrder):
+        return "; pass its distance, axes, weights and gate to TOMA instead"
+    return ""
 
 
 def spell_order(order: Order | None) -> str | None:

@@ -33,13 +33,13 @@ def is_distance(name: str) -> bool:
 def exponent_of(distance: str | float) -> float | None:
     """Return the exponent of a Minkowski distance; None for registered functions.
 
-    That of the Chebyshev distance is infinite.
+    The exponent of the Chebyshev distance is infinite.
     """
-    if isinstance(distance, str):
-        if distance in _EXPONENTS:
-            return float(_EXPONENTS[distance])
-        return None
-    return float(distance)
+    if not isinstance(distance, str):
+        return float(distance)
+    if distance in _EXPONENTS:
+        return float(_EXPONENTS[distance])
+    return None
 
 
 class RegisteredDistance(str):
@@ -57,10 +57,10 @@ class RegisteredDistance(str):
         return named
 
     def __eq__(self, other: object) -> bool:
-        same_name = str.__eq__(self, other)
+        has_same_name = str.__eq__(self, other)
         if isinstance(other, RegisteredDistance):
-            return same_name and self.function == other.function
-        return same_name
+            return has_same_name and self.function == other.function
+        return has_same_name
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -135,6 +135,7 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
         raise MultiAspectError(f"{name!r} is the name of a built-in distance; use another name")
 
     def register(function: Distance) -> Distance:
+        """Register the function under `name` and return it unchanged, as decorators do."""
         if not callable(function):
             raise MultiAspectError(
                 f"distance {name!r}: expected a function of the gaps, got {function!r}"
@@ -148,89 +149,110 @@ def register_distance(name: str) -> Callable[[Distance], Distance]:
 def distance_table(
     function: Distance, name: object, gaps: Sequence[Sequence[Fraction]], names: Sequence[str]
 ) -> Floats:
-    """Return the distance of every tuple, one axis per aspect.
+    """Return the distance of every tuple from the best one, with one dimension per aspect.
 
-    The distance is checked to be monotone in the gaps.
+    An element of the table is indexed by the grade indices of its tuple. The distances are checked:
+    they must be finite, not negative, and must not decrease when a gap increases.
     """
-    shape = tuple(map(len, gaps))
-    n_tuples = math.prod(shape)
+    n_grades = tuple(map(len, gaps))  # per aspect
+    n_tuples = math.prod(n_grades)
     if n_tuples > MAX_TUPLES:
         raise MultiAspectError(
             f"distance {name!r} (user-defined): expected at most {MAX_TUPLES} label tuples, got "
             f"{n_tuples}"
         )
-    axes = [np.array(aspect_gaps, dtype=np.float64) for aspect_gaps in gaps]
-    grid = np.meshgrid(*axes, indexing="ij")
-    rows = np.stack([axis_gaps.ravel() for axis_gaps in grid], axis=1)
-    distances = np.asarray(function(rows.copy()), dtype=np.float64)
-    if distances.shape != (len(rows),):
-        raise MultiAspectError(
-            f"distance {name!r}: expected one number per tuple, shape ({len(rows)},), got shape "
-            f"{distances.shape}"
-        )
-    wrong = np.flatnonzero(~np.isfinite(distances) | (distances < 0))
-    if len(wrong):
-        row = wrong[0]
-        raise MultiAspectError(
-            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[row]} for the gaps "
-            f"{rows[row]}"
-        )
-    table = distances.reshape(shape)
-    for axis, aspect in enumerate(names):
+    gaps_by_aspect = [np.array(aspect_gaps, dtype=np.float64) for aspect_gaps in gaps]
+    grid = np.meshgrid(*gaps_by_aspect, indexing="ij")
+    gaps_of_tuples = np.stack(list(map(np.ravel, grid)), axis=1)  # (n_tuples, n_aspects)
+    distances = _compute_distances(function, name, gaps_of_tuples)
+    table = distances.reshape(n_grades)
+    for aspect in range(len(names)):
+        differences = np.diff(table, axis=aspect)
         # A higher grade has a smaller gap, so distances must not increase along the grades.
-        grows = np.argwhere(np.diff(table, axis=axis) > TOLERANCE * distances.max())
-        if len(grows):
-            lower = grows[0].tolist()
-            higher = lower.copy()
-            higher[axis] += 1
-            lower_row = np.ravel_multi_index(lower, shape)
-            higher_row = np.ravel_multi_index(higher, shape)
+        increases = np.argwhere(differences > TOLERANCE * distances.max())
+        if len(increases):
+            lower_tuple = increases[0].tolist()
+            higher_tuple = lower_tuple.copy()
+            higher_tuple[aspect] += 1
+            lower = np.ravel_multi_index(lower_tuple, n_grades)
+            higher = np.ravel_multi_index(higher_tuple, n_grades)
+            lower_distance = format(distances[lower], "g")
+            higher_distance = format(distances[higher], "g")
             raise MultiAspectError(
-                f"distance {name!r} decreases when the gap of {aspect} increases: "
-                f"{distances[higher_row]:g} for the gaps {rows[higher_row]}, "
-                f"{distances[lower_row]:g} for {rows[lower_row]}. Such an order ranks worse "
-                "documents above better ones"
+                f"distance {name!r} decreases when the gap of {names[aspect]} increases: "
+                f"{higher_distance} for the gaps {gaps_of_tuples[higher]}, {lower_distance} for "
+                f"{gaps_of_tuples[lower]}. Such an order ranks worse documents above better ones"
             )
     return table
 
 
-def check_distance(distance: object) -> str | float:
-    """Return the canonical form of a distance.
+def _compute_distances(function: Distance, name: object, gaps: Floats) -> Floats:
+    """Return the distance for each row of gaps; raise an error if one is not a number ≥ 0.
 
-    It is a name, or the exponent of a Minkowski distance without a name.
+    The gaps have the shape (n_tuples, n_aspects), the distances (n_tuples,).
+    """
+    n_tuples = len(gaps)
+    # The function gets a copy, because it may change its argument.
+    distances = np.asarray(function(gaps.copy()), dtype=np.float64)
+    if distances.shape != (n_tuples,):
+        raise MultiAspectError(
+            f"distance {name!r}: expected one number per tuple, shape ({n_tuples},), got shape "
+            f"{distances.shape}"
+        )
+    is_valid = np.isfinite(distances) & (distances >= 0)
+    invalid = np.flatnonzero(~is_valid)
+    if len(invalid):
+        row = invalid[0]
+        raise MultiAspectError(
+            f"distance {name!r}: expected finite numbers ≥ 0, got {distances[row]} for the gaps "
+            f"{gaps[row]}"
+        )
+    return distances
+
+
+def check_distance(distance: object) -> str | float:
+    """Return the canonical form of a distance; raise an error if there is no such distance.
+
+    It is the name of a distance, with its function if it is registered, or the exponent of a
+    Minkowski distance that has no name.
     """
     if isinstance(distance, RegisteredDistance):
         return distance
     if isinstance(distance, str):
         if distance in _FUNCTIONS:
             return RegisteredDistance(distance, _FUNCTIONS[distance])
-        if is_distance(distance):
+        if distance in _EXPONENTS:
             return distance
-    elif not isinstance(distance, bool) and isinstance(distance, int | float | np.number):
-        try:
-            exponent = float(distance)
-        except OverflowError:
-            exponent = 0.0
-        if exponent > 0:
-            if exponent in _NAMED_DISTANCES:
-                return _NAMED_DISTANCES[exponent]
-            if exponent.is_integer():
-                return int(exponent)
-            return exponent
+        raise MultiAspectError(_unknown_distance(distance))
+    if isinstance(distance, bool) or not isinstance(distance, int | float | np.number):
+        raise MultiAspectError(_unknown_distance(distance))
+    try:
+        exponent = float(distance)
+    except OverflowError:  # of integers above the largest float
+        raise MultiAspectError(_unknown_distance(distance)) from None
+    is_positive = exponent > 0  # False for NaN
+    if not is_positive:
+        raise MultiAspectError(_unknown_distance(distance))
+    if exponent in _NAMED_DISTANCES:
+        return _NAMED_DISTANCES[exponent]
+    if exponent.is_integer():
+        return int(exponent)
+    return exponent
+
+
+def _unknown_distance(distance: object) -> str:
+    """Return the error about a value that is no distance."""
+    got = shown(distance)
     if callable(distance):
         got = "(a function)"
-    else:
-        got = shown(distance)
     remedy = (
         "; register a function with register_distance(name), or pass an Order, its name or "
         "Order.from_distance(aspects, function) as order="
     )
     if in_shell():
         remedy = ", as in 'TOMA(distance=manhattan)'"
-    names = [*sorted(_EXPONENTS), *_FUNCTIONS]
-    raise MultiAspectError(
-        f"unknown distance {got}: expected {choices(names)} or a number p > 0 (Minkowski){remedy}"
-    )
+    names = choices([*sorted(_EXPONENTS), *_FUNCTIONS])
+    return f"unknown distance {got}: expected {names} or a number p > 0 (Minkowski){remedy}"
 
 
 #: The built-in distances, as the options that the variants of a measure have.

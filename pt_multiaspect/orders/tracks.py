@@ -62,12 +62,14 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from .._numbers import number, spell
+from .._typing import Floats
 from .._validation import choice
 from ..aspects import Aspect, Aspects
 from ..collection.columns import QUERY_COLUMNS, id_column
@@ -135,80 +137,118 @@ def correctness(
     >>> correctness(qrels, {"1": "unhelpful", "2": "helpful"}, 2021).tolist()
     [2, 0, 2]
     """
-    if isinstance(codes, Mapping):
-        default = "answer"
-        meaning = {_read_code(code): answer for code, answer in codes.items()}
-    elif isinstance(codes, int | float | np.number) and codes in TRACK_ANSWERS:
-        default, meaning = TRACK_ANSWERS[int(codes)]
-    else:
-        raise MultiAspectError(
-            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, "
-            f"got {shown(codes)}"
-        )
+    default_column, answer_of_code = _read_codes(codes)
     if not isinstance(answers, Mapping | pd.Series):
         raise MultiAspectError(
             f"answers: expected a dict of the answer to each topic, got {shown(answers)}"
         )
     if column is None:
-        column = default
+        column = default_column
     frame = as_frame(qrels, "qrels")
     if column not in frame.columns:
         raise MultiAspectError(
             f"expected a column {column!r} in the qrels, got {choices(frame.columns)}"
         )
-    answer_of_code = {code: _spelled_answer(answer) for code, answer in meaning.items()}
-    possible = sorted({answer for answer in answer_of_code.values() if answer is not None})
-    right = {str(qid): str(answer).strip().lower() for qid, answer in answers.items()}
-    qids = identifiers(id_column(frame, QUERY_COLUMNS, "qrels"), "qrels")
-    missing = sorted(set(qids) - set(right))
+    possible_answers = set(answer_of_code.values()) - {None}
+    right_answers = _right_answers(frame, answers, sorted(map(str, possible_answers)))
+    document_codes = numeric(frame[column], column)
+    _refuse_unknown_codes(document_codes, answer_of_code, column)
+    # Rows with none of these codes remain *not judged*.
+    grades = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
+    for code, answer in answer_of_code.items():
+        has_code = document_codes == code
+        if answer is None:
+            grades[has_code] = NEITHER
+        else:
+            is_right = right_answers == answer
+            grades[has_code & is_right] = CORRECT
+            grades[has_code & ~is_right] = INCORRECT
+    return pd.Series(grades, index=frame.index, name="correctness")
+
+
+def _read_codes(codes: object) -> tuple[str, dict[float, str | None]]:
+    """Return the usual column of the codes of answers, and the answer that each code means.
+
+    `codes` is the year of a track, or a mapping of codes to answers.
+    """
+    if isinstance(codes, Mapping):
+        column = "answer"
+        answer_of_code = {_read_code(code): answer for code, answer in codes.items()}
+    elif isinstance(codes, int | float | np.number) and codes in TRACK_ANSWERS:
+        column, answer_of_code = TRACK_ANSWERS[int(codes)]
+    else:
+        raise MultiAspectError(
+            f"codes: expected a track ({choices(TRACK_ANSWERS)}) or a mapping {{code: answer}}, "
+            f"got {shown(codes)}"
+        )
+    comparable = {code: _spelled_answer(answer) for code, answer in answer_of_code.items()}
+    return column, comparable
+
+
+def _right_answers(
+    qrels: pd.DataFrame, answers: Mapping[str, str] | pd.Series[str], possible: list[str]
+) -> NDArray[np.object_]:
+    """Return the answer to the topic of each row of the qrels; raise an error if one is missing.
+
+    The answers to topics must be among the `possible` answers of documents.
+    """
+    answer_of_topic = {}
+    for qid, answer in answers.items():
+        answer_of_topic[str(qid)] = str(answer).strip().lower()
+    qids = identifiers(id_column(qrels, QUERY_COLUMNS, "qrels"), "qrels")
+    missing = sorted(set(qids) - set(answer_of_topic))
     if missing:
         raise MultiAspectError(
             "expected an answer for every topic of the qrels, got none for "
             f"{choices(missing[:10])} ({number_of(len(missing), 'topic')}); add their answers or "
             "drop their rows"
         )
-    refuse_unknown(dict.fromkeys(right[qid] for qid in qids), possible, "answers", "answers")
-    labels = numeric(frame[column], column)
+    right_answers = [answer_of_topic[qid] for qid in qids]
+    refuse_unknown(dict.fromkeys(right_answers), possible, "answers", "answers")
+    return np.array(right_answers, dtype=object)
+
+
+def _refuse_unknown_codes(
+    document_codes: Floats, answer_of_code: Mapping[float, str | None], column: str
+) -> None:
+    """Raise an error if a code has no meaning, neither an answer nor *not judged*."""
+    present = np.unique(document_codes[~np.isnan(document_codes)])
     known = {*_NOT_JUDGED_CODES, *answer_of_code}
-    present = np.unique(labels[~np.isnan(labels)]).tolist()
-    refuse_unknown(map(spell, present), map(spell, sorted(known)), "codes", f"column {column!r}")
-    wanted = np.array([right[qid] for qid in qids], dtype=object)
-    result = np.full(len(frame), NOT_JUDGED, dtype=np.int64)
-    for code, answer in answer_of_code.items():
-        has_code = labels == code
-        if answer is None:
-            result[has_code] = NEITHER
-        else:
-            verdict = np.where(wanted == answer, CORRECT, INCORRECT)
-            result = np.where(has_code, verdict, result)
-    return pd.Series(result, index=frame.index, name="correctness")
+    refuse_unknown(
+        map(spell, present.tolist()), map(spell, sorted(known)), "codes", f"column {column!r}"
+    )
 
 
 def _spelled_answer(answer: object) -> str | None:
-    """Return an answer as answers are compared; None for codes without an answer."""
+    """Return an answer without spaces around it and in lower case; None remains None."""
     if answer is None:
         return None
     return str(answer).strip().lower()
 
 
 def _read_code(code: object) -> float:
-    """Return a code, which may be text, as JSON has keys."""
+    """Return a code as a number; it may be text, since keys of JSON are."""
     if isinstance(code, str):
         with suppress(ValueError):
             return number(float(code), "codes")
     return number(code, "codes")
 
 
-def order_of(
+def order_from_weights(
     name: str,
     aspects: Mapping[str, Aspect],
     weigh: Callable[..., int],
     lower_is_better: bool = False,
 ) -> Order:
-    """Build an order with a weight for every tuple of the scales."""
+    """Build an order of all label tuples of the aspects.
+
+    `weigh` takes the labels of a tuple, in the order of the aspects, and returns its weight.
+    """
     declared = Aspects(aspects)
-    grades = [aspect.scale.grades.tolist() for aspect in declared.values()]
-    weights = [(labels, weigh(*labels)) for labels in product(*grades)]
+    grades_of_aspects = [aspect.scale.grades.tolist() for aspect in declared.values()]
+    weights = {}
+    for labels in product(*grades_of_aspects):
+        weights[labels] = weigh(*labels)
     return Order(
         weights, declared, name=name, allow_violations=True, lower_is_better=lower_is_better
     )
@@ -254,17 +294,19 @@ def trec_misinfo_2020() -> Order:
     array([ 4.,  1.,  0., -2.])
     """
 
-    def weigh(useful: float, correctness: float, credibility: float) -> int:
-        if not useful:
+    def weigh(usefulness: float, correctness: float, credibility: float) -> int:
+        """Return the preference code of a document."""
+        is_credible = credibility > 0
+        if not usefulness:
             return 0
+        if correctness == INCORRECT and is_credible:
+            return -2
         if correctness == INCORRECT:
-            if credibility > 0:
-                return -2
             return -1
         code = 1
         if correctness == CORRECT:
             code = 3
-        if credibility > 0:
+        if is_credible:
             code += 1
         return code
 
@@ -273,7 +315,7 @@ def trec_misinfo_2020() -> Order:
         "correctness": CORRECTNESS,
         "credibility": Aspect([-1, 0, 1], threshold=1),
     }
-    return order_of("trec-misinfo-2020", aspects, weigh)
+    return order_from_weights("trec-misinfo-2020", aspects, weigh)
 
 
 @cache
@@ -322,18 +364,23 @@ def trec_misinfo_2021() -> Order:
     """
 
     def weigh(usefulness: float, correctness: float, credibility: float) -> int:
+        """Return the preference code of a document.
+
+        It is 0 for useless documents, -1 to -3 for incorrect, 1 to 6 for neutral and 7 to 12 for
+        correct ones. Of the latter, each credibility has two codes, for useful and very useful.
+        """
         if not usefulness:
             return 0
-        belief = max(int(credibility), 0)
+        credibility_level = max(int(credibility), 0)  # not judged (-1) counts as low (0)
         if correctness == INCORRECT:
-            return -1 - belief
-        code = 2 * belief + int(usefulness)
+            return -1 - credibility_level
+        code = 2 * credibility_level + int(usefulness)
         if correctness == CORRECT:
             code += 6
         return code
 
     aspects = {"relevance": Aspect(2), "correctness": CORRECTNESS, "credibility": _CREDIBILITY}
-    return order_of("trec-misinfo-2021", aspects, weigh)
+    return order_from_weights("trec-misinfo-2021", aspects, weigh)
 
 
 @cache
@@ -384,17 +431,18 @@ def trec_misinfo_2022() -> Order:
     """
 
     def weigh(usefulness: float, correctness: float) -> int:
+        """Return the preference code of a document; usefulness is 0, 1 or 2."""
         if not usefulness:
             return 0
         if correctness == INCORRECT:
             return -int(usefulness)
         code = int(usefulness)
         if correctness == CORRECT:
-            code += 2
+            code += 2  # correct documents are above all neutral ones
         return code
 
     aspects = {"relevance": Aspect(2), "correctness": CORRECTNESS}
-    return order_of("trec-misinfo-2022", aspects, weigh)
+    return order_from_weights("trec-misinfo-2022", aspects, weigh)
 
 
 # Creating an order registers its name for measure strings.
@@ -402,13 +450,19 @@ for _make in (trec_misinfo_2020, trec_misinfo_2021, trec_misinfo_2022):
     _make()
 
 
-#: Scales of aspects, with the grades that are required.
-_IS_CORRECT = CORRECTNESS, lambda label: label == CORRECT
-_IS_INCORRECT = CORRECTNESS, lambda label: label == INCORRECT
-_IS_CREDIBLE = _CREDIBILITY, lambda label: label > 0
+class _Condition(NamedTuple):
+    """A condition on the label of an aspect."""
 
-#: The labels, with the required grades by aspect. All documents must also be useful.
-_LABELS: dict[str, dict[str, tuple[Aspect, Callable[[float], bool]]]] = {
+    aspect: Aspect
+    is_met: Callable[[float], bool]
+
+
+_IS_CORRECT = _Condition(CORRECTNESS, lambda label: label == CORRECT)
+_IS_INCORRECT = _Condition(CORRECTNESS, lambda label: label == INCORRECT)
+_IS_CREDIBLE = _Condition(_CREDIBILITY, lambda label: label > 0)
+
+#: The derived labels, with their conditions by aspect. All documents must also be useful.
+_LABELS: dict[str, dict[str, _Condition]] = {
     "useful-correct": {"correctness": _IS_CORRECT},
     "useful-incorrect": {"correctness": _IS_INCORRECT},
     "misinformation": {"correctness": _IS_INCORRECT},
@@ -458,20 +512,21 @@ def trec_misinfo_label(label: str) -> Order:
     """
     choice("label", *_LABELS)(label)
     conditions = _LABELS[label]
+    aspects = {"relevance": Aspect(2)}
+    for name, condition in conditions.items():
+        aspects[name] = condition.aspect
 
-    def weigh(usefulness: float, *labels: float) -> int:
+    def weigh(usefulness: float, *other_labels: float) -> int:
+        """Return 1 for a useful document that meets the conditions on its other labels, else 0."""
         if usefulness <= 0:
             return 0
-        for value, (_, holds) in zip(labels, conditions.values(), strict=True):
-            if not holds(value):
+        for value, condition in zip(other_labels, conditions.values(), strict=True):
+            if not condition.is_met(value):
                 return 0
         return 1
 
-    aspects = {"relevance": Aspect(2)}
-    for name, (aspect, _) in conditions.items():
-        aspects[name] = aspect
     is_harmful = label == "useful-incorrect"
-    return order_of(f"trec-misinfo-{label}", aspects, weigh, lower_is_better=is_harmful)
+    return order_from_weights(f"trec-misinfo-{label}", aspects, weigh, lower_is_better=is_harmful)
 
 
 # Creating an order registers its name for measure strings.

@@ -37,21 +37,21 @@ def check_weights(weights: object) -> dict[str, float] | None:
     if weights is None:
         return None
     if not isinstance(weights, Mapping) or not weights:
+        example = _example_weights(weights)
         raise MultiAspectError(
             f"weights: expected a mapping of aspect names to numbers, got {shown(weights)}; name "
-            f"the aspect of each, as in weights={{{_example_weights(weights)}}}"
+            f"the aspect of each, as in weights={example}"
         )
-    named = []
+    weight_by_aspect: dict[str, float] = {}
     for key, value in weights.items():
-        name = aspect_name(key)
-        weight = number(value, f"the weight of {key}")
-        named.append((name, weight))
-    checked = dict(sorted(named))
-    if len(checked) < len(named):
+        weight_by_aspect[aspect_name(key)] = number(value, f"the weight of {key}")
+    # 'label' and 'relevance' are names of the same aspect.
+    if len(weight_by_aspect) < len(weights):
         raise MultiAspectError(
             f"weights: expected each aspect once, got one twice in {choices(weights)}"
         )
-    negative = {key: value for key, value in checked.items() if value < 0}
+    checked = dict(sorted(weight_by_aspect.items()))
+    negative = {name: weight for name, weight in checked.items() if weight < 0}
     if negative:
         raise MultiAspectError(f"weights must be non-negative, got {negative}")
     if not any(checked.values()):
@@ -60,16 +60,20 @@ def check_weights(weights: object) -> dict[str, float] | None:
 
 
 def _example_weights(weights: object) -> str:
-    """Return the items of an example, with the numbers that were passed if these have no names."""
+    """Return a dict of weights as text, for an error about weights without names of aspects.
+
+    For the weights ``[3, 1]``, it is ``{'relevance': 3, 'credibility': 1}``.
+    """
     numbers: list[Any] = [2, 1]
     if isinstance(weights, list | tuple | np.ndarray):
         numbers = list(weights)
-    named = zip(_EXAMPLES, numbers, strict=False)
-    items = [f"'{name}': {weight}" for name, weight in named]
-    example = ", ".join(items)
+    items = []
+    for name, weight in zip(_EXAMPLES, numbers, strict=False):
+        items.append(f"'{name}': {weight}")
     if len(numbers) > len(_EXAMPLES):
-        return f"{example}, …"
-    return example
+        items.append("…")
+    content = ", ".join(items)
+    return f"{{{content}}}"
 
 
 def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
@@ -87,7 +91,8 @@ def weights_of(weights: Mapping[str, float] | None, names: Sequence[str]) -> lis
             message += f"; unknown aspect: {choices(unknown)}"
         if missing:
             message += f"; add a weight for {choices(missing)} (0 excludes an aspect)"
-        raise MultiAspectError(message + did_you_mean(unknown, missing))
+        message += did_you_mean(unknown, missing)
+        raise MultiAspectError(message)
     return [weights[name] for name in names]
 
 
@@ -110,37 +115,41 @@ def check_axes(axes: object) -> str:
 
 
 def gaps_to_best(scales: Iterable[Scale], axes: str) -> list[list[Fraction]]:
-    """Return, per aspect and grade, the gap between the grade and the top grade on its axis.
+    """Return the gap between each grade and the top grade, one list per aspect.
 
-    Gaps are exact, so equal distances are recognised. With equal axes, the gap of the lowest grade
-    is 1 for every aspect, unless all its grades have the same gain.
+    A gap is the difference of the gains, exact, so that equal distances are recognised. With equal
+    axes, it is divided by the gap of the lowest grade, which becomes 1.
     """
-    result = []
+    gaps_by_aspect = []
     for scale in scales:
         gains = [exact(gain) for gain in scale.gains.tolist()]
-        unit = Fraction(1)
-        if axes == "equal" and gains[-1] != gains[0]:
-            unit = gains[-1] - gains[0]
-        result.append([(gains[-1] - gain) / unit for gain in gains])
-    return result
+        top_gain = gains[-1]
+        gaps = [top_gain - gain for gain in gains]
+        widest_gap = gaps[0]
+        if axes == "equal" and widest_gap != 0:
+            gaps = [gap / widest_gap for gap in gaps]
+        gaps_by_aspect.append(gaps)
+    return gaps_by_aspect
 
 
 def grade_values(scale: Scale) -> Floats:
     """Return the gain of each grade, rescaled from 0 for the lowest grade to 1 for the top one."""
-    gaps = gaps_to_best([scale], "equal")[0]
-    return np.array([float(1 - gap) for gap in gaps])
+    (gaps,) = gaps_to_best([scale], "equal")
+    values = [float(1 - gap) for gap in gaps]
+    return np.array(values)
 
 
 def numeric(labels: pd.Series[Any], column: str) -> Floats:
-    """Return the labels of a column as floats, NaN where missing."""
+    """Return the labels of a column as floats, NaN where missing; raise an error for others."""
     numbers = pd.to_numeric(labels, errors="coerce")
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    is_other = np.isnan(values) & labels.notna().to_numpy()
-    faulty = labels[is_other | np.isinf(values)]
+    is_given = labels.notna().to_numpy()
+    is_text = np.isnan(values) & is_given  # not converted, though not missing
+    is_infinite = np.isinf(values)
+    faulty = labels[is_text | is_infinite]
     if len(faulty):
-        raise MultiAspectError(
-            f"column {column!r}: expected numbers, got {choices(map(repr, faulty.unique()))}"
-        )
+        examples = choices(map(repr, faulty.unique()))
+        raise MultiAspectError(f"column {column!r}: expected numbers, got {examples}")
     return np.asarray(values, dtype=np.float64)
 
 
@@ -334,7 +343,11 @@ class TupleOrder(ABC):
             One array per aspect, starting with 0 for the lowest grade. The axes of an order by
             distance are rescaled and stretched as for its distances.
         """
-        return [scale.gains - scale.gains[0] for scale in self.scales]
+        coordinates = []
+        for scale in self.scales:
+            lowest_gain = scale.gains[0]
+            coordinates.append(scale.gains - lowest_gain)
+        return coordinates
 
     def to_frame(self) -> pd.DataFrame:
         """Return the possible tuples as a frame with one row per tuple, best first.
@@ -349,16 +362,23 @@ class TupleOrder(ABC):
         MultiAspectError
             If there are more than a million tuples.
         """
-        grades = self._all_tuples()
-        grades = grades[self.is_possible(grades)]
-        columns = zip(self.names, self.scales, grades.T, strict=True)
-        labels = {name: scale.grades[column] for name, scale, column in columns}
+        tuples = self._all_tuples()
+        possible = tuples[self.is_possible(tuples)]
+        columns = self._label_columns(possible)
+        labels = dict(zip(self.names, columns, strict=True))
         frame = pd.DataFrame(labels)
-        frame["class"] = self.class_index(grades)
-        frame["weight"] = self.weights(grades)
+        frame["class"] = self.class_index(possible)
+        frame["weight"] = self.weights(possible)
         return frame.sort_values(
             ["class", "weight"], ascending=False, kind="stable", ignore_index=True
         )
+
+    def _label_columns(self, grades: Grades) -> list[Floats]:
+        """Return the labels of tuples of grade indices: one array per aspect, (n_tuples,)."""
+        columns = []
+        for scale, aspect_grades in zip(self.scales, grades.T, strict=True):
+            columns.append(scale.grades[aspect_grades])
+        return columns
 
     @property
     def n_tuples(self) -> int:
@@ -366,6 +386,7 @@ class TupleOrder(ABC):
         return math.prod(map(len, self.scales))
 
     def _grades(self, labels: object) -> Grades:
+        """Return the grade indices of label tuples, shape (n_tuples, n_aspects)."""
         try:
             rows = np.atleast_2d(np.asarray(labels, dtype=np.float64))
         except (TypeError, ValueError):
@@ -373,28 +394,40 @@ class TupleOrder(ABC):
                 f"expected tuples of labels that are numbers ({choices(self.names)}), got "
                 f"{shown(labels)}"
             ) from None
-        if rows.shape[1] != len(self.names):
+        n_aspects = len(self.names)
+        n_labels = rows.shape[1]
+        if n_labels != n_aspects:
             raise MultiAspectError(
-                f"expected {len(self.names)} labels per tuple ({choices(self.names)}), got "
-                f"{rows.shape[1]}"
+                f"expected {n_aspects} labels per tuple ({choices(self.names)}), got {n_labels}"
             )
         columns = []
-        for column, name, scale in zip(rows.T, self.names, self.scales, strict=True):
-            labels_of_aspect = column.tolist()
-            positions = {grade: index for index, grade in enumerate(scale.grades.tolist())}
-            unknown = [label for label in labels_of_aspect if label not in positions]
-            if unknown:
-                raise MultiAspectError(
-                    f"expected a grade of {name} ({scale}, lowest first), got {spell(unknown[0])}"
-                )
-            columns.append([positions[label] for label in labels_of_aspect])
+        for aspect, name in enumerate(self.names):
+            labels_of_aspect = rows[:, aspect].tolist()
+            columns.append(_grade_indices(labels_of_aspect, name, self.scales[aspect]))
         return np.array(columns, dtype=np.intp).T
 
     def _all_tuples(self) -> Grades:
+        """Return the grade indices of all label tuples, shape (n_tuples, n_aspects).
+
+        The grade of the last aspect changes fastest.
+        """
         if self.n_tuples > MAX_TUPLES:
             raise MultiAspectError(
                 f"expected at most {MAX_TUPLES} label tuples to enumerate, got {self.n_tuples}"
             )
-        shape = tuple(map(len, self.scales))
-        by_aspect = np.indices(shape, dtype=np.intp)
-        return by_aspect.reshape(len(shape), -1).T
+        n_grades = tuple(map(len, self.scales))
+        grid = np.indices(n_grades, dtype=np.intp)
+        # One row per aspect, then one column.
+        grades_by_aspect = grid.reshape(len(n_grades), -1)
+        return grades_by_aspect.T
+
+
+def _grade_indices(labels: list[float], name: str, scale: Scale) -> list[int]:
+    """Return the grade index of each label of the aspect `name`; raise an error for others."""
+    index_of_grade = {grade: index for index, grade in enumerate(scale.grades.tolist())}
+    unknown = [label for label in labels if label not in index_of_grade]
+    if unknown:
+        raise MultiAspectError(
+            f"expected a grade of {name} ({scale}, lowest first), got {spell(unknown[0])}"
+        )
+    return [index_of_grade[label] for label in labels]
