@@ -9,8 +9,8 @@ from typing import cast
 import ir_measures
 
 from .._typing import Floats
-from ..aspects import Aspects, AspectSpec, aspect_name
-from ..bases import Statements, Term
+from ..aspects import Aspect, Aspects, AspectSpec, aspect_name
+from ..bases import Base, Statements, Term
 from ..collection import AspectView, Judgments
 from ..errors import MultiAspectError, refuse_unknown
 from .measure import Measure
@@ -115,11 +115,11 @@ class _On(BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
-        evaluated = [
-            (self.bases.one, aspect)
-            for name, aspect in declared_scales(self.spec)
-            if name == self["aspect"]
-        ]
+        """The range of the base, without minimum if its aspect declares negative gains."""
+        scales = dict(declared_scales(self.spec))
+        evaluated: list[tuple[Base, Aspect]] = []
+        if self["aspect"] in scales:
+            evaluated.append((self.bases.one, scales[self["aspect"]]))
         return range_with_gains(super().range, evaluated)
 
     def terms(self, judgments: Judgments) -> list[Term]:

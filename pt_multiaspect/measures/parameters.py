@@ -105,6 +105,7 @@ def weights_param(desc: str) -> Param:
 
 def base_param(desc: str, *, per_aspect: bool = False) -> Param:
     """Return the parameter `base`, nDCG by default."""
-    return Param(
-        parse_bases if per_aspect else parse_base, parse_base("nDCG"), desc, spell=Bases.spelled
-    )
+    parse: Callable[[Any], Bases] = parse_base
+    if per_aspect:
+        parse = parse_bases
+    return Param(parse, parse_base("nDCG"), desc, spell=Bases.spelled)

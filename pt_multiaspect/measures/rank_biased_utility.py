@@ -119,12 +119,15 @@ class _RBU(TermMeasure):
         return parts
 
     def terms(self, judgments: Judgments) -> list[Term]:
-        stopping, effort = (base(self["p"], self.cutoff) for base in (RankBiasedStopping, Effort))
+        """Return the utility of each aspect, and the effort, which is the same for all aspects."""
+        stopping = RankBiasedStopping(self["p"], self.cutoff)
         ones = np.ones(judgments.n_queries)
         parts = self._parts(self.views(judgments))
         terms = [Term(stopping, view.target, share * ones, name=view.name) for view, share in parts]
         if self["effort"]:
-            terms.append(Term(effort, parts[0][0].target, self["effort"] * ones, name="effort"))
+            effort = Effort(self["p"], self.cutoff)
+            first_view, _ = parts[0]
+            terms.append(Term(effort, first_view.target, self["effort"] * ones, name="effort"))
         return terms
 
     def document_gain(self, judgments: Judgments) -> Floats:
@@ -144,10 +147,9 @@ class _RBU(TermMeasure):
         """
         views = self.views(judgments)
         warn_if_inferred(self, views)
-        gains = [
-            share * stop_probability(view.target.gain, view.target.top)
-            for view, share in self._parts(views)
-        ]
+        gains: list[Floats] = []
+        for view, share in self._parts(views):
+            gains.append(share * stop_probability(view.target.gain, view.target.top))
         return np.asarray(np.sum(gains, axis=0), dtype=np.float64)
 
     def gain_is_surrogate(self, judgments: Judgments) -> bool:

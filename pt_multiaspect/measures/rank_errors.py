@@ -23,16 +23,19 @@ _DEFAULT = 0.5
 
 
 def _constant(name: str) -> Callable[[Any], float]:
+    """Return the parser of a constant of this name."""
     return real(name, low=0, high=1e50)  # keeps products of six constants finite
 
 
 def _parse_mu(mu: Any) -> float | dict[str, float]:
+    """Return the constant of the first aspect, or the constants by aspect."""
     if isinstance(mu, Mapping):
         if not mu:
             raise MultiAspectError("expected at least one constant in mu, got an empty dict")
-        return dict(
-            sorted((aspect_name(name), _constant("mu")(value)) for name, value in mu.items())
-        )
+        constants: dict[str, float] = {}
+        for name, value in mu.items():
+            constants[aspect_name(name)] = _constant("mu")(value)
+        return dict(sorted(constants.items()))
     return _constant("mu")(mu)
 
 
@@ -56,6 +59,7 @@ class _RankErrors(DirectMeasure):
     }
 
     def _check(self) -> None:
+        """Raise an error if constants are given twice, or all are 0."""
         mu, nu = self["mu"], self["nu"]
         if isinstance(mu, dict):
             if nu != _DEFAULT:
@@ -69,12 +73,14 @@ class _RankErrors(DirectMeasure):
         self._constants(names)
 
     def _constants(self, names: Sequence[str]) -> list[float]:
+        """Return the constant of each aspect: by name, or μ, ν and the default by position."""
         mu = self["mu"]
         if isinstance(mu, dict):
             refuse_unknown(mu, names, "constants in mu for the evaluated aspects", self.NAME)
             constants = [mu.get(name, _DEFAULT) for name in names]
         else:
-            constants = [mu, self["nu"], *[_DEFAULT] * len(names)][: len(names)]
+            by_position = [mu, self["nu"], *[_DEFAULT] * len(names)]
+            constants = by_position[: len(names)]
         if not any(constants):
             raise MultiAspectError(
                 f"{self.NAME}: at least one constant of {choices(names)} must be positive"
@@ -90,10 +96,9 @@ class _RankErrors(DirectMeasure):
 
     def _breakdown(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Breakdown:
         hits, epsilons, constants = self._errors(rankings, views)
-        columns = {
-            f"{view.name} error": hits.spread(errors)
-            for view, errors in zip(views, epsilons, strict=True)
-        }
+        columns: dict[str, Floats] = {}
+        for view, errors in zip(views, epsilons, strict=True):
+            columns[f"{view.name} error"] = hits.spread(errors)
         stated: Breakdown = self._BREAKDOWN(hits, epsilons, constants)
         return replace(stated, columns=columns)
 
@@ -102,14 +107,14 @@ class _RankErrors(DirectMeasure):
     ) -> tuple[Hits, list[Floats], list[float]]:
         """Return the ranks that count, the errors of each aspect, and its constant."""
         hits = rankings.top(self.cutoff)
-        epsilons = [
-            rankings.compute_once(
-                ("rank errors", view, self.cutoff), partial(rank_errors.errors, hits, view.grade)
-            )
-            for view in views
-        ]
+        epsilons: list[Floats] = []
+        for view in views:
+            key = ("rank errors", view, self.cutoff)
+            compute = partial(rank_errors.errors, hits, view.grade)
+            epsilons.append(rankings.compute_once(key, compute))
+        names = [view.name for view in views]
         # As floats: NumPy cannot represent integers beyond 64 bits.
-        constants = [float(constant) for constant in self._constants([view.name for view in views])]
+        constants = [float(constant) for constant in self._constants(names)]
         return hits, epsilons, constants
 
 

@@ -79,39 +79,54 @@ def register(measure: type[M] | M) -> M:
     0  run  q1  HalfLife(half=1)@10    0.5
     """
     instance = _default(measure)
-    name, known = instance.NAME, ir_measures.measures.registry
+    name = instance.NAME
     _check_name(name)
-    if not _is_own(instance):
+    is_own = _is_own(instance)
+    if not is_own:
         _check_other_name(name)
-    earlier = known.get(name)
-    path, earlier_path = (
-        f"{kind.__module__}.{kind.__qualname__}" for kind in (type(instance), type(earlier))
-    )
-    if earlier is not None and earlier_path != path:
-        message = f"the name {name} is taken by {earlier_path}"
-        if not _is_own(instance):
-            raise MultiAspectError(f"{message}; give the class another name, or define NAME")
+    earlier = ir_measures.measures.registry.get(name)
+    earlier_path = _path_of_class(earlier)
+    if earlier is None or earlier_path == _path_of_class(instance):
+        _enter(instance, earlier)
+    elif is_own:
         # PyTerrier imports this package without a guard, so the import must not fail.
         warn_once(
             f"another package has registered the measure {name} with ir-measures and keeps it; "
             f"use the object pt_multiaspect.{name} rather than the name"
         )
     else:
-        known[name] = instance
-        try:
-            if read_measure(str(instance)) != instance:
-                raise MultiAspectError(
-                    f"{name} prints as {instance}, which is read as another measure"
-                )
-        except MultiAspectError:
-            if earlier is None:
-                del known[name]
-            else:
-                known[name] = earlier
-            raise
-    if _is_own(instance):
+        raise MultiAspectError(
+            f"the name {name} is taken by {earlier_path}; give the class another name, or define "
+            "NAME"
+        )
+    if is_own:
         _OWN[name] = instance
     return instance
+
+
+def _path_of_class(instance: object) -> str:
+    """Return the module and the qualified name of the class of an object."""
+    kind = type(instance)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _enter(instance: Measure, earlier: object) -> None:
+    """Make the name of a measure known, unless its printed form is read as another measure.
+
+    Then the name keeps its earlier meaning, if any.
+    """
+    known = ir_measures.measures.registry
+    name = instance.NAME
+    known[name] = instance
+    try:
+        if read_measure(str(instance)) != instance:
+            raise MultiAspectError(f"{name} prints as {instance}, which is read as another measure")
+    except MultiAspectError:
+        if earlier is None:
+            del known[name]
+        else:
+            known[name] = earlier
+        raise
 
 
 def registered_measures() -> tuple[Measure, ...]:
@@ -134,19 +149,22 @@ def _default(measure: type[M] | M) -> M:
             "register: expected a subclass of pt_multiaspect.Measure, or an instance of one, got "
             f"{shown(measure)}"
         )
-    missing = [
-        name
-        for name in dir(measure_class)
-        if getattr(getattr(measure_class, name), "__isabstractmethod__", False)
-    ]
+    missing: list[str] = []
+    for name in dir(measure_class):
+        attribute = getattr(measure_class, name)
+        if getattr(attribute, "__isabstractmethod__", False):
+            missing.append(name)
     if missing:
         raise MultiAspectError(f"{measure_class.__name__} must define {choices(missing)}")
     for name, param in measure_class.SUPPORTED_PARAMS.items():
         default = param.default
-        if default is not None and param.parse(default) != default:
+        if default is None:
+            continue
+        parsed = param.parse(default)
+        if parsed != default:
             raise MultiAspectError(
                 f"{measure_class.NAME}: the default {default!r} of {name} is read as "
-                f"{param.parse(default)!r}; give the latter as default"
+                f"{parsed!r}; give the latter as default"
             )
     if isinstance(measure, type):
         made: M = measure()
@@ -174,6 +192,7 @@ def _check_other_name(name: str) -> None:
 
 
 def _is_trec_name(name: str) -> bool:
+    """Return whether a name is one of trec_eval, also one that ir-measures does not support yet."""
     try:
         trec_names(name)
     except ValueError as error:

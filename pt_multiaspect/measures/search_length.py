@@ -71,13 +71,11 @@ class _ESL(SingleAspectMeasure):
     }
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
+        """Return the expected number of documents above the wanted one, over orders of ties."""
+        relevant = self.relevant(target)
+        n_relevant = self.n_relevant(target)
         return expected_search_length(
-            ranking.ties,
-            ranking,
-            self.relevant(target),
-            target,
-            self.n_relevant(target),
-            self["wanted"],
+            ranking.ties, ranking, relevant, target, n_relevant, self["wanted"]
         )
 
 

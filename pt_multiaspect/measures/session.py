@@ -117,6 +117,7 @@ class _MDCU(DirectMeasure):
         return declared or self._names or None
 
     def _check(self) -> None:
+        """Raise an error if an aspect is a theme and a usability."""
         both = sorted(set(self["themes"] or ()) & set(self["usability"] or ()))
         if both:
             raise MultiAspectError(
@@ -140,9 +141,11 @@ class _MDCU(DirectMeasure):
         """Return the gains of documents on themes, (n_themes, n_pool), and their usability."""
         for view in views:
             view.check_gains(self.NAME)
-        gains = np.stack([view.target.gain for view in views])
-        themes, usabilities = np.split(gains, [len(self["themes"])])
-        return themes, np.asarray(np.prod(usabilities, axis=0), dtype=np.float64)
+        gains = np.stack([view.target.gain for view in views])  # themes first; (n_aspects, n_pool)
+        n_themes = len(self["themes"])
+        themes, usabilities = gains[:n_themes], gains[n_themes:]
+        usability = np.prod(usabilities, axis=0)
+        return themes, np.asarray(usability, dtype=np.float64)
 
     def score(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         return self._utility(rankings.top(self.cutoff), views)
@@ -239,21 +242,24 @@ class _nMDCU(_MDCU):
         judgments = rankings.judgments
         values = super().score(rankings, views)
         ideal = judgments.compute_once(("ideal", self), lambda: self._ideal(rankings, views))
-        endless = np.flatnonzero((values > 0) & (ideal == 0))
-        if len(endless):
+        without_ideal = np.flatnonzero((values > 0) & (ideal == 0))
+        if len(without_ideal):
+            qid = judgments.qids[without_ideal[0]]
             raise MultiAspectError(
                 f"the ideal list in the column {self['ideal']} has no document with a utility for "
-                f"query {judgments.qids[endless[0]]}, but the run has; add the query's ideal "
-                "ranks, or use ideal='greedy'"
+                f"query {qid}, but the run has; add the query's ideal ranks, or use ideal='greedy'"
             )
         return ratio(values, ideal)
 
     def _ideal(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
         """Return the MDCU of the ideal ranking of each query."""
         if self["ideal"] == "greedy":
-            return greedy_utility(rankings.hits, *self._gains(views), self["overlap"], self.cutoff)
-        listed = _ideal_list(rankings.judgments, self["ideal"])
-        return self._utility(listed if self.cutoff is None else listed.top(self.cutoff), views)
+            themes, usability = self._gains(views)
+            return greedy_utility(rankings.hits, themes, usability, self["overlap"], self.cutoff)
+        ideal = _ideal_list(rankings.judgments, self["ideal"])
+        if self.cutoff is not None:
+            ideal = ideal.top(self.cutoff)
+        return self._utility(ideal, views)
 
 
 def _ideal_list(judgments: Judgments, column: str) -> Hits:
@@ -264,18 +270,23 @@ def _ideal_list(judgments: Judgments, column: str) -> Hits:
         raise MultiAspectError(
             f"ideal: expected 'greedy' or a qrels column of ranks; {error}"
         ) from None
-    row = np.flatnonzero(~np.isnan(ranks))
+    row = np.flatnonzero(~np.isnan(ranks))  # the listed documents
     row = row[np.lexsort((ranks[row], judgments.pool_query[row]))]
     query = judgments.pool_query[row]
-    ties = np.flatnonzero((ranks[row][1:] == ranks[row][:-1]) & (query[1:] == query[:-1]))
-    if len(ties):
-        first, second = row[ties[0]], row[ties[0] + 1]
+    is_same_rank = ranks[row][1:] == ranks[row][:-1]  # as the rank of the document before
+    is_same_query = query[1:] == query[:-1]
+    repeated = np.flatnonzero(is_same_rank & is_same_query)
+    if len(repeated):
+        position = repeated[0]
+        first, second = row[position], row[position + 1]
+        qid = judgments.qids[query[position]]
         raise MultiAspectError(
             f"ideal: expected distinct ranks in the column {column}, got {ranks[first]:g} for the "
-            f"documents {judgments.docnos[first]} and {judgments.docnos[second]} of query "
-            f"{judgments.qids[query[ties[0]]]}"
+            f"documents {judgments.docnos[first]} and {judgments.docnos[second]} of query {qid}"
         )
-    return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, positions(query) + 1)
+    # Ranks are numbered anew, so that they have no gaps.
+    rank = positions(query) + 1
+    return Hits.of_rows(judgments.n_queries, judgments.pool_query, row, rank)
 
 
 MDCU = register(_MDCU)

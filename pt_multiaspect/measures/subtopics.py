@@ -45,6 +45,7 @@ _ALPHA = 0.5
 
 
 def _parse(base: object) -> Bases:
+    """Return an intent-aware measure of ir-measures as a base."""
     parsed = parse_base(base, by_subtopic=True)
     if not isinstance(parsed.one, Adapter) or type(parsed.one.measure) not in DIVERSITY:
         known = choices(measure_class.NAME for measure_class in DIVERSITY)
@@ -150,6 +151,7 @@ class _Subtopics(BasedMeasure):
     }
 
     def _check(self) -> None:
+        """Raise an error for parameters that the base does not have, and for those out of range."""
         super()._check()
         params = self.bases.one.params
         if self["weights"] is not None and not self["graded"]:
@@ -175,6 +177,7 @@ class _Subtopics(BasedMeasure):
 
     @property
     def range(self) -> tuple[float, float]:
+        """0 to 1; without maximum over a greedy ideal, which a ranking may exceed."""
         _, by_greedy = _DISCOUNTED.get(type(self._base.measure), (None, False))
         if by_greedy:
             return (0.0, np.inf)
@@ -189,6 +192,7 @@ class _Subtopics(BasedMeasure):
             )
 
     def depends_on(self, view: AspectView) -> bool:
+        """Return whether values depend on the scale of an aspect, if it is inferred."""
         if self["graded"]:
             return has_weight(self["weights"], view)
         if not view.scale.greater_is_better:
@@ -211,6 +215,7 @@ class _Subtopics(BasedMeasure):
         return terms
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the value of the base over the subtopics, by the function for its class."""
         self.validate_params()
         if self["graded"]:
             for view, _ in weighted_views(self["weights"], views):

@@ -60,15 +60,21 @@ def warn_of_units(
     parts : iterable of (str, str, tuple)
         The printed form, name and range of each part.
     """
-    distinct = {text: (part_name, limits) for text, part_name, limits in parts}
-    part_names = {part_name for part_name, _ in distinct.values()}
-    unbounded = [text for text, (_, limits) in distinct.items() if not np.isfinite(limits).all()]
+    texts: dict[str, None] = {}  # distinct ones, in order
+    unbounded: dict[str, None] = {}
+    part_names: set[str] = set()
+    for text, part_name, limits in parts:
+        texts[text] = None
+        part_names.add(part_name)
+        if not np.isfinite(limits).all():
+            unbounded[text] = None
     if unbounded and len(part_names) > 1:
+        averaged = choices(texts)
         warn_once(
-            f"{name} averages {what} on different scales, {choices(distinct)}: the values of "
+            f"{name} averages {what} on different scales, {averaged}: the values of "
             f"{choices(unbounded)} have no maximum and may dominate. Choose {what} with the same "
             "range, such as nDCG and P, or weights that balance them",
-            key=f"units: {choices(distinct)}",
+            key=f"units: {averaged}",
         )
 
 
@@ -142,6 +148,7 @@ class TermMeasure(Measure):
         return replace(stated, is_weighted_sum=True, never_falls_with_terms=True)
 
     def _evaluate(self, rankings: Rankings, views: tuple[AspectView, ...]) -> Floats:
+        """Return the combination of the values of all terms."""
         terms = self.terms(rankings.judgments)
         if len(terms) == 1 and self.stated.is_weighted_sum:
             (term,) = terms
@@ -209,6 +216,7 @@ class BasedMeasure(TermMeasure):
     """A measure over one base, or one base per aspect; its cutoff is the cutoff of the bases."""
 
     def _check(self) -> None:
+        """Set the bases at the cutoff, or raise an error if lower is better for some only."""
         self.bases: Bases = self["base"].at(self.params.get("cutoff"), self.NAME)
         bases = list(self.bases.each())
         directions = {base.LOWER_IS_BETTER for base in bases}
@@ -242,8 +250,10 @@ class BasedMeasure(TermMeasure):
     @property
     def range(self) -> tuple[float, float]:
         """The smallest range that contains the ranges of the bases."""
-        minima, maxima = zip(*(base.RANGE for base in self.bases.each()), strict=True)
-        return min(minima), max(maxima)
+        ranges = [base.RANGE for base in self.bases.each()]
+        lowest = min(minimum for minimum, _ in ranges)
+        highest = max(maximum for _, maximum in ranges)
+        return lowest, highest
 
     def _bases_never_fall(self) -> bool:
         """Return whether no base falls when a label rises."""
@@ -258,20 +268,26 @@ class BasedMeasure(TermMeasure):
             raise self._prefix_error(error) from None
 
     def _spell_params(self) -> tuple[dict[str, Any], int | None]:
-        # CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
+        """Return the printed forms of parameters, and the cutoff of the base as that of the measure.
+
+        CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure and print the same.
+        """
         spelled, _ = super()._spell_params()
-        if self.bases.default is None:
+        base = self.bases.default
+        if base is None:  # there is one per aspect
             return {**spelled, "base": self.bases.spelled()}, None
-        cutoff = self.bases.default.cutoff
-        plain = self.bases.drop_cutoff()
+        cutoff = base.cutoff
+        without_cutoff = self.bases.drop_cutoff()
         spelled.pop("base", None)
-        if plain == self.SUPPORTED_PARAMS["base"].default:
+        if without_cutoff == self.SUPPORTED_PARAMS["base"].default:
             return spelled, cutoff
-        return {"base": plain.spelled(), **spelled}, cutoff
+        return {"base": without_cutoff.spelled(), **spelled}, cutoff
 
     def _identity(self) -> tuple[object, ...]:
-        # The bases with their cutoff, as CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same
-        # measure.
+        """Return the key of equality, with the cutoff in the bases.
+
+        CAM(base=nDCG@10) and CAM(base=nDCG)@10 are the same measure.
+        """
         names = sorted(set(self.params) - {"base", "cutoff"})
         other_params = [hashable(self.params[name]) for name in names]
         return (type(self), self._text, self.bases, *other_params)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,17 +33,20 @@ _ROUNDING = 1e-9
 
 
 def _grades(values: Floats, name: str, scale: Scale) -> Ints:
-    """Return the index of the grade whose rescaled gain is the value of a criterion."""
-    grade_positions = grade_values(scale)
+    """Return the index of the grade whose rescaled gain is the value of a criterion, per answer."""
+    grade_positions = grade_values(scale)  # rising, shape (n_grades,)
     if (np.diff(grade_positions) < 2 * _ROUNDING).any():
         raise MultiAspectError(f"expected distinct gains for the grades of {name}, got equal ones")
-    index = np.maximum(np.searchsorted(grade_positions - _ROUNDING, values, side="right") - 1, 0)
-    faulty = values[np.abs(grade_positions[index] - values) > _ROUNDING]
-    if len(faulty):
+    # The last grade that is not above the value, but for rounding.
+    n_not_above = np.searchsorted(grade_positions - _ROUNDING, values, side="right")
+    index = np.maximum(n_not_above - 1, 0)
+    is_between_grades = np.abs(grade_positions[index] - values) > _ROUNDING
+    if is_between_grades.any():
+        expected = choices(map(spell, grade_positions.tolist()))
+        found = spell(float(values[is_between_grades][0]))
         raise MultiAspectError(
-            f"expected values of {name} that are those of its grades ({scale}), "
-            f"{choices(map(spell, grade_positions.tolist()))}, got {spell(float(faulty[0]))}; "
-            "convert grades with from_criteria"
+            f"expected values of {name} that are those of its grades ({scale}), {expected}, got "
+            f"{found}; convert grades with from_criteria"
         )
     return index.astype(np.intp)
 
@@ -54,13 +56,19 @@ def _powers(target: Target, base: Base) -> Target:
     with np.errstate(over="ignore"):
         gain = np.exp2(target.gain) - 1.0
     if not np.isfinite(gain).all():
+        largest = target.gain.max()
         raise MultiAspectError(
-            f"the gain 2^{target.gain.max():g} - 1 is too large for the base {base.text}; use "
+            f"the gain 2^{largest:g} - 1 is too large for the base {base.text}; use "
             "another weighting than 'exponential', or a base that rescales gains, such as nDCG"
         )
-    top, bottom = np.exp2(np.minimum([target.top, target.bottom], 1023.0)) - 1.0
+    # The best and the lowest possible gains need not occur, so they are limited to finite ones.
+    ends = np.minimum([target.top, target.bottom], 1023.0)
+    top, bottom = np.exp2(ends) - 1.0
     return replace(target.with_gain(gain, float(top)), bottom=float(bottom))
 
+
+#: The parameters that place label tuples and order them by distance.
+_EMBEDDING = ("distance", "axes", "weights", "gate")
 
 #: The aspect that is the gate in most search tasks.
 _PRECONDITION = "relevance"
@@ -80,14 +88,17 @@ class _Classes(JointSource):
 
     @cached_property
     def positive(self) -> Bools:
+        """A mask of the relevant documents: those above the lowest class, or in the upper half."""
         if not self.top_half:
             return self.order.above_worst(self.grades)
-        return np.asarray(self._class_index >= max(1, self.order.n_classes // 2), dtype=np.bool_)
+        first_of_upper_half = max(1, self.order.n_classes // 2)
+        return np.asarray(self._class_index >= first_of_upper_half, dtype=np.bool_)
 
     def at_least(self, rel: float) -> Bools:
         return np.asarray(self._class_index >= rel, dtype=np.bool_)
 
     def check_rel(self, rel: float) -> None:
+        """Warn if no class is as high as `rel`, probably meant as a grade."""
         top = self.order.n_classes - 1
         if rel > top:
             warn_once(
@@ -266,29 +277,35 @@ class _TOMA(JointMeasure, BasedMeasure):
             exponential = base.exponential()
         else:
             exponential = base
-        self._base, self._needs_powers = exponential or base, exponential is None
-        order = self["order"]
-        if order is not None:
-            embedding = ("distance", "axes", "weights", "gate")
-            redundant = [
-                name for name in embedding if self[name] != self.SUPPORTED_PARAMS[name].default
-            ]
-            if redundant:
-                raise MultiAspectError(
-                    f"TOMA: an Order replaces {choices(embedding)}; omit {choices(redundant)}"
-                )
-            named = self["aspects"]
-            if named is not None and sorted(named) != sorted(order.names):
-                raise MultiAspectError(
-                    f"TOMA: expected the aspects of the order, {choices(order.names)}, got "
-                    f"{choices(named)}"
-                )
+        # Without a form of the base for gains 2^g - 1, the gains of documents are computed.
+        self._base = exponential or base
+        self._needs_powers = exponential is None
+        if self["order"] is not None:
+            self._check_order(self["order"])
+
+    def _check_order(self, order: TupleOrder) -> None:
+        """Raise an error for parameters that an explicit order replaces, and for other aspects."""
+        defaults = {name: self.SUPPORTED_PARAMS[name].default for name in _EMBEDDING}
+        redundant = [name for name, default in defaults.items() if self[name] != default]
+        if redundant:
+            raise MultiAspectError(
+                f"TOMA: an Order replaces {choices(_EMBEDDING)}; omit {choices(redundant)}"
+            )
+        aspects = self["aspects"]
+        if aspects is not None and sorted(aspects) != sorted(order.names):
+            raise MultiAspectError(
+                f"TOMA: expected the aspects of the order, {choices(order.names)}, got "
+                f"{choices(aspects)}"
+            )
 
     @property
     def lower_is_better(self) -> bool:
         """Return whether lower is better: as for the base, or the opposite for an order of harm."""
         order = self["order"]
-        return super().lower_is_better != (order is not None and order.lower_is_better)
+        base_direction = super().lower_is_better
+        if order is not None and order.lower_is_better:
+            return not base_direction
+        return base_direction
 
     @property
     def spec(self) -> AspectSpec:
@@ -306,9 +323,10 @@ class _TOMA(JointMeasure, BasedMeasure):
 
     def statements(self) -> Statements:
         """State that gains depend on the labels only, and whether a better label is never worse."""
+        never_falls = self._base.stated.never_falls_with_labels
         order = self["order"]
-        gains_never_fall = order is None or not (order.allow_violations or order.lower_is_better)
-        never_falls = gains_never_fall and self._base.stated.never_falls_with_labels
+        if order is not None and (order.allow_violations or order.lower_is_better):
+            never_falls = False  # a better label may be in a lower class
         return replace(
             super().statements(), label_terms=self.terms, never_falls_with_labels=never_falls
         )
@@ -329,9 +347,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         explicit: TupleOrder | None = self["order"]
         if explicit is not None:
             return explicit
-        return DistanceOrder(
-            aspects, **{name: self[name] for name in ("distance", "axes", "weights", "gate")}
-        )
+        return DistanceOrder(aspects, **{name: self[name] for name in _EMBEDDING})
 
     def of_criteria(self, values: Mapping[str, Floats]) -> Floats:
         """Return the closeness of single answers to the best grades, from their criteria.
@@ -360,16 +376,15 @@ class _TOMA(JointMeasure, BasedMeasure):
         scales = dict(declared_scales(self.spec))
         undeclared = [name for name in values if name not in scales or scales[name].grades is None]
         if undeclared:
+            example = {undeclared[0]: [1, 2, 3, 4, 5]}
             raise MultiAspectError(
-                f"expected declared scales, as in TOMA(aspects={{{undeclared[0]!r}: [1, 2, 3, 4, "
-                f"5]}}), got no "
-                f"grades of {choices(undeclared)}"
+                f"expected declared scales, as in TOMA(aspects={example!r}), got no grades of "
+                f"{choices(undeclared)}"
             )
         order = self.order(Aspects(scales))
-        grades = [
-            _grades(values[name], name, scale)
-            for name, scale in zip(order.names, order.scales, strict=True)
-        ]
+        grades: list[Ints] = []
+        for name, scale in zip(order.names, order.scales, strict=True):
+            grades.append(_grades(values[name], name, scale))
         return order.closeness(np.stack(grades, axis=1))
 
     def _aspects_without_gate(self, judgments: Judgments) -> list[str]:
@@ -377,24 +392,23 @@ class _TOMA(JointMeasure, BasedMeasure):
 
         With Chebyshev distance on equal axes there are none, so that it needs no gate.
         """
-        return judgments.compute_once(
-            ("without gate", self), lambda: self._find_ungated_aspects(judgments)
-        )
+        key = ("without gate", self)
+        return judgments.compute_once(key, lambda: self._find_ungated_aspects(judgments))
 
     def _find_ungated_aspects(self, judgments: Judgments) -> list[str]:
+        """Return what `_aspects_without_gate` does, which computes it once."""
         views = self.views(judgments)
         names = [view.name for view in views]
         if _PRECONDITION not in names:
             return []
-        order, grades = self._order_and_tuples(views)
+        order, grades = self._order_and_tuples(views)  # grades: (n_documents, n_aspects)
         is_irrelevant = grades[:, names.index(_PRECONDITION)] == 0
-        counts = is_irrelevant & order.above_worst(grades)
-        has_labels = (grades[counts] > 0).any(axis=0)
-        return [
-            name for name, has_label in zip(names, has_labels.tolist(), strict=True) if has_label
-        ]
+        is_lifted = is_irrelevant & order.above_worst(grades)
+        lifts = (grades[is_lifted] > 0).any(axis=0)
+        return [names[aspect] for aspect in np.flatnonzero(lifts).tolist()]
 
     def base(self) -> Base:
+        """Return the base that evaluates the classes or their weights."""
         return self._base
 
     def terms(self, judgments: Judgments) -> list[Term]:
@@ -403,32 +417,34 @@ class _TOMA(JointMeasure, BasedMeasure):
         if not self._needs_powers:
             return [term]
         target = term.target
-        return [
-            replace(
-                term, target=target.compute_once("2^g - 1", lambda: _powers(target, self._base))
-            )
-        ]
+        with_powers = target.compute_once("2^g - 1", lambda: _powers(target, self._base))
+        return [replace(term, target=with_powers)]
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        """Return the class index of each document, or its closeness if normalized.
+
+        Weights of an explicit order take the place of class indices. Negative ones count as 0.
+        """
         order, grades = self._order_and_tuples(views)
         bottom = max(order.worst_weight, 0.0)
         if self["weighting"] == "normalized":  # needs no classes
-            weights, top = order.closeness(grades), 1.0
+            weights = order.closeness(grades)
+            top = 1.0
             if bottom:
                 bottom = bottom / order.top_weight
-            else:
-                bottom = 0.0
         else:
-            weights, top = order.weights(grades), max(order.top_weight, 0.0)
-        judged = np.any([view.known for view in views], axis=0)
-        gain = np.where(judged, np.maximum(weights, 0.0), 0.0)
+            weights = order.weights(grades)
+            top = max(order.top_weight, 0.0)
+        is_judged = np.any([view.known for view in views], axis=0)
+        gain = np.where(is_judged, np.maximum(weights, 0.0), 0.0)
         classes = _Classes(views, gain, order, grades, self["positives"] == "top-half")
         return Joint(gain, top, classes, bottom=bottom)
 
     def _order_and_tuples(self, views: Sequence[AspectView]) -> tuple[TupleOrder, Ints]:
-        """Return the order of the tuples, and the tuple of each judged document."""
+        """Return the order, and the grades of each document, of shape (n_documents, n_aspects)."""
         order = self.order(Aspects({view.name: view.aspect for view in views}))
-        return order, np.stack([view.grade for view in views], axis=1)
+        grades = np.stack([view.grade for view in views], axis=1)
+        return order, grades
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
         """Return the class of each document, and its distance or weight."""
@@ -436,6 +452,7 @@ class _TOMA(JointMeasure, BasedMeasure):
         return order.described(grades)
 
     def document_gain(self, judgments: Judgments) -> Floats:
+        """Return the gain of the class of each document, for use as a training label."""
         order = self["order"]
         if order is not None and order.lower_is_better:
             raise MultiAspectError(
@@ -464,22 +481,23 @@ def warn_of_missing_gates(measures: Iterable[object], judgments: Judgments) -> N
     judgments : Judgments
         The judged documents.
     """
-    evaluated = chain.from_iterable([measure, *_members(measure)] for measure in measures)
-    by_distance = [
-        measure for measure in evaluated if isinstance(measure, _TOMA) and measure["order"] is None
-    ]
-    if any(measure["gate"] is not None for measure in by_distance):
+    by_distance: list[_TOMA] = []
+    for measure in measures:
+        for part in (measure, *_members(measure)):
+            if isinstance(part, _TOMA) and part["order"] is None:
+                by_distance.append(part)
+    if any(toma["gate"] is not None for toma in by_distance):
         return
-    for measure in by_distance:
-        others = measure._aspects_without_gate(judgments)
+    for toma in by_distance:
+        others = toma._aspects_without_gate(judgments)
         if others:
-            further = ", …" if measure.params.keys() - {"cutoff", "aspects"} else ""
-            if "cutoff" in measure.params:
-                cutoff = f"@{measure.params['cutoff']}"
-            else:
-                cutoff = ""
+            further, cutoff = "", ""
+            if toma.params.keys() - {"cutoff", "aspects"}:
+                further = ", …"
+            if "cutoff" in toma.params:
+                cutoff = f"@{toma.params['cutoff']}"
             warn_once(
-                f"{measure.NAME} has no gate, so that documents that are not relevant gain from "
+                f"{toma.NAME} has no gate, so that documents that are not relevant gain from "
                 f"their labels of {choices(others)}. If these matter for relevant documents only, "
                 f"use TOMA(gate={_PRECONDITION!r}{further}){cutoff}",
                 key="TOMA without a gate",

@@ -50,9 +50,9 @@ class _Product(_Understandability):
 
     def _product(self, views: tuple[AspectView, ...]) -> tuple[Floats, float]:
         """Return the product of the probabilities of judged documents, and of an unjudged one."""
-        product = np.asarray(
-            np.prod([view.probability for view in views], axis=0), dtype=np.float64
-        )
+        # The last element of each array is the probability of an unjudged document.
+        probabilities = [view.probability for view in views]
+        product = np.asarray(np.prod(probabilities, axis=0), dtype=np.float64)
         return product[:-1], float(product[-1])
 
     def details(self, judgments: Judgments) -> dict[str, Floats]:
@@ -66,14 +66,15 @@ class _ExponentialProduct(_Product):
     SUPPORTED_PARAMS = {"s": _SHARPNESS, "aspects": ASPECTS, "cutoff": CUTOFF}
 
     def document_gain(self, judgments: Judgments) -> Floats:
-        return power_gain(
-            super().document_gain(judgments), "the exponent s·P of", "choose a smaller s"
-        )
+        """Return 2^(s·P) - 1 of each document, for use as a training label."""
+        exponent = super().document_gain(judgments)
+        return power_gain(exponent, "the exponent s·P of", "choose a smaller s")
 
     def _exponent(self, views: tuple[AspectView, ...]) -> Floats:
         """Return s·P of each document; 0 if it is not judged on every aspect."""
         product, _ = self._product(views)
-        return np.where(np.all([view.known for view in views], axis=0), self["s"] * product, 0.0)
+        is_judged = np.all([view.known for view in views], axis=0)
+        return np.where(is_judged, self["s"] * product, 0.0)
 
 
 class _OfRBP(_Understandability):
@@ -130,9 +131,11 @@ class _uRBP(_OfRBP):
     SHORT_DESC = "Rank-biased precision of the documents that are positive on every aspect."
 
     def joint(self, views: tuple[AspectView, ...]) -> Joint:
+        """Return the gain 1 for documents that are positive on all aspects, 0 for others."""
         for view in views:
             view.check_threshold()
-        return Joint(np.all([view.positive for view in views], axis=0).astype(np.float64))
+        is_positive = np.all([view.positive for view in views], axis=0)
+        return Joint(is_positive.astype(np.float64))
 
     def depends_on(self, view: AspectView) -> bool:
         return view.scale.is_fractional

@@ -40,6 +40,7 @@ class _WithKnown(_Korfhage):
         return (*super().required_aspects, KNOWN)
 
     def _known_documents(self, ranking: Ranking) -> Bools:
+        """Return a mask of the judged documents that the user knows."""
         try:
             labels = ranking.labels(KNOWN)
         except MultiAspectError as error:
@@ -132,8 +133,10 @@ class _NoveltyRatio(_WithKnown):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         relevant = self.relevant(target)
-        new = relevance.n_retrieved(ranking, relevant & ~self._known_documents(ranking))
-        return ratio(new, relevance.n_retrieved(ranking, relevant))
+        new = relevant & ~self._known_documents(ranking)
+        n_new = relevance.n_retrieved(ranking, new)
+        n_relevant = relevance.n_retrieved(ranking, relevant)
+        return ratio(n_new, n_relevant)
 
 
 _EXPECTED = Param(
@@ -229,9 +232,12 @@ class _RecallEffort(_Korfhage):
         return replace(super().statements(), sorting_is_optimal=True)
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        hits = ranking.select(self.relevant(target)[ranking.row])
-        last = positions(hits.query) == self["expected"] - 1
-        return hits.total(np.where(last, self["expected"] / hits.rank, 0.0))
+        n_expected = self["expected"]
+        relevant_hits = ranking.select(self.relevant(target)[ranking.row])
+        # The document with which the user has found as many relevant ones as expected.
+        is_last_expected = positions(relevant_hits.query) == n_expected - 1
+        found_per_examined = np.where(is_last_expected, n_expected / relevant_hits.rank, 0.0)
+        return relevant_hits.total(found_per_examined)
 
 
 class _Satisfaction(_Korfhage):
@@ -268,9 +274,8 @@ class _Satisfaction(_Korfhage):
     SHORT_DESC = "The fraction of the retrieved documents that is relevant."
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
-        return ratio(
-            relevance.n_retrieved(ranking, self.relevant(target)), ranking.n_ret.astype(np.float64)
-        )
+        n_relevant = relevance.n_retrieved(ranking, self.relevant(target))
+        return ratio(n_relevant, ranking.n_ret.astype(np.float64))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         dense, gain = ranking.dense(), ranking.spread(self.relevant(target)[ranking.row])
@@ -317,10 +322,10 @@ class _Frustration(_Satisfaction):
         return 1.0 - super().score(ranking, target)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
+        """Return 1, from which the contributions to satisfaction are subtracted."""
         satisfied = super().breakdown(ranking, target)
-        return replace(
-            satisfied, contribution=0.0 - satisfied.contribution, offset=np.ones(ranking.n_queries)
-        )
+        contribution = 0.0 - satisfied.contribution
+        return replace(satisfied, contribution=contribution, offset=np.ones(ranking.n_queries))
 
 
 CoverageRatio = register(_CoverageRatio)

@@ -13,7 +13,8 @@ from ..orders.tuple_order import weights_of
 def normalised_weights(weights: Mapping[str, float] | None, names: Sequence[str]) -> list[float]:
     """Return the weights of all aspects, normalised to sum to 1; equal ones by default."""
     aspect_weights = weights_of(weights, names)
-    if np.isinf(sum(aspect_weights)):
+    sum_overflows = np.isinf(sum(aspect_weights))
+    if sum_overflows:
         largest = max(aspect_weights)
         aspect_weights = [weight / largest for weight in aspect_weights]
     total = sum(aspect_weights)
