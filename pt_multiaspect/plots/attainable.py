@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,114 +92,153 @@ def upper_bounds(
     ['q1', 'q2']
     """
     choice("sort", None, "name", "bound")(sort)
-    ideal = as_pandas(ideal)
-    if isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns:
-        if bounds is not None:
-            raise MultiAspectError(
-                "ideal has a column bound, as from analysis.upper_bound: pass it as bounds="
-            )
-        ideal, bounds = None, ideal
-    if ideal is None and bounds is None:
-        raise MultiAspectError(
-            "expected the result of analysis.ideal_values or analysis.upper_bound, got None"
-        )
+    ideal, bounds = _sort_frames(ideal, bounds)
     if measure is not None:
-        title = str(measure)
+        measure_name = str(measure)
     else:
-        title = _measure_of(ideal, bounds)
+        measure_name = _measure_of(ideal, bounds)
     values, maxima = _read_topics(ideal, bounds)
     if maxima is not None:
         best = maxima["bound"].to_dict()
     else:
-        best = {qid: max(group) for qid, group in values.items()}
+        best = {topic: max(group) for topic, group in values.items()}
     topics = sorted(map(str, best), key=style.natural_key)
-    is_named = len(topics) <= _MOST_NAMED
-    by_bound = sort == "bound" or (sort is None and not is_named)
-    if by_bound:
-        topics.sort(key=lambda qid: -best[qid])
-    ticks = np.arange(1, len(topics) + 1)
+    has_names = len(topics) <= _MOST_NAMED
+    is_sorted_by_bound = sort == "bound"
+    if sort is None:
+        is_sorted_by_bound = not has_names
+    if is_sorted_by_bound:
+        topics.sort(key=lambda topic: -best[topic])
+
     width = float(np.clip(1.6 + 0.19 * len(topics), 6.4, 10))
     ax = style.axes_or_new(ax, width, 4.2, grid="y")
+    positions = np.arange(1, len(topics) + 1)
     handles: list[Any] = []
     if values:
-        handles.append(_draw_boxes(ax, ticks, [values[qid] for qid in topics]))
+        groups = [values[topic] for topic in topics]
+        handles.append(_draw_boxes(ax, positions, groups))
     if maxima is not None:
-        handles += _draw_bounds(ax, ticks, maxima.loc[topics])
+        handles += _draw_bounds(ax, positions, maxima.loc[topics])
     add_legend_above(ax, handles)
-    if is_named:
-        _write_topics(ax, ticks, topics)
+    if has_names:
+        _write_topics(ax, positions, topics)
     else:
         ax.set_xticks([])
     ax.set_xlim(0.3, len(topics) + 0.7)
-    ax.set_xlabel(_label_of_topics(len(topics), is_named, by_bound))
-    if title:
-        ax.set_ylabel(style.wrap(title, 34))
-    else:
-        ax.set_ylabel("value")
+    ax.set_xlabel(_label_of_topics(len(topics), has_names, is_sorted_by_bound))
+    ax.set_ylabel(style.wrap(measure_name or "value", 34))
     return ax
 
 
-def _write_topics(ax: Axes, ticks: Ints, topics: list[str]) -> None:
-    """Write the names of topics below the axes, upright if there is too little space."""
-    longest = max(map(len, topics))
-    width = style.SMALL * (0.6 * longest + 1)
-    rotation = 0
-    if width * len(topics) > style.points_of(ax)[0]:
-        rotation = 90
-    ax.set_xticks(ticks, topics, rotation=rotation, fontsize=style.SMALL)
+def _sort_frames(ideal: Any, bounds: Any) -> tuple[Any, Any]:
+    """Return the frames of ideal rankings and of bounds; one of them may be None.
 
-
-def _label_of_topics(n_topics: int, is_named: bool, by_bound: bool) -> str:
-    """Return the label of the axis of topics: names or number, and order."""
-    if is_named:
-        noun = "topic"
-    else:
-        noun = f"{n_topics} topics"
-    if by_bound:
-        return f"{noun}, highest bound first"
-    if is_named:
-        return noun
-    return f"{noun}, by name"
-
-
-def _read_topics(ideal: object, bounds: object) -> tuple[dict[Any, Floats], pd.DataFrame | None]:
-    """Return the values of ideal rankings by topic, and the maxima, of the same topics."""
-    values: dict[Any, Floats] = {}
-    if ideal is not None:
-        rows = _values_by_topic(ideal, ["strategy", "value"], ["strategy"], "ideal")
-        for qid, group in rows.groupby("topic"):
-            values[qid] = group["value"].to_numpy(float)
-    if bounds is None:
-        return values, None
-    maxima = _values_by_topic(bounds, ["value", "bound"], [], "bounds").set_index("topic")
-    unshared = set(values) ^ set(maxima.index)
-    if values and unshared:
+    Bounds that were passed as ideal rankings, the first argument, are recognized by their columns.
+    """
+    ideal = as_pandas(ideal)
+    if ideal is None and bounds is None:
         raise MultiAspectError(
-            f"expected the same topics in ideal ({len(values)}) and bounds ({len(maxima)}), got "
-            f"{choices(sorted(unshared, key=style.natural_key))} in only one of them"
+            "expected the result of analysis.ideal_values or analysis.upper_bound, got None"
         )
-    return values, maxima
+    are_bounds = isinstance(ideal, pd.DataFrame) and "bound" in ideal.columns
+    if not are_bounds:
+        return ideal, bounds
+    if bounds is not None:
+        raise MultiAspectError(
+            "ideal has a column bound, as from analysis.upper_bound: pass it as bounds="
+        )
+    return None, ideal
 
 
 def _measure_of(*frames: object) -> str:
     """Return the measure of frames of the analyses, empty if they have no record of it."""
+    # Labels by definition: the same measure may have another label in each frame.
     label_of: dict[str, str] = {}
     for frame in frames:
-        if isinstance(frame, pd.DataFrame):
-            for label, definition in read_record(frame).items():
-                label_of[str(definition)] = label
-    if len(label_of) > 1:
+        if not isinstance(frame, pd.DataFrame):
+            continue
+        for label, definition in read_record(frame).items():
+            label_of[str(definition)] = label
+    labels = list(label_of.values())
+    if len(labels) > 1:
         raise MultiAspectError(
             f"expected ideal and bounds of one measure, got those of {choices(label_of)}"
         )
-    return next(iter(label_of.values()), "")
+    if not labels:
+        return ""
+    return labels[0]
 
 
-def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:
+def _read_topics(ideal: object, bounds: object) -> tuple[dict[Any, Floats], pd.DataFrame | None]:
+    """Return the values of ideal rankings by topic, and the frame of maxima.
+
+    Without `ideal`, there are no values; without `bounds`, the maxima are None. If both are given,
+    they must have the same topics.
+    """
+    values: dict[Any, Floats] = {}
+    if ideal is not None:
+        rows = _values_by_topic(ideal, ["strategy"], ["value"], "ideal", "analysis.ideal_values")
+        for topic, group in rows.groupby("topic"):
+            values[topic] = group["value"].to_numpy(float)
+    if bounds is None:
+        return values, None
+    rows = _values_by_topic(bounds, [], ["value", "bound"], "bounds", "analysis.upper_bound")
+    maxima = rows.set_index("topic")
+    in_only_one = set(values).symmetric_difference(maxima.index)
+    if values and in_only_one:
+        named = choices(sorted(in_only_one, key=style.natural_key))
+        raise MultiAspectError(
+            f"expected the same topics in ideal ({len(values)}) and bounds ({len(maxima)}), got "
+            f"{named} in only one of them"
+        )
+    return values, maxima
+
+
+def _values_by_topic(
+    data: object, keys: list[str], values: list[str], name: str, source: str
+) -> pd.DataFrame:
+    """Return a frame with a column ``topic``, the columns of `keys` and those of `values`.
+
+    `values` must be finite, and there may be only one row per topic and `keys`. Errors name the
+    frame by `name`, and by `source` the function that returns it.
+    """
+    columns = keys + values
+    frame = style.with_columns(data, columns, name, source)
+    # In another order than for qrels, so that errors do not suggest the remedies for qrels.
+    query_columns = QUERY_COLUMNS[::-1]
+    qids = id_column(frame, query_columns, name)
+    result = frame[columns].assign(topic=identifiers(qids, name))
+    for column in values:
+        result[column] = _finite_numbers(result, column, name)
+    unique_columns = ["topic", *keys]
+    duplicates = result[result.duplicated(unique_columns)]
+    if len(duplicates):
+        first = duplicates.iloc[0]
+        expected = " and ".join(unique_columns)
+        got = " and ".join(f"{column} {first[column]}" for column in unique_columns)
+        raise MultiAspectError(f"{name}: expected one row per {expected}, got more for {got}")
+    return result
+
+
+def _finite_numbers(rows: pd.DataFrame, column: str, name: str) -> Floats:
+    """Return the numbers of a column, or raise an error for the first that is not finite."""
+    parsed = pd.to_numeric(rows[column], errors="coerce")  # texts become NaN
+    numbers: Floats = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+    is_finite = np.isfinite(numbers)
+    if not is_finite.all():
+        value = rows[column][~is_finite].iloc[0]
+        topic = rows["topic"][~is_finite].iloc[0]
+        raise MultiAspectError(
+            f"{name}: expected finite numbers, got the {column} {value} on topic {topic}"
+        )
+    return numbers
+
+
+def _draw_boxes(ax: Axes, positions: Ints, groups: list[Floats]) -> Any:
     """Draw a box for the values of each topic, and return the entry of the legend."""
     ax.boxplot(
         groups,
-        positions=ticks.tolist(),
+        positions=positions.tolist(),
         widths=0.62,
         whis=(0, 100),
         patch_artist=True,
@@ -214,67 +252,61 @@ def _draw_boxes(ax: Axes, ticks: Ints, groups: list[Floats]) -> Any:
     return unit_square("ideal rankings of all strategies", facecolor=_PALE, edgecolor=style.BLUE)
 
 
-def _draw_bounds(ax: Axes, ticks: Ints, maxima: pd.DataFrame) -> Iterator[Any]:
+def _draw_bounds(ax: Axes, positions: Ints, maxima: pd.DataFrame) -> list[Any]:
     """Draw the best value found for each topic, and the bound where it is higher.
 
-    Yields
-    ------
-    PathCollection
+    Returns
+    -------
+    list of PathCollection
         The entries of the legend.
     """
     value = maxima["value"].to_numpy(float)
     bound = maxima["bound"].to_numpy(float)
-    yield ax.scatter(
-        ticks, value, s=20, marker="D", color=style.ORANGE, zorder=4, label="best value found"
+    diamonds = ax.scatter(
+        positions,
+        value,
+        s=20,
+        marker="D",
+        color=style.ORANGE,
+        zorder=4,
+        label="best value found",
     )
-    is_higher = bound - value > _VISIBLE
-    if is_higher.any():
-        yield ax.scatter(
-            ticks[is_higher],
-            bound[is_higher],
-            s=34,
-            marker="v",
-            facecolors="none",
-            edgecolors=style.ink(),
-            lw=1.1,
-            zorder=3,
-            label="proven upper bound, where higher",
-        )
+    is_visibly_higher = bound - value > _VISIBLE
+    if not is_visibly_higher.any():
+        return [diamonds]
+    triangles = ax.scatter(
+        positions[is_visibly_higher],
+        bound[is_visibly_higher],
+        s=34,
+        marker="v",
+        facecolors="none",
+        edgecolors=style.ink(),
+        lw=1.1,
+        zorder=3,
+        label="proven upper bound, where higher",
+    )
+    return [diamonds, triangles]
 
 
-def _values_by_topic(data: object, columns: list[str], keys: list[str], name: str) -> pd.DataFrame:
-    """Return the checked columns of a frame and a column ``topic``.
-
-    There is one row per topic and `keys`.
-    """
-    source = {"ideal": "analysis.ideal_values", "bounds": "analysis.upper_bound"}[name]
-    frame = style.with_columns(data, columns, name, source)
-    qids = id_column(frame, QUERY_COLUMNS[::-1], name)
-    result = frame[columns].assign(topic=identifiers(qids, name))
-    for column in columns:
-        if column not in keys:
-            result[column] = _finite_numbers(result, column, name)
-    duplicates = result[result.duplicated(["topic", *keys])]
-    if len(duplicates):
-        first = duplicates.iloc[0]
-        where = f"topic {first['topic']}"
-        for key in keys:
-            where += f" and {key} {first[key]}"
-        raise MultiAspectError(
-            f"{name}: expected one row per {' and '.join(['topic', *keys])}, got more for {where}"
-        )
-    return result
+def _write_topics(ax: Axes, positions: Ints, topics: list[str]) -> None:
+    """Write the names of topics below the axes, upright if there is too little space."""
+    longest = max(map(len, topics))
+    # A character is about 0.6 times as wide as the font size; one size is kept free between names.
+    name_width = style.SMALL * (0.6 * longest + 1)
+    axes_width, _ = style.points_of(ax)
+    rotation = 0
+    if name_width * len(topics) > axes_width:
+        rotation = 90
+    ax.set_xticks(positions, topics, rotation=rotation, fontsize=style.SMALL)
 
 
-def _finite_numbers(rows: pd.DataFrame, column: str, name: str) -> Floats:
-    """Return the numbers of a column; all must be finite."""
-    parsed = pd.to_numeric(rows[column], errors="coerce")
-    numbers: Floats = parsed.to_numpy(dtype=np.float64, na_value=np.nan)
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if len(wrong):
-        row = int(wrong[0])
-        raise MultiAspectError(
-            f"{name}: expected finite numbers, got the {column} {rows[column].iloc[row]} on topic "
-            f"{rows['topic'].iloc[row]}"
-        )
-    return numbers
+def _label_of_topics(n_topics: int, has_names: bool, is_sorted_by_bound: bool) -> str:
+    """Return the label of the axis of topics: their number if they have no names, and their order."""
+    noun = "topic"
+    if not has_names:
+        noun = f"{n_topics} topics"
+    if is_sorted_by_bound:
+        return f"{noun}, highest bound first"
+    if has_names:
+        return noun
+    return f"{noun}, by name"

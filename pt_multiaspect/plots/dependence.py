@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -82,77 +82,90 @@ def specification_curve(
     """
     style.check_result(result, Multiverse, "multiverse")
     compared = style.rows_of_pair(result.pairs, pair).iloc[0]
-    is_pair = (result.variants["a"] == compared["a"]) & (result.variants["b"] == compared["b"])
-    variants = result.variants[is_pair]
-    if "group" in variants:
-        variants = variants[variants["group"] == compared["group"]]
-    distinct = variants[variants["same_as"].isna()]
-    distinct = distinct.sort_values("difference", kind="stable").reset_index(drop=True)
-    labels, has_option = _options(result, distinct["measure"])
-    beside = ax is None
-    ax = style.axes_or_new(ax, 8, 3 + 0.16 * len(labels), grid="y")
-    size = style.text_size(ax)
-    strip = style.add_axes_below(ax, 0.075 * len(labels))
+    variants = _variants_of(result, compared)
+    is_distinct = variants["same_as"].isna()
+    distinct = variants[is_distinct].sort_values("difference", kind="stable", ignore_index=True)
+    options = _options(result, distinct["measure"])
+
+    is_new_figure = ax is None
+    ax = style.axes_or_new(ax, 8, 3 + 0.16 * len(options), grid="y")
+    text_size = style.text_size(ax)
+    strip = style.add_axes_below(ax, 0.075 * len(options))
     _draw_differences(ax, distinct, result)
     names = style.distinct_texts([str(compared["a"]), str(compared["b"])], 20)
-    ax.set_ylabel(style.difference_text(*names), fontsize=size)
-    if beside:
-        add_legend(ax, True)
+    ax.set_ylabel(style.difference_text(*names), fontsize=text_size)
+    if is_new_figure:
+        add_legend(ax, beside=True)
     else:  # a column of a paper has no room beside
         add_legend_above(ax)
     ax.tick_params(axis="x", which="both", length=0, labelbottom=False)
-    ax.tick_params(axis="y", labelsize=size)
-    _draw_options(strip, labels, has_option, size, _width(ax, len(distinct)))
+    ax.tick_params(axis="y", labelsize=text_size)
+    _draw_options(strip, options, text_size, _bar_width(ax, len(distinct)))
+    n_variants = f"{len(variants)} variants"
     if len(distinct) < len(variants):
-        count = f"{len(distinct)} distinct of {len(variants)} variants"
-    else:
-        count = f"{len(variants)} variants"
-    strip.set_xlabel(count, fontsize=size)
+        n_variants = f"{len(distinct)} distinct of {n_variants}"
+    strip.set_xlabel(n_variants, fontsize=text_size)
     return ax
 
 
-def _draw_options(
-    strip: Axes, labels: list[str], has_option: Bools, size: float, width: float
-) -> None:
-    """Draw one row of bars per option, with lines between the choices."""
-    n_variants = len(has_option)
-    position, option = np.nonzero(has_option)
-    strip.vlines(position, option - 0.35, option + 0.35, color=style.ink(), lw=width)
-    starts = [row for row, label in enumerate(labels) if ": " in label]
-    between = [start - 0.5 for start in starts[1:]]
-    strip.hlines(between, -0.5, n_variants - 0.5, color=style.GREY, lw=0.4)
-    texts = style.distinct_texts(labels, round(2 * size) + 8)
-    strip.set_yticks(range(len(labels)), texts, fontsize=size)
-    strip.set_ylim(len(labels) - 0.5, -0.5)
-    strip.set_xlim(-0.5, n_variants - 0.5)
-    strip.set_xticks([])
-    strip.tick_params(length=0)
-    strip.spines[:].set_visible(False)
+def _variants_of(result: Multiverse, compared: pd.Series[Any]) -> pd.DataFrame:
+    """Return the variants of the pair of runs of a row of ``result.pairs``."""
+    variants = result.variants
+    has_first_run = variants["a"] == compared["a"]
+    has_second_run = variants["b"] == compared["b"]
+    of_pair: pd.DataFrame = variants[has_first_run & has_second_run]
+    if "group" in of_pair:
+        of_pair = of_pair[of_pair["group"] == compared["group"]]
+    return of_pair
 
 
-def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None:
-    """Draw one dot and interval per variant."""
-    position = np.arange(len(table))
-    difference = table["difference"].to_numpy(np.float64)
-    low = table["low"].to_numpy(np.float64)
-    high = table["high"].to_numpy(np.float64)
-    is_significant = (table["p"] < result.alpha).to_numpy()
-    width = _width(ax, len(table))
-    size = min(width + 1.2, 4)
-    for rows, colour, label in (
-        (is_significant & (difference > 0), style.BLUE, f"higher, p < {result.alpha:g}"),
-        (is_significant & (difference < 0), style.ORANGE, f"lower, p < {result.alpha:g}"),
-        (~is_significant, style.GREY, f"p ≥ {result.alpha:g}"),
-    ):
-        if rows.any():
-            x = position[rows]
-            ax.vlines(x, low[rows], high[rows], color=colour, lw=width, alpha=0.45)
-            ax.plot(x, difference[rows], "o", color=colour, ms=size, label=label)
-    reference = result.same_as.get(result.reference, result.reference)
-    is_reference = (table["measure"] == reference).to_numpy()
+class _Option(NamedTuple):
+    """An option of a choice, which is drawn as a row of bars."""
+
+    label: str
+    is_first_of_choice: bool
+    #: One value per distinct variant.
+    has_option: Bools
+
+
+def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Option]:
+    """Return the options of all choices, and which distinct variants have them.
+
+    A distinct variant also has the options of all variants that equal it.
+    """
+    # The distinct variant by which each variant is drawn: itself, or the one that it equals.
+    variants = result.options.index
+    drawn_by = pd.Index([result.same_as.get(variant, variant) for variant in variants])
+    rows = []
+    for choice, option_of_variant in result.options.items():
+        for number, option in enumerate(option_of_variant.unique()):
+            label = str(option)
+            if number == 0:
+                label = f"{choice}: {option}"
+            has_option = (option_of_variant == option).groupby(drawn_by).any()
+            of_distinct = has_option.loc[distinct_variants].to_numpy(np.bool_)
+            rows.append(_Option(label, number == 0, of_distinct))
+    return rows
+
+
+def _draw_differences(ax: Axes, variants: pd.DataFrame, result: Multiverse) -> None:
+    """Draw one dot and one interval per variant, and mark the reference."""
+    difference = variants["difference"]
+    is_significant = variants["p"] < result.alpha
+    higher = variants[is_significant & (difference > 0)]
+    lower = variants[is_significant & (difference < 0)]
+    undecided = variants[~is_significant]
+    alpha = f"{result.alpha:g}"
+    width = _bar_width(ax, len(variants))
+    _draw_intervals(ax, higher, width, style.BLUE, f"higher, p < {alpha}")
+    _draw_intervals(ax, lower, width, style.ORANGE, f"lower, p < {alpha}")
+    _draw_intervals(ax, undecided, width, style.GREY, f"p ≥ {alpha}")
+    # The reference may equal an earlier variant, by which it is drawn.
+    drawn_reference = result.same_as.get(result.reference, result.reference)
+    reference = variants[variants["measure"] == drawn_reference]
     ax.plot(
-        position[is_reference],
-        difference[is_reference],
+        reference.index,
+        reference["difference"],
         "D",
         color=style.ink(),
         mec="white",
@@ -162,29 +175,44 @@ def _draw_differences(ax: Axes, table: pd.DataFrame, result: Multiverse) -> None
     ax.axhline(0, color=style.ink(), lw=0.8)
 
 
-def _width(ax: Axes, n_variants: int) -> float:
+def _draw_intervals(
+    ax: Axes, variants: pd.DataFrame, width: float, colour: str, label: str
+) -> None:
+    """Draw the differences of variants and their intervals, at the positions of their index."""
+    if variants.empty:  # no entry of the legend
+        return
+    position = variants.index.to_numpy()
+    marker_size = min(width + 1.2, 4)
+    ax.vlines(position, variants["low"], variants["high"], color=colour, lw=width, alpha=0.45)
+    ax.plot(position, variants["difference"], "o", color=colour, ms=marker_size, label=label)
+
+
+def _draw_options(strip: Axes, options: list[_Option], text_size: float, width: float) -> None:
+    """Draw one row per option, with a bar for each variant that has it, and lines between choices."""
+    n_options = len(options)
+    has_option = np.column_stack([option.has_option for option in options])  # variants × options
+    n_variants = len(has_option)
+    variant, option_row = np.nonzero(has_option)
+    strip.vlines(variant, option_row - 0.35, option_row + 0.35, color=style.ink(), lw=width)
+    # Rows are centred at whole numbers, so that their borders are at halves.
+    left, right = -0.5, n_variants - 0.5
+    first_rows = [row for row, option in enumerate(options) if option.is_first_of_choice]
+    borders = np.array(first_rows[1:]) - 0.5
+    strip.hlines(borders, left, right, color=style.GREY, lw=0.4)
+    texts = style.distinct_texts([option.label for option in options], round(2 * text_size) + 8)
+    strip.set_yticks(range(n_options), texts, fontsize=text_size)
+    strip.set_ylim(n_options - 0.5, -0.5)  # the first row on top
+    strip.set_xlim(left, right)
+    strip.set_xticks([])
+    strip.tick_params(length=0)
+    strip.spines[:].set_visible(False)
+
+
+def _bar_width(ax: Axes, n_variants: int) -> float:
     """Return the width of bars in points, about half of the distance of variants."""
     axes_width, _ = style.points_of(ax)
-    return float(np.clip(0.45 * axes_width / n_variants, 0.5, 4))
-
-
-def _options(result: Multiverse, variants: pd.Series[str]) -> tuple[list[str], Bools]:
-    """Return a label per option of each choice, and which variants have it, variants × options.
-
-    Variants have the options of those that equal them, too.
-    """
-    options = result.options
-    drawn = pd.Index([result.same_as.get(variant, variant) for variant in options.index])
-    labels = []
-    has_option = []
-    for choice in options:
-        title = f"{choice}: "
-        for option in options[choice].unique():
-            labels.append(f"{title}{option}")
-            title = ""  # only at its first option
-            of_drawn = (options[choice] == option).groupby(drawn).any()
-            has_option.append(of_drawn.loc[variants].to_numpy())
-    return labels, np.array(has_option, dtype=np.bool_).reshape(-1, len(variants)).T
+    width = 0.45 * axes_width / n_variants
+    return float(np.clip(width, 0.5, 4))
 
 
 @style.with_literal_texts
@@ -231,32 +259,48 @@ def label_intervals(
     """
     style.check_result(result, MissingLabels, "missing_labels")
     labels = result.runs["measure"].unique().tolist()
-    if measure is None:
-        chosen = labels[0]
-    else:
+    chosen = labels[0]
+    if measure is not None:
         chosen = find_label(dict.fromkeys(labels), measure)
     refuse_unknown([chosen], labels, "measures of the result", "measure")
-    rows = result.runs[result.runs["measure"] == chosen]
-    rows = rows.sort_values("value", ascending=False, kind="stable")
-    ax = style.axes_or_new(ax, 7.2, 1.2 + 0.3 * len(rows), grid="x")
-    position = np.arange(len(rows))
+    runs = result.runs[result.runs["measure"] == chosen]
+    runs = runs.sort_values("value", ascending=False, kind="stable")
+    ax = style.axes_or_new(ax, 7.2, 1.2 + 0.3 * len(runs), grid="x")
+    _draw_label_intervals(ax, runs)
+    names = runs["name"].astype(str).tolist()
+    ax.set_yticks(np.arange(len(runs)), style.distinct_texts(names, 24))
+    ax.set_ylim(len(runs) - 0.5, -0.5)  # the first run on top
+    ax.set_xlabel(chosen)
+    add_legend_above(ax)
+    return ax
+
+
+def _draw_label_intervals(ax: Axes, runs: pd.DataFrame) -> None:
+    """Draw the interval, the value and, if known, the expected value of each run, one per row."""
+    rows = np.arange(len(runs))
     ax.hlines(
-        position, rows["low"], rows["high"], color="0.6", lw=5, label="over all missing labels"
+        rows,
+        runs["low"],
+        runs["high"],
+        color="0.6",
+        lw=5,
+        label="over all missing labels",
     )
-    ax.plot(rows["value"], position, "o", color=style.ink(), ms=5, label="as evaluated")
-    if rows["expected"].notna().any():
+    ax.plot(
+        runs["value"],
+        rows,
+        "o",
+        color=style.ink(),
+        ms=5,
+        label="as evaluated",
+    )
+    if runs["expected"].notna().any():
         ax.plot(
-            rows["expected"],
-            position,
+            runs["expected"],
+            rows,
             "d",
             color=style.paper(),
             mec=style.ink(),
             ms=6,
             label="expected",
         )
-    names = rows["name"].astype(str).tolist()
-    ax.set_yticks(position, style.distinct_texts(names, 24))
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    ax.set_xlabel(chosen)
-    add_legend_above(ax)
-    return ax

@@ -30,46 +30,59 @@ def unit_square(label: str, at: tuple[float, float] = (0, 0), **style: Any) -> A
 
 
 def add_legend(ax: Axes, beside: bool, title: str | None = None) -> None:
-    """Add a legend next to the axes or inside."""
-    n_entries = len(ax.get_legend_handles_labels()[1])
-    size = SMALL
+    """Add a legend, to the right of the axes or at the best place inside."""
+    _, texts = ax.get_legend_handles_labels()
+    n_entries = len(texts)
+    font_size = SMALL
     if n_entries > 20:
-        size = 6.5
-    place: dict[str, Any] = {"loc": "best", "framealpha": 0.85}
-    if beside:
-        n_rows = max(points_of(ax)[1] // (1.45 * size), 1)
-        place = {
-            "loc": "upper left",
-            "bbox_to_anchor": (1.01, 1),
-            "borderaxespad": 0,
-            "frameon": False,
-            "ncols": math.ceil(n_entries / n_rows),
-        }
-    length = 1.5
+        font_size = 6.5
+    # Lines need more space than markers to show how they are dashed.
+    handle_length = 1.5
     if ax.lines:
-        length = 3
+        handle_length = 3
+    if beside:
+        place = _place_beside(ax, n_entries, font_size)
+    else:
+        place = {"loc": "best", "framealpha": 0.85}
     ax.legend(
-        fontsize=size,
+        fontsize=font_size,
         title=title,
-        title_fontsize=size,
+        title_fontsize=font_size,
         alignment="left",
-        handlelength=length,
+        handlelength=handle_length,
         **place,
     )
 
 
+def _place_beside(ax: Axes, n_entries: int, font_size: float) -> dict[str, Any]:
+    """Return the parameters of a legend to the right of the axes, which is as high as they."""
+    _, axes_height = points_of(ax)
+    row_height = 1.45 * font_size
+    n_rows = max(axes_height // row_height, 1)
+    return {
+        "loc": "upper left",
+        "bbox_to_anchor": (1.01, 1),
+        "borderaxespad": 0,
+        "frameon": False,
+        "ncols": math.ceil(n_entries / n_rows),
+    }
+
+
 def legend_columns(ax: Axes, handles: Sequence[Any]) -> int:
     """Return the number of columns of a legend that is about as wide as the axes."""
-    longest = max(len(str(handle.get_label())) for handle in handles)
+    longest = 0
+    for handle in handles:
+        text = str(handle.get_label())
+        longest = max(longest, len(text))
+    # A character is about half as wide as the font size; the marker and the gaps take 2.5 sizes.
     column_width = SMALL * (0.5 * longest + 2.5)
     axes_width, _ = points_of(ax)
-    return int(np.clip(axes_width // column_width, 1, len(handles)))
+    n_fitting = axes_width // column_width
+    return int(np.clip(n_fitting, 1, len(handles)))
 
 
 def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> None:
     """Add a legend above the axes and below their title, in as many columns as fit."""
-    from matplotlib.transforms import ScaledTranslation
-
     if handles is None:
         handles, _ = ax.get_legend_handles_labels()
     n_columns = legend_columns(ax, handles)
@@ -85,11 +98,28 @@ def add_legend_above(ax: Axes, handles: Sequence[Any] | None = None) -> None:
         borderaxespad=0.2,
         handlelength=1.5,
     )
-    # A title, also one that is set later, is placed above inset axes, but not above legends.
     n_rows = math.ceil(len(handles) / n_columns)
-    height = SMALL * (1.65 * n_rows + 0.5) / 72
-    above = ax.transAxes + ScaledTranslation(0, height, ax.figure.dpi_scale_trans)
-    ax.inset_axes((0, 1, 1, 0.001), transform=above, xticks=[], yticks=[], frame_on=False)
+    height = SMALL * (1.65 * n_rows + 0.5)
+    _move_title_up(ax, height)
+
+
+def _move_title_up(ax: Axes, points: float) -> None:
+    """Place the title of axes higher by so many points, also one that is set later.
+
+    Matplotlib places titles above inset axes, but not above legends. Therefore, invisible inset
+    axes are added at this height.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    inches = points / 72
+    shift = ScaledTranslation(0, inches, ax.figure.dpi_scale_trans)
+    ax.inset_axes(
+        (0, 1, 1, 0.001),
+        transform=ax.transAxes + shift,
+        xticks=[],
+        yticks=[],
+        frame_on=False,
+    )
 
 
 #: Half the size of the largest marker, in points (1/72 inch).
@@ -123,22 +153,38 @@ class _Label:
     boxes: Floats
     #: What each place costs whatever the other labels do.
     costs: Floats
+    #: The chosen place.
     place: int = 0
 
+    @property
+    def box(self) -> Floats:
+        """The left, bottom, right and top of the label at the chosen place."""
+        chosen: Floats = self.boxes[self.place]
+        return chosen
+
+    @property
+    def end(self) -> Floats:
+        """The end of the line at the chosen place."""
+        chosen: Floats = self.ends[self.place]
+        return chosen
+
     def costs_beside(self, others: list[_Label]) -> Floats:
-        """Return the cost of each place, given those of other labels."""
+        """Return the cost of each place of this label if other labels stay at their places."""
         if not others:
             return self.costs
-        boxes = np.array([label.boxes[label.place] for label in others])
-        points = np.array([label.point for label in others])
-        ends = np.array([label.ends[label.place] for label in others])
-        own_boxes = self.boxes[:, None]  # places × 1 × 4
-        own_ends = self.ends[:, None]  # places × 1 × 2
-        forbidden = _overlap(own_boxes, boxes)  # places × others
-        forbidden |= _crosses(self.point, own_ends, boxes)
-        forbidden |= _crosses(points, ends, own_boxes)
-        crossings = _meet(self.point, own_ends, points, ends)
-        costs = _FORBIDDEN * forbidden + _ON_LINE * crossings
+        other_points = np.array([label.point for label in others])
+        other_ends = np.array([label.end for label in others])
+        other_boxes = np.array([label.box for label in others])
+        # A further axis compares each place of this label with each other label.
+        boxes = self.boxes[:, None]  # places × 1 × 4
+        ends = self.ends[:, None]  # places × 1 × 2
+        # All results are places × others.
+        is_on_label = _boxes_overlap(boxes, other_boxes)
+        line_hits_label = _segments_hit_boxes(self.point, ends, other_boxes)
+        is_on_line = _segments_hit_boxes(other_points, other_ends, boxes)
+        is_forbidden = is_on_label | line_hits_label | is_on_line
+        lines_cross = _segments_cross(self.point, ends, other_points, other_ends)
+        costs = _FORBIDDEN * is_forbidden + _ON_LINE * lines_cross
         result: Floats = self.costs + costs.sum(axis=1)
         return result
 
@@ -165,14 +211,12 @@ def annotate(
     figure = ax.get_figure()
     assert figure is not None
     figure.canvas.figure.draw_without_rendering()  # computes the layout of the axes
-    scale = 72.0 / figure.dpi
-    markers = ax.transData.transform(points) * scale
-    frame = np.array(ax.get_window_extent().extents) * scale
-    labels = {}
+    points_per_pixel = 72.0 / figure.dpi
+    markers = ax.transData.transform(points) * points_per_pixel
+    frame = np.array(ax.get_window_extent().extents) * points_per_pixel
+    labels: dict[int, _Label] = {}
     for row, text in texts.items():
-        drawn = ax.text(0, 0, text, fontsize=SMALL)
-        size = np.array(drawn.get_window_extent().size) * scale + 2 * _MARGIN
-        drawn.remove()
+        size = _text_extent(ax, text) * points_per_pixel + 2 * _MARGIN
         labels[row] = _candidate_places(row, markers, size, frame)
     shown = _choose_places(list(labels.values()))
     for row, label in labels.items():
@@ -185,25 +229,36 @@ def annotate(
     return len(labels) - len(shown)
 
 
+def _text_extent(ax: Axes, text: str) -> Floats:
+    """Return the width and the height of a text in pixels."""
+    drawn = ax.text(0, 0, text, fontsize=SMALL)
+    extent = drawn.get_window_extent()
+    drawn.remove()
+    return np.array(extent.size)
+
+
 def _write_label(ax: Axes, label: _Label, text: str, point: Floats, colour: str) -> None:
-    """Write a label at its place, with the line to its point."""
-    box = label.boxes[label.place]
-    end = label.ends[label.place]
-    lower = box[:2]
-    upper = box[2:]
-    middle = (lower + upper) / 2
+    """Write a label at its place, with the line to its point.
+
+    `point` is in the units of the axes, the places of the label are in points (1/72 inch).
+    """
+    lower_left = label.box[:2]
+    upper_right = label.box[2:]
+    centre = (lower_left + upper_right) / 2
+    # The line ends at this position of the box: (0, 0) is its lower left, (1, 1) its upper right.
+    end_in_box = (label.end - lower_left) / (upper_right - lower_left)
     arrow = {
         "arrowstyle": "-",
         "color": colour,
         "lw": 0.7,
         "shrinkA": 0,
         "shrinkB": 3,
-        "relpos": (end - lower) / (upper - lower),
+        "relpos": end_in_box,
     }
     ax.annotate(
         text,
         tuple(point),
-        tuple(middle - label.point),
+        tuple(centre - label.point),
         textcoords="offset points",
         fontsize=SMALL,
         color=ink(),
@@ -215,50 +270,91 @@ def _write_label(ax: Axes, label: _Label, text: str, point: Floats, colour: str)
 
 
 def _candidate_places(row: int, markers: Floats, size: Floats, frame: Floats) -> _Label:
-    """Return the places around a marker, near ones first, with their costs without other labels."""
+    """Return the label of a marker, with its possible places and their costs.
+
+    The costs are those without other labels. All lengths are in points (1/72 inch).
+
+    Parameters
+    ----------
+    row : int
+        The row of the marker in `markers`.
+    markers : array, markers × 2
+        The positions of all markers.
+    size : array
+        The width and the height of the label.
+    frame : array
+        The left, bottom, right and top of the axes.
+    """
+    marker = markers[row]
+    # One place per radius and angle around the marker, near ones first.
     radius = np.repeat(_RADII, _N_ANGLES)
     turn = np.tile(np.arange(_N_ANGLES), len(_RADII))
     angle = 2 * np.pi * turn / _N_ANGLES
     direction = np.column_stack([np.cos(angle), np.sin(angle)])
-    # Where the box is, across and up: −1 before the end of the line, 0 around it, 1 after it.
-    side = np.where(np.abs(direction) > [0.35, 2], np.sign(direction), 0)
-    is_centred = side[:, 0] == 0
-    side[is_centred, 1] = np.sign(direction[is_centred, 1])
-    ends = markers[row] + radius[:, None] * direction
-    lower = ends + (side - 1) * size / 2
-    upper = lower + size
-    boxes = np.hstack([lower, upper])
+    ends = marker + radius[:, None] * direction
+    # A box begins at the end of its line (side 1), is centred there (0) or stops there (−1).
+    lower_left = ends + (_sides_of_lines(direction) - 1) * size / 2
+    upper_right = lower_left + size
+    boxes = np.hstack([lower_left, upper_right])
+
     marker_boxes = np.hstack([markers - _MARKER, markers + _MARKER])
-    forbidden = _overlap(boxes[:, None], marker_boxes).any(axis=1)
-    forbidden |= (lower < frame[:2]).any(axis=1)
-    forbidden |= (upper > frame[2:]).any(axis=1)
+    hides_marker = _boxes_overlap(boxes[:, None], marker_boxes).any(axis=1)
+    is_outside = (lower_left < frame[:2]) | (upper_right > frame[2:])
+    is_forbidden = hides_marker | is_outside.any(axis=1)
+
     other_markers = np.delete(marker_boxes, row, axis=0)
-    n_crossed = _crosses(markers[row], ends[:, None], other_markers).sum(axis=1)
-    costs = _FORBIDDEN * forbidden + _ON_POINT * n_crossed + _PER_POINT * radius
-    return _Label(markers[row], ends, boxes, costs)
+    crosses_marker = _segments_hit_boxes(marker, ends[:, None], other_markers)
+    n_crossed = crosses_marker.sum(axis=1)
+    costs = _FORBIDDEN * is_forbidden + _ON_POINT * n_crossed + _PER_POINT * radius
+    return _Label(marker, ends, boxes, costs)
+
+
+def _sides_of_lines(direction: Floats) -> Floats:
+    """Return on which side of the end of its line each box is, places × (across, up).
+
+    −1 is left or below, 0 is centred, and 1 is right or above.
+    """
+    side = np.sign(direction)
+    # Steep lines end at the middle of the lower or upper edge, others at that of the left or right.
+    is_steep = np.abs(direction[:, 0]) <= 0.35
+    side[is_steep, 0] = 0
+    side[~is_steep, 1] = 0
+    return side
 
 
 def _choose_places(labels: list[_Label]) -> list[_Label]:
-    """Choose a place for each label, and return those that hide nothing.
-
-    The later are left out first.
-    """
+    """Choose a place for each label, and return the labels that hide nothing there."""
+    # First, each label takes the best place beside those before it.
     placed: list[_Label] = []
     for label in labels:
-        label.place = int(label.costs_beside(placed).argmin())
+        _move_to_best_place(label, placed)
         placed.append(label)
+    # Then, each label may move, given the places of all others, until none does.
     for _ in range(_SWEEPS):
-        places = [label.place for label in labels]
+        places_before = [label.place for label in labels]
         for label in labels:
-            costs = label.costs_beside(_others(labels, label))
-            label.place = int(costs.argmin())
-        if places == [label.place for label in labels]:
+            _move_to_best_place(label, _others(labels, label))
+        places = [label.place for label in labels]
+        if places == places_before:
             break
+    return _drop_hiding_labels(labels)
+
+
+def _move_to_best_place(label: _Label, others: list[_Label]) -> None:
+    """Move a label to its place of the lowest cost beside other labels."""
+    costs = label.costs_beside(others)
+    label.place = int(costs.argmin())
+
+
+def _drop_hiding_labels(labels: list[_Label]) -> list[_Label]:
+    """Return labels without those that hide something at their places; the last are dropped first."""
+    remaining = labels
     for label in reversed(labels):
-        others = _others(placed, label)
-        if label.costs_beside(others)[label.place] >= _FORBIDDEN:
-            placed = others
-    return placed
+        others = _others(remaining, label)
+        cost = label.costs_beside(others)[label.place]
+        if cost >= _FORBIDDEN:
+            remaining = others
+    return remaining
 
 
 def _others(labels: list[_Label], label: _Label) -> list[_Label]:
@@ -266,41 +362,61 @@ def _others(labels: list[_Label], label: _Label) -> list[_Label]:
     return [other for other in labels if other is not label]
 
 
-def _overlap(first: Floats, second: Floats) -> Bools:
-    """Return which boxes (left, bottom, right, top) overlap."""
-    is_after = first[..., :2] >= second[..., 2:]
-    is_before = second[..., :2] >= first[..., 2:]
-    is_apart = (is_after | is_before).any(axis=-1)
-    return np.asarray(~is_apart)
+def _boxes_overlap(first: Floats, second: Floats) -> Bools:
+    """Return which boxes overlap.
+
+    The last axis of the arrays has left, bottom, right and top; the others are broadcast.
+    """
+    left, bottom, right, top = np.moveaxis(first, -1, 0)
+    other_left, other_bottom, other_right, other_top = np.moveaxis(second, -1, 0)
+    overlap_across = (left < other_right) & (other_left < right)
+    overlap_up = (bottom < other_top) & (other_bottom < top)
+    result: Bools = overlap_across & overlap_up
+    return result
 
 
-def _crosses(starts: Floats, ends: Floats, boxes: Floats) -> Bools:
+def _segments_hit_boxes(starts: Floats, ends: Floats, boxes: Floats) -> Bools:
     """Return which segments have points in boxes.
 
-    These are the points between the last entry and the first exit of a side.
+    The last axis of `starts` and `ends` has x and y, that of `boxes` has left, bottom, right and
+    top; the others are broadcast.
     """
+    # The points of a segment are start + time · step, for times from 0 to 1.
     step = ends - starts
-    step = np.where(step == 0, 1e-9, step)
-    to_lower = (boxes[..., :2] - starts) / step
-    to_upper = (boxes[..., 2:] - starts) / step
-    entry = np.minimum(to_lower, to_upper).max(axis=-1)
-    exit_ = np.maximum(to_lower, to_upper).min(axis=-1)
-    result: Bools = np.maximum(entry, 0) < np.minimum(exit_, 1)
+    step = np.where(step == 0, 1e-9, step)  # no division by zero
+    time_at_lower_left = (boxes[..., :2] - starts) / step
+    time_at_upper_right = (boxes[..., 2:] - starts) / step
+    entry = np.minimum(time_at_lower_left, time_at_upper_right)  # of the range of x, and of y
+    exit_ = np.maximum(time_at_lower_left, time_at_upper_right)
+    # A point is in the box when it has entered both ranges and left neither.
+    first_time_inside = np.maximum(entry.max(axis=-1), 0)
+    last_time_inside = np.minimum(exit_.min(axis=-1), 1)
+    result: Bools = first_time_inside < last_time_inside
     return result
 
 
-def _meet(start: Floats, ends: Floats, starts: Floats, stops: Floats) -> Bools:
-    """Return which segments cross others: the ends of each are on different sides of the other."""
-    sides_of_others = _side(start, ends, starts) * _side(start, ends, stops)
-    own_sides = _side(starts, stops, start) * _side(starts, stops, ends)
-    result: Bools = (sides_of_others < 0) & (own_sides < 0)
+def _segments_cross(
+    starts: Floats, ends: Floats, other_starts: Floats, other_ends: Floats
+) -> Bools:
+    """Return which segments cross other segments.
+
+    They do if both ends of each are on different sides of the other.
+    """
+    side_of_start = _side_of_line(other_starts, other_ends, starts)
+    side_of_end = _side_of_line(other_starts, other_ends, ends)
+    side_of_other_start = _side_of_line(starts, ends, other_starts)
+    side_of_other_end = _side_of_line(starts, ends, other_ends)
+    # Sides are 1 and −1: the product of different sides is negative.
+    is_separated = side_of_start * side_of_end < 0
+    other_is_separated = side_of_other_start * side_of_other_end < 0
+    result: Bools = is_separated & other_is_separated
     return result
 
 
-def _side(a: Floats, b: Floats, c: Floats) -> Floats:
-    """Return the side of the line from `a` to `b` on which `c` is, as 1 or −1; 0 on the line."""
-    along = b - a
-    across = c - a
-    determinant = along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0]
-    result: Floats = np.sign(determinant)
+def _side_of_line(start: Floats, end: Floats, point: Floats) -> Floats:
+    """Return 1 if a point is left of the line from `start` to `end`, −1 if right, 0 if on it."""
+    line_x, line_y = np.moveaxis(end - start, -1, 0)
+    point_x, point_y = np.moveaxis(point - start, -1, 0)
+    cross_product = line_x * point_y - line_y * point_x
+    result: Floats = np.sign(cross_product)
     return result

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from .._typing import Floats
@@ -75,51 +76,156 @@ def correlation_heatmap(
     >>> [text.get_text() for text in ax.texts]
     ['1.00', '0.67', '0.67', '1.00']
     """
-    values, names, intervals = _square(correlations)
-    if limits is None:  # the same for figures of one kind
-        if (values < 0).any():
-            limits = (-1.0, 1.0)
-        else:
-            limits = (0.0, 1.0)
-    cmap, low, high = _read_limits(limits)
-    # The five characters of −0.50 are three times as wide as the font size; an interval is twice as
-    # wide.
-    if intervals:
-        cell_inches, cell_em = 0.95, 6.5
+    matrix = _read_correlations(correlations)
+    names = matrix.names
+    if limits is not None:
+        low, high = _read_limits(limits)
+    elif (matrix.values < 0).any():
+        low, high = -1.0, 1.0
     else:
-        cell_inches, cell_em = 0.62, 3.3
-    side = float(np.clip(cell_inches * len(names), 2.4, 16))
+        low, high = 0.0, 1.0
+    # Two colours, which meet in white, for scales with negative values.
+    colour_map = "Blues"
+    if low < 0:
+        colour_map = "RdBu"
+    cell_size = 0.62
+    if matrix.intervals:
+        cell_size = 0.95
+    side = float(np.clip(cell_size * len(names), 2.4, 16))
     ax = style.axes_or_new(ax, side + 3.2, side + 1.4)
-    image = ax.imshow(np.ma.masked_invalid(values), cmap=cmap, vmin=low, vmax=high, aspect="equal")
-    ax.set_facecolor(style.LIGHT)
-    shades = ((np.nan_to_num(values) - low) / (high - low)).clip(0, 1)
-    colours = style.colours_of(cmap, shades)
-    room = min(ax.get_window_extent().size) * 72 / ax.figure.dpi / len(names)
-    size = float(np.clip(room / cell_em, 6, 10))
-    if intervals:
-        size = max(6, 0.85 * size)
-    for (row, column), value in np.ndenumerate(values):
-        if np.isnan(value):
-            colour = "black"
-        else:
-            colour = style.text_colour(colours[row, column])
-        text = _correlation_text(value, intervals.get((row, column)))
-        ax.text(column, row, text, ha="center", va="center", fontsize=size, color=colour)
-    texts = style.distinct_texts(names, 30)
-    positions = list(range(len(names)))
-    rotation: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-    if max(map(len, texts)) > 14 and len(names) > 6:
-        rotation = {"rotation": 90}
-    ax.set_xticks(positions, texts, fontsize=style.SMALL, **rotation)
-    ax.set_yticks(positions, texts, fontsize=style.SMALL)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
-    style.add_colour_bar(
-        ax, image, "correlation", np.linspace(low, high, 5).tolist(), style.format_fixed
+    image = ax.imshow(
+        np.ma.masked_invalid(matrix.values),
+        cmap=colour_map,
+        vmin=low,
+        vmax=high,
+        aspect="equal",
     )
+    ax.set_facecolor(style.LIGHT)  # seen where a correlation is undefined
+    shades = (np.nan_to_num(matrix.values) - low) / (high - low)
+    _write_correlations(ax, matrix, style.colours_of(colour_map, shades.clip(0, 1)))
+    _write_measures(ax, names)
+    ticks = np.linspace(low, high, 5).tolist()
+    style.add_colour_bar(ax, image, "correlation", ticks, style.format_fixed)
     if title:
         ax.set_title(title, fontsize="medium")
     return ax
+
+
+class _Correlations(NamedTuple):
+    """A matrix of correlations between measures."""
+
+    names: list[str]
+    #: measures × measures; NaN where undefined.
+    values: Floats
+    #: The lower and upper ends of the intervals by row and column; empty without intervals.
+    intervals: dict[tuple[int, int], tuple[float, float]]
+
+
+def _read_correlations(frame: object) -> _Correlations:
+    """Return the correlations of a matrix or a long frame, after checking them."""
+    correlations = to_pandas(frame)
+    if correlations is None:
+        raise MultiAspectError(
+            "correlations: expected the DataFrame of analysis.correlation, got a "
+            f"{type(frame).__name__}"
+        )
+    refuse_none(correlations, "measure", "correlations")
+    columns = list(map(str, correlations.columns))
+    if columns == ["reference", "measure", "correlation", "low", "high"]:
+        matrix = _from_long(correlations)
+    else:
+        matrix = _from_matrix(correlations)
+    # Rounding may move a correlation of 1 slightly beyond the limits.
+    is_beyond = np.abs(matrix.values) > 1 + 1e-9
+    cells_beyond = np.argwhere(is_beyond)
+    if len(cells_beyond):
+        row, column = cells_beyond[0].tolist()
+        value = f"{matrix.values[row, column]:g}"
+        raise MultiAspectError(
+            f"expected correlations in [−1, 1], got {value} for {matrix.names[row]} and "
+            f"{matrix.names[column]}"
+        )
+    return matrix
+
+
+def _from_long(correlations: pd.DataFrame) -> _Correlations:
+    """Return the correlations of a frame with one row per pair of measures, with intervals."""
+    names = list(map(str, correlations["reference"].unique()))
+    position = {name: index for index, name in enumerate(names)}
+    # The frame does not have the correlation of a measure with itself.
+    values = np.full((len(names), len(names)), np.nan)
+    np.fill_diagonal(values, 1.0)
+    intervals = {}
+    for pair in correlations.to_dict("records"):
+        reference = str(pair["reference"])
+        measure = str(pair["measure"])
+        if measure not in position:
+            raise MultiAspectError(
+                f"correlations: expected every measure as a reference ({choices(names)}), got the "
+                f"measure {measure}"
+            )
+        cell = (position[reference], position[measure])
+        values[cell] = pair["correlation"]
+        intervals[cell] = (pair["low"], pair["high"])
+    return _Correlations(names, values, intervals)
+
+
+def _from_matrix(correlations: pd.DataFrame) -> _Correlations:
+    """Return the correlations of a frame with one row and one column per measure."""
+    rows = list(map(str, correlations.index))
+    columns = list(map(str, correlations.columns))
+    if rows != columns:
+        raise MultiAspectError(
+            "correlations: expected a square matrix with the same measures as rows and columns, "
+            f"got the rows {choices(rows)} and the columns {choices(columns)}"
+        )
+    try:
+        values = correlations.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise MultiAspectError(f"correlations: expected numbers: {error}") from None
+    return _Correlations(rows, values, intervals={})
+
+
+def _read_limits(limits: Any) -> tuple[float, float]:
+    """Return the two limits of a colour scale, or raise an error."""
+    try:
+        low, high = limits
+        low, high = float(low), float(high)
+        is_valid = -1 <= low < high <= 1
+    except (TypeError, ValueError):
+        is_valid = False
+    if not is_valid:
+        raise MultiAspectError(
+            f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}"
+        )
+    return low, high
+
+
+def _write_correlations(ax: Axes, matrix: _Correlations, colours: npt.NDArray[Any]) -> None:
+    """Write each correlation, with its interval, into its cell.
+
+    `colours` are those of the cells: measures × measures × (red, green, blue, alpha).
+    """
+    font_size = _cell_font_size(ax, matrix)
+    for cell, value in np.ndenumerate(matrix.values):
+        row, column = cell
+        if np.isnan(value):  # on grey
+            colour = "black"
+        else:
+            colour = style.text_colour(colours[cell])
+        text = _correlation_text(value, matrix.intervals.get((row, column)))
+        ax.text(column, row, text, ha="center", va="center", fontsize=font_size, color=colour)
+
+
+def _cell_font_size(ax: Axes, matrix: _Correlations) -> float:
+    """Return the font size, 6 to 10 points, at which texts are not wider than cells."""
+    side = min(ax.get_window_extent().size)
+    cell_width = side * 72 / ax.figure.dpi / len(matrix.names)
+    # Relative to the font size, the five characters of −0.50 are 3.3 wide, an interval 6.5.
+    if not matrix.intervals:
+        return float(np.clip(cell_width / 3.3, 6, 10))
+    font_size = float(np.clip(cell_width / 6.5, 6, 10))
+    return max(6, 0.85 * font_size)
 
 
 def _correlation_text(value: float, interval: tuple[float, float] | None) -> str:
@@ -129,85 +235,23 @@ def _correlation_text(value: float, interval: tuple[float, float] | None) -> str
     text = style.format_fixed(value)
     if interval is None:
         return text
-    low, high = interval
-    return f"{text}\n[{style.format_fixed(low)}, {style.format_fixed(high)}]"
+    low = style.format_fixed(interval[0])
+    high = style.format_fixed(interval[1])
+    return f"{text}\n[{low}, {high}]"
 
 
-def _read_limits(limits: object) -> tuple[str, float, float]:
-    """Return the colour map for limits, and the values of its ends, after checking them."""
-    try:
-        low, high = map(float, limits)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not -1 <= low < high <= 1:
-        raise MultiAspectError(
-            f"limits: expected two numbers in [−1, 1], lower first, got {limits!r}"
-        )
-    if low < 0:
-        return "RdBu", low, high
-    return "Blues", low, high
-
-
-def _square(frame: object) -> tuple[Floats, list[str], dict[tuple[int, int], tuple[float, float]]]:
-    """Return the matrix of correlations, the names of its rows, and the intervals by position."""
-    correlations = to_pandas(frame)
-    if correlations is None:
-        raise MultiAspectError(
-            "correlations: expected the DataFrame of analysis.correlation, got a "
-            f"{type(frame).__name__}"
-        )
-    refuse_none(correlations, "measure", "correlations")
-    long = ["reference", "measure", "correlation", "low", "high"]
-    intervals: dict[tuple[int, int], tuple[float, float]] = {}
-    if list(map(str, correlations.columns)) == long:
-        names = list(map(str, correlations["reference"].unique()))
-        values, intervals = _from_long(correlations, names)
-    else:
-        names = list(map(str, correlations.index))
-        values = _from_matrix(correlations, names)
-    is_valid = np.isnan(values) | (np.abs(values) <= 1 + 1e-9)
-    beyond = np.argwhere(~is_valid)
-    if len(beyond):
-        row, column = beyond[0].tolist()
-        raise MultiAspectError(
-            f"expected correlations in [−1, 1], got {values[row, column]:g} for {names[row]} and "
-            f"{names[column]}"
-        )
-    return values, names, intervals
-
-
-def _from_long(
-    correlations: pd.DataFrame, names: list[str]
-) -> tuple[Floats, dict[tuple[int, int], tuple[float, float]]]:
-    """Return the matrix and the intervals of a long frame."""
-    position = {name: index for index, name in enumerate(names)}
-    values = np.full((len(names), len(names)), np.nan)
-    np.fill_diagonal(values, 1.0)
-    intervals = {}
-    for reference, measure, value, low, high in correlations.itertuples(index=False):
-        if str(measure) not in position:
-            raise MultiAspectError(
-                f"correlations: expected every measure as a reference ({choices(names)}), got the "
-                f"measure {measure}"
-            )
-        cell = (position[str(reference)], position[str(measure)])
-        values[cell] = value
-        intervals[cell] = (low, high)
-    return values, intervals
-
-
-def _from_matrix(correlations: pd.DataFrame, names: list[str]) -> Floats:
-    """Return a frame that is a matrix, after checking its columns."""
-    columns = list(map(str, correlations.columns))
-    if names != columns:
-        raise MultiAspectError(
-            "correlations: expected a square matrix with the same measures as rows and columns, "
-            f"got the rows {choices(names)} and the columns {choices(columns)}"
-        )
-    try:
-        return correlations.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise MultiAspectError(f"correlations: expected numbers: {error}") from None
+def _write_measures(ax: Axes, names: list[str]) -> None:
+    """Write the measures below and to the left of a heat map."""
+    texts = style.distinct_texts(names, 30)
+    positions = list(range(len(names)))
+    longest = max(map(len, texts))
+    rotation: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    if longest > 14 and len(names) > 6:
+        rotation = {"rotation": 90}
+    ax.set_xticks(positions, texts, fontsize=style.SMALL, **rotation)
+    ax.set_yticks(positions, texts, fontsize=style.SMALL)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
 @style.with_literal_texts
@@ -267,41 +311,32 @@ def asl_curves(
     ['AP (66.7 %)', 'α = 0.05']
     """
     style.check_result(power, DiscriminativePower, "discriminative_power", title="power: ")
-    limit = None
+    n_drawn = None
     if n_pairs is not None:
-        limit = count("n_pairs")(n_pairs)
+        n_drawn = count("n_pairs")(n_pairs)
     highest = 1.0
     if top is not None:
         highest = proportion("top")(top)
-    curve = power.curve()
-    levels = {measure: rows["asl"].to_numpy(float) for measure, rows in curve.groupby("measure")}
+    levels: dict[Any, Floats] = {}
+    for measure, rows in power.curve().groupby("measure"):
+        levels[measure] = rows["asl"].to_numpy(float)
     measures = power.table["measure"].tolist()
-    shares = power.table["power"].tolist()
-    texts = style.distinct_texts(list(map(str, measures)), 44)
-    beside = len(measures) >= MOST_INSIDE
-    if beside:
+
+    has_legend_beside = len(measures) >= MOST_INSIDE
+    width = 7.2
+    if has_legend_beside:
         width = 10.0
-    else:
-        width = 7.2
     ax = style.axes_or_new(ax, width, 4.4)
-    longest = 0
-    for index, measure in enumerate(measures):
-        level = levels[measure][:limit]
-        longest = max(longest, len(level))
-        every = max(1, len(level) // 8)
-        ax.plot(
-            np.arange(1, len(level) + 1),
-            level,
-            lw=1.5,
-            ms=4.5,
-            markevery=(index * every // len(measures), every),
-            label=f"{texts[index]} ({100 * shares[index]:.1f} %)",
-            **style.line_style(index),
-        )
+    labels = _labels_with_power(power)
+    drawn = [levels[measure][:n_drawn] for measure in measures]
+    for index, levels_of_measure in enumerate(drawn):
+        _draw_levels(ax, levels_of_measure, labels[index], index, len(measures))
     threshold = f"α = {power.alpha:g}"
     if power.correction:
         threshold += f" (levels before {power.correction})"
     ax.axhline(power.alpha, color=style.ink(), lw=1, ls=(0, (6, 3)), label=threshold)
+
+    longest = max(map(len, drawn), default=0)
     ax.set_xlim(1 - 0.01 * longest, 1.01 * longest)
     ax.set_yscale("log", nonpositive="clip")
     all_levels = np.concatenate(list(levels.values()))
@@ -311,12 +346,45 @@ def asl_curves(
     ax.locator_params(axis="x", integer=True)
     ax.set_xlabel("pairs of systems, by descending level")
     ax.set_ylabel(f"achieved significance level ({power.test})")
-    add_legend(ax, beside, title="measure (pairs discriminated)")
+    add_legend(ax, has_legend_beside, title="measure (pairs discriminated)")
     return ax
 
 
+def _labels_with_power(power: DiscriminativePower) -> list[str]:
+    """Return a label per measure, such as "AP (66.7 %)": the percentage of discriminated pairs."""
+    names = power.table["measure"].astype(str).tolist()
+    shortened = style.distinct_texts(names, 44)
+    percentages = 100 * power.table["power"]
+    labels = []
+    for name, percentage in zip(shortened, percentages, strict=True):
+        labels.append(f"{name} ({percentage:.1f} %)")
+    return labels
+
+
+def _draw_levels(ax: Axes, levels: Floats, label: str, index: int, n_measures: int) -> None:
+    """Draw the significance levels of one of several measures as a line over the pairs."""
+    pairs = np.arange(1, len(levels) + 1)
+    # About eight markers per line, which begin at another pair for each measure to lie apart.
+    marker_distance = max(1, len(levels) // 8)
+    first_marker = index * marker_distance // n_measures
+    ax.plot(
+        pairs,
+        levels,
+        lw=1.5,
+        ms=4.5,
+        markevery=(first_marker, marker_distance),
+        label=label,
+        **style.line_style(index),
+    )
+
+
 def _lowest_level(levels: Floats, alpha: float, highest: float) -> float:
-    """Return the lower limit of the axis of levels: a power of ten, alpha / 10 or highest / 10."""
-    lowest = levels[levels > 0].min(initial=1.0)
-    exponent = math.floor(math.log10(max(lowest, _LOWEST_LEVEL)))
-    return min(10.0**exponent, alpha / 10, highest / 10)
+    """Return the lower limit of the logarithmic axis of significance levels.
+
+    It is the power of ten below all levels that are shown, but at most a tenth of `alpha` and of
+    the upper limit of the axis.
+    """
+    positive = levels[levels > 0]
+    lowest = max(positive.min(initial=1.0), _LOWEST_LEVEL)
+    power_of_ten = 10.0 ** math.floor(math.log10(lowest))
+    return min(power_of_ten, alpha / 10, highest / 10)

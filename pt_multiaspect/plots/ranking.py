@@ -19,7 +19,6 @@ from .labels import add_legend, unit_square
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.image import AxesImage
 
 #: Maximum number of ranks for which there is space for labels.
 _MOST_LABELS = 30
@@ -30,48 +29,6 @@ _HATCHED: dict[str, Any] = {
     "hatch": "////",
     "linewidth": 0,
 }
-
-
-def _draw_cells(ax: Axes, labels: Floats, shades: Floats) -> AxesImage:
-    """Draw one cell per row and rank, coloured by its shade between 0 and 1.
-
-    Cells have their labels if there is space. Cells without a shade are hatched.
-    """
-    image = ax.imshow(np.ma.masked_invalid(shades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    is_missing = np.isnan(shades)
-    for row, column in np.argwhere(is_missing).tolist():
-        ax.add_patch(unit_square("", at=(column - 0.5, row - 0.5), **_HATCHED))
-    n_rows, n_ranks = shades.shape
-    texts = [spell(round(label, 2)) for label in labels.ravel().tolist()]
-    longest = max(map(len, texts), default=0)
-    if n_ranks <= _MOST_LABELS and longest <= 4:
-        colours = style.colours_of("cividis", np.nan_to_num(shades))
-        for row, column in np.argwhere(~is_missing).tolist():
-            ax.text(
-                column,
-                row,
-                texts[row * n_ranks + column],
-                ha="center",
-                va="center",
-                fontsize=style.SMALL,
-                color=style.text_colour(colours[row, column]),
-            )
-    ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
-    ax.set_yticks(np.arange(0.5, n_rows - 1), minor=True)
-    ax.grid(which="minor", color="white", lw=1.2)
-    ax.tick_params(which="both", length=0)
-    ax.spines[:].set_visible(False)
-    return image
-
-
-def _rank_ticks(n_ranks: int) -> list[int]:
-    """Return the ranks to write below a plot."""
-    if n_ranks <= _MOST_LABELS:
-        return list(range(1, n_ranks + 1))
-    step = 5 * math.ceil(n_ranks / 100)
-    return [1, *range(step, n_ranks + 1, step)]
-
-
 #: Columns that are drawn below the labels, if the measure has them.
 _DETAILS = ("class", "product", "weight", "displacement")
 #: Height of a row of labels as a fraction of the height of the bars.
@@ -119,33 +76,30 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     >>> [round(float(bar.get_height()), 3) for bar in ax.patches]
     [0.469, 0.444]
     """
-    n_ranks = count("cutoff")(cutoff)
+    max_ranks = count("cutoff")(cutoff)
     if not isinstance(explained, Explanation):
         raise MultiAspectError(
             "expected an Explanation, as from measure.explain(run, qrels, qid), got a "
             f"{type(explained).__name__}"
         )
-    is_retrieved = explained.ranks["rank"].notna()
-    ranks = explained.ranks[is_retrieved]
-    is_cut_off = ranks["note"].str.contains("below the cutoff")
-    ranks = ranks[~is_cut_off].iloc[:n_ranks]
-    if ranks.empty:
-        raise MultiAspectError(
-            f"expected retrieved documents to plot, got none for topic {explained.qid}"
-        )
+    ranks = _ranks_to_draw(explained, max_ranks)
     n_ranks = len(ranks)
+    aspects = list(explained.labels)
     details = [name for name in explained.details if name in _DETAILS]
-    rows = [*explained.labels, *details]
+    rows = aspects + details
+
     width = float(np.clip(3.2 + 0.4 * n_ranks, 5, 15))
     ax = style.axes_or_new(ax, width, 2.4 + 0.4 * len(rows), grid="y")
     strip = style.add_axes_below(ax, _ROW * len(rows))
-    labels = ranks[rows].to_numpy(dtype=np.float64).T
-    positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64).T
-    shades = list(positions)
-    for row in rows[len(positions) :]:
-        shades.append(_shade(explained, row, n_ranks))
-    _draw_cells(strip, labels, np.stack(shades))
-    _bars(ax, explained, n_ranks)
+    positions = explained.grade_positions.iloc[:n_ranks].to_numpy(dtype=np.float64)
+    shades = list(positions.T)  # one array per aspect
+    for detail in details:
+        shades.append(_detail_shades(explained, detail, n_ranks))
+    texts = ranks[rows].to_numpy(dtype=np.float64).T
+    _draw_cells(strip, texts, np.stack(shades))
+    _draw_contributions(ax, explained, n_ranks)
+    ax.set_title(_title_of_explanation(explained), loc="left", fontsize="medium")
+
     handles, _ = ax.get_legend_handles_labels()
     if np.isnan(positions).any():
         handles.append(unit_square("unjudged", **_HATCHED))
@@ -158,48 +112,132 @@ def explanation(explained: Explanation, cutoff: int = 20, *, ax: Axes | None = N
     return ax
 
 
-def _write_ranks(strip: Axes, docnos: list[str]) -> None:
-    """Write the ranks below the cells, with the documents if there is space."""
-    ticks = _rank_ticks(len(docnos))
-    names = list(map(str, ticks))
-    if len(docnos) <= 15 and max(map(len, docnos)) <= 6:
-        names = [f"{rank}\n{docnos[rank - 1]}" for rank in ticks]
-    strip.set_xticks([rank - 1 for rank in ticks], names, fontsize=style.SMALL)
-    strip.set_xlabel("rank")
+def _ranks_to_draw(explained: Explanation, max_ranks: int) -> pd.DataFrame:
+    """Return the first ranks of a topic, one row each, at most those above the cutoff."""
+    ranks = explained.ranks
+    is_retrieved = ranks["rank"].notna()  # a row of several documents together has no rank
+    is_below_cutoff = ranks["note"].str.contains("below the cutoff")
+    drawn: pd.DataFrame = ranks[is_retrieved & ~is_below_cutoff].iloc[:max_ranks]
+    if drawn.empty:
+        raise MultiAspectError(
+            f"expected retrieved documents to plot, got none for topic {explained.qid}"
+        )
+    return drawn
 
 
-def _bars(ax: Axes, explained: Explanation, n_ranks: int) -> None:
-    contribution = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
-    ranks = np.arange(n_ranks)
-    colours = np.where(contribution < 0, style.ORANGE, style.BLUE).tolist()
-    ax.bar(ranks, contribution, width=0.72, color=colours)
+def _detail_shades(explained: Explanation, name: str, n_ranks: int) -> Floats:
+    """Return a column of the first ranks, scaled to [0, 1].
+
+    The shade 1 is the highest value in the ranking and the best ranking. The shade 0 is their
+    lowest value or, if all are positive, the value 0.
+    """
+    values = explained.ranks[name].to_numpy(dtype=np.float64)
+    all_values = values
     if explained.ideal is not None:
-        best = explained.ideal.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
-        label = f"best ranking ({explained.ideal.value:.3f})"
-        ax.step(ranks[: len(best)], best, where="mid", color=style.GREY, lw=1.2, label=label)
+        best = explained.ideal.ranks[name].to_numpy(dtype=np.float64)
+        all_values = np.concatenate([values, best])
+    lowest = float(np.nanmin(all_values, initial=0.0))
+    highest = float(np.nanmax(all_values, initial=-np.inf))
+    span = highest - lowest
+    if span == 0:  # all values are equal, and have the shade 0
+        span = 1.0
+    scaled = (values[:n_ranks] - lowest) / span
+    return np.clip(scaled, 0.0, 1.0)
+
+
+def _draw_cells(ax: Axes, values: Floats, shades: Floats) -> None:
+    """Draw one cell per row and rank, with its value if there is space.
+
+    Both arrays are rows × ranks. Shades, between 0 and 1, determine the colours; cells without a
+    shade (NaN) are hatched.
+    """
+    ax.imshow(np.ma.masked_invalid(shades), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    # The centres of cells are at whole numbers, so that their corners are at halves.
+    has_shade = ~np.isnan(shades)
+    for row, column in np.argwhere(~has_shade).tolist():
+        lower_left = (column - 0.5, row - 0.5)
+        ax.add_patch(unit_square("", at=lower_left, **_HATCHED))
+    texts = []
+    for values_of_row in values.tolist():
+        texts.append([spell(round(value, 2)) for value in values_of_row])
+    n_rows, n_ranks = shades.shape
+    longest = 0
+    for texts_of_row in texts:
+        longest = max(longest, *map(len, texts_of_row))
+    if n_ranks <= _MOST_LABELS and longest <= 4:
+        colours = style.colours_of("cividis", np.nan_to_num(shades))
+        for row, column in np.argwhere(has_shade).tolist():
+            ax.text(
+                column,
+                row,
+                texts[row][column],
+                ha="center",
+                va="center",
+                fontsize=style.SMALL,
+                color=style.text_colour(colours[row, column]),
+            )
+    # White lines between the cells.
+    ax.set_xticks(np.arange(0.5, n_ranks - 1), minor=True)
+    ax.set_yticks(np.arange(0.5, n_rows - 1), minor=True)
+    ax.grid(which="minor", color="white", lw=1.2)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+
+
+def _draw_contributions(ax: Axes, explained: Explanation, n_ranks: int) -> None:
+    """Draw the contributions of the first ranks as bars, and those of a best ranking as a line."""
+    contributions = explained.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
+    positions = np.arange(n_ranks)
+    colours = np.where(contributions < 0, style.ORANGE, style.BLUE).tolist()
+    ax.bar(positions, contributions, width=0.72, color=colours)
+    ideal = explained.ideal
+    if ideal is not None:
+        best = ideal.ranks["contribution"].to_numpy(dtype=np.float64)[:n_ranks]
+        ax.step(
+            positions[: len(best)],  # a best ranking may be shorter
+            best,
+            where="mid",
+            color=style.GREY,
+            lw=1.2,
+            label=f"best ranking ({ideal.value:.3f})",
+        )
     ax.axhline(0, color=style.GREY, lw=0.8)
     ax.set_xlim(-0.5, n_ranks - 0.5)
     ax.set_ylabel("contribution")
+
+
+def _title_of_explanation(explained: Explanation) -> str:
+    """Return the measure, and in a second line the topic, the run and the value."""
+    measure = style.wrap(explained.label, 60)
     topic = style.shorten(explained.qid, 24)
     run = style.shorten(explained.run, 24)
-    title = f"{style.wrap(explained.label, 60)}\ntopic {topic}, {run}: {explained.value:.3f}"
-    ax.set_title(title, loc="left", fontsize="medium")
+    value = f"{explained.value:.3f}"
+    return f"{measure}\ntopic {topic}, {run}: {value}"
 
 
-def _shade(explained: Explanation, name: str, n_ranks: int) -> np.ndarray:
-    """Return the values of a column, scaled to [0, 1].
+def _write_ranks(strip: Axes, docnos: list[str]) -> None:
+    """Write the ranks below the cells, with the documents if there is space."""
+    ranks = _ranks_to_write(len(docnos))
+    texts = list(map(str, ranks))
+    longest = max(map(len, docnos))
+    if len(docnos) <= 15 and longest <= 6:
+        texts = []
+        for rank, docno in enumerate(docnos, start=1):
+            texts.append(f"{rank}\n{docno}")
+    positions = [rank - 1 for rank in ranks]
+    strip.set_xticks(positions, texts, fontsize=style.SMALL)
+    strip.set_xlabel("rank")
 
-    0 and 1 are the lowest (at most 0) and the highest value in the ranking and the best ranking.
+
+def _ranks_to_write(n_ranks: int) -> list[int]:
+    """Return the ranks that are written: all, if there is space, else the first and every n-th.
+
+    n is 5 for up to 100 ranks, 10 for up to 200, and so on.
     """
-    values = explained.ranks[name].to_numpy(dtype=np.float64)
-    both = values
-    if explained.ideal is not None:
-        best = explained.ideal.ranks[name].to_numpy(dtype=np.float64)
-        both = np.concatenate([values, best])
-    low = float(np.nanmin(both, initial=0.0))
-    high = float(np.nanmax(both, initial=-np.inf))
-    span = (high - low) or 1.0
-    return np.clip((values[:n_ranks] - low) / span, 0.0, 1.0)
+    if n_ranks <= _MOST_LABELS:
+        return list(range(1, n_ranks + 1))
+    step = 5 * math.ceil(n_ranks / 100)
+    return [1, *range(step, n_ranks + 1, step)]
 
 
 @style.with_literal_texts
@@ -252,92 +290,94 @@ def crp_over_ranks(
     [-2, -2, -1]
     """
     if isinstance(curves, Mapping):
-        named = dict(curves)
+        curve_of_run = dict(curves)
     else:
-        named = {"": curves}
-    refuse_none(named, "curve", "curves")
-    chosen, curves_of_topic = _read_curves(named, qid)
-    texts = style.distinct_texts(list(map(str, named)), 40)
-    is_single = len(texts) == 1
-    if is_single:
-        ax = style.axes_or_new(ax, 7.2, 4.0)
-    else:
-        ax = style.axes_or_new(ax, 9, 4.0)
-    names_of_base: dict[int, list[str]] = {}
-    for index, (curve, text) in enumerate(zip(curves_of_topic, texts, strict=True)):
-        _draw_curve(ax, curve, index, texts)
-        recall_base = int(curve["recall_base"].iloc[0])
-        names_of_base.setdefault(recall_base, []).append(text)
+        curve_of_run = {"": curves}  # a run without a name
+    refuse_none(curve_of_run, "curve", "curves")
+    topic, curves_of_topic = _read_curves(curve_of_run, qid)
+    names = style.distinct_texts(list(map(str, curve_of_run)), 40)
+    has_one_run = len(names) == 1
+
+    width = 9.0
+    if has_one_run:
+        width = 7.2
+    ax = style.axes_or_new(ax, width, 4.0)
+    for index, curve in enumerate(curves_of_topic):
+        _draw_curve(ax, curve, index, names)
     ax.axhline(0, color=style.ink(), lw=1, zorder=1)
-    for base, names in names_of_base.items():
-        ax.axvline(base, color=style.GREY, lw=1.1, ls="--", zorder=1)
-        if len(names_of_base) == 1:
-            _annotate_base(ax, base, f"R = {base}", rotation=0)
-        else:
-            _annotate_base(ax, base, f"R = {base} ({', '.join(names)})", rotation=90)
+    _draw_recall_bases(ax, curves_of_topic, names)
     _draw_worst_rankings(ax, curves_of_topic)
     ax.set_xlabel("rank")
     ax.locator_params(axis="x", integer=True)
     ax.set_ylabel("cumulated relative position (ranks)")
-    title = f"query {chosen}"
-    if is_single and texts[0]:
-        title += f": {texts[0]}"
+    title = f"query {topic}"
+    if has_one_run and names[0]:
+        title += f": {names[0]}"
     ax.set_title(title, fontsize="medium")
     ax.margins(0.03, 0.1)
-    add_legend(ax, not is_single)
+    add_legend(ax, beside=not has_one_run)
     return ax
 
 
 def _read_curves(
     curves: Mapping[str, pd.DataFrame], qid: str | None
 ) -> tuple[str | None, list[pd.DataFrame]]:
-    """Return the topic, the only one by default, and the curves of runs on it."""
+    """Return the topic and the curve of each run on it; by default, the only topic of the curves."""
     columns = ["qid", "rank", "crp", "worst", "recall_base", "turn_around"]
-    chosen = qid
+    topic = None
     if qid is not None:
-        chosen = str(qid)
+        topic = str(qid)
     curves_of_topic = []
-    for name, curve in curves.items():
-        if name:
-            described = f"the curve of {name}"
-        else:
-            described = "a curve"
-        frame = style.with_columns(curve, columns, described, "ma.crp_curve")
-        qids = frame["qid"].astype(str)
-        present = qids.unique().tolist()
-        if chosen is None and len(present) > 1:
-            raise MultiAspectError(
-                f"{described} has {len(present)} queries: pass one as qid= ({choices(present)})"
-            )
-        if chosen is None:
-            chosen = present[0]
-        refuse_unknown([chosen], present, "queries", described)
-        curves_of_topic.append(frame[qids == chosen].sort_values("rank"))
-    return chosen, curves_of_topic
+    for run, curve in curves.items():
+        name_in_errors = "a curve"
+        if run:
+            name_in_errors = f"the curve of {run}"
+        frame = style.with_columns(curve, columns, name_in_errors, "ma.crp_curve")
+        topics = frame["qid"].astype(str)
+        distinct_topics = topics.unique().tolist()
+        if topic is None:
+            topic = _only_topic(distinct_topics, name_in_errors)
+        refuse_unknown([topic], distinct_topics, "queries", name_in_errors)
+        curves_of_topic.append(frame[topics == topic].sort_values("rank"))
+    return topic, curves_of_topic
 
 
-def _draw_curve(ax: Axes, curve: pd.DataFrame, index: int, texts: list[str]) -> None:
+def _only_topic(topics: list[str], name: str) -> str:
+    """Return the topic of a curve, or raise an error if there are several."""
+    if len(topics) > 1:
+        raise MultiAspectError(
+            f"{name} has {len(topics)} queries: pass one as qid= ({choices(topics)})"
+        )
+    return topics[0]
+
+
+def _draw_curve(ax: Axes, curve: pd.DataFrame, index: int, names: list[str]) -> None:
     """Draw the curve of one of several runs, and a circle at its minimum."""
+    n_runs = len(names)
     label = None
-    if len(texts) > 1:
-        label = texts[index]
-    every = max(1, len(curve) // 8)
+    if n_runs > 1:
+        label = names[index]
+    # About eight markers per line, which begin at another rank for each run to lie apart.
+    marker_distance = max(1, len(curve) // 8)
+    first_marker = index * marker_distance // n_runs
     ax.plot(
         curve["rank"],
         curve["crp"],
         lw=1.7,
         ms=5,
         label=label,
-        markevery=(index * every // len(texts), every),
+        markevery=(first_marker, marker_distance),
         **style.line_style(index),
     )
-    label_of_minimum = "_minimum"  # not in the legend
-    if index == len(texts) - 1:
+    # One entry in the legend for the minima of all runs: texts that begin with _ have none.
+    label_of_minimum = "_minimum"
+    if index == n_runs - 1:
         label_of_minimum = "minimum"
-    turn = curve[curve["rank"] == curve["turn_around"]]
+    is_minimum = curve["rank"] == curve["turn_around"]
+    minimum = curve[is_minimum]
     ax.scatter(
-        turn["rank"],
-        turn["crp"],
+        minimum["rank"],
+        minimum["crp"],
         70,
         facecolor="none",
         edgecolor=ax.lines[-1].get_color(),
@@ -346,16 +386,33 @@ def _draw_curve(ax: Axes, curve: pd.DataFrame, index: int, texts: list[str]) -> 
     )
 
 
-def _annotate_base(ax: Axes, base: int, text: str, rotation: int) -> None:
-    """Write a text at the top of the line of a recall base."""
+def _draw_recall_bases(ax: Axes, curves: list[pd.DataFrame], names: list[str]) -> None:
+    """Draw a line at each recall base, with the names of its runs if there are several bases."""
+    names_of_base: dict[int, list[str]] = {}
+    for curve, name in zip(curves, names, strict=True):
+        recall_base = int(curve["recall_base"].iloc[0])
+        names_of_base.setdefault(recall_base, []).append(name)
+    for recall_base, names_of_runs in names_of_base.items():
+        ax.axvline(recall_base, color=style.GREY, lw=1.1, ls="--", zorder=1)
+        text = f"R = {recall_base}"
+        rotation = 0
+        if len(names_of_base) > 1:
+            joined = ", ".join(names_of_runs)
+            text = f"{text} ({joined})"
+            rotation = 90
+        _write_recall_base(ax, recall_base, text, rotation)
+
+
+def _write_recall_base(ax: Axes, recall_base: int, text: str, rotation: int) -> None:
+    """Write a text at the top of the line of a recall base, to the right of it."""
     ax.annotate(
         text,
-        (base, 1),
-        (3, -3),
+        xy=(recall_base, 1),
         xycoords=("data", "axes fraction"),
+        xytext=(3, -3),
+        textcoords="offset points",
         ha="left",
         va="top",
-        textcoords="offset points",
         fontsize=style.SMALL,
         color=style.ink(),
         rotation=rotation,
@@ -364,13 +421,21 @@ def _annotate_base(ax: Axes, base: int, text: str, rotation: int) -> None:
 
 
 def _draw_worst_rankings(ax: Axes, curves: list[pd.DataFrame]) -> None:
-    """Draw the worst rankings of the lengths of the curves, each once."""
-    distinct: dict[tuple[tuple[int, int], ...], None] = {}
-    for curve in curves:
-        points = tuple(zip(curve["rank"], curve["worst"], strict=True))
-        distinct[points] = None
+    """Draw the curves of the worst rankings of the same lengths, equal ones once."""
+    drawn: list[list[Any]] = []
     label = "worst ranking"
-    for worst in distinct:
-        rank, crp = np.transpose(worst)
-        ax.plot(rank, crp, color=style.GREY, lw=1.1, ls=":", zorder=1, label=label)
-        label = "_worst"  # once in the legend
+    for curve in curves:
+        points = curve[["rank", "worst"]].to_numpy().tolist()
+        if points in drawn:
+            continue
+        ax.plot(
+            curve["rank"],
+            curve["worst"],
+            color=style.GREY,
+            lw=1.1,
+            ls=":",
+            zorder=1,
+            label=label,
+        )
+        drawn.append(points)
+        label = "_worst"  # texts that begin with _ are not in the legend

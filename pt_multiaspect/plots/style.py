@@ -34,9 +34,13 @@ SMALL = 8.0
 
 
 def natural_key(name: object) -> list[tuple[int, int, str]]:
-    """Return a sort key that puts "q10" after "q9"."""
+    """Return a sort key that puts "q10" after "q9".
+
+    The key has one tuple per part of the name: numbers sort before texts, and by their values.
+    """
     key = []
-    for part in re.split(r"(\d+)", str(name)):
+    parts = re.split(r"(\d+)", str(name))  # "q10" has the parts "q", "10" and ""
+    for part in parts:
         if part.isdecimal():
             key.append((0, int(part), ""))
         else:
@@ -50,30 +54,43 @@ def with_columns(data: object, columns: list[str], name: str, source: str) -> pd
     `name` and `source`, the function that returns the frame, are named in errors.
     """
     frame = to_pandas(data)
-    if frame is None or not set(columns) <= set(frame.columns):
-        if frame is None:
-            got = f"a {type(data).__name__}"
-        else:
-            got = f"the columns {choices(frame.columns)}"
-        raise MultiAspectError(
-            f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got "
-            f"{got}"
-        )
-    return frame
+    if frame is not None and set(columns) <= set(frame.columns):
+        return frame
+    if frame is None:
+        got = f"a {type(data).__name__}"
+    else:
+        got = f"the columns {choices(frame.columns)}"
+    raise MultiAspectError(
+        f"{name}: expected the DataFrame of {source}, with the columns {choices(columns)}, got "
+        f"{got}"
+    )
 
 
 def check_result(result: object, kind: type, function: str, title: str = "result: ") -> None:
-    """Raise an error that begins with a title for another object than a result of `analysis`."""
+    """Raise an error unless an object is of the kind that a function of `analysis` returns.
+
+    The error begins with the title.
+    """
     if not isinstance(result, kind):
-        raise MultiAspectError(
-            f"{title}expected the result of analysis.{function}, got a {type(result).__name__}"
-        )
+        got = type(result).__name__
+        raise MultiAspectError(f"{title}expected the result of analysis.{function}, got a {got}")
 
 
-def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int]:
-    """Return the rows of the systems to label: those of names, or a number of the `first` ones."""
+def rows_to_label(label: object, names: list[Any], preferred: list[int]) -> list[int]:
+    """Return the rows of the systems to label.
+
+    Parameters
+    ----------
+    label : int or iterable of names
+        The number of systems, or their names.
+    names : list
+        The names of all systems, by row.
+    preferred : list of int
+        The rows in the order in which a number of them is chosen.
+    """
+    # True and False are integers in Python, but no numbers of systems.
     if isinstance(label, int | np.integer) and not isinstance(label, bool) and label >= 0:
-        return first[: int(label)]
+        return preferred[: int(label)]
     if isinstance(label, str) or not isinstance(label, Iterable):
         raise MultiAspectError(
             f"label: expected a number of systems ≥ 0 or a list of names, got {label!r}"
@@ -84,23 +101,27 @@ def rows_to_label(label: object, names: list[Any], first: list[int]) -> list[int
 
 
 def rows_of_pair(pairs: pd.DataFrame, pair: object) -> pd.DataFrame:
-    """Return the rows of a pair of runs, or of all pairs.
+    """Return the rows of a pair of runs, in any order, or of all pairs if it is None.
 
-    The pair may be in any order; of two baselines, which are compared in both, the rows have the
-    order of the pair.
+    Two baselines are compared in both orders: the rows are those in the order of `pair`.
     """
     if pair is None:
         return pairs
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise MultiAspectError(f"pair: expected the names of two runs, got {pair!r}")
-    wanted = list(map(str, pair))
-    sides = [list(map(str, names)) for names in pairs[["a", "b"]].to_numpy()]
-    for order in (wanted, wanted[::-1]):
-        if order in sides:
-            return pairs[[names == order for names in sides]]
-    names = choices(pd.unique(pairs[["a", "b"]].to_numpy().ravel()))
+    first, second = map(str, pair)
+    a = pairs["a"].map(str)
+    b = pairs["b"].map(str)
+    in_order = (a == first) & (b == second)
+    if in_order.any():
+        return pairs[in_order]
+    in_other_order = (a == second) & (b == first)
+    if in_other_order.any():
+        return pairs[in_other_order]
+    compared = choices(pd.unique(pairs[["a", "b"]].to_numpy().ravel()))
+    got = choices(sorted([first, second]))
     raise MultiAspectError(
-        f"pair: expected two runs that the result compares ({names}), got {choices(sorted(wanted))}"
+        f"pair: expected two runs that the result compares ({compared}), got {got}"
     )
 
 
@@ -139,11 +160,14 @@ def wrap(text: str, width: int = 48) -> str:
     if len(text) <= width:
         return text
     middle = len(text) / 2
-    commas = [match.end() for match in re.finditer(",", text)]
-    cut = min(commas, key=lambda comma: abs(comma - middle), default=width)
-    first = shorten(text[:cut], width)
-    second = shorten(text[cut:].lstrip(), width)
-    return f"{first}\n{second}"
+    cuts = [match.end() for match in re.finditer(",", text)]
+    if not cuts:
+        cuts = [width]
+    # After the comma that is nearest to the middle.
+    cut = min(cuts, key=lambda position: abs(position - middle))
+    first_line = shorten(text[:cut], width)
+    second_line = shorten(text[cut:].lstrip(), width)
+    return f"{first_line}\n{second_line}"
 
 
 def format_fixed(value: float) -> str:
@@ -159,11 +183,15 @@ def line_style(index: int) -> dict[str, Any]:
 
     The combinations repeat after 28 categories.
     """
-    turn = index // len(_COLOURS)
     colour = _COLOURS[index % len(_COLOURS)]
-    line = _LINES[(index + turn) % len(_LINES)]
-    marker = _MARKERS[(index + turn) % len(_MARKERS)]
-    return {"color": colour or ink(), "linestyle": line, "marker": marker}
+    if colour == "":  # the colour of texts, which depends on the style
+        colour = ink()
+    # When all colours are used, they begin again with other line styles and markers.
+    n_rounds = index // len(_COLOURS)
+    shifted = index + n_rounds
+    line = _LINES[shifted % len(_LINES)]
+    marker = _MARKERS[shifted % len(_MARKERS)]
+    return {"color": colour, "linestyle": line, "marker": marker}
 
 
 def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
@@ -174,14 +202,14 @@ def colours_of(name: str, values: Floats) -> npt.NDArray[Any]:
 
 
 def ink() -> str:
-    """Return the colour of what is no category: that of texts in matplotlib's current style."""
+    """Return the colour of texts in matplotlib's current style, black by default."""
     import matplotlib
 
     return str(matplotlib.rcParams["text.color"])
 
 
 def paper() -> str:
-    """Return the colour of the background of axes in the style of matplotlib that is in use."""
+    """Return the colour of the background of axes in matplotlib's current style."""
     import matplotlib
 
     return str(matplotlib.rcParams["axes.facecolor"])
@@ -200,11 +228,12 @@ def text_colour(colour: Sequence[float] | npt.NDArray[Any]) -> str:
 
 
 def _linear(value: float) -> float:
-    """Return the intensity of a colour channel of sRGB."""
+    """Return the linear intensity of a channel of sRGB, as the standard defines it."""
     channel = float(value)
     if channel <= 0.04045:
         return channel / 12.92
-    return float(((channel + 0.055) / 1.055) ** 2.4)
+    base = (channel + 0.055) / 1.055
+    return float(base**2.4)
 
 
 def import_pyplot() -> Any:
@@ -219,32 +248,57 @@ def import_pyplot() -> Any:
 
 
 def with_literal_texts(draw: Callable[P, Axes]) -> Callable[P, Axes]:
-    """Let a function of plots draw names as they are: ``$`` does not begin a formula."""
+    """Let a function of plots draw names as they are: ``$`` does not begin a formula.
+
+    Formulas that were in the figure before remain formulas.
+    """
 
     @wraps(draw)
     def draw_literally(*args: P.args, **options: P.kwargs) -> Axes:
+        """Draw with literal texts."""
         pyplot = import_pyplot()
-        from matplotlib.text import Text
-
         figure = getattr(options.get("ax"), "figure", None)
         formulas: dict[Any, str] = {}
         if figure is not None:
-            for text in figure.findobj(Text):
-                content = text.get_text()
-                is_formula = "$" in content
-                if is_formula:
-                    formulas[text] = content
-                # The function may draw, and set names in texts that exist.
-                text.set_parse_math(is_formula)
+            formulas = _protect_formulas(figure)
         with pyplot.rc_context({"text.parse_math": False}):
             ax = draw(*args, **options)
-        for text in ax.figure.findobj(Text):
-            content = text.get_text()
-            if formulas.get(text) != content:
-                text.set_parse_math("$" not in content)  # users may set formulas later
+        _make_literal(ax.figure, formulas)
         return ax
 
     return draw_literally
+
+
+def _protect_formulas(figure: Any) -> dict[Any, str]:
+    """Return the texts of a figure that are formulas, and their contents.
+
+    No other text parses ``$`` afterwards, as names may be set in texts that exist.
+    """
+    from matplotlib.text import Text
+
+    formulas = {}
+    for text in figure.findobj(Text):
+        content = text.get_text()
+        is_formula = "$" in content
+        if is_formula:
+            formulas[text] = content
+        text.set_parse_math(is_formula)
+    return formulas
+
+
+def _make_literal(figure: Any, formulas: dict[Any, str]) -> None:
+    """Let all texts of a figure show ``$`` as it is, except the unchanged formulas.
+
+    Texts without ``$`` parse it later, when users may set formulas.
+    """
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        content = text.get_text()
+        is_unchanged_formula = formulas.get(text) == content
+        if not is_unchanged_formula:
+            has_dollar = "$" in content
+            text.set_parse_math(not has_dollar)
 
 
 def axes_or_new(
@@ -255,9 +309,9 @@ def axes_or_new(
     from matplotlib.axes import Axes
 
     if ax is None:
-        drawn: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
-        drawn.spines[["top", "right"]].set_visible(False)
-        ax = drawn
+        _, new_axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+        new_axes.spines[["top", "right"]].set_visible(False)
+        ax = new_axes
     if not isinstance(ax, Axes):
         raise MultiAspectError(
             f"ax: expected one matplotlib Axes, as from plt.subplots(), got a {type(ax).__name__}"
@@ -276,7 +330,8 @@ def add_axes_below(ax: Axes, height: float) -> Axes:
     cell = ax.get_subplotspec()
     figure = ax.get_figure()
     if cell is None or figure is None:  # axes outside a grid
-        return ax.inset_axes((0, -height - 0.04, 1, height), sharex=ax)
+        gap = 0.04
+        return ax.inset_axes((0, -height - gap, 1, height), sharex=ax)
     cells = cell.subgridspec(2, 1, height_ratios=[1, height], hspace=0.03)
     ax.set_subplotspec(cells[0])
     below: Axes = figure.add_subplot(cells[1], sharex=ax)
@@ -308,29 +363,34 @@ def add_axes_beside(ax: Axes, n_panels: int) -> list[Axes]:
 def _inset_panels(ax: Axes, n_panels: int) -> list[Axes]:
     """Divide axes outside a grid into panels side by side."""
     ax.set_axis_off()
-    width = 1.04 / n_panels
+    gap = 0.04
+    # n panels with n − 1 gaps are as wide as the axes: 1 plus one gap is n times this distance.
+    distance = (1 + gap) / n_panels
     panels: list[Axes] = []
     for column in range(n_panels):
-        bounds = (column * width, 0, width - 0.04, 1)
+        bounds = (column * distance, 0, distance - gap, 1)
+        first_panel = None
         if panels:
-            panels.append(ax.inset_axes(bounds, sharey=panels[0]))
-        else:
-            panels.append(ax.inset_axes(bounds))
+            first_panel = panels[0]
+        panels.append(ax.inset_axes(bounds, sharey=first_panel))
     return panels
 
 
 def points_of(ax: Axes) -> tuple[float, float]:
     """Return the width and the height of axes in points."""
-    extent = ax.get_window_extent()
+    extent = ax.get_window_extent()  # in pixels
     dpi = ax.figure.dpi
-    return 72 * extent.width / dpi, 72 * extent.height / dpi
+    width = 72 * extent.width / dpi
+    height = 72 * extent.height / dpi
+    return width, height
 
 
 def text_size(ax: Axes, n_rows: int = 1) -> float:
     """Return the font size, 6 to 8 points, of labels of axes with so many rows."""
     width, height = points_of(ax)
-    row_height = 0.8 * height / n_rows
-    return float(np.clip(min(width / 32, row_height), 6, SMALL))
+    size_for_width = width / 32
+    size_for_rows = 0.8 * height / n_rows
+    return float(np.clip(min(size_for_width, size_for_rows), 6, SMALL))
 
 
 def add_colour_bar(
@@ -340,7 +400,7 @@ def add_colour_bar(
     figure = ax.get_figure()
     assert figure is not None
     bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02, aspect=18, ticks=ticks)
-    bar.set_ticks(ticks, labels=[write(tick) for tick in ticks])
+    bar.set_ticks(ticks, labels=list(map(write, ticks)))
     bar.set_label(text, fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL)
     bar.outline.set_visible(False)
@@ -369,10 +429,12 @@ def figure_bytes(draw: Callable[[], object], format: str) -> bytes:
     pyplot = import_pyplot()
     pyplot.switch_backend("agg")  # without a window
     content = io.BytesIO()
-    # TrueType instead of Type 3, which publishers refuse.
-    with pyplot.rc_context(
-        {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "pt-multiaspect"}
-    ):
+    parameters = {
+        "pdf.fonttype": 42,  # TrueType instead of Type 3, which publishers refuse
+        "svg.fonttype": "none",  # texts, not outlines
+        "svg.hashsalt": "pt-multiaspect",  # no random ids
+    }
+    with pyplot.rc_context(parameters):
         draw()
         pyplot.savefig(content, format=format, dpi=300, metadata=FORMATS[format])
         pyplot.close()
