@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -82,9 +82,22 @@ def draw_labels(
         If the labels of the model are not on the scales of the aspects.
     """
     if model is None:
-        return _Donors(universe, views, missing).draw(seed, draws)
+        donors = _Donors(universe, views, missing)
+        return donors.draw(seed, draws)
     labels = _labels_of_model(model, universe, views)
-    return np.tile(labels[missing], (len(draws), 1))
+    missing_labels = labels[missing]
+    n_draws = len(draws)
+    return np.tile(missing_labels, (n_draws, 1))
+
+
+class _DocumentGroup(NamedTuple):
+    """Documents of one topic with missing labels, whose known grades are the same."""
+
+    topic: int
+    #: The grade index on each aspect, -1 if missing.
+    grades: tuple[int, ...]
+    #: Positions of the documents in `_Donors.rows`.
+    documents: Ints
 
 
 class _Donors:
@@ -97,105 +110,168 @@ class _Donors:
     def __init__(self, universe: Judgments, views: Sequence[AspectView], missing: Bools) -> None:
         self.universe = universe
         self.views = views
-        grades = np.stack([view.grade for view in views])
-        #: The grades of each document, -1 if missing; documents × aspects.
+        grades = np.stack([view.grade for view in views])  # aspects × documents
+        #: The grade indices of each document, -1 if missing; documents × aspects.
         self.grade = np.where(missing, -1, grades).T
         lacks_label = missing.any(axis=0)
         #: The documents with missing labels.
         self.rows = np.flatnonzero(lacks_label)
+
+        # Documents that lack a label which is not to be drawn count as the lowest grade there.
         is_judged = np.any([view.known for view in views], axis=0)
         is_donor = is_judged & ~lacks_label
-        #: The distinct grades of donors; tuples × aspects.
-        self.tuples, tuple_of_donor = np.unique(self.grade[is_donor], axis=0, return_inverse=True)
-        topic_of_donor = universe.pool_query[is_donor]
+        grades_of_donors = self.grade[is_donor]
+        distinct, tuple_of_donor = np.unique(grades_of_donors, axis=0, return_inverse=True)
+        #: The distinct grade indices of donors; tuples × aspects.
+        self.tuples = distinct
+
         #: The number of donors; topics × tuples.
         self.counts = np.zeros((universe.n_queries, len(self.tuples)), dtype=np.intp)
-        np.add.at(self.counts, (topic_of_donor, tuple_of_donor.reshape(-1)), 1)
+        topic_of_donor = universe.pool_query[is_donor]
+        cell_of_donor = (topic_of_donor, tuple_of_donor.reshape(-1))
+        np.add.at(self.counts, cell_of_donor, 1)
+        self.counts_in_all_topics = self.counts.sum(axis=0)
 
     def draw(self, seed: int, draws: Ints) -> Floats:
-        local_or_not, position = self._uniform(seed, draws)
-        chosen = np.zeros(position.shape, dtype=np.intp)  # documents × draws
-        everywhere = self.counts.sum(axis=0)
-        donors: dict[tuple[int, ...], Bools] = {}
-        for topic, pattern, group in self._groups():
-            if pattern not in donors:
-                donors[pattern] = self._donors(pattern)
-                if not donors[pattern].any():
-                    raise self._no_donor_error(self.rows[group], pattern)
-            from_any_topic = _choose(everywhere * donors[pattern], position[group])
-            local = self.counts[topic] * donors[pattern]
-            if not local.any():
-                chosen[group] = from_any_topic
-                continue
-            n_local = local.sum()
-            is_local = local_or_not[group] < n_local / (n_local + _PRIOR)
-            from_topic = _choose(local, position[group])
-            chosen[group] = np.where(is_local, from_topic, from_any_topic)
-        return self._labels(chosen)
+        """Return the drawn labels, one row per draw; see `draw_labels`."""
+        uniform_for_place, uniform_for_tuple = self._uniform_numbers(seed, draws)
+        chosen = np.zeros(uniform_for_tuple.shape, dtype=np.intp)  # documents × draws
+        masks: dict[tuple[int, ...], Bools] = {}  # computed once for groups with the same grades
+        for group in self._groups():
+            if group.grades not in masks:
+                masks[group.grades] = self._similar_tuples(group.grades)
+            is_similar = masks[group.grades]
+            if not is_similar.any():
+                raise self._no_donor_error(group)
+            chosen[group.documents] = self._choose_tuples(
+                group.topic,
+                is_similar,
+                uniform_for_place[group.documents],
+                uniform_for_tuple[group.documents],
+            )
+        return self._missing_labels(chosen)
 
-    def _groups(self) -> Iterator[tuple[int, tuple[int, ...], Ints]]:
-        """Yield documents of a topic with the same known grades, as positions in `rows`."""
+    def _groups(self) -> Iterator[_DocumentGroup]:
+        """Yield the groups of documents with missing labels, by topic and known grades."""
         if not len(self.rows):
             return
         topic = self.universe.pool_query[self.rows]
-        keys = pd.DataFrame(np.column_stack([topic, self.grade[self.rows]]))
-        groups: Any = keys.groupby([*keys.columns]).indices
-        for key in sorted(groups):
-            yield key[0], tuple(key[1:]), groups[key]
+        topic_and_grades = np.column_stack([topic, self.grade[self.rows]])
+        keys = pd.DataFrame(topic_and_grades)
+        by_key = keys.groupby(list(keys.columns))
+        documents_by_key: Any = by_key.indices
+        for key in sorted(documents_by_key):
+            yield _DocumentGroup(key[0], tuple(key[1:]), documents_by_key[key])
 
-    def _labels(self, chosen: Ints) -> Floats:
-        """Return the missing labels of the chosen tuples, one row per draw."""
-        grade = self.grade[self.rows]
-        labels = []
-        for aspect, view in enumerate(self.views):
-            drawn = self.tuples[chosen[grade[:, aspect] < 0], aspect]
-            labels.append(view.scale.grades[drawn])
-        return np.concatenate(labels).T
+    def _similar_tuples(self, grades_of_group: Sequence[int]) -> Bools:
+        """Return a mask of the tuples that agree with the known grades of a group.
 
-    def _uniform(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
-        """Return two numbers in [0, 1) per document and draw."""
-        qids = self.universe.qids[self.universe.pool_query[self.rows]]
-        docnos = self.universe.docnos[self.rows]
-        digests = [_digest(seed, qid, docno) for qid, docno in zip(qids, docnos, strict=True)]
-        keys = np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
-        keys = keys.reshape(-1, 2, 1)  # documents × numbers × draws
-        steps = (draws + 1).astype(np.uint64) * _GOLDEN
-        numbers = _mix(keys + steps)
-        fractions = (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return fractions[:, 0], fractions[:, 1]
-
-    def _donors(self, pattern: Sequence[int]) -> Bools:
-        """Return a mask of the tuples with the known grades.
-
-        If there are none, return those on the same sides of the thresholds.
+        They have the same grades. If no tuple has, they are on the same sides of the thresholds.
         """
-        grades = np.array(pattern)
+        grades = np.array(grades_of_group)
         is_known = grades >= 0
-        same_grade = self.tuples == grades
+        same_grade = self.tuples == grades  # tuples × aspects
         has_same_grades = same_grade[:, is_known].all(axis=1)
         if has_same_grades.any():
             return np.asarray(has_same_grades, dtype=np.bool_)
-        threshold = np.array([view.scale.threshold for view in self.views])
-        same_side = (self.tuples >= threshold) == (grades >= threshold)
-        has_same_sides = same_side[:, is_known].all(axis=1)
-        return np.asarray(has_same_sides, dtype=np.bool_)
 
-    def _no_donor_error(self, rows: Ints, pattern: Sequence[int]) -> NoDonorError:
-        universe = self.universe
+        threshold = np.array([view.scale.threshold for view in self.views])
+        is_positive = grades >= threshold
+        tuple_is_positive = self.tuples >= threshold
+        same_side = tuple_is_positive == is_positive
+        is_on_same_sides = same_side[:, is_known].all(axis=1)
+        return np.asarray(is_on_same_sides, dtype=np.bool_)
+
+    def _choose_tuples(
+        self,
+        topic: int,
+        is_similar: Bools,
+        uniform_for_place: Floats,
+        uniform_for_tuple: Floats,
+    ) -> Ints:
+        """Return a position in `tuples` for each document of a group and draw.
+
+        Parameters
+        ----------
+        topic : int
+            The topic of the documents.
+        is_similar : ndarray of bool, shape (n_tuples,)
+            The tuples to choose from.
+        uniform_for_place : ndarray of float, shape (n_documents, n_draws)
+            Numbers in [0, 1) that decide between donors of the topic and of all topics.
+        uniform_for_tuple : ndarray of float, shape (n_documents, n_draws)
+            Numbers in [0, 1) that decide between tuples.
+        """
+        # Tuples that are not similar get a count of 0, so that they are never chosen.
+        counts_in_all_topics = self.counts_in_all_topics * is_similar
+        from_all_topics = _choose_positions(counts_in_all_topics, uniform_for_tuple)
+        counts_in_topic = self.counts[topic] * is_similar
+        n_in_topic = counts_in_topic.sum()
+        if n_in_topic == 0:
+            return from_all_topics
+        from_topic = _choose_positions(counts_in_topic, uniform_for_tuple)
+        probability_of_topic = n_in_topic / (n_in_topic + _PRIOR)
+        is_from_topic = uniform_for_place < probability_of_topic
+        return np.where(is_from_topic, from_topic, from_all_topics)
+
+    def _missing_labels(self, chosen: Ints) -> Floats:
+        """Return the missing labels, taken from the chosen tuples; one row per draw.
+
+        Parameters
+        ----------
+        chosen : ndarray of int, shape (n_documents, n_draws)
+            A position in `tuples` for each of the documents `rows`.
+        """
+        is_missing = self.grade[self.rows] < 0  # documents × aspects
+        labels = []
+        for aspect, view in enumerate(self.views):
+            chosen_where_missing = chosen[is_missing[:, aspect]]
+            grades_of_tuples = self.tuples[:, aspect]
+            drawn_grades = grades_of_tuples[chosen_where_missing]
+            labels.append(view.scale.grades[drawn_grades])
+        return np.concatenate(labels).T
+
+    def _uniform_numbers(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
+        """Return two numbers in [0, 1) per document and draw, as two arrays documents × draws.
+
+        A number depends on the seed, the draw and the names of topic and document only.
+        """
+        topics = self.universe.pool_query[self.rows]
+        qids = self.universe.qids[topics]
+        docnos = self.universe.docnos[self.rows]
+        digests = [_digest(seed, qid, docno) for qid, docno in zip(qids, docnos, strict=True)]
+        # The 16 bytes of a digest are two keys of 64 bits, one for each of the two numbers.
+        keys = np.frombuffer(b"".join(digests), dtype="<u8")
+        keys = keys.astype(np.uint64)
+        keys = keys.reshape(-1, 2, 1)  # documents × 2 × 1
+
+        # As in SplitMix64, the state advances by one step per draw and is then mixed.
+        n_steps = (draws + 1).astype(np.uint64)
+        states = keys + n_steps * _GOLDEN  # documents × 2 × draws
+        numbers = _mix(states)
+
+        # A float64 holds 53 bits, so the lowest 11 of the 64 bits are dropped.
+        integers_below_2_53 = numbers >> np.uint64(11)
+        uniform = integers_below_2_53.astype(np.float64) * 2.0**-53
+        return uniform[:, 0], uniform[:, 1]
+
+    def _no_donor_error(self, group: _DocumentGroup) -> NoDonorError:
+        """Return the error for documents whose known grades no donor has."""
         names = np.array([view.name for view in self.views], dtype=object)
-        is_known = np.array(pattern) >= 0
-        known = choices(names[is_known])
+        is_known = np.array(group.grades) >= 0
+        known = choices(names[is_known]) or "any"
         missing = choices(names[~is_known])
-        document = universe.docnos[rows[0]]
-        topic = universe.qids[universe.pool_query[rows[0]]]
+        rows = self.rows[group.documents]
+        document = self.universe.docnos[rows[0]]
+        topic = self.universe.qids[group.topic]
+        number = tally(len(rows), "document")
         remedy = "evaluate with gate=, so that nothing is missing"
         if not in_shell():
             remedy += f"; otherwise, pass judgments of a model as {parameter('labels')}"
         return NoDonorError(
-            f"expected documents with labels of all aspects and similar ones of {known or 'any'}, "
+            f"expected documents with labels of all aspects and similar ones of {known}, "
             f"from which to draw {missing}, got none for document {document} of topic {topic} "
-            f"{tally(len(rows), 'document')}. If such documents are worth nothing by definition, "
-            f"{remedy}"
+            f"{number}. If such documents are worth nothing by definition, {remedy}"
         )
 
 
@@ -207,41 +283,57 @@ def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[Aspe
         raise MultiAspectError(
             f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}"
         )
+    pair_in_model = matching_pairs(model, universe)
+    is_in_model = pair_in_model >= 0
     labels = np.full((len(views), len(universe)), np.nan)
-    pair = matching_pairs(model, universe)
     with errors_of("labels"):
         for view in model.views(Aspects(scales)):
-            graded = np.where(view.known, view.scale.grades[view.grade], np.nan)
-            graded_or_none = np.append(graded, np.nan)  # pair -1: not judged
-            labels[names.index(view.name)] = graded_or_none[pair]
+            label_of_grade = view.scale.grades
+            label_in_model = np.where(view.known, label_of_grade[view.grade], np.nan)
+            aspect = names.index(view.name)
+            labels[aspect, is_in_model] = label_in_model[pair_in_model[is_in_model]]
     return labels
 
 
-def _choose(counts: Ints, uniform: Floats) -> Ints:
-    """Return an element per number in [0, 1), with probabilities in proportion to counts."""
-    ends = np.cumsum(counts)
-    chosen = np.searchsorted(ends, uniform * ends[-1], side="right")
-    return np.asarray(np.minimum(chosen, len(counts) - 1), dtype=np.intp)
+def _choose_positions(counts: Ints, uniform: Floats) -> Ints:
+    """Return a position in `counts` for each of the uniform numbers in [0, 1).
+
+    The probability of a position is proportional to its count.
+    """
+    cumulative = np.cumsum(counts)
+    total = cumulative[-1]
+    # The interval of a position is [sum of the counts before it, this sum plus its count).
+    chosen = np.searchsorted(cumulative, uniform * total, side="right")
+    # A number next to 1 may be rounded up to the total, which is beyond the last interval.
+    last = len(counts) - 1
+    return np.asarray(np.minimum(chosen, last), dtype=np.intp)
 
 
 def _digest(seed: int, qid: str, docno: str) -> bytes:
     """Return the 16 bytes from which the draws for a document begin."""
     text = f"{seed}\0{qid}\0{docno}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    encoded = text.encode("utf-8", "surrogatepass")
+    return blake2b(encoded, digest_size=16).digest()
 
 
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return well-distributed numbers, the finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    # The shifts and the multipliers are those of the paper; products are modulo 2^64.
+    numbers = numbers ^ (numbers >> np.uint64(30))
+    numbers = numbers * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = numbers ^ (numbers >> np.uint64(27))
+    numbers = numbers * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
 
 
 def matching_pairs(judgments: Judgments, others: Judgments) -> Ints:
-    """Return the judged pair that equals each pair of other judgments; -1 if there is none."""
-    query = judgments.query_positions(others.qids)[others.pool_query]
-    pair, _ = judgments.pairs.lookup(query, Texts.from_strings(others.docnos))
-    return np.where(query < 0, -1, pair)
+    """Return the position in `judgments` of each judged pair of `others`; -1 if it has none."""
+    query_in_judgments = judgments.query_positions(others.qids)  # -1 for other queries
+    query_of_pair = query_in_judgments[others.pool_query]
+    docnos = Texts.from_strings(others.docnos)
+    position, _ = judgments.pairs.lookup(query_of_pair, docnos)
+    lacks_query = query_of_pair < 0
+    return np.where(lacks_query, -1, position)
 
 
 def join_universe(
@@ -272,13 +364,16 @@ def join_universe(
         The judgments, with the same queries and the further columns of the qrels, which measures
         may read.
     """
-    queries, docnos = [], []
+    queries = []
+    docnos = []
     for run in rankings:
         query_of_run, docnos_of_run = _first_documents(run, cutoff, is_left_out)
         queries.append(query_of_run)
         docnos.append(docnos_of_run)
+    query = np.concatenate(queries)
+    docno = np.concatenate(docnos)
     labels = {view.name: view.label for view in views}
-    return judgments.with_documents(np.concatenate(queries), np.concatenate(docnos), labels)
+    return judgments.with_documents(query, docno, labels)
 
 
 def _first_documents(
@@ -288,12 +383,20 @@ def _first_documents(
     if cutoff is None or is_left_out is None:
         query, _, docnos = run.documents(cutoff)
         return query, docnos
-    query, rank, docnos = run.documents(None)
-    left_out = run.hits.retrieved_index[is_left_out[run.hits.row]]
-    counts = np.ones(len(query), dtype=np.intp)
-    counts[left_out] = 0
-    n_up_to_row = np.cumsum(counts)
-    n_above_row = n_up_to_row - counts
-    first_row = np.arange(len(query)) - rank + 1  # of the query of each row
-    is_first = n_up_to_row - n_above_row[first_row] <= cutoff
-    return query[is_first], docnos[is_first]
+
+    query, rank, docnos = run.documents(None)  # rows sorted by query and rank
+    is_left_out_hit = is_left_out[run.hits.row]
+    left_out_rows = run.hits.retrieved_index[is_left_out_hit]
+    is_counted = np.ones(len(query), dtype=np.intp)
+    is_counted[left_out_rows] = 0
+
+    # The new rank is the number of counted rows of the query so far. Documents that are left out
+    # take the rank of the one before them; they are judged, so that adding them changes nothing.
+    n_through_row = np.cumsum(is_counted)
+    n_before_row = n_through_row - is_counted
+    row = np.arange(len(query))
+    first_row_of_query = row - (rank - 1)
+    n_before_query = n_before_row[first_row_of_query]
+    new_rank = n_through_row - n_before_query
+    is_within_cutoff = new_rank <= cutoff
+    return query[is_within_cutoff], docnos[is_within_cutoff]

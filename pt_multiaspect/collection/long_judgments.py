@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from ..errors import (
 )
 from ..kernels import grade_aggregation
 from ..strings.identifiers import identifiers
+from ..strings.order import inverse_permutation
 from .columns import (
     BOOLEANS,
     DOCUMENT_COLUMNS,
@@ -159,35 +160,70 @@ def from_long(
     columns: dict[str, Floats] = {}
     scales: dict[str, Aspect] = {}
     notes: list[str] = []
-    for number, (aspect, scale) in enumerate(judged.aspects.items()):
-        rows = judged.criterion == number
-        pair = judged.pair[rows]
-        grade = judged.grade[rows]
-        n_judges = len(np.unique(judged.judge[rows]))
-        n_labels = np.bincount(pair, minlength=judged.n_pairs)
-        has_several = bool((n_labels > 1).any())
-        note = _note(aspect, combine, n_judges, n_labels)
-        if combine == "mean" and has_several:
-            labels = mean_labels(scale.scale.grades, pair, grade, judged.n_pairs)
-            scales[aspect] = _with_means(aspect, scale, labels)
-        else:
-            index = judged.combine_labels(pair, grade, combine)
-            labels = np.where(index < 0, np.nan, scale.scale.grades[index])
-            scales[aspect] = scale
-        if combine == "majority" and has_several:
-            note += _note_on_ties(aspect, pair, grade, n_labels)
-        columns[aspect] = labels
-        notes.append(note)
-    for aspect in judged.inferred:
-        notes.append(f"{aspect}: the scale was inferred as {judged.aspects[aspect].scale}")
+    for number, criterion_name in enumerate(judged.aspects):
+        combined = _combine_criterion(judged, number, combine)
+        columns[criterion_name] = combined.labels
+        scales[criterion_name] = combined.scale
+        notes.append(combined.note)
+    for criterion_name in judged.inferred:
+        scale = judged.aspects[criterion_name].scale
+        notes.append(f"{criterion_name}: the scale was inferred as {scale}")
     result = judged.to_wide(columns)
     # As text, which can be saved in Parquet files.
-    result.attrs = {"aspects": Aspects(scales, name=name).to_json(), "notes": notes}
+    aspects_as_json = Aspects(scales, name=name).to_json()
+    result.attrs = {"aspects": aspects_as_json, "notes": notes}
     return result
 
 
+class _CombinedCriterion(NamedTuple):
+    """The labels of a criterion after those of several judges are combined."""
+
+    #: One per pair, NaN without labels.
+    labels: Floats
+    #: Their scale, which has further grades if they are means.
+    scale: Aspect
+    note: str
+
+
+def _combine_criterion(judged: LongJudgments, number: int, combine: str) -> _CombinedCriterion:
+    """Combine the labels of several judges on one criterion.
+
+    Parameters
+    ----------
+    judged : LongJudgments
+        The judgments of all criteria.
+    number : int
+        The position of the criterion.
+    combine : {'median', 'mean', 'majority'}
+        The method.
+    """
+    name = list(judged.aspects)[number]
+    aspect = judged.aspects[name]
+    grades = aspect.scale.grades
+    is_of_criterion = judged.criterion == number
+    pair = judged.pair[is_of_criterion]
+    grade = judged.grade[is_of_criterion]
+    n_judges = len(np.unique(judged.judge[is_of_criterion]))
+    n_labels = np.bincount(pair, minlength=judged.n_pairs)
+    has_several = bool((n_labels > 1).any())
+    note = _note(name, combine, n_judges, n_labels)
+
+    if combine == "mean" and has_several:
+        means = mean_labels(grades, pair, grade, judged.n_pairs)
+        scale_of_means = _with_means(name, aspect, means)
+        return _CombinedCriterion(means, scale_of_means, note)
+    index = judged.combine_labels(pair, grade, combine)
+    labels = np.where(index < 0, np.nan, grades[index])
+    if combine == "majority" and has_several:
+        note += _note_on_ties(name, pair, grade, n_labels)
+    return _CombinedCriterion(labels, aspect, note)
+
+
 def _note(name: str, combine: str, n_judges: int, n_labels: Ints) -> str:
-    """Return a note on the number of judges and labels of one criterion."""
+    """Return a note on the number of judges and labels of one criterion.
+
+    `n_labels` is the number of labels of each document.
+    """
     n_documents = int((n_labels > 0).sum())
     judges = number_of(n_judges, "judge")
     documents = number_of(n_documents, "document")
@@ -198,11 +234,15 @@ def _note(name: str, combine: str, n_judges: int, n_labels: Ints) -> str:
 
 
 def _note_on_ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
-    """Return a note on the documents without a majority; warn if these are most."""
+    """Return a note on the documents without a majority; warn if these are most.
+
+    `pair` and `grade` are those of each label, `n_labels` is the number of labels of each pair.
+    """
     _, n_tied_grades = grade_aggregation.majority(pair, grade, len(n_labels))
     n_tied = int((n_tied_grades > 1).sum())
     n_several = int((n_labels > 1).sum())
-    if 2 * n_tied > n_several:
+    are_most_tied = 2 * n_tied > n_several
+    if are_most_tied:
         have = agree(n_tied, n_several, "has no majority and is", "have no majority and are")
         documents = number_of(n_several, "document")
         warn_once(
@@ -213,45 +253,70 @@ def _note_on_ties(name: str, pair: Ints, grade: Ints, n_labels: Ints) -> str:
 
 
 def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats:
-    """Return the mean label of each pair, ``labels[grade]``.
+    """Return the mean label of each pair, NaN without labels.
 
     Sums are exact where labels have a small common denominator.
+
+    Parameters
+    ----------
+    labels : ndarray of float, shape (n_grades,)
+        The label of each grade.
+    pair : ndarray of int, shape (n_labels,)
+        The pair of each label.
+    grade : ndarray of int, shape (n_labels,)
+        The grade index of each label.
+    n_pairs : int
+        Number of pairs.
     """
     fractions = [exact(float(label)) for label in labels]
-    denominator = math.lcm(*(fraction.denominator for fraction in fractions))
-    numerators = [int(fraction * denominator) for fraction in fractions]
-    largest = max(map(abs, numerators))
-    if max(largest, 1) * denominator * len(grade) >= 2**53:
-        n_labels = np.bincount(pair, minlength=n_pairs)
-        sums = np.bincount(pair, weights=labels[grade], minlength=n_pairs)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(sums / n_labels)
-    numerator_of_label = np.array(numerators, dtype=np.int64)[grade]
-    return grade_aggregation.mean(pair, numerator_of_label, denominator, n_pairs)
+    denominators = [fraction.denominator for fraction in fractions]
+    common_denominator = math.lcm(*denominators)
+    numerators = [int(fraction * common_denominator) for fraction in fractions]
+
+    # Floats represent all integers below 2^53, so sums of numerators are exact up to there.
+    largest_numerator = max(1, *map(abs, numerators))
+    largest_sum = largest_numerator * common_denominator * len(grade)
+    if largest_sum < 2**53:
+        numerator_of_label = np.array(numerators, dtype=np.int64)[grade]
+        return grade_aggregation.mean(pair, numerator_of_label, common_denominator, n_pairs)
+
+    n_labels = np.bincount(pair, minlength=n_pairs)
+    sums = np.bincount(pair, weights=labels[grade], minlength=n_pairs)
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, as it should be
+        return np.asarray(sums / n_labels)
 
 
 def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
-    """Return the scale with the means as further grades; gains, probabilities are interpolated."""
+    """Return the scale with mean labels as further grades; gains, probabilities are interpolated.
+
+    `labels` are the means, NaN where there is none.
+    """
+    if aspect.threshold is None:
+        _check_threshold(name, aspect, labels)
     scale = aspect.scale
+    means = labels[~np.isnan(labels)]
+
+    # Interpolation needs increasing numbers: grades are negated if lower ones are better.
     if scale.greater_is_better:
         sign = 1.0
     else:
         sign = -1.0
-    means = labels[~np.isnan(labels)]
-    upwards = np.unique(sign * np.append(scale.grades, means))
     grades_upwards = sign * scale.grades
-    if aspect.threshold is None:
-        _check_threshold(name, aspect, labels)
-    grades = (sign * upwards + 0.0).tolist()
+    all_upwards = np.unique(sign * np.append(scale.grades, means))
+    all_grades = sign * all_upwards + 0.0  # -0.0 becomes 0.0
+    grades = all_grades.tolist()
+
     spec: dict[str, Any] = {"grades": grades, "greater_is_better": scale.greater_is_better}
     spec["unjudged"] = [code for code in aspect.unjudged if code not in grades]
     if aspect.gains is not None:
-        spec["gains"] = np.interp(upwards, grades_upwards, scale.gains).tolist()
+        gains = np.interp(all_upwards, grades_upwards, scale.gains)
+        spec["gains"] = gains.tolist()
     spec["probabilities"] = aspect.probabilities
     if not isinstance(aspect.probabilities, str):
-        probabilities = np.interp(upwards, grades_upwards, scale.probabilities)
+        probabilities = np.interp(all_upwards, grades_upwards, scale.probabilities)
         spec["probabilities"] = probabilities.tolist()
     if len(scale) > 1:
+        # The default, the second grade, would be the lowest mean.
         spec["threshold"] = float(scale.grades[scale.threshold])
     return Aspect(**spec)
 
@@ -259,8 +324,8 @@ def _with_means(name: str, aspect: Aspect, labels: Floats) -> Aspect:
 def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
     """Warn if means hardly ever, or nearly always, reach the second grade, the threshold."""
     scale = aspect.scale
-    means = labels[~np.isnan(labels)]
-    if len(scale) == 2:
+    n_grades = len(scale)
+    if n_grades == 2:
         warn_once(
             f"{name}: means of two grades reach the upper one only if all judges agree, and only "
             "these documents count as relevant in binary measures. Use combine='majority' or "
@@ -268,19 +333,22 @@ def _check_threshold(name: str, aspect: Aspect, labels: Floats) -> None:
             key=f"means of two grades: {name}",
         )
         return
-    if len(scale) < 2 or not len(means):
+    means = labels[~np.isnan(labels)]
+    if n_grades < 2 or not len(means):
         return
-    lowest = float(scale.grades[1])
+
+    second_grade = float(scale.grades[1])
     if scale.greater_is_better:
-        is_positive = means >= lowest
+        is_positive = means >= second_grade
     else:
-        is_positive = means <= lowest
+        is_positive = means <= second_grade
     fraction = float(is_positive.mean())
-    if is_doubtful(fraction, len(means), len(scale)):
-        middle = spell(float(scale.grades[len(scale) // 2]))
+    if is_doubtful(fraction, len(means), n_grades):
+        threshold = spell(second_grade)
+        middle = spell(float(scale.grades[n_grades // 2]))
         warn_once(
             f"the threshold of {name} is not declared, so means from its second grade on, "
-            f"{spell(lowest)}, count as relevant in binary measures: {fraction:.0%} of the "
+            f"{threshold}, count as relevant in binary measures: {fraction:.0%} of the "
             f"documents ({len(means)}). Declare the lowest positive grade, as in "
             f"aspects={{{name!r}: Aspect(…, threshold={middle})}}",
             key=f"threshold of means: {name}",
@@ -293,23 +361,31 @@ def _read_table(
     """Return the frame with the checked columns, and the name of the column of judges, if any."""
     table, _ = qrels_frame(frame)
     check_distinct_columns(table, _WHAT)
+    # The default column of judges is optional, one that the caller names is not.
     if judge == JUDGE and JUDGE not in table.columns:
         judge = None
     columns = [criterion, value]
     if judge is not None:
         columns.append(judge)
-    for name, column in {"criterion": criterion, "value": value}.items():
-        if column == name and name not in table.columns:
-            remedy = "rename one"
-            if not in_shell():
-                remedy += f", or pass its name as {parameter(name)}"
-            raise MultiAspectError(
-                f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; "
-                f"{remedy}"
-            )
+    if criterion == "criterion":
+        _check_default_column("criterion", table)
+    if value == "value":
+        _check_default_column("value", table)
     refuse_unknown(columns, table.columns, "columns of the frame", _WHAT)
     refuse_repeated(columns, "columns", _WHAT)
     return table, judge
+
+
+def _check_default_column(name: str, table: pd.DataFrame) -> None:
+    """Raise an error if a column is missing whose name the caller did not choose."""
+    if name in table.columns:
+        return
+    remedy = "rename one"
+    if not in_shell():
+        remedy += f", or pass its name as {parameter(name)}"
+    raise MultiAspectError(
+        f"{_WHAT}: expected a column {name}, got the columns {choices(table.columns)}; {remedy}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,45 +431,81 @@ class LongJudgments:
         judge_of_row, judges = _codes_of_judges(table, judge)
         refuse_none(table, "row", _WHAT)
 
-        # Criteria in the order of the declared ones, then of their first rows.
+        # Declared criteria come first, the others follow in the order of their first rows.
         declared = _declared_scales(aspects, names)
         ordered = [name for name in declared if name in names]
         ordered += [name for name in names if name not in declared]
-        position = np.array([ordered.index(name) for name in names])
-        criterion_of_row = position[criterion_of_row]
+        new_position = np.array([ordered.index(name) for name in names])
+        criterion_of_row = new_position[criterion_of_row]
+        specs = {name: declared.get(name, Aspect()) for name in ordered}
 
-        scales = {name: declared.get(name, Aspect()) for name in ordered}
-        column = _without_codes(table[value], criterion_of_row, list(scales.values()))
-        labels = read_labels(column).copy()
-        pair, first = _pairs_by_first_row(qids, docnos)
-        checks = _LabelChecks(qids[first], docnos[first], tuple(ordered), judges)
-        checks.check_finite(column, labels, pair, criterion_of_row)
+        column = _without_codes(table[value], criterion_of_row, list(specs.values()))
+        pair, first_row = _pairs_by_first_row(qids, docnos)
+        rows = _LabelRows(
+            qids=qids[first_row],
+            docnos=docnos[first_row],
+            criteria=tuple(ordered),
+            judges=judges,
+            pair=pair,
+            criterion=criterion_of_row,
+            judge=judge_of_row,
+            column=column,
+            labels=read_labels(column),
+        )
+        return cls._from_rows(rows, specs, warn=warn)
+
+    @classmethod
+    def _from_rows(
+        cls, rows: _LabelRows, specs: Mapping[str, Aspect], *, warn: bool
+    ) -> LongJudgments:
+        """Grade the labels on the scales of the criteria, of which some are inferred.
+
+        Parameters
+        ----------
+        rows : _LabelRows
+            All rows, also those without a label.
+        specs : mapping of str to Aspect
+            The scales by criterion, without grades where they are to be inferred.
+        warn : bool
+            Whether to warn about inferred scales that may start at 1.
+        """
+        rows.check_finite()
+        scales: dict[str, Aspect] = {}
         inferred: list[str] = []
         doubts: list[str] = []
-        grade = np.full(len(table), -1, dtype=np.intp)
-        for number, (name, aspect) in enumerate(scales.items()):
-            is_labelled = (criterion_of_row == number) & ~np.isnan(labels)
-            rows = np.flatnonzero(is_labelled)
-            labels[rows] = checks.grade_booleans(column, labels, rows, aspect, pair, number)
-            scales[name] = _with_grades(name, aspect, labels[rows])
-            if aspect.grades is None:
+        grade = np.full(len(rows.labels), -1, dtype=np.intp)
+        for number, (name, spec) in enumerate(specs.items()):
+            is_labelled = (rows.criterion == number) & ~np.isnan(rows.labels)
+            labelled = np.flatnonzero(is_labelled)
+            labels = rows.grade_booleans(labelled, spec)
+            scale = _with_grades(name, spec, labels)
+            scales[name] = scale
+            if spec.grades is None:
                 inferred.append(name)
-                doubts += _doubt(name, scales[name], labels[rows])
-            grade[rows] = checks.grades(name, scales[name], labels, rows, pair, judge_of_row)
-        kept = checks.distinct_rows(pair, criterion_of_row, judge_of_row, grade)
+                doubt = _doubt_about_start(name, scale, labels)
+                if doubt is not None:
+                    doubts.append(doubt)
+            grade[labelled] = rows.grade_indices(labelled, labels, scale)
+
+        # Warnings follow the last error.
+        kept = rows.distinct_rows(grade)
         if warn:
             for doubt in doubts:
                 warn_once(doubt)
-        by_criterion = np.lexsort((judge_of_row[kept], pair[kept], criterion_of_row[kept]))
-        kept = kept[by_criterion]
+        sort_keys = (
+            rows.judge[kept],
+            rows.pair[kept],
+            rows.criterion[kept],
+        )  # least important first
+        kept = kept[np.lexsort(sort_keys)]
         return cls(
-            qids=checks.qids,
-            docnos=checks.docnos,
+            qids=rows.qids,
+            docnos=rows.docnos,
             aspects=Aspects(scales),
-            judges=judges,
-            pair=pair[kept],
-            criterion=criterion_of_row[kept],
-            judge=judge_of_row[kept],
+            judges=rows.judges,
+            pair=rows.pair[kept],
+            criterion=rows.criterion[kept],
+            judge=rows.judge[kept],
             grade=grade[kept],
             inferred=tuple(inferred),
         )
@@ -404,9 +516,14 @@ class LongJudgments:
         return len(self.qids)
 
     def combine_labels(self, pair: Ints, grade: Ints, combine: str) -> Ints:
-        """Combine labels of one criterion into grade indices, -1 without labels.
+        """Return the combined grade index of each pair, -1 without labels.
 
-        The method is 'median' or 'majority'.
+        Parameters
+        ----------
+        pair, grade : ndarray of int, shape (n_labels,)
+            The pair and the grade index of each label of one criterion.
+        combine : {'median', 'majority'}
+            The method.
         """
         if combine == "median":
             return grade_aggregation.median(pair, grade, self.n_pairs)
@@ -430,22 +547,30 @@ class LongJudgments:
 
 
 def _codes_of_judges(table: pd.DataFrame, judge: str | None) -> tuple[Ints, tuple[str, ...]]:
-    """Return the judge of each row, as a position among the judges, and the judges, sorted."""
+    """Return the judge of each row, as a position among the judges, and the judges, sorted.
+
+    Without a column of judges, there is one judge without a name.
+    """
     if judge is None:
-        return np.zeros(len(table), dtype=np.intp), ("",)
-    codes, judges = pd.factorize(identifiers(table[judge], _WHAT), sort=True)
-    return codes, tuple(judges.tolist())
+        judge_of_row = np.zeros(len(table), dtype=np.intp)
+        return judge_of_row, ("",)
+    names = identifiers(table[judge], _WHAT)
+    judge_of_row, judges = pd.factorize(names, sort=True)
+    return judge_of_row, tuple(judges.tolist())
 
 
 def _pairs_by_first_row(qids: Objects, docnos: Objects) -> tuple[Ints, Ints]:
-    """Return the pair of each row, in the order of their first rows, and the first row of each."""
+    """Return the pair of each row and the first row of each pair.
+
+    Pairs of query and document are numbered in the order of their first rows.
+    """
     query, _ = pd.factorize(qids)
     document, distinct_docnos = pd.factorize(docnos)
-    code = query * len(distinct_docnos) + document
-    _, first, pair_by_code = np.unique(code, return_index=True, return_inverse=True)
-    by_first_row = np.argsort(first)
-    pair = np.argsort(by_first_row)[pair_by_code]
-    return pair, first[by_first_row]
+    pair_code = query * len(distinct_docnos) + document  # one number per pair
+    _, first_row, pair_by_code = np.unique(pair_code, return_index=True, return_inverse=True)
+    by_first_row = np.argsort(first_row)
+    new_number = inverse_permutation(by_first_row)
+    return new_number[pair_by_code], first_row[by_first_row]
 
 
 def _without_codes(
@@ -459,146 +584,189 @@ def _without_codes(
     return result
 
 
-@dataclass(frozen=True)
-class _LabelChecks:
-    """Checks of the labels, whose errors name the document."""
+@dataclass(frozen=True, eq=False)
+class _LabelRows:
+    """The labels of a long table, one per row, with checks whose errors name the document."""
 
+    #: Query and document of each pair.
     qids: Objects
     docnos: Objects
     criteria: tuple[str, ...]
     judges: tuple[str, ...]
+    #: One element per row: its pair, criterion and judge, as positions in the above.
+    pair: Ints
+    criterion: Ints
+    judge: Ints
+    #: The labels as given, None if missing, and as floats, NaN if missing.
+    column: pd.Series[Any]
+    labels: Floats
 
-    def _label_text(self, pair: int, criterion: int, judge: int | None = None) -> str:
-        if judge is not None and self.judges != ("",):
-            by = f", judge {self.judges[judge]}"
-        else:
-            by = ""
-        name = self.criteria[criterion]
-        return f"document {self.docnos[pair]}, query {self.qids[pair]}, criterion {name}{by}"
-
-    def check_finite(
-        self, column: pd.Series[Any], labels: Floats, pair: Ints, criterion: Ints
-    ) -> None:
+    def check_finite(self) -> None:
         """Raise an error for labels that are neither missing nor finite numbers."""
-        is_no_number = np.isnan(labels) & column.notna().to_numpy()
-        faulty = np.flatnonzero(is_no_number | np.isinf(labels))
+        is_present = self.column.notna().to_numpy()
+        is_no_number = np.isnan(self.labels) & is_present
+        faulty = np.flatnonzero(is_no_number | np.isinf(self.labels))
         if not len(faulty):
             return
-        row = int(faulty[0])
-        shown = column.iloc[row]
+        row = faulty[0]
+        shown = self.column.iloc[row]
         remedy = ""
         if isinstance(shown, str):
             shown = repr(shown)
             remedy = f". If it means 'no judgment', declare {unjudged_codes(shown)}"
+        document = self._document_text(row)
+        number = tally(len(faulty), "label")
         raise MultiAspectError(
-            f"invalid label {shown} for {self._label_text(pair[row], criterion[row])}: expected a "
-            f"finite number, or NaN if there is none {tally(len(faulty), 'label')}{remedy}"
+            f"invalid label {shown} for {document}: expected a finite number, or NaN if there is "
+            f"none {number}{remedy}"
         )
 
-    def grade_booleans(
-        self,
-        column: pd.Series[Any],
-        labels: Floats,
-        rows: Ints,
-        aspect: Aspect,
-        pair: Ints,
-        criterion: int,
-    ) -> Floats:
-        """Return the labels in `rows`, with truth values as grades."""
+    def grade_booleans(self, rows: Ints, aspect: Aspect) -> Floats:
+        """Return the labels of some rows of a criterion, with truth values as grades."""
         if aspect.grades is None:
             grades = None
         else:
             grades = aspect.scale.grades
-        graded, wrong = grade_booleans(labels[rows], is_boolean(column.iloc[rows]), grades)
-        if wrong.any():
-            row = int(rows[np.argmax(wrong)])
-            raise MultiAspectError(
-                f"invalid label {column.iloc[row]} for {self._label_text(pair[row], criterion)}: "
-                f"{BOOLEANS} {tally(int(wrong.sum()), 'label')}"
-            )
-        return graded
+        is_truth_value = is_boolean(self.column.iloc[rows])
+        labels, is_wrong = grade_booleans(self.labels[rows], is_truth_value, grades)
+        wrong = rows[is_wrong]
+        if len(wrong):
+            value = self.column.iloc[wrong[0]]
+            document = self._document_text(wrong[0])
+            number = tally(len(wrong), "label")
+            raise MultiAspectError(f"invalid label {value} for {document}: {BOOLEANS} {number}")
+        return labels
 
-    def grades(
-        self, name: str, aspect: Aspect, labels: Floats, rows: Ints, pair: Ints, judge: Ints
-    ) -> Ints:
-        """Return the grade indices of the labels in `rows`, which must be grades."""
-        index, wrong = aspect.scale.positions(labels[rows])
+    def grade_indices(self, rows: Ints, labels: Floats, aspect: Aspect) -> Ints:
+        """Return the grade indices of labels of one criterion; refuse labels that are not grades.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n_labels,)
+            The rows of the labels, for the error.
+        labels : ndarray of float, shape (n_labels,)
+            The labels, with truth values as grades.
+        aspect : Aspect
+            The scale of the criterion.
+        """
+        index, off_scale = aspect.scale.positions(labels)
+        # `positions` takes labels below the lowest grade as that grade; judges may not give them.
+        lowest = aspect.scale.grades[0]
         if aspect.greater_is_better:
-            sign = 1.0
+            is_below = labels < lowest
         else:
-            sign = -1.0
-        below = np.flatnonzero(sign * labels[rows] < sign * aspect.scale.grades[0])
-        faulty = np.sort(np.concatenate([wrong, below]))
+            is_below = labels > lowest
+        below = np.flatnonzero(is_below)
+        faulty = np.sort(np.concatenate([off_scale, below]))
         if not len(faulty):
             return index
-        row = int(rows[faulty[0]])
-        criterion = self.criteria.index(name)
+        label = spell(float(labels[faulty[0]]))
+        text = self._label_text(rows[faulty[0]])
+        number = tally(len(faulty), "label")
         raise MultiAspectError(
-            f"invalid label {spell(float(labels[row]))} for "
-            f"{self._label_text(pair[row], criterion, judge[row])}: expected one of the grades, "
-            f"lowest first, {aspect.scale} {tally(len(faulty), 'label')}. Declare codes that mean "
+            f"invalid label {label} for {text}: expected one of the grades, "
+            f"lowest first, {aspect.scale} {number}. Declare codes that mean "
             f"'no judgment', {unjudged_codes('…')}, or another scale, with {parameter('aspects')}"
         )
 
-    def distinct_rows(self, pair: Ints, criterion: Ints, judge: Ints, grade: Ints) -> Ints:
-        """Return the rows with a label, once per judge, which must not contradict themselves."""
-        rows = np.flatnonzero(grade >= 0)
-        if not len(rows):
-            return rows
-        order = rows[np.lexsort((grade[rows], judge[rows], criterion[rows], pair[rows]))]
-        keys = np.stack([pair[order], criterion[order], judge[order]])  # 3 × labels
-        is_same = (keys[:, 1:] == keys[:, :-1]).all(axis=0)  # as the label before
-        grade_in_order = grade[order]
-        contradicts = is_same & (grade_in_order[1:] != grade_in_order[:-1])
-        twice = np.flatnonzero(contradicts)
-        if len(twice):
-            first = order[twice[0]]
-            second = order[twice[0] + 1]
-            # Without a column of judges, several judges are the likely cause.
+    def distinct_rows(self, grade: Ints) -> Ints:
+        """Return one row per pair, criterion and judge with a label; refuse contradictory labels.
+
+        Parameters
+        ----------
+        grade : ndarray of int, shape (n_rows,)
+            The grade index of each row, -1 without a label.
+        """
+        labelled = np.flatnonzero(grade >= 0)
+        if not len(labelled):
+            return labelled
+        # Sort by pair, criterion, judge and grade: `lexsort` has the most important key last.
+        pair = self.pair[labelled]
+        criterion = self.criterion[labelled]
+        judge = self.judge[labelled]
+        row_order = np.lexsort((grade[labelled], judge, criterion, pair))
+        rows = labelled[row_order]
+
+        # Labels of the same judge, pair and criterion are neighbours now.
+        judgment = np.stack([pair, criterion, judge])[:, row_order]  # 3 × labels
+        is_repeated = (judgment[:, 1:] == judgment[:, :-1]).all(axis=0)  # from the second label on
+        grade_in_order = grade[rows]
+        has_other_grade = grade_in_order[1:] != grade_in_order[:-1]
+        contradictions = np.flatnonzero(is_repeated & has_other_grade)
+        if len(contradictions):
+            position = contradictions[0]
+            raise self._contradiction_error(rows[position], rows[position + 1], len(contradictions))
+        is_first = np.append(True, ~is_repeated)
+        return rows[is_first]
+
+    def _contradiction_error(self, row: int, other_row: int, number: int) -> MultiAspectError:
+        """Return the error for two rows with different labels by the same judge.
+
+        `number` is the number of such cases.
+        """
+        has_judges = self.judges != ("",)
+        if has_judges:
             remedy = ". Keep one of a judge's labels, or combine them first"
-            if self.judges == ("",):
-                remedy = "; if they are from different judges, name the column of judges, judge=…"
-            label = self._label_text(pair[first], criterion[first], judge[first])
-            raise MultiAspectError(
-                f"expected one label for {label}, got several (rows {min(first, second)} and "
-                f"{max(first, second)}) {tally(len(twice), 'case')}{remedy}"
-            )
-        is_first = np.append(True, ~is_same)
-        kept: Ints = order[is_first]
-        return kept
+        else:
+            remedy = "; if they are from different judges, name the column of judges, judge=…"
+        label = self._label_text(row)
+        first = min(row, other_row)
+        second = max(row, other_row)
+        return MultiAspectError(
+            f"expected one label for {label}, got several (rows {first} and {second}) "
+            f"{tally(number, 'case')}{remedy}"
+        )
+
+    def _document_text(self, row: int) -> str:
+        """Return the document, query and criterion of a row, for errors."""
+        pair = self.pair[row]
+        document = self.docnos[pair]
+        query = self.qids[pair]
+        name = self.criteria[self.criterion[row]]
+        return f"document {document}, query {query}, criterion {name}"
+
+    def _label_text(self, row: int) -> str:
+        """Return the document, query, criterion and judge of a row, for errors."""
+        document = self._document_text(row)
+        has_judges = self.judges != ("",)
+        if not has_judges:
+            return document
+        judge = self.judges[self.judge[row]]
+        return f"{document}, judge {judge}"
 
 
 def criterion_names(criteria: Sequence[Any], what: str) -> list[str]:
-    """Return the aspects of criteria, which must be valid column names."""
-    names: dict[str, str] = {}
+    """Return the name of the aspect of each criterion; refuse ids and names that look alike."""
+    criterion_by_spelling: dict[str, str] = {}
     for criterion in criteria:
         name = aspect_name(criterion)
         if name in (*NOT_ASPECTS, KNOWN):
             raise MultiAspectError(
                 f"the criterion {criterion!r} cannot be the name of an aspect; rename it"
             )
-        alike = " ".join(name.split()).casefold()
-        if alike in names:
+        # Names that differ only in case or spaces are a mistake.
+        words = name.split()
+        spelling = " ".join(words).casefold()
+        if spelling in criterion_by_spelling:
             raise MultiAspectError(
-                f"{what}: expected criteria with different names, got {names[alike]!r} and "
-                f"{criterion!r}; spell them alike"
+                f"{what}: expected criteria with different names, got "
+                f"{criterion_by_spelling[spelling]!r} and {criterion!r}; spell them alike"
             )
-        names[alike] = criterion
-    return list(map(aspect_name, names.values()))
+        criterion_by_spelling[spelling] = criterion
+    return list(map(aspect_name, criteria))
 
 
 def _declared_scales(aspects: object, names: Sequence[str]) -> dict[str, Aspect]:
-    """Return the declared scales, which must be of criteria that occur."""
+    """Return the declared scales by criterion; refuse those of criteria not among `names`."""
     spec = parse_aspects(aspects)
-    if spec is not None and not isinstance(spec, Aspects):
+    if spec is None:
+        return {}
+    if not isinstance(spec, Aspects):
         raise MultiAspectError(
             f"aspects: expected scales by criterion, as in {{{names[0]!r}: [1, 2, 3, 4, 5]}}, got "
             f"the names {choices(spec)}"
         )
-    if spec is None:
-        declared = {}
-    else:
-        declared = dict(spec)
+    declared = dict(spec)
     refuse_unknown(declared, names, "criteria", "aspects")
     return declared
 
@@ -618,19 +786,21 @@ def _with_grades(name: str, aspect: Aspect, labels: Floats) -> Aspect:
     return aspect.with_grades(infer_grades(labels, name, identity=is_identity))
 
 
-def _doubt(name: str, aspect: Aspect, labels: Floats) -> list[str]:
-    """Return a warning if an inferred scale may start at 1, else nothing."""
-    if not len(labels) or aspect.threshold is not None:
-        return []
+def _doubt_about_start(name: str, aspect: Aspect, labels: Floats) -> str | None:
+    """Return a warning if an inferred scale from 0 may start at 1, else None."""
+    is_declared = aspect.threshold is not None
+    if is_declared or not len(labels):
+        return None
+    # Fractions are not grades from 1, and a constant label says nothing about the scale.
     are_whole = np.array_equal(labels, np.floor(labels))
     lowest = labels.min()
-    if not are_whole or lowest == 0 or lowest == labels.max():
-        return []
+    is_constant = lowest == labels.max()
+    if lowest == 0 or is_constant or not are_whole:
+        return None
     top = len(aspect.scale) - 1
     from_one = Aspect(range(1, top + 1))
-    warning = (
+    return (
         f"no label of {name} is 0, so its inferred scale {aspect.scale} may be wrong. If it starts "
         f"at 1, declare aspects={{{name!r}: {from_one!r}}}; if it starts at 0, "
         f"aspects={{{name!r}: {top}}}"
     )
-    return [warning]
