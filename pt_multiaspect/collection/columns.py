@@ -54,7 +54,8 @@ LABELLED_TOPICS = (
 )
 
 #: A generated answer, and gold answers, in frames of pyterrier_rag and FlashRAG.
-_GENERATED, _GOLD = "qanswer", ("gold_answer", "gold_answers", "golden_answers")
+_GENERATED = "qanswer"
+_GOLD = ("gold_answer", "gold_answers", "golden_answers")
 
 #: Ids of documents in collections, and columns with their text.
 _DOCUMENT_IDS = (*DOCUMENT_COLUMNS, "docid", "_id", "id")
@@ -73,16 +74,19 @@ KNOWN = "known"
 NO_NAME = "(without a name)"
 
 #: Names that pandas, Polars, Dask, R and databases give to columns with the number of a row.
-_ROW_NUMBERS = re.compile(
-    rf"({re.escape(NO_NAME)})?|unnamed: "
-    r"\d+(\.\d+)?(_level_\d+)?|index|level_\d+|__index_level_\d+__|"
-    r"__null_dask_index__|row[_.]?(id|index|names?|nr|num|number)|rn|\.\.\.1|(?-i:X(\.\d+)?)",
+_match_row_index = re.compile(
+    rf"({re.escape(NO_NAME)})?|"  # also an empty name
+    r"unnamed: \d+(\.\d+)?(_level_\d+)?|"  # of pandas, such as 'Unnamed: 0'
+    r"index|level_\d+|__index_level_\d+__|"
+    r"__null_dask_index__|"
+    r"row[_.]?(id|index|names?|nr|num|number)|rn|"  # such as 'row_nr' of Polars
+    r"\.\.\.1|(?-i:X(\.\d+)?)",  # of R: '...1', 'X', 'X.1'
     re.IGNORECASE,
 ).fullmatch
 
 #: Names that R, Power Query, DuckDB and Spark give to a first column without a name, and to a
 #: second one: if both are there, the columns are a series that somebody named.
-_FIRST_OF_SERIES = {
+_NEXT_OF_SERIES = {
     "X1": "X2",
     "V1": "V2",
     "Column1": "Column2",
@@ -100,24 +104,27 @@ def spelling(name: str) -> str:
 DOCUMENT_SPELLINGS = frozenset(spelling(name) for name in FILE_DOCUMENT_COLUMNS)
 
 #: The spellings of columns that identify a judgment.
-_IDS = {spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
+_ID_SPELLINGS = {spelling(name) for name in (*NOT_ASPECTS, "q_id", "corpus_id")}
 
 
 def added_columns(names: Iterable[Hashable]) -> list[str]:
     """Return the names of columns that are not labels: row indexes, and ids in another spelling."""
-    texts = [name for name in names if isinstance(name, str) and name not in NOT_ASPECTS]
+    candidates = [name for name in names if isinstance(name, str) and name not in NOT_ASPECTS]
     added = []
-    for name in texts:
-        if _is_row_number(name, texts) or spelling(name) in _IDS:
+    for name in candidates:
+        is_id = spelling(name) in _ID_SPELLINGS
+        if is_id or _is_row_index(name, candidates):
             added.append(name)
     return added
 
 
-def _is_row_number(name: str, names: Collection[str]) -> bool:
-    """Return whether one of the names of columns is that of a row index."""
-    if name in _FIRST_OF_SERIES:
-        return _FIRST_OF_SERIES[name] not in names
-    return _ROW_NUMBERS(name.strip()) is not None
+def _is_row_index(name: str, names: Collection[str]) -> bool:
+    """Return whether a column, one of `names`, is a row index by its name."""
+    # A column X1 is a row index, unless there is X2: then somebody numbered columns.
+    next_name = _NEXT_OF_SERIES.get(name)
+    if next_name is not None:
+        return next_name not in names
+    return _match_row_index(name.strip()) is not None
 
 
 def warn_of_added_columns(names: Sequence[str], what: str, selection: str) -> None:
@@ -143,33 +150,39 @@ def check_id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -
         return
     if present:
         got = " and ".join(present)
+        usual_remedy = "; drop one"
     else:
         got = f"the columns {choices(frame.columns)}"
+        usual_remedy = "; rename it"
     expected = " or ".join(candidates)
-    remedy = _id_remedy(frame, candidates, what)
-    if not remedy and present:
-        remedy = "; drop one"
-    elif not remedy:
-        remedy = "; rename it"
+    remedy = _remedy_for_other_kind(frame, candidates, what) or usual_remedy
     raise MultiAspectError(f"{what}: expected one column {expected}, got {got}{remedy}")
 
 
-def _id_remedy(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> str:
-    """Return the remedy for a frame of another kind than expected, if the kind is known."""
-    is_swapped = what == "a run" and beir_columns(frame.columns) is not None
-    if is_swapped:
+def _remedy_for_other_kind(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> str:
+    """Return the remedy for a frame of another kind than expected; empty if its kind is unknown.
+
+    `candidates` and `what` tell what was expected, as in `check_id_column`.
+    """
+    expects_run = what == "a run"
+    has_columns_of_qrels = beir_columns(frame.columns) is not None
+    if expects_run and has_columns_of_qrels:
         return f". {SWAPPED}"
     remedy = answers_remedy(frame.columns)
-    are_ids_of_qrels = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
-    if not remedy and are_ids_of_qrels and what not in ("a run", "docs"):
+    if remedy:
+        return remedy
+    has_candidates_of_qrels = candidates in (QUERY_COLUMNS, DOCUMENT_COLUMNS)
+    expects_qrels = has_candidates_of_qrels and what not in ("a run", "docs")
+    if expects_qrels:
         return documents_remedy(frame.columns)
-    return remedy
+    return ""
 
 
 def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.Series[Any]:
-    """Return the one column of `frame` among `candidates`."""
+    """Return the one column of `frame` among `candidates`; raise an error if it has not just one."""
     check_id_column(frame, candidates, what)
-    return frame[next(column for column in candidates if column in frame.columns)]
+    present = [column for column in candidates if column in frame.columns]
+    return frame[present[0]]
 
 
 def has_ids(names: Iterable[str]) -> bool:
@@ -211,45 +224,78 @@ def rename_beir_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     MultiAspectWarning
         If nearly all documents of a query have distinct scores, as in runs.
     """
-    ids = beir_columns(frame.columns)
-    if {*_RANX_COLUMNS, "score"} <= {*frame.columns}:
-        ids = _RANX_COLUMNS
-    elif ids is None or not {"qid", *DOCUMENT_COLUMNS}.isdisjoint(frame.columns):
+    ids = _id_columns_to_rename(frame.columns)
+    if ids is None:
         return frame
     check_distinct_columns(frame, what)
-    names = dict(zip(ids, ("query_id", "doc_id"), strict=True))
-    has_labels = not {"label", "relevance", "rank"}.isdisjoint(frame.columns)
-    if "score" in frame.columns and not has_labels:
-        names["score"] = "relevance"
-        _check_scores_are_labels(frame, ids, what)
-    return frame.rename(columns=names)
-
-
-def _check_scores_are_labels(frame: pd.DataFrame, ids: tuple[str, str], what: str) -> None:
-    """Raise an error for fractional scores; warn if they are as distinct as in runs."""
     query_column, document_column = ids
+    new_names = {query_column: "query_id", document_column: "doc_id"}
+    present = set(frame.columns)
+    has_labels_or_ranks = bool(present & {"label", "relevance", "rank"})
+    if "score" in present and not has_labels_or_ranks:
+        labels = read_labels(frame["score"])
+        _refuse_fractional_scores(frame, labels, ids, what)
+        _warn_of_distinct_scores(frame, labels, query_column, what)
+        new_names["score"] = "relevance"
+    return frame.rename(columns=new_names)
+
+
+def _id_columns_to_rename(columns: Collection[Hashable]) -> tuple[str, str] | None:
+    """Return the columns of queries and documents of ranx, BEIR or MTEB; None for other frames."""
+    present = set(columns)
+    is_from_ranx = present >= {*_RANX_COLUMNS, "score"}
+    if is_from_ranx:
+        return _RANX_COLUMNS
+    has_usual_ids = bool(present & {"qid", *DOCUMENT_COLUMNS})
+    if has_usual_ids:
+        return None
+    return beir_columns(columns)
+
+
+def _refuse_fractional_scores(
+    frame: pd.DataFrame, labels: Floats, ids: tuple[str, str], what: str
+) -> None:
+    """Raise an error for a score that is neither missing nor a whole number.
+
+    `labels` are the scores as floats, `ids` the columns of queries and documents.
+    """
     scores = frame["score"]
-    labels = read_labels(scores)
-    is_fractional = scores.notna().to_numpy() & (np.floor(labels) != labels)
-    wrong = np.flatnonzero(is_fractional)
-    if len(wrong):
-        row = int(wrong[0])
-        query = frame[query_column].iloc[row]
-        document = frame[document_column].iloc[row]
-        score = scores.iloc[row]
-        if isinstance(score, str):
-            score = repr(score)
-        raise MultiAspectError(
-            f"{what}: expected whole numbers as labels, got {score} (query {query}, document "
-            f"{document}) {tally(len(wrong), 'row')}; if these are labels, give them as a column "
-            f"relevance. {SWAPPED}"
-        )
+    is_present = scores.notna().to_numpy()
+    is_whole = np.floor(labels) == labels  # False for texts, which are NaN
+    wrong = np.flatnonzero(is_present & ~is_whole)
+    if not len(wrong):
+        return
+    row = int(wrong[0])
+    query_column, document_column = ids
+    query = frame[query_column].iloc[row]
+    document = frame[document_column].iloc[row]
+    score = scores.iloc[row]
+    if isinstance(score, str):
+        score = repr(score)
+    number = tally(len(wrong), "row")
+    raise MultiAspectError(
+        f"{what}: expected whole numbers as labels, got {score} (query {query}, document "
+        f"{document}) {number}; if these are labels, give them as a column "
+        f"relevance. {SWAPPED}"
+    )
+
+
+def _warn_of_distinct_scores(
+    frame: pd.DataFrame, labels: Floats, query_column: str, what: str
+) -> None:
+    """Warn if nearly all documents of a query have distinct scores, as in runs.
+
+    `labels` are the scores as floats.
+    """
+    n_rows = len(frame)
     n_distinct = len(np.unique(labels))
     n_queries = frame[query_column].nunique()
-    if n_distinct <= USUAL_GRADES or len(frame) < MIN_POOL * n_queries:
+    has_few_grades = n_distinct <= USUAL_GRADES
+    has_few_documents = n_rows < MIN_POOL * n_queries
+    if has_few_grades or has_few_documents:
         return
-    n_distinct_of_queries = len(frame[[query_column, "score"]].drop_duplicates())
-    if n_distinct_of_queries >= MOSTLY * len(frame):
+    distinct_per_query = frame[[query_column, "score"]].drop_duplicates()
+    if len(distinct_per_query) >= MOSTLY * n_rows:
         warn_once(
             f"{what}: {n_distinct} distinct labels, and nearly every document of a query has a "
             f"different one, as documents have scores. {SWAPPED}"
@@ -257,19 +303,21 @@ def _check_scores_are_labels(frame: pd.DataFrame, ids: tuple[str, str], what: st
 
 
 def answers_remedy(columns: Collection[Hashable]) -> str:
-    """Return how answers without documents are evaluated; nothing for other frames."""
-    has_query = not {*QUERY_COLUMNS}.isdisjoint(columns)
-    has_document = not {*DOCUMENT_COLUMNS}.isdisjoint(columns)
+    """Return how answers without documents are evaluated; empty for other frames."""
+    present = set(columns)
+    has_query = bool(present & {*QUERY_COLUMNS})
+    has_document = bool(present & {*DOCUMENT_COLUMNS})
     if has_document or not has_query:
         return ""
-    if _GENERATED in columns:
+    if _GENERATED in present:
         return (
             ". Answers have no docno: give each row of the ranking its answer, as in "
             "ranking.merge(answers[['qid', 'qanswer']], on='qid', how='left'). Evaluate "
             "answers alone in a pt.Experiment with measures of answers only, and judgments of "
             "answers by pt_multiaspect.answers"
         )
-    if not {*_GOLD}.isdisjoint(columns):
+    has_gold_answers = bool(present & {*_GOLD})
+    if has_gold_answers:
         return (
             ". Give each judged document the gold answers of its query, as in "
             "qrels.merge(answers, on='qid', how='left')"
@@ -278,12 +326,16 @@ def answers_remedy(columns: Collection[Hashable]) -> str:
 
 
 def documents_remedy(columns: Collection[Hashable]) -> str:
-    """Return the form of qrels if documents or topics were given instead; else nothing."""
-    has_query = not {*QUERY_COLUMNS}.isdisjoint(columns)
-    has_document = not {*_DOCUMENT_IDS}.isdisjoint(columns)
-    if has_document and not has_query and not {*_CONTENTS}.isdisjoint(columns):
+    """Return the form of qrels if documents or topics were given instead; else an empty text."""
+    present = set(columns)
+    has_query = bool(present & {*QUERY_COLUMNS})
+    has_document = bool(present & {*_DOCUMENT_IDS})
+    has_contents = bool(present & {*_CONTENTS})
+    are_documents = has_document and has_contents and not has_query
+    are_topics = has_query and "query" in present and not has_document
+    if are_documents:
         kind = "documents"
-    elif has_query and not has_document and "query" in columns:
+    elif are_topics:
         kind = "topics"
     else:
         return ""
@@ -303,68 +355,89 @@ def check_distinct_columns(frame: pd.DataFrame, what: str) -> None:
 
 def is_numeric(column: pd.Series[Any]) -> bool:
     """Return whether a column contains labels, valid or not, rather than text or other objects."""
-    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+    dtype = column.dtype
+    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
         return True
-    if getattr(column.dtype, "kind", "O") not in "OU":
+    kind = getattr(dtype, "kind", "O")
+    if kind not in ("O", "U"):  # objects and texts; others are times
         return False
     values = pd.Series(column[column.notna()], dtype=object)
-    if pd.api.types.infer_dtype(values) != "string":
+    has_other_objects = pd.api.types.infer_dtype(values) != "string"
+    if has_other_objects:
         # A column with at least one number is an invalid label column rather than a column of text.
         if any(map(_is_number, values)):
             return True
-        if not all(isinstance(value, Hashable) for value in values):  # lists, dicts and arrays
+        # Lists, dicts and arrays are no labels.
+        are_hashable = all(isinstance(value, Hashable) for value in values)
+        if not are_hashable:
             return False
     # Numbers that are read as text are labels, too.
-    return _are_numbers_and_failures(pd.Series(values, dtype=object), str(column.name))
+    return _are_labels_as_texts(values, str(column.name))
 
 
 def _is_number(value: object) -> bool:
+    """Return whether a value is a number, but no member of an enumeration."""
     return isinstance(value, Number) and not isinstance(value, Enum)
 
 
-def _are_numbers_and_failures(values: pd.Series[Any], name: str) -> bool:
-    """Return whether texts are labels, of which some may be invalid.
+def _are_labels_as_texts(values: pd.Series[Any], name: str) -> bool:
+    """Return whether the texts of a column are labels, of which some may be invalid.
 
-    Labels do not become text if many of them could not be given: words for failures, such as 'N/A',
-    a single other word, and few words among several numbers are invalid labels, however often they
-    occur. Other texts are, if most values are numbers.
+    At least one must be a number. The others are invalid labels if they stand for labels that could
+    not be given, however often they occur, or if most values are numbers.
     """
     distinct = pd.Series(values.unique(), dtype=object)
     is_number = pd.to_numeric(distinct, errors="coerce").notna()
-    if not is_number.any():
+    n_numbers = int(is_number.sum())
+    if n_numbers == 0:
         return False
     others = distinct[~is_number]
-    if not _TEXTS(name) and not _UNLIKELY(name):
-        unknown = [str(text) for text in others if not _is_failure(text)]
-        few = min(is_number.sum(), _MOST_TEXTS)
-        is_rare = len(unknown) == 1 or len(unknown) < few
-        if not unknown or (is_rare and all(map(_is_word, unknown))):
-            return True
+    if _may_name_labels(name) and _stand_for_missing_labels(others, n_numbers):
+        return True
     fraction_of_texts = values.isin(others).mean()
     return bool(fraction_of_texts < 0.5)
 
 
+def _stand_for_missing_labels(texts: Iterable[object], n_numbers: int) -> bool:
+    """Return whether distinct texts stand for labels that could not be given.
+
+    They may be any words for failures, such as 'N/A', and a single other word, or fewer other words
+    than the column has distinct numbers.
+    """
+    other_words = [str(text) for text in texts if not _is_failure(text)]
+    are_words = all(map(_is_word, other_words))
+    most_words = min(n_numbers, _MOST_TEXTS)
+    are_few = len(other_words) <= 1 or len(other_words) < most_words
+    return are_words and are_few
+
+
 def _is_failure(text: object) -> bool:
     """Return whether a text stands for a label that could not be given, such as N/A."""
-    return _FAILURE(str(text).strip()) is not None
+    stripped = str(text).strip()
+    return _match_failure(stripped) is not None
 
 
 def _is_word(text: str) -> bool:
     """Return whether a text may stand for a label; codes and sentences do not."""
-    return len(text) <= _LONGEST_WORD and not any(map(str.isdigit, text))
+    is_short = len(text) <= _LONGEST_WORD
+    has_digit = any(map(str.isdigit, text))
+    return is_short and not has_digit
 
 
 def without_missing(column: pd.Series[Any], codes: Sequence[float | str] = ()) -> pd.Series[Any]:
     """Return a column with None for empty texts and for codes that mean that there is no label."""
-    numbers = [code for code in codes if not isinstance(code, str)]
-    missing = np.isin(read_labels(column), numbers)
-    if column.dtype == object or pd.api.types.is_string_dtype(column.dtype):
-        texts = {"", *codes}
-        is_text = [isinstance(value, str) and value.strip() in texts for value in column]
-        missing |= np.array(is_text, dtype=np.bool_)
-    if missing.any():
-        return column.astype(object).mask(missing, None)
-    return column
+    numeric_codes = [code for code in codes if not isinstance(code, str)]
+    labels = read_labels(column)
+    is_missing = np.isin(labels, numeric_codes)
+    may_have_texts = column.dtype == object or pd.api.types.is_string_dtype(column.dtype)
+    if may_have_texts:
+        missing_texts = {"", *codes}
+        is_code = [isinstance(value, str) and value.strip() in missing_texts for value in column]
+        is_missing |= np.array(is_code, dtype=np.bool_)
+    if not is_missing.any():
+        return column
+    objects = column.astype(object)
+    return objects.mask(is_missing, None)
 
 
 #: What is expected of truth values among labels.
@@ -372,19 +445,21 @@ BOOLEANS = "expected truth values on scales of two grades only; map them to grad
 
 
 def is_boolean(column: pd.Series[Any]) -> Bools:
-    """Return which values of a column are truth values."""
+    """Return a mask of the values of a column that are truth values."""
     if pd.api.types.is_bool_dtype(column.dtype):
-        return column.notna().to_numpy(dtype=np.bool_)
+        is_present = column.notna()
+        return is_present.to_numpy(dtype=np.bool_)
     if column.dtype != object:
         return np.zeros(len(column), dtype=np.bool_)
-    return np.array([isinstance(value, bool | np.bool_) for value in column], dtype=np.bool_)
+    are_booleans = [isinstance(value, bool | np.bool_) for value in column]
+    return np.array(are_booleans, dtype=np.bool_)
 
 
 def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tuple[Floats, Bools]:
-    """Return labels with truth values as grades, and which of them cannot be grades.
+    """Return labels with truth values as grades, and a mask of those that cannot be grades.
 
-    They are the lower and the higher number of a scale of two grades. On a longer scale, or without
-    a scale beside other labels than 0 and 1, they have no meaning.
+    Truth values are the lower and the higher number of a scale of two grades. On a longer scale, or
+    without a scale beside other labels than 0 and 1, they have no meaning.
 
     Parameters
     ----------
@@ -395,52 +470,70 @@ def grade_booleans(labels: Floats, booleans: Bools, grades: Floats | None) -> tu
     grades : ndarray of float or None
         The declared grades.
     """
-    none = np.zeros(len(labels), dtype=np.bool_)
+    none_invalid = np.zeros(len(labels), dtype=np.bool_)
     if not booleans.any():
-        return labels, none
+        return labels, none_invalid
     if grades is None:
-        others = labels[~booleans & ~np.isnan(labels)]
-        if np.isin(others, (0, 1)).all():
-            return labels, none
+        is_other_label = ~booleans & ~np.isnan(labels)
+        other_labels = labels[is_other_label]
+        are_binary = np.isin(other_labels, (0, 1)).all()
+        if are_binary:
+            return labels, none_invalid
         return labels, booleans
     if len(grades) != 2:
         return labels, booleans
-    graded = np.where(labels == 1, grades.max(), grades.min())
-    return np.where(booleans, graded, labels), none
+    grade_of_truth_value = np.where(labels == 1, grades.max(), grades.min())
+    graded = np.where(booleans, grade_of_truth_value, labels)
+    return graded, none_invalid
 
 
 def as_floats(column: pd.Series[Any]) -> Floats:
-    """Return a column as floats: NaN without a number, infinity for integers beyond float64."""
+    """Return a column as floats: NaN without a number, infinity for integers beyond float64.
+
+    Values that pandas cannot convert are replaced, and the conversion starts again.
+    """
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype(object)
-    if column.dtype.kind in "mMc" or isinstance(column.dtype, pd.PeriodDtype):
-        return np.full(len(column), np.nan)  # pandas would convert times to nanoseconds or days
+    kind = column.dtype.kind
+    is_time = kind in ("m", "M") or isinstance(column.dtype, pd.PeriodDtype)
+    is_complex = kind == "c"
+    if is_time or is_complex:  # pandas would convert times to nanoseconds or days
+        return np.full(len(column), np.nan)
     try:
-        values: Any = pd.to_numeric(column, errors="coerce")
-        if values.dtype.kind == "c":
-            return as_floats(column.map(_none_if_complex))
-        values = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    except TypeError:  # lists, dicts or arrays among the values
-        return as_floats(column.map(_none_if_unhashable))
+        numbers: Any = pd.to_numeric(column, errors="coerce")
+        if numbers.dtype.kind != "c":
+            floats = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+            return np.asarray(floats, dtype=np.float64)
+    except TypeError:
+        # There are lists, dicts or arrays among the values.
+        hashable = column.map(_none_if_unhashable)
+        return as_floats(hashable)
     except OverflowError:
+        # There are integers that no float represents.
         is_huge = column.map(_is_beyond_floats)
-        return as_floats(column.where(~is_huge, np.inf))
-    return np.asarray(values, dtype=np.float64)
+        finite_or_infinite = column.where(~is_huge, np.inf)
+        return as_floats(finite_or_infinite)
+    # There are complex numbers among objects.
+    real = column.map(_none_if_complex)
+    return as_floats(real)
 
 
 def _none_if_complex(value: object) -> object:
+    """Return None for a complex number, else the value itself."""
     if isinstance(value, complex):
         return None
     return value
 
 
 def _none_if_unhashable(value: object) -> object:
+    """Return None for a list, dict or array, else the value itself."""
     if isinstance(value, Hashable):
         return value
     return None
 
 
 def _is_beyond_floats(value: object) -> bool:
+    """Return whether a value is an integer that no float represents."""
     return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
@@ -450,16 +543,24 @@ def read_labels(column: pd.Series[Any]) -> Floats:
     16- and 32-bit floats are read as the decimal numbers they are printed as: 0.1 differs between
     32 and 64 bits.
     """
-    own_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
-    if getattr(own_type, "kind", "O") == "f" and own_type.itemsize < 8:
-        floats: Any = column.to_numpy(dtype=own_type, na_value=np.nan)
-        distinct, position = np.unique(floats, return_inverse=True)
-        labels = [float(str(value)) for value in distinct]
-        return np.asarray(labels, dtype=np.float64)[position]
+    # Types of pandas, such as Float32, have a type of NumPy.
+    numpy_type: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
+    is_float = getattr(numpy_type, "kind", "O") == "f"
+    if is_float and numpy_type.itemsize < 8:
+        short_floats: Any = column.to_numpy(dtype=numpy_type, na_value=np.nan)
+        return _printed_numbers(short_floats)
     if column.dtype == object:
         values = [_as_printed(value) for value in column]
         column = pd.Series(values, index=column.index, name=column.name, dtype=object)
     return as_floats(column)
+
+
+def _printed_numbers(short_floats: Any) -> Floats:
+    """Return an array of short floats as the decimal numbers that they are printed as."""
+    distinct, position = np.unique(short_floats, return_inverse=True)
+    printed = [float(str(value)) for value in distinct]  # once per distinct value, which are few
+    distinct_labels = np.asarray(printed, dtype=np.float64)
+    return distinct_labels[position]
 
 
 def _as_printed(value: object) -> object:
@@ -470,9 +571,10 @@ def _as_printed(value: object) -> object:
 
 
 #: Names of columns that rarely contain labels.
-_UNLIKELY = re.compile(
-    r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"
-    r"(.*_)?id|index|timestamp|time|date|year|rank|score|fold|price",
+_match_unlikely_name = re.compile(
+    r"(assessor|annotator|judge|worker|user|session|topic)(_?(id|no|nr|number|name))?|"  # 'judge_id'
+    r"(.*_)?id|index|"  # 'answer_id'
+    r"timestamp|time|date|year|rank|score|fold|price",
     re.IGNORECASE,
 ).fullmatch
 
@@ -495,33 +597,54 @@ CODES = {
 
 def doubt(name: str, labels: Floats, names: Collection[str]) -> str | None:
     """Return the reason why a column, one of `names`, is unlikely to contain labels, or None."""
+    reason = _doubt_by_name(name, names)
+    if reason is not None:
+        return reason
+    return _doubt_by_values(labels)
+
+
+def _doubt_by_name(name: str, names: Collection[str]) -> str | None:
+    """Return why the name of a column, one of `names`, is unlikely for labels, or None."""
     if name in CODES:
         return CODES[name]
-    merged, suffix = name[:-2], name[-2:]
-    if suffix in ("_x", "_y") and f"{merged}_x" in names and f"{merged}_y" in names:
+    # Merging frames in pandas renames two columns of the same name to name_x and name_y.
+    is_suffixed = name.endswith(("_x", "_y"))
+    merged = name[:-2]
+    if is_suffixed and f"{merged}_x" in names and f"{merged}_y" in names:
         return f"from a merge of two columns named {merged}: rename it"
-    if _UNLIKELY(name):
+    if _match_unlikely_name(name):
         return "by its name"
+    # pandas reads a repeated column as label.1.
     usual = re.sub(r"(\.\d+|_[xy])$", "", name.strip().lower())
     if usual == "label":
         usual = "relevance"
-    if usual != name and usual in names:
+    is_variant = usual != name and usual in names
+    if is_variant:
         return f"its name resembles {usual}"
+    return None
+
+
+def _doubt_by_values(labels: Floats) -> str | None:
+    """Return why the values of a column are unlikely to be labels, or None."""
     distinct = np.unique(labels[~np.isnan(labels)])
-    if (distinct != np.floor(distinct)).any():
+    is_fractional = distinct != np.floor(distinct)
+    if is_fractional.any():
         return "values that are not whole numbers"
     if is_far_above(distinct):
-        return f"{distinct[-1]:g} is far above its other values"
+        highest = distinct[-1]
+        return f"{highest:g} is far above its other values"
     if len(distinct) > USUAL_GRADES:
         return f"{len(distinct)} distinct values"
     return None
 
 
 #: Names of columns whose texts are not labels.
-_TEXTS = re.compile(
-    r"text|title|url|body|abstract|snippet|passage|summary|source|split|lang|language|domain|comments?|notes?|run|"
-    r"system|tag|type|name|model|version|category|query|question|(.*_)?(answer|answer_text|response|output|input)s?|"
-    r"(.*_)?contexts?|reference|expected|ground_truth|(.*_)?(reason|reasoning|explanation|rationale|justification)s?",
+_match_name_of_text = re.compile(
+    r"text|title|url|body|abstract|snippet|passage|summary|source|split|lang|language|domain|"
+    r"comments?|notes?|run|system|tag|type|name|model|version|category|query|question|"
+    r"(.*_)?(answer|answer_text|response|output|input)s?|"  # such as 'model_answer'
+    r"(.*_)?contexts?|reference|expected|ground_truth|"
+    r"(.*_)?(reason|reasoning|explanation|rationale|justification)s?",
     re.IGNORECASE,
 ).fullmatch
 
@@ -529,10 +652,13 @@ _TEXTS = re.compile(
 _MOST_TEXTS = 10
 
 #: Texts for labels that could not be given.
-_FAILURE = re.compile(
-    r"[-–—?.*]*|#?n\W?a\W?|nan|none|null|nil|undefined|un(known|judged|rated|labell?ed|scored)|missing|(error|err)\b.*|"
-    r"fail.*|invalid.*|skip.*|refus.*|time(d |-)?out.*|not? .*|(could|can|did|does|was|is)( "
-    r"?not|n.t) .*|cannot .*",
+_match_failure = re.compile(
+    r"[-–—?.*]*|"  # empty, '-', '???'
+    r"#?n\W?a\W?|nan|none|null|nil|undefined|"  # 'N/A', '#NA'
+    r"un(known|judged|rated|labell?ed|scored)|missing|"
+    r"(error|err)\b.*|fail.*|invalid.*|skip.*|refus.*|"  # 'ERROR: no answer'
+    r"time(d |-)?out.*|"  # 'timed out', 'time-out'
+    r"not? .*|(could|can|did|does|was|is)( ?not|n.t) .*|cannot .*",  # 'no answer', "couldn't parse"
     re.IGNORECASE,
 ).fullmatch
 
@@ -545,76 +671,108 @@ _LONGEST_WORD = 40
 
 def lacks_labels(column: pd.Series[Any]) -> bool:
     """Return whether all cells of a column are empty, although its name may be that of labels."""
-    if pd.api.types.is_numeric_dtype(column.dtype) or _is_name_of_texts(str(column.name)):
+    is_numeric_column = pd.api.types.is_numeric_dtype(column.dtype)
+    if is_numeric_column or _is_name_of_texts(str(column.name)):
         return False
-    present = without_missing(column).notna()
-    return not present.any()
+    is_present = without_missing(column).notna()
+    return not is_present.any()
 
 
 def read_truth_values(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the texts true and false of a column as truth values, if others stand for failures."""
+    """Return a column with the texts true and false as truth values.
+
+    It is returned unchanged if it contains other texts than those of labels that could not be
+    given, or is text by its name.
+    """
     if _is_name_of_texts(str(column.name)):
         return column
-    truth = column.map(_truth_value, na_action="ignore")
-    is_truth = truth.notna()
-    others = column[~is_truth & column.notna()].unique()
-    if not is_truth.any() or not all(map(_is_failure, others)):
-        return column
-    return truth.where(is_truth, column)
+    truth_value = column.map(_truth_value, na_action="ignore")
+    is_truth_value = truth_value.notna()
+    is_other = column.notna() & ~is_truth_value
+    distinct_others = column[is_other].unique()
+    are_failures = all(map(_is_failure, distinct_others))
+    if is_truth_value.any() and are_failures:
+        return truth_value.where(is_truth_value, column)
+    return column
 
 
 def _truth_value(text: object) -> bool | None:
-    return _TRUTH_VALUES.get(str(text).strip().lower())
+    """Return the truth value that a text stands for, in any case; None for other texts."""
+    spelled = str(text).strip().lower()
+    return _TRUTH_VALUES.get(spelled)
 
 
 def _is_name_of_texts(name: str) -> bool:
     """Return whether a column contains texts that are no labels, by its name."""
-    return any(pattern(name) is not None for pattern in (_TEXTS, _UNLIKELY, _FAILURE))
+    return not _may_name_labels(name) or _match_failure(name) is not None
+
+
+def _may_name_labels(name: str) -> bool:
+    """Return whether a column with this name may contain labels, rather than texts or ids."""
+    is_text = _match_name_of_text(name) is not None
+    is_unlikely = _match_unlikely_name(name) is not None
+    return not is_text and not is_unlikely
 
 
 def is_far_above(distinct: Floats) -> bool:
-    """Return whether the last of increasing labels is far above the others, like a code."""
+    """Return whether the last of increasing labels is far above the others, like a code.
+
+    It exceeds usual scales and is more than three times the label before it.
+    """
     if len(distinct) <= 2:
         return False
-    return bool(distinct[-1] > max(USUAL_GRADES, 3 * distinct[-2]))
+    highest = distinct[-1]
+    second_highest = distinct[-2]
+    return bool(highest > USUAL_GRADES and highest > 3 * second_highest)
 
 
 def texts_like_labels(column: pd.Series[Any], query: Ints) -> list[str]:
     """Return the distinct texts of a column if they may be labels, such as yes and no.
 
     Labels are few and differ between the documents of a query, unlike text about queries.
+
+    Parameters
+    ----------
+    column : Series
+        A column of qrels or answers.
+    query : ndarray of int, shape (n_rows,)
+        The query of each row.
     """
-    name = str(column.name)
-    if _UNLIKELY(name) or _TEXTS(name):
+    if not _may_name_labels(str(column.name)):
         return []
-    known = column.notna().to_numpy()
-    values = column.to_numpy(dtype=object)[known]
-    if pd.api.types.infer_dtype(values) != "string":
+    is_present = column.notna().to_numpy()
+    texts = column.to_numpy(dtype=object)[is_present]
+    if pd.api.types.infer_dtype(texts) != "string":
         return []
-    codes, distinct = pd.factorize(values)
-    if not 2 <= len(distinct) <= _MOST_TEXTS:
+    text_code, distinct_texts = pd.factorize(texts)
+    are_as_many_as_grades = 2 <= len(distinct_texts) <= _MOST_TEXTS
+    if not are_as_many_as_grades:
         return []
-    query_and_text = np.stack([query[known], codes])  # 2 × rows
-    query_of_text = np.unique(query_and_text, axis=1)[0]
-    texts_per_query = np.bincount(query_of_text)
-    if texts_per_query.max() > 1:
-        return sorted(map(str, distinct))
+    query_and_text = np.stack([query[is_present], text_code])  # 2 × rows
+    distinct_pairs = np.unique(query_and_text, axis=1)  # 2 × pairs of query and text
+    texts_per_query = np.bincount(distinct_pairs[0])
+    differ_within_query = texts_per_query.max() > 1
+    if differ_within_query:
+        return sorted(map(str, distinct_texts))
     return []
 
 
 def texts_among_numbers(column: pd.Series[Any]) -> list[str]:
-    """Return the distinct texts of a column with numbers, too; none if it is text by its name."""
-    name = str(column.name)
-    if _UNLIKELY(name) or _TEXTS(name):
+    """Return the distinct texts of a column of texts that are not numbers, if others are.
+
+    The list is empty if none is a number, or if the column contains text by its name.
+    """
+    if not _may_name_labels(str(column.name)):
         return []
-    known = column[column.notna()]
-    if pd.api.types.infer_dtype(known) != "string":
+    present = column[column.notna()]
+    if pd.api.types.infer_dtype(present) != "string":
         return []
-    distinct = pd.Series(known.unique(), dtype=object)
+    distinct = pd.Series(present.unique(), dtype=object)
     is_number = pd.to_numeric(distinct, errors="coerce").notna()
-    if is_number.any():
-        return list(map(str, distinct[~is_number]))
-    return []
+    if not is_number.any():
+        return []
+    others = distinct[~is_number]
+    return list(map(str, others))
 
 
 def text_remedy(column: str, texts: Sequence[str]) -> str:
@@ -624,13 +782,16 @@ def text_remedy(column: str, texts: Sequence[str]) -> str:
 
 
 def text_mapping(column: str, texts: Sequence[str]) -> str:
-    """Return an expression that maps texts to labels."""
-    label_by_text = dict(zip(texts, range(len(texts)), strict=True))
+    """Return an expression of pandas that maps texts to the labels from 0 on, in order."""
+    label_by_text = {}
+    for label, text in enumerate(texts):
+        label_by_text[text] = label
     return f"qrels[{column!r}].map({label_by_text!r})"
 
 
 def join_some(items: Sequence[str]) -> str:
-    """Join up to ten of `items`."""
+    """Join up to ten of `items` with commas."""
     if len(items) <= 10:
         return ", ".join(items)
-    return f"{', '.join(items[:10])}, …"
+    first_items = ", ".join(items[:10])
+    return f"{first_items}, …"
