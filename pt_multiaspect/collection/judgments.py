@@ -108,16 +108,22 @@ class Judgments(Memo):
         check_distinct_columns(frame, "qrels")
         query_column = id_column(frame, QUERY_COLUMNS, "qrels")
         document_column = id_column(frame, DOCUMENT_COLUMNS, "qrels")
-        query, distinct = Texts.from_column(query_column, "qrels").codes()
-        qids = distinct.decode()
+
+        # Queries are numbered by first appearance, then in the order of their names.
+        query_code, distinct_queries = Texts.from_column(query_column, "qrels").codes()
+        unsorted_qids = distinct_queries.decode()
+        by_name = np.argsort(unsorted_qids)
+        position_by_name = inverse_permutation(by_name)
+        query = position_by_name[query_code]
+        qids = unsorted_qids[by_name]
+
+        # Rows that repeat a (query, document) pair are merged: pairs have one number each.
         docnos = identifiers(document_column, "qrels")
         document, _ = Texts.from_strings(docnos).codes()
-        by_name = np.argsort(qids)
-        query = inverse_permutation(by_name)[query]
-        # Rows of the frame that repeat a pair are merged.
-        code = query * (document.max(initial=0) + 1) + document
-        _, first, pair = np.unique(code, return_index=True, return_inverse=True)
-        self._set_arrays(frame, qids[by_name], query, first, pair, docnos, positional=positional)
+        n_documents = document.max(initial=0) + 1
+        pair_code = query * n_documents + document
+        _, first, pair = np.unique(pair_code, return_index=True, return_inverse=True)
+        self._set_arrays(frame, qids, query, first, pair, docnos, positional=positional)
         self._refuse_runs(frame)
 
     def _refuse_runs(self, frame: pd.DataFrame) -> None:
@@ -169,8 +175,9 @@ class Judgments(Memo):
         self._query_index = pd.Index(qids, dtype=object)
         #: The query of each judged pair, non-decreasing.
         self.pool_query: Ints = query[first]
+        #: The labels of each aspect that was read, one per judged pair.
         self._labels: dict[str, Floats] = {}
-        #: Which labels of columns with truth values are such.
+        #: For columns with truth values, a mask of the labels that are such.
         self._booleans: dict[str, Bools] = {}
         #: The judgments from which undeclared scales are inferred, if not these.
         self._origin: Judgments | None = None
@@ -183,8 +190,10 @@ class Judgments(Memo):
         return self.compute_once("docnos", self._docno_of_pair)
 
     def _docno_of_pair(self) -> Objects:
+        """Return the document of each judged pair, as its first row has it."""
         if self._row_docnos is None:
-            return self._first.astype(str).astype(object)
+            row_numbers = self._first.astype(str)
+            return row_numbers.astype(object)
         return self._row_docnos[self._first]
 
     def __len__(self) -> int:
@@ -194,7 +203,8 @@ class Judgments(Memo):
     def __repr__(self) -> str:
         queries = number_of(len(self.qids), "query")
         documents = number_of(len(self), "document")
-        return f"<Judgments: {queries}, {documents} judged for {choices(self.label_names)}>"
+        aspects = choices(self.label_names)
+        return f"<Judgments: {queries}, {documents} judged for {aspects}>"
 
     @classmethod
     def of(cls, qrels: object) -> Judgments:
@@ -255,13 +265,17 @@ class Judgments(Memo):
         Judgments
             Judgments whose queries are sorted by number and whose documents are sorted by name.
         """
-        rows = np.flatnonzero(self.pool_query[self._pair] == query)
-        docnos = self.docnos[self._pair[rows]]
-        rows = rows[np.argsort(docnos, kind="stable")]
-        frame = self._frame.iloc[np.tile(rows, times)].reset_index(drop=True)
-        column = id_column(frame, QUERY_COLUMNS, "qrels").name
+        query_of_row = self.pool_query[self._pair]
+        rows = np.flatnonzero(query_of_row == query)
+        docno_of_row = self.docnos[self._pair[rows]]
+        by_docno = np.argsort(docno_of_row, kind="stable")
+        rows = rows[by_docno]
+
+        repeated_rows = np.tile(rows, times)
+        frame = self._frame.iloc[repeated_rows].reset_index(drop=True)
+        query_column = id_column(frame, QUERY_COLUMNS, "qrels").name
         qids = np.array(numbered_names(times), dtype=object)
-        frame[column] = np.repeat(qids, len(rows))
+        frame[query_column] = np.repeat(qids, len(rows))
         result = Judgments(frame)
         result._origin = self
         result._positional = self._positional
@@ -289,11 +303,21 @@ class Judgments(Memo):
         Judgments
             The judgments, on the scales of these.
         """
-        row = np.arange(len(pairs))  # each copy is a row and a judged pair
-        frame = self._frame.iloc[self._first[pairs]]
+        first_rows = self._first[pairs]
+        frame = self._frame.iloc[first_rows]
         docnos = self.docnos[pairs]
+        # Each copy is a row and a judged pair of its own, with the same number.
+        number = np.arange(len(pairs))
         result = copy(self)
-        result._set_arrays(frame, qids, query, row, row, docnos, positional=self._positional)
+        result._set_arrays(
+            frame,
+            qids,
+            query,
+            first=number,
+            pair=number,
+            docnos=docnos,
+            positional=self._positional,
+        )
         return result.with_labels(labels, scales=self)
 
     def with_documents(
@@ -315,20 +339,25 @@ class Judgments(Memo):
         Judgments
             The judgments, with the same queries, and without columns of ids.
         """
-        replaced = {*NOT_ASPECTS, *map(self._aspect_column, labels)}
+        judged = self._other_columns(labels).assign(**labels)
+        # Rows beyond the judged pairs are the further documents, without values.
+        all_queries = np.concatenate([self.pool_query, query])
+        all_docnos = np.concatenate([self.docnos, docnos])
+        all_rows = np.arange(len(all_queries))
+        frame = judged.reindex(all_rows)
+        frame = frame.assign(query_id=self.qids[all_queries], doc_id=all_docnos)
+        # Of a document that is judged or given twice, the first row is kept: the judged one.
+        is_repeated = frame.duplicated(["query_id", "doc_id"])
+        distinct = frame[~is_repeated].reset_index(drop=True)
+        return Judgments(distinct)
+
+    def _other_columns(self, labels: Iterable[str]) -> pd.DataFrame:
+        """Return the columns without ids and without the aspects `labels`, one row per pair."""
+        left_out = {*NOT_ASPECTS, *map(self._aspect_column, labels)}
         named = [column for column in self._frame.columns if isinstance(column, str)]
-        kept = [column for column in named if column not in replaced]
-        judged = self._frame.iloc[self._first][kept]
-        judged = judged.reset_index(drop=True)
-        judged = judged.assign(**labels)
-        # Judged pairs first, then the further documents.
-        query = np.concatenate([self.pool_query, query])
-        docnos = np.concatenate([self.docnos, docnos])
-        frame = judged.reindex(np.arange(len(query)))
-        frame = frame.assign(query_id=self.qids[query], doc_id=docnos)
-        repeated = frame.duplicated(["query_id", "doc_id"])
-        frame = frame[~repeated].reset_index(drop=True)
-        return Judgments(frame)
+        kept = [column for column in named if column not in left_out]
+        first_rows = self._frame.iloc[self._first]
+        return first_rows[kept].reset_index(drop=True)
 
     def infer_scales_from(self, judgments: Judgments) -> None:
         """Infer undeclared scales from the labels of other judgments instead of these.
@@ -397,7 +426,8 @@ class Judgments(Memo):
     def query_positions(self, qids: Objects) -> Ints:
         """Return the position of each of `qids` among the judged queries, or -1."""
         wanted = pd.Index(qids, dtype=object)
-        return np.asarray(self._query_index.get_indexer(wanted), dtype=np.intp)
+        positions = self._query_index.get_indexer(wanted)
+        return np.asarray(positions, dtype=np.intp)
 
     @property
     def pairs(self) -> PairTable:
@@ -405,7 +435,9 @@ class Judgments(Memo):
         return self.compute_once("pairs", self._hash_pairs)
 
     def _hash_pairs(self) -> PairTable:
-        return PairTable(self.pool_query, Texts.from_strings(self.docnos))
+        """Return the hash table of the judged pairs."""
+        docnos = Texts.from_strings(self.docnos)
+        return PairTable(self.pool_query, docnos)
 
     # -- labels -----------------------------------------------------------------------------
 
@@ -417,17 +449,23 @@ class Judgments(Memo):
 
     def _aspect_names(self) -> tuple[str, ...]:
         """Return the aspects of the columns, relevance first."""
-        names: list[str] = []
+        has_credibility = _CREDIBILITY in self._frame.columns
+        has_relevance = False
+        others: list[str] = []
         for column in self._possible_aspects:
             if aspect_name(column) == "relevance":
-                names.insert(0, "relevance")
-            elif not is_numeric(self._frame[column]):
+                has_relevance = True
                 continue
-            elif column == _MISSPELT and _CREDIBILITY not in self._frame.columns:
-                names.append(_CREDIBILITY)
+            if not is_numeric(self._frame[column]):
+                continue
+            is_misspelt = column == _MISSPELT and not has_credibility
+            if is_misspelt:
+                others.append(_CREDIBILITY)
             else:
-                names.append(column)
-        return tuple(names)
+                others.append(column)
+        if has_relevance:
+            return ("relevance", *others)
+        return tuple(others)
 
     @property
     def _possible_aspects(self) -> list[str]:
@@ -453,11 +491,26 @@ class Judgments(Memo):
         return None
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
-        """Return the labels of a column, NaN for texts that mean that there is no label."""
+        """Return the labels of an aspect, one per judged pair, and note which are truth values.
+
+        Parameters
+        ----------
+        name : str
+            The aspect.
+        missing : sequence of str
+            Texts that mean that there is no label, which are read as NaN.
+
+        Raises
+        ------
+        MultiAspectError
+            If there is no such column, a label is no finite number, or rows of the same pair have
+            different labels.
+        """
         column_name = self._aspect_column(name)
         if column_name is None:
             raise self._missing_aspect_error([name])
-        if column_name == _MISSPELT and name == _CREDIBILITY:
+        is_misspelt = name == _CREDIBILITY and column_name == _MISSPELT
+        if is_misspelt:
             warn_once(
                 f"the column {_MISSPELT} of the qrels is read as {_CREDIBILITY}. Rename it, as in "
                 f"qrels.rename(columns={{{_MISSPELT!r}: {_CREDIBILITY!r}}})"
@@ -465,58 +518,82 @@ class Judgments(Memo):
         column = self._frame[column_name]
         if missing:
             column = without_missing(column, missing)
-        values = read_labels(column)
-        self._refuse_invalid(column, values)
-        labels = values[self._first]
-        booleans = is_boolean(column)
-        if booleans.any():
-            self._booleans[name] = booleans[self._first]
-        self._refuse_conflicts(column_name, values, labels, self._pair)
-        return labels
+        label_of_row = read_labels(column)
+        self._refuse_invalid(column, label_of_row)
+        is_truth_value = is_boolean(column)
+        if is_truth_value.any():
+            self._booleans[name] = is_truth_value[self._first]
+        label_of_pair = label_of_row[self._first]
+        self._refuse_conflicts(column_name, label_of_row, label_of_pair, self._pair)
+        return label_of_pair
 
-    def _refuse_invalid(self, column: pd.Series[Any], values: Floats) -> None:
-        """Raise an error if a cell of a column is no finite number, although it is not missing."""
-        is_no_number = np.isnan(values) & column.notna().to_numpy()
-        faulty = np.flatnonzero(is_no_number | np.isinf(values))
-        if not len(faulty):
+    def _refuse_invalid(self, column: pd.Series[Any], label_of_row: Floats) -> None:
+        """Raise an error if a cell of a column is no finite number, although it is not missing.
+
+        `label_of_row` is the column as floats.
+        """
+        is_present = column.notna().to_numpy()
+        is_no_number = np.isnan(label_of_row) & is_present
+        invalid = np.flatnonzero(is_no_number | np.isinf(label_of_row))
+        if not len(invalid):
             return
-        row = int(faulty[0])
+        row = int(invalid[0])
         value = column.iloc[row]
         if isinstance(value, int):
+            # Of integers, only those that no float represents are invalid: they are too long.
             shown = "an integer beyond 1.8e308"
         else:
             shown = repr(value)
+        remedy = ""
         if isinstance(value, str):
             remedy = f". If it means 'not judged', declare {unjudged_codes(shown)}"
-        else:
-            remedy = ""
+        pair = self._pair_text(self._pair[row])
         raise MultiAspectError(
-            f"invalid label {shown} in column {column.name} for "
-            f"{self._pair_text(self._pair[row])}: expected a finite number, or NaN if unjudged"
-            f"{remedy}"
+            f"invalid label {shown} in column {column.name} for {pair}: expected a finite number, "
+            f"or NaN if unjudged{remedy}"
         )
 
-    def _refuse_conflicts(self, column: str, values: Floats, labels: Floats, pair: Ints) -> None:
-        """Raise an error if the value of a row is not the label of its judged pair."""
-        kept = labels[pair]
-        are_missing = np.isnan(values) & np.isnan(kept)
-        conflicts = np.flatnonzero((values != kept) & ~are_missing)
+    def _refuse_conflicts(
+        self, column: str, row_labels: Floats, pair_labels: Floats, pair: Ints
+    ) -> None:
+        """Raise an error if a row has another label than its judged pair.
+
+        Parameters
+        ----------
+        column : str
+            The name of the column, for the error.
+        row_labels : ndarray of float, shape (n_rows,)
+            The label of each row.
+        pair_labels : ndarray of float, shape (n_pairs,)
+            The label of each pair, that of its first row.
+        pair : ndarray of int, shape (n_rows,)
+            The judged pair of each row.
+        """
+        expected_labels = pair_labels[pair]  # one per row
+        are_both_missing = np.isnan(row_labels) & np.isnan(expected_labels)
+        is_equal = (row_labels == expected_labels) | are_both_missing
+        conflicts = np.flatnonzero(~is_equal)
         if not len(conflicts):
             return
         row = int(conflicts[0])
-        present = [name for name in SUBTOPIC_COLUMNS if name in self._frame.columns]
-        if present:
-            remedy = f". If the column {present[0]} contains subtopics, {BY_SUBTOPIC}"
-        else:
-            remedy = ""
+        document = self._pair_text(pair[row])
+        label = spell(float(expected_labels[row]))
+        other_label = spell(float(row_labels[row]))
+        number = tally(len(conflicts), "row")
+        remedy = ""
+        subtopic_columns = [name for name in SUBTOPIC_COLUMNS if name in self._frame.columns]
+        if subtopic_columns:
+            remedy = f". If the column {subtopic_columns[0]} contains subtopics, {BY_SUBTOPIC}"
         raise MultiAspectError(
-            f"expected one label in column {column} for {self._pair_text(pair[row])}, got "
-            f"{spell(float(kept[row]))} and {spell(float(values[row]))} "
-            f"{tally(len(conflicts), 'row')}{remedy}"
+            f"expected one label in column {column} for {document}, got {label} and {other_label} "
+            f"{number}{remedy}"
         )
 
-    def _pair_text(self, row: int) -> str:
-        return f"document {self.docnos[row]}, query {self.qids[self.pool_query[row]]}"
+    def _pair_text(self, pair: int) -> str:
+        """Return the document and the query of a judged pair, for errors."""
+        document = self.docnos[pair]
+        query = self.qids[self.pool_query[pair]]
+        return f"document {document}, query {query}"
 
     @property
     def text_columns(self) -> dict[str, list[str]]:
@@ -524,10 +601,12 @@ class Judgments(Memo):
         return self.compute_once("text columns", self._find_text_columns)
 
     def _find_text_columns(self) -> dict[str, list[str]]:
+        """Return the distinct texts of each column that is no aspect but may contain labels."""
         query_of_row = self.pool_query[self._pair]
         texts_by_column: dict[str, list[str]] = {}
         for column in self._possible_aspects:
-            if aspect_name(column) in self.label_names:
+            is_aspect = aspect_name(column) in self.label_names
+            if is_aspect:
                 continue
             texts = texts_like_labels(self._frame[column], query_of_row)
             if texts:
@@ -535,8 +614,8 @@ class Judgments(Memo):
         return texts_by_column
 
     def _missing_aspect_error(self, missing: Sequence[str]) -> MultiAspectError:
-        from multiprocessing import current_process
-
+        """Return the error for aspects without a column, with the likely remedies."""
+        aspects = choices(self.label_names)
         if in_shell():
             others = f", or a further {parameter('qrels')} ASPECT=FILE"
         else:
@@ -544,33 +623,49 @@ class Judgments(Memo):
             names_of_sets = choices(Aspects.registry)
             others = f" (columns: {columns}; named sets of aspects: {names_of_sets})"
         known = [*self.label_names, *Aspects.registry]
-        message = (
+        suggestion = did_you_mean(missing, known)
+        remedies = self._remedies_for_missing(missing)
+        return MissingAspectError(
             f"the qrels have no column for the aspect {choices(missing)}; expected aspects among "
-            f"{choices(self.label_names)}{others}{did_you_mean(missing, known)}"
+            f"{aspects}{others}{suggestion}{remedies}"
         )
+
+    def _remedies_for_missing(self, missing: Sequence[str]) -> str:
+        """Return further sentences of the error for aspects without a column."""
+        from multiprocessing import current_process
+
+        remedies = ""
         if "correctness" in missing and "supportiveness" in self.label_names:
-            message += (
+            remedies += (
                 ". orders.correctness (on the command line, --stances FILE) computes it from "
                 "supportiveness and the stances of the topics"
             )
-        if current_process().name != "MainProcess":
-            message += (
+        is_worker_process = current_process().name != "MainProcess"
+        if is_worker_process:
+            remedies += (
                 ". A set of aspects that another process named is unknown to this worker process: "
                 "pass the measure itself rather than its name"
             )
-        if "relevance" in missing and "score" in self.label_names:
-            message += f". {SWAPPED}"
+        lacks_relevance = "relevance" in missing
+        if lacks_relevance and "score" in self.label_names:
+            remedies += f". {SWAPPED}"
+        # A dict {aspect: {qid: …}} without relevance is read as {qid: {docno: …}}.
         are_queries = {*missing} <= {*self.qids}
-        if are_queries or ("relevance" in missing and self._are_documents_queries()):
-            message += f". {BY_QUERY}"
-        return MissingAspectError(message)
+        if are_queries or (lacks_relevance and self._are_documents_queries()):
+            remedies += f". {BY_QUERY}"
+        return remedies
 
     def _are_documents_queries(self) -> bool:
-        """Return whether most documents are judged for most queries, as in a dict of aspects."""
-        if self.columns[:2] != ["query_id", "doc_id"]:
+        """Return whether the documents may be queries, and the queries aspects, of a dict.
+
+        Then, most documents are judged for most queries, as each query has labels on each aspect.
+        """
+        may_be_dict = self.columns[:2] == ["query_id", "doc_id"]  # as dicts are converted
+        if not may_be_dict:
             return False
-        n_possible = self.n_queries * len({*self.docnos})
-        return 2 * len(self) > n_possible
+        n_documents = len(set(self.docnos))
+        n_possible_pairs = self.n_queries * n_documents
+        return len(self) > n_possible_pairs / 2
 
     # -- aspects ----------------------------------------------------------------------------
 
@@ -588,47 +683,64 @@ class Judgments(Memo):
             If a column is missing (the message lists the existing ones), or a label is not a number
             or is above or between declared grades.
         """
-        # Equal specifications may differ in whether the grades were listed, on which a warning
-        # depends.
+        # Equal specifications may differ in which scales are declared by their top grade alone,
+        # rather than by a list of grades. A warning depends on it, so the cache does, too.
+        declared_by_top: tuple[str, ...] = ()
         if isinstance(spec, Aspects):
-            by_top = spec.by_top
-        else:
-            by_top = ()
-        return self.compute_once(("views", spec, by_top), lambda: self._make_views(spec))
+            declared_by_top = spec.by_top
+        key = ("views", spec, declared_by_top)
+        return self.compute_once(key, lambda: self._make_views(spec))
 
     def _make_views(self, spec: AspectSpec) -> tuple[AspectView, ...]:
+        """Return the aspects of a measure; see `views`."""
         if spec is None:
             names = self.label_names
         else:
             names = tuple(spec)
-        columns: Mapping[str, str] = {name: name for name in names}
-        if self._positional and len(names) == len(self.label_names) and spec is not None:
-            columns = dict(zip(names, self.label_names, strict=True))
+        columns = self._column_by_aspect(names)
         missing = [name for name in names if self._aspect_column(columns[name]) is None]
         if missing:
             raise self._missing_aspect_error(missing)
         if not names:
-            remedy = ""
-            for column, texts in self.text_columns.items():
-                remedy += f". {text_remedy(column, texts)}"
-            raise MultiAspectError(
-                "qrels: expected a numeric label column, such as label or relevance, got the "
-                f"columns {choices(self._frame.columns)}{remedy}"
-            )
+            raise self._no_labels_error()
         if spec is None:
             self._check_columns(names)
         views = []
         for name in names:
+            declared = None
             if isinstance(spec, Aspects):
                 declared = spec.get(name)
-            else:
-                declared = None
             views.append(self._view(name, columns[name], declared))
         return tuple(views)
 
+    def _column_by_aspect(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Return the name of the column of each aspect.
+
+        Labels that are tuples have no names: the aspects of a measure name them, in their order.
+        """
+        is_named_by_position = self._positional and len(names) == len(self.label_names)
+        if is_named_by_position:
+            return dict(zip(names, self.label_names, strict=True))
+        return {name: name for name in names}
+
+    def _no_labels_error(self) -> MultiAspectError:
+        """Return the error for qrels without any column of labels."""
+        columns = choices(self._frame.columns)
+        remedy = ""
+        for column, texts in self.text_columns.items():
+            remedy += f". {text_remedy(column, texts)}"
+        return MultiAspectError(
+            "qrels: expected a numeric label column, such as label or relevance, got the "
+            f"columns {columns}{remedy}"
+        )
+
     def _check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns of a run; warn of columns that are left out or unlikely to be labels."""
-        if "score" in names and "rank" in names and "relevance" not in names:
+        """Refuse columns of a run; warn of columns that are left out or unlikely to be labels.
+
+        `names` are the aspects if none are selected.
+        """
+        has_columns_of_run = "score" in names and "rank" in names
+        if has_columns_of_run and "relevance" not in names:
             others = [name for name in names if name not in ("score", "rank")]
             raise MultiAspectError(
                 "qrels: expected label columns, got score and rank, columns of a run, among the "
@@ -638,13 +750,24 @@ class Judgments(Memo):
         added = self._added_columns()
         if added:
             warn_of_added_columns(added, "qrels", _selection(names))
+        self._warn_of_texts(names)
+        self._warn_of_doubtful_columns(names)
+
+    def _warn_of_texts(self, names: Sequence[str]) -> None:
+        """Warn of columns of text that may be labels; `names` are the aspects."""
+        selection = _selection(names)
         for column, texts in self.text_columns.items():
+            listed = choices(map(repr, texts))
+            remedy = text_remedy(column, texts)
             warn_once(
-                f"the qrels column {column} contains text ({choices(map(repr, texts))}), so it is "
-                f"not evaluated as an aspect. {text_remedy(column, texts)}; otherwise, select the "
-                f"aspects{_selection(names)}",
+                f"the qrels column {column} contains text ({listed}), so it is "
+                f"not evaluated as an aspect. {remedy}; otherwise, select the "
+                f"aspects{selection}",
                 key=f"text in {column}",
             )
+
+    def _warn_of_doubtful_columns(self, names: Sequence[str]) -> None:
+        """Warn of aspects, other than relevance, that are unlikely to contain labels."""
         doubts: dict[str, str] = {}
         for name in names:
             if name == "relevance":
@@ -652,15 +775,17 @@ class Judgments(Memo):
             reason = doubt(name, self.labels(name), names)
             if reason:
                 doubts[name] = reason
-        if doubts:
-            likely = [name for name in names if name not in doubts] or list(names)
-            reasons = choices(f"{name} ({reason})" for name, reason in doubts.items())
-            warn_once(
-                "no aspects were selected, so every numeric column of the qrels is an aspect, "
-                f"including some that are unlikely to contain labels: {reasons}. "
-                f"Select the aspects{_selection(likely)}, or declare their scales",
-                key=f"columns: {choices(map(repr, doubts))}",
-            )
+        if not doubts:
+            return
+        likely = [name for name in names if name not in doubts] or list(names)
+        reasons = choices(f"{name} ({reason})" for name, reason in doubts.items())
+        doubtful = choices(map(repr, doubts))
+        warn_once(
+            "no aspects were selected, so every numeric column of the qrels is an aspect, "
+            f"including some that are unlikely to contain labels: {reasons}. "
+            f"Select the aspects{_selection(likely)}, or declare their scales",
+            key=f"columns: {doubtful}",
+        )
 
     def view(self, name: str, spec: AspectSpec) -> AspectView:
         """Return one aspect by name, on the scale that `spec` declares, if any."""
@@ -672,72 +797,84 @@ class Judgments(Memo):
         return views[name]
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
-        key = ("view", name, column, aspect, aspect is not None and aspect.by_top)
+        """Return an aspect of a column on a declared scale, or on an inferred one; cached."""
+        is_declared_by_top = aspect is not None and aspect.by_top  # as in `views`
+        key = ("view", name, column, aspect, is_declared_by_top)
         return self.compute_once(key, lambda: self._make_view(name, column, aspect))
 
     def _make_view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
+        """Return an aspect of a column; its scale is inferred unless `aspect` declares grades."""
         if aspect is None:
             aspect = Aspect()
         labels = self._graded_labels(name, column, aspect)
         if aspect.unjudged:
-            labels = np.where(np.isin(labels, number_codes(aspect)), np.nan, labels)
-        inferred = aspect.grades is None
-        if inferred and self._origin is not None:
-            aspect = self._origin._view(name, column, aspect).aspect
-        elif inferred:
-            is_identity = aspect.probabilities == "identity"
-            grades = infer_grades(labels, name, identity=is_identity)
+            is_unjudged = np.isin(labels, number_codes(aspect))
+            labels = np.where(is_unjudged, np.nan, labels)
+
+        # Judgments of a part of a collection may take their scales from the whole.
+        is_inferred = aspect.grades is None
+        if is_inferred and self._origin is not None:
+            view_of_origin = self._origin._view(name, column, aspect)
+            aspect = view_of_origin.aspect
+        elif is_inferred:
+            has_identity = aspect.probabilities == "identity"
+            grades = infer_grades(labels, name, identity=has_identity)
             aspect = aspect.with_grades(grades)
         grade_index = self._grade_index(name, labels, aspect.scale)
         return AspectView(
-            name, aspect, inferred, self.n_queries, self.pool_query, labels, grade_index
+            name, aspect, is_inferred, self.n_queries, self.pool_query, labels, grade_index
         )
 
     def _graded_labels(self, name: str, column: str, aspect: Aspect) -> Floats:
         """Return the labels of an aspect, with truth values as two grades."""
-        texts = text_codes(aspect)
-        is_read = column in self._labels or not texts
-        if is_read:
-            labels = self.labels(column)
+        missing_texts = text_codes(aspect)
+        if missing_texts and column not in self._labels:
+            labels = self._read_labels(column, missing_texts)
         else:
-            labels = self._read_labels(column, texts)
-        if column not in self._booleans:
+            labels = self.labels(column)
+        booleans = self._booleans.get(column)
+        if booleans is None:
             return labels
         if aspect.grades is None:
             grades = None
         else:
             grades = aspect.scale.grades
-        labels, wrong = grade_booleans(labels, self._booleans[column], grades)
-        if wrong.any():
-            row = int(np.argmax(wrong))
+        graded, is_wrong = grade_booleans(labels, booleans, grades)
+        wrong = np.flatnonzero(is_wrong)
+        if len(wrong):
+            truth_value = bool(graded[wrong[0]])
+            pair = self._pair_text(wrong[0])
+            number = tally(len(wrong), "label")
             raise MultiAspectError(
-                f"invalid {name} label {bool(labels[row])} for {self._pair_text(row)}: {BOOLEANS} "
-                f"{tally(int(wrong.sum()), 'label')}"
+                f"invalid {name} label {truth_value} for {pair}: {BOOLEANS} {number}"
             )
-        return labels
+        return graded
 
     def _grade_index(self, name: str, labels: Floats, scale: Scale) -> Ints:
-        """Return the grade of each label; raise an error for labels that are not grades."""
+        """Return the grade index of each label; refuse labels above or between the grades."""
         index, wrong = scale.positions(labels)
         if not len(wrong):
             return index
-        row = int(wrong[0])
-        label = spell(float(labels[row]))
-        top = scale.grades[-1]
+        wrong_label = float(labels[wrong[0]])
+        top_grade = float(scale.grades[-1])
         if scale.greater_is_better:
-            is_above = labels[row] > top
+            is_above_top = wrong_label > top_grade
         else:
-            is_above = labels[row] < top
-        if is_above:
+            is_above_top = wrong_label < top_grade
+        if is_above_top:
             position = "above the top grade"
-            certain = f"{spell(top)} is its top grade"
+            certain = f"{spell(top_grade)} is its top grade"
         else:
             position = "between two grades"
             certain = "no grade is missing"
-        listed = join_some(list(map(spell, np.unique(labels[wrong]).tolist())))
+        label = spell(wrong_label)
+        pair = self._pair_text(wrong[0])
+        number = tally(len(wrong), "label")
+        distinct = np.unique(labels[wrong]).tolist()
+        listed = join_some(list(map(spell, distinct)))
         raise MultiAspectError(
-            f"invalid {name} label {label} for {self._pair_text(row)}, {position}: expected one of "
-            f"the grades, lowest first, {scale} {tally(len(wrong), 'label')}. Check first that "
+            f"invalid {name} label {label} for {pair}, {position}: expected one of "
+            f"the grades, lowest first, {scale} {number}. Check first that "
             f"these are the labels of {name}, not of another file or column, and that {certain}: "
             f"{listed} may belong to the grades. Declare them as codes that mean 'not judged', "
             f"{unjudged_codes('…')}, only if they are not grades"
@@ -748,8 +885,9 @@ def _refuse_two_relevance_columns(frame: pd.DataFrame) -> None:
     """Raise an error for qrels with the columns label and relevance, or with relevance twice."""
     columns = [column for column in frame.columns if column in ("label", "relevance")]
     if len(columns) > 1 and "relevance" in columns:
+        got = " and ".join(columns)
         raise MultiAspectError(
-            f"qrels: expected one column for the aspect relevance, got {' and '.join(columns)}, "
+            f"qrels: expected one column for the aspect relevance, got {got}, "
             "which both mean it: PyTerrier renames label to relevance. Before the evaluation, "
             f"drop or rename one (columns: {choices(frame.columns)})"
         )
@@ -759,4 +897,5 @@ def _selection(names: Iterable[str]) -> str:
     """Return how to select aspects, for messages."""
     if in_shell():
         return f" by their files in {parameter('qrels')}"
-    return f", as in {parameter('aspects', list(names))}"
+    aspects = parameter("aspects", list(names))
+    return f", as in {aspects}"

@@ -697,7 +697,8 @@ class _LabelRows:
             position = contradictions[0]
             raise self._contradiction_error(rows[position], rows[position + 1], len(contradictions))
         is_first = np.append(True, ~is_repeated)
-        return rows[is_first]
+        first_rows: Ints = rows[is_first]
+        return first_rows
 
     def _contradiction_error(self, row: int, other_row: int, number: int) -> MultiAspectError:
         """Return the error for two rows with different labels by the same judge.
