@@ -67,8 +67,7 @@ def is_by_sorting(forms: Sequence[Additive]) -> bool:
         if not isinstance(form, Linear):
             return False
         linear.append(form)
-    first_form = linear[0]
-    return all(form.is_ranked_like(first_form) for form in linear)
+    return all(form.is_ranked_like(linear[0]) for form in linear)
 
 
 def _ranks_by_assignment(
@@ -97,10 +96,12 @@ def _ranks_by_assignment(
     # Documents are sorted by gains, so that sums do not depend on the order of the qrels.
     has_no_gain = ~gains.any(axis=0)
     candidates = np.lexsort((*gains, has_no_gain, query))
+    # Documents without a gain, which are the last ones of their query, may keep their rank.
     ranks = restore_order(candidates, positions(query) + 1)
     if leaves_out:
         has_gain = gains[:, candidates].any(axis=0)
         candidates = candidates[has_gain]
+
     bounds = np.searchsorted(query[candidates], np.arange(n_queries + 1))
     for index in range(n_queries):
         documents = candidates[bounds[index] : bounds[index + 1]]
@@ -128,9 +129,9 @@ def _rank_documents(
     worth = gains[:, required].T @ discounts  # (n_required, n_ranks)
     for measure, weight in others:
         worth += weight[index] * measure.worth(index, required, ranks)
-    assigned, column = linear_sum_assignment(worth, maximize=True)
+    document_index, rank_index = linear_sum_assignment(worth, maximize=True)
     top = np.empty(len(ranks), dtype=np.intp)
-    top[column] = required[assigned]
+    top[rank_index] = required[document_index]
 
     # The other documents are below all cutoffs, in any order.
     is_in_top = np.isin(documents, top)
@@ -173,7 +174,7 @@ def _required_documents(
     counted_ranks = ranks[is_counted]
     n_ranks = int(counted_ranks.max(initial=0))
 
-    # Number the documents of each class, where a class has the same gains in all measures.
+    # Number the documents of each class from 0: a class has the same gains in all measures.
     gains_of_documents = gains[:, documents]  # (n_linear, n_documents)
     _, inverse = np.unique(gains_of_documents, axis=1, return_inverse=True)
     gain_class = inverse.reshape(-1)  # some versions of NumPy return a matrix

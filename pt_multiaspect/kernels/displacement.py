@@ -79,16 +79,17 @@ def ideal_intervals(target: Target) -> RankIntervals:
 
 
 def _ranks_of_degrees(query: Ints, degrees: Floats) -> tuple[Ints, Ints]:
-    """Return the first and the last rank of the documents with the degree of each document.
+    """Return, for each document, the first and the last rank of the documents of its degree.
 
-    Documents are sorted by query, then by decreasing degree.
+    The documents are sorted by query, then by decreasing degree.
     """
-    rank = positions(query) + 1
+    # Documents of the same query and degree are a group. Groups are numbered from 0.
     is_new_query = np.diff(query, prepend=-1) != 0
     is_new_degree = np.diff(degrees, prepend=np.nan) != 0
     is_new_group = is_new_query | is_new_degree
-    group = np.cumsum(is_new_group) - 1  # numbered from 0
+    group = np.cumsum(is_new_group) - 1
     group_sizes = np.bincount(group)
+    rank = positions(query) + 1
     first = rank[firsts(group)]
     last = first + group_sizes[group] - 1
     return first, last
@@ -148,14 +149,14 @@ class Displacement(Additive):
         # At ranks 1 to R, documents that are not relevant have the relative positions -R to -1.
         without_harmful = -recall_base * (recall_base + 1) / 2
 
-        # The ideal ranks of harmful documents are even further below than R + 1.
+        # Harmful documents are further above their ideal ranks, as these are below R + 1.
         harmful, rank = _most_harmful_first(self.target)
         query = self.target.query[harmful]
         first_not_relevant = recall_base[query] + 1
-        further = self._intervals.first[harmful] - first_not_relevant
+        extra_distance = self._intervals.first[harmful] - first_not_relevant
         is_counted = rank <= recall_base[query]
-        counted = np.where(is_counted, further, 0)
-        return without_harmful - sums(query, counted, self.target.n_queries)
+        counted_distance = np.where(is_counted, extra_distance, 0)
+        return without_harmful - sums(query, counted_distance, self.target.n_queries)
 
     def worth(self, query: int, documents: Ints, ranks: Ints) -> Floats:
         """Return the relative position of each document at each rank; 0 below the cutoff.
@@ -191,6 +192,7 @@ class Displacement(Additive):
 
         is_counted = dense.rank <= self._depth[dense.query]
         contribution = np.where(is_counted, relative_position, 0).astype(np.float64)
+        # The rest of CRP is due to the ranks below the last retrieved document.
         empty_ranks = self.values(hits) - dense.total(contribution)
         return Breakdown(
             dense,
@@ -269,17 +271,16 @@ def curve(hits: Hits, target: Target) -> Curve:
     query = np.repeat(np.arange(hits.n_queries), length)
     rank = positions(query) + 1
     not_relevant = _not_relevant(rank, recall_base[query])
-    # The row of a query's rank 0, were there one.
-    row_before = np.cumsum(length) - length - 1
+    first_row = np.cumsum(length) - length  # the row of each query's rank 1
 
     relative_position = not_relevant.copy()
     selected, selected_position = _hits_with_degree(hits, target)
-    selected_row = row_before[selected.query] + selected.rank
+    selected_row = first_row[selected.query] + selected.rank - 1
     relative_position[selected_row] = selected_position
 
     worst_position = not_relevant.copy()
     documents, worst_rank = _upside_down(target, length, recall_base)
-    worst_row = row_before[target.query[documents]] + worst_rank
+    worst_row = first_row[target.query[documents]] + worst_rank - 1
     intervals = ideal_intervals(target)
     worst_position[worst_row] = intervals.relative_positions(documents, worst_rank)
 

@@ -19,11 +19,12 @@ def median(unit: Ints, grade: Ints, n_units: int) -> Ints:
     n_units : int
         Number of units.
     """
-    # Sorting one key is faster than sorting by unit and grade. The remainder is the grade.
+    # Sort by unit, then by grade: one number stands for both, and its remainder is the grade.
     scale_size = int(grade.max(initial=0)) + 1
     key = unit * scale_size + grade
     sorted_grade = np.sort(key) % scale_size
 
+    # The grades of a unit are adjacent. Of an even number, the lower one in the middle is taken.
     n_grades = np.bincount(unit, minlength=n_units)
     first_of_unit = np.cumsum(n_grades) - n_grades
     lower_middle = first_of_unit + (n_grades - 1) // 2
@@ -39,7 +40,7 @@ def majority(unit: Ints, grade: Ints, n_units: int) -> tuple[Ints, Ints]:
     Of tied grades, it is the lowest. Units without grades have -1 and 0. The parameters are those
     of `median`.
     """
-    # Count the units' grades: one key per pair of a unit and a grade that occurs in it.
+    # Count how often each grade occurs in each unit: one number stands for both.
     scale_size = int(grade.max(initial=0)) + 1
     key = unit * scale_size + grade
     distinct_keys, frequency = np.unique(key, return_counts=True)

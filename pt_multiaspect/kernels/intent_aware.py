@@ -57,7 +57,7 @@ def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
     """Return each pair of a hit and a subtopic of its document."""
     members_of_hits = members[:, hits.row]  # (n_subtopics, n_hits)
     subtopic, hit = np.nonzero(members_of_hits)
-    # One ranking per subtopic and query, numbered in the order of the pairs.
+    # Each subtopic has one ranking per query. The pairs are sorted by the numbers of the rankings.
     ranking = subtopic * hits.n_queries + hits.query[hit]
     n_above = positions(ranking)
     return _SubtopicHits(subtopic, hit, n_above)
@@ -65,7 +65,7 @@ def _subtopic_hits(hits: Hits, members: Bools) -> _SubtopicHits:
 
 def _sum_subtopics(values: Floats | Sequence[Floats]) -> Floats:
     """Return the sums of values over subtopics: one array per subtopic becomes one array."""
-    # `numpy.sum` rounds differently for arrays of other shapes.
+    # `numpy.sum` adds in an order that depends on the shape, so that rounding errors would, too.
     return reduce(np.add, values)
 
 
@@ -106,6 +106,7 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
     rank = 0
     while queues.has_documents and rank < last_rank:
         rank += 1
+        # Each query has candidates, of which the one with the highest gain gets the rank.
         candidates = queues.fronts()
         query = hits.pool_query[candidates]
         is_member = members[:, candidates]  # (n_subtopics, n_candidates)
@@ -113,6 +114,8 @@ def greedy_ideal(hits: Hits, members: Bools, alpha: float, tie: Ints, cutoff: in
         gain = _sum_subtopics(np.where(is_member, subtopic_gain, 0.0))
         chosen = best_rows(query, gain, hits.n_queries, tie[candidates])
         rank_of_document[candidates[chosen]] = rank
+
+        # The gains of the next documents on the same subtopics are lower.
         n_above[:, query[chosen]] += is_member[:, chosen]
         queues.remove_fronts(chosen)
     ranked = np.flatnonzero(rank_of_document)

@@ -194,14 +194,14 @@ def power_of_t_test(
     shift_of_effect = effect * np.sqrt(sizes)
     critical, shift = np.broadcast_arrays(critical_of_size, shift_of_effect)
 
-    # SciPy's series for the noncentral t distribution do not converge for other values.
+    # Power follows from the noncentral t distribution where SciPy's series for it converge.
     is_usual = (critical < _LARGEST_CRITICAL) & (shift < 10 * critical)
     usual_critical = np.where(is_usual, critical, 1.0)
     usual_shift = np.where(is_usual, shift, 1.0)
     usual_power = _noncentral_t_tails(usual_critical, freedom, usual_shift)
 
-    # For these, the mean of the topics varies much less than their standard deviation, whose
-    # distribution decides alone.
+    # Elsewhere, the mean of the topics varies much less than their standard deviation: the test is
+    # significant if the standard deviation, which has a chi-square distribution, is small enough.
     largest_chi_square = freedom * (shift / critical) ** 2
     extreme_power = chdtr(freedom, largest_chi_square)
     power = np.where(is_usual, usual_power, extreme_power)
@@ -361,17 +361,20 @@ def topics_needed(
     """
     from scipy.special import ndtri
 
-    # By the normal distribution, which needs fewer topics than the t distribution.
+    # The numbers for the normal distribution, which are too low for the t distribution.
     is_known = ~np.isnan(effects)
     known_effects = np.where(is_known, effects, 1.0)
     quantile = ndtri(1 - alpha / 2)
     normal_sizes = ((quantile + ndtri(power)) / known_effects) ** 2
     start = np.ceil(normal_sizes).clip(min=2)
-    is_large = is_known & (start > _LARGEST_SIZE)
-    corrected_sizes = np.ceil(normal_sizes + quantile**2 / (2 * freedom_ratio))
 
+    # Large numbers only need a correction, as both distributions are nearly the same.
+    is_large = is_known & (start > _LARGEST_SIZE)
+    correction = quantile**2 / (2 * freedom_ratio)
+    corrected_sizes = np.ceil(normal_sizes + correction)
     sizes = np.full(len(effects), np.nan)
     sizes[is_large] = corrected_sizes[is_large]
+
     is_sought = is_known & ~is_large
     if is_sought.any():
         sought_effects = effects[is_sought]
