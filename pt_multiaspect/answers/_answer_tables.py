@@ -44,23 +44,28 @@ from .products import question_column, rows_of_product
 #: Tolerance for values that rounding moves out of their range.
 ROUNDING = 1e-9
 
+#: Numbers as texts, with spaces around them: "0,75", "0.75" and "1,024".
+_DECIMAL_COMMA = r"\s*[-+]?\d+,\d+\s*"
+_DECIMAL_POINT = r"\s*[-+]?\d+\.\d+\s*"
+_THOUSANDS = r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*"
+
 
 def read_texts(source: Any) -> Iterator[Text]:
     """Yield the content of files.
 
     They are given as a path, a directory, a pattern, an open file or a list of these.
     """
+    items = [source]
     if isinstance(source, list | tuple):
-        items = source
-    else:
-        items = [source]
+        items = list(source)
     refuse_none(items, "file")
     for item in items:
         files = [item]
         if isinstance(item, str | PathLike):
             files = run_files(item)
         for file in files:
-            yield as_text(*load(file))
+            content = load(file)
+            yield as_text(*content)
 
 
 def read_answers(source: Any, what: str) -> pd.DataFrame:
@@ -78,28 +83,31 @@ def read_answers(source: Any, what: str) -> pd.DataFrame:
     frame = to_pandas(source)
     if frame is not None:
         return with_usual_names(frame)
-    if isinstance(source, list | tuple) and source and isinstance(source[0], Mapping):
-        parts = [
-            _frame_of_records(
-                ((f"item {number}", item) for number, item in enumerate(source, 1)), what
-            )
-        ]
-    else:
-        parts = [_frame_of_text(text, what) for text in read_texts(source)]
-    return pd.concat(map(with_usual_names, parts), ignore_index=True)
+    is_list = isinstance(source, list | tuple)
+    if is_list and source and isinstance(source[0], Mapping):
+        records = []
+        for number, item in enumerate(source, 1):
+            records.append((f"item {number}", item))
+        return with_usual_names(_frame_of_records(records, what))
+    parts = []
+    for text in read_texts(source):
+        part = _frame_of_text(text, what)
+        parts.append(with_usual_names(part))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _frame_of_text(text: Text, what: str) -> pd.DataFrame:
-    """Return the rows of a file of JSON Lines, CSV or TSV."""
-    first = text.data.lstrip()[:1]
-    if not first:
+    """Return the rows of a file of JSON Lines, CSV, TSV, or JSON of DeepEval or promptfoo."""
+    first_character = text.data.lstrip()[:1]
+    if not first_character:
         raise MultiAspectError(f"{what}: {text.name}: the file is empty; expected answers")
-    if first == b"{":
+    if first_character == b"{":
         rows = _product_rows(text)
         if rows:
             with refuse_surrogates(what):
                 return pd.DataFrame(rows)
-    if first in b"{[":
+    is_json = first_character in (b"{", b"[")
+    if is_json:
         return _frame_of_json_lines(text, what)
     return _frame_of_columns(text, what)
 
@@ -115,47 +123,50 @@ def _frame_of_json_lines(text: Text, what: str) -> pd.DataFrame:
 
 
 def _json_records(text: Text) -> Iterator[tuple[str, Any]]:
-    """Yield the place and the JSON of each line."""
+    """Yield the place of each line, such as ``answers.jsonl:3``, and its JSON."""
     for number, line, _ in text.lines():
-        where = f"{text.name}:{number}"
-        yield where, read_json(line.decode(), where)
+        place = f"{text.name}:{number}"
+        record = read_json(line.decode(), place)
+        yield place, record
 
 
 def _frame_of_columns(text: Text, what: str) -> pd.DataFrame:
-    """Return the rows of a file with columns and a header."""
+    """Return the rows of a file with columns and a header.
+
+    Cells are texts, truth values, or missing if they are empty.
+    """
     first_line, _, _ = text.data.partition(b"\n")
     separator = _separator(first_line)
     try:
-        # As a header, the first line could not tell lines that are longer, and repeated names would
-        # be changed.
-        rows = pd.read_csv(
+        # The header is read like other lines. Else, longer lines would not be noticed, and repeated
+        # names would be changed.
+        lines = pd.read_csv(
             io.BytesIO(text.data), sep=separator, dtype=str, keep_default_na=False, header=None
         )
     except ValueError as error:
         raise MultiAspectError(f"{what}: {text.name}: cannot be read: {error}") from error
-    frame: pd.DataFrame = rows.iloc[1:].reset_index(drop=True)
-    header = rows.iloc[0].tolist()
-    frame.columns = pd.Index([header[0] or NO_NAME, *header[1:]])
-    if len(frame.columns) == 1:
+    header = lines.iloc[0].tolist()
+    header[0] = header[0] or NO_NAME
+    frame: pd.DataFrame = lines.iloc[1:].reset_index(drop=True)
+    frame.columns = pd.Index(header)
+    if len(header) == 1:
         raise MultiAspectError(
             f"{what}: {text.name}: expected answers, as one JSON object per line or as columns "
-            "with a header, separated by tabs or commas, got the line "
-            f"{shown(frame.columns[0])}. {IF_EVALUATED}"
+            f"with a header, separated by tabs or commas, got the line {shown(header[0])}. "
+            f"{IF_EVALUATED}"
         )
     check_distinct_columns(frame, f"{what}: {text.name}")
-    frame = frame.mask(frame == "")
-    frame = frame.apply(_with_points, separator=separator)
+    is_empty = frame == ""
+    frame = frame.mask(is_empty)
+    frame = frame.apply(_with_decimal_points, separator=separator)
     return frame.apply(read_truth_values)
 
 
 def _product_rows(text: Text) -> list[dict[str, Any]]:
-    """Return the rows of a file of DeepEval or promptfoo, which is one JSON object.
-
-    There are none in other files.
-    """
+    """Return the rows of a file of DeepEval or promptfoo; an empty list for other files."""
     try:
         content = json.loads(text.data)
-    except (ValueError, RecursionError):  # one object per line, for example
+    except (ValueError, RecursionError):  # not one JSON object, but one per line, for example
         return []
     return rows_of_product(content)
 
@@ -171,78 +182,127 @@ def read_named_answers(items: Sequence[str], what: str) -> tuple[pd.DataFrame, l
     what : str
         The beginning of errors.
     """
-    parts, is_named = [], False
+    parts = []
+    has_named_files = False
     for item in items:
-        name, separator, path = item.partition("=")
-        has_name = bool(separator and name) and not os.path.exists(item)
-        frame = read_answers([path if has_name else item], what)
-        if has_name:
-            frame, is_named = _with_name(frame, name, path, what), True
-        parts.append(frame)
-    frame = pd.concat(parts, ignore_index=True)
-    if not is_named and not ({"system", "answer_text", "input"} <= {*frame.columns}):
-        return frame, []
-    frame = frame.rename(columns={"system": "name"} if "name" not in frame.columns else {})
-    named = [name for name in (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION) if name in frame.columns]
-    column = named[0] if named else question_column(frame)
-    row_numbers = [
-        name for name in frame.columns if str(name).strip().lower() == "id" and name != column
-    ]
-    frame = frame.drop(columns=row_numbers)
-    if named:
-        return frame, [f"topics: the column {column}"]
-    if column is None:
+        name, path = _name_and_path(item)
+        part = read_answers([path], what)
+        if name is not None:
+            part = _with_name(part, name, path, what)
+            has_named_files = True
+        parts.append(part)
+    answers = pd.concat(parts, ignore_index=True)
+    is_from_product = {"system", "answer_text", "input"} <= set(answers.columns)
+    if has_named_files or is_from_product:
+        return _with_topics(answers, what)
+    return answers, []
+
+
+def _name_and_path(item: str) -> tuple[str | None, str]:
+    """Return the name and the file of ``NAME=FILE``, or None and the item if it has no name."""
+    name, separator, path = item.partition("=")
+    has_name = bool(separator and name)
+    if has_name and not os.path.exists(item):  # the name of a file may contain "="
+        return name, path
+    return None, item
+
+
+def _with_topics(answers: pd.DataFrame, what: str) -> tuple[pd.DataFrame, list[str]]:
+    """Return answers with a column of topics, and a note on which column it is.
+
+    Without a usual column of topics, the answers get the column ``qid`` with the ids or texts of
+    their questions.
+    """
+    if "name" not in answers.columns:
+        answers = answers.rename(columns={"system": "name"})
+    usual_columns = (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION)
+    topic_columns = [name for name in usual_columns if name in answers.columns]
+    topic: str | None
+    if topic_columns:
+        topic = topic_columns[0]
+    else:
+        topic = question_column(answers)
+    # Other columns of ids number the rows. They are no criteria.
+    for name in answers.columns:
+        is_id = str(name).strip().lower() == "id"
+        if is_id and name != topic:
+            answers = answers.drop(columns=name)
+    notes = [f"topics: the column {topic}"]
+    if topic_columns:
+        return answers, notes
+    if topic is None:
         raise MultiAspectError(
             f"{what}: expected a column of topics, such as query_id, id or question, got the "
-            f"columns {choices(frame.columns)}; rename one"
+            f"columns {choices(answers.columns)}; rename one"
         )
-    topics = frame[column].map(lambda value: " ".join(str(value).split()))
-    return frame.drop(columns=column).assign(qid=topics), [f"topics: the column {column}"]
+    qids = answers[topic].map(_single_spaced)
+    answers = answers.drop(columns=topic)
+    return answers.assign(qid=qids), notes
 
 
-def _with_name(frame: pd.DataFrame, name: str, path: str, what: str) -> pd.DataFrame:
-    """Return answers with the name of their system, which a file may contain once."""
-    runs = [column for column in ("name", "run_id", "system") if column in frame.columns]
-    for column in runs:
-        given = frame[column].unique()
-        if len(given) > 1:
+def _single_spaced(value: object) -> str:
+    """Return a value as text, with white space replaced by single spaces."""
+    words = str(value).split()
+    return " ".join(words)
+
+
+def _with_name(answers: pd.DataFrame, name: str, path: str, what: str) -> pd.DataFrame:
+    """Return answers with the name of their system in the column ``name``.
+
+    Other columns of systems are removed; they must not contain several systems.
+    """
+    system_columns = [
+        column for column in ("name", "run_id", "system") if column in answers.columns
+    ]
+    for column in system_columns:
+        systems = answers[column].unique()
+        if len(systems) > 1:
             raise MultiAspectError(
-                f"{what}: {path}: expected answers of one system, got those of {choices(given)}; "
+                f"{what}: {path}: expected answers of one system, got those of {choices(systems)}; "
                 f"give the file without {name}="
             )
-    return frame.drop(columns=runs).assign(name=name)
+    answers = answers.drop(columns=system_columns)
+    return answers.assign(name=name)
 
 
 def _separator(header: bytes) -> str:
-    """Return what separates the columns.
+    """Return the character that separates the columns: a tab, a semicolon or a comma.
 
-    This is a tab if there is one, else a semicolon or a comma, whichever is more.
+    It is a tab if there is one, else the more frequent one of semicolon and comma.
     """
     if b"\t" in header:
         return "\t"
-    if header.count(b";") > header.count(b","):
+    n_semicolons = header.count(b";")
+    n_commas = header.count(b",")
+    if n_semicolons > n_commas:
         return ";"
     return ","
 
 
-def _with_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
-    """Return a column of texts whose decimals are written with commas, as spreadsheets do, with points.
+def _with_decimal_points(column: pd.Series[Any], separator: str) -> pd.Series[Any]:
+    """Return a column of texts with points in decimals that are written with commas.
 
     If the separator of columns is a comma, too, other commas may separate thousands, and be part of
-    texts.
+    texts. Such columns are returned unchanged.
     """
-    is_decimal = column.str.fullmatch(r"\s*[-+]?\d+,\d+\s*").fillna(False).astype(bool)
-    has_points = column.str.fullmatch(r"\s*[-+]?\d+\.\d+\s*").fillna(False).astype(bool)
-    if not is_decimal.any() or has_points.any():  # with points, commas separate thousands
+    has_decimal_comma = _matches(column, _DECIMAL_COMMA)
+    if not has_decimal_comma.any():
         return column
-    with_points = column.mask(is_decimal, column.str.replace(",", "."))
+    # Beside decimals with points, commas separate thousands.
+    if _matches(column, _DECIMAL_POINT).any():
+        return column
+    with_points = column.mask(has_decimal_comma, column.str.replace(",", "."))
     if separator == ",":
-        is_thousands = (
-            column.str.fullmatch(r"\s*[-+]?[1-9]\d{0,2},\d{3}\s*").fillna(False).astype(bool)
-        )
-        if is_thousands.any() or not is_numeric(with_points):
+        has_thousands = _matches(column, _THOUSANDS).any()
+        if has_thousands or not is_numeric(with_points):
             return column
     return with_points
+
+
+def _matches(column: pd.Series[Any], pattern: str) -> pd.Series[bool]:
+    """Return whether each text matches the pattern as a whole; False for missing ones."""
+    is_match = column.str.fullmatch(pattern)
+    return is_match.fillna(False).astype(bool)
 
 
 def _remedy(text: Text) -> str:
@@ -251,29 +311,32 @@ def _remedy(text: Text) -> str:
         content = json.loads(text.data)
     except (ValueError, RecursionError):
         return "correct the line or remove it"
-    filter = ".[]" if isinstance(content, list) else "."
-    return f"write them so, as by jq -c '{filter}' {text.name}"
+    jq_filter = "."
+    if isinstance(content, list):
+        jq_filter = ".[]"
+    return f"write them so, as by jq -c '{jq_filter}' {text.name}"
 
 
 def _frame_of_records(records: Iterable[tuple[str, Any]], what: str) -> pd.DataFrame:
-    """Return JSON objects, each with its place, as a frame."""
-    items = []
-    for where, item in records:
+    """Return JSON objects as a frame; each comes with its place, for errors."""
+    rows = []
+    for place, item in records:
         if not isinstance(item, Mapping):
             raise MultiAspectError(
-                f"{where}: expected a JSON object with qid and run_id, got {shown(item)}"
+                f"{place}: expected a JSON object with qid and run_id, got {shown(item)}"
             )
-        items.append(dict(item))
+        rows.append(dict(item))
     with refuse_surrogates(what):
-        return pd.DataFrame(items)
+        return pd.DataFrame(rows)
 
 
 def answer_title(answers: pd.DataFrame, row: int) -> str:
-    """Return the run and the topic of an answer, for errors."""
+    """Return the run, the topic and the judge (if any) of an answer, for errors."""
     answer = answers.iloc[row]
     title = f"{answer['name']} on topic {answer['qid']}"
-    if answer.get("judge"):
-        return f"{title} by judge {answer['judge']}"
+    judge = answer.get("judge")
+    if judge:
+        return f"{title} by judge {judge}"
     return title
 
 
@@ -296,9 +359,13 @@ def read_numbers(
         The maximum.
     """
     values = read_labels(column)
-    valid = (values >= -ROUNDING) & (values <= high + ROUNDING) & np.isfinite(values)
-    expected = "a number in [0, 1]" if high == 1 else "a number of at least 0"
-    check_values(valid, column, answers, f"{what}: expected {expected} in {column.name}", remedy)
+    is_in_range = (values >= -ROUNDING) & (values <= high + ROUNDING)
+    is_valid = is_in_range & np.isfinite(values)  # the maximum may be infinite
+    expected = "a number of at least 0"
+    if high == 1:
+        expected = "a number in [0, 1]"
+    message = f"{what}: expected {expected} in {column.name}"
+    check_values(is_valid, column, answers, message, remedy)
     return np.clip(values, 0.0, high)
 
 
@@ -319,16 +386,18 @@ def check_values(
         The beginning and the end of the error.
     """
     faulty = np.flatnonzero(~valid)
-    if len(faulty):
-        value = column.iloc[faulty[0]]
-        if isinstance(value, str):
-            got = repr(value)
-        else:
-            got = value
-        raise MultiAspectError(
-            f"{expected} for {answer_title(answers, faulty[0])}, got {got} "
-            f"{tally(len(faulty), 'value')}" + (f"; {remedy}" if remedy else "")
-        )
+    if len(faulty) == 0:
+        return
+    first = faulty[0]
+    got = column.iloc[first]
+    if isinstance(got, str):
+        got = repr(got)
+    title = answer_title(answers, first)
+    others = tally(len(faulty), "value")
+    message = f"{expected} for {title}, got {got} {others}"
+    if remedy:
+        message += f"; {remedy}"
+    raise MultiAspectError(message)
 
 
 def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) -> pd.DataFrame:
@@ -349,18 +418,24 @@ def score_frame(answers: pd.DataFrame, scores: Mapping[str, Floats], what: str) 
         If a run has several answers to a topic.
     """
     n_answers = len(answers)
+    n_scores = len(scores)
+    runs = answers["name"].to_numpy(dtype=object)
+    qids = answers["qid"].to_numpy(dtype=object)
+    measures = np.array(list(scores), dtype=object)
+    values = np.stack(list(scores.values()), axis=1)  # (n_answers, n_scores)
     columns = {
-        "name": np.repeat(answers["name"].to_numpy(dtype=object), len(scores)),
-        "qid": np.repeat(answers["qid"].to_numpy(dtype=object), len(scores)),
-        "measure": np.tile(np.array(list(scores), dtype=object), n_answers),
-        "value": np.stack(list(scores.values()), axis=1).ravel(),
+        "name": np.repeat(runs, n_scores),
+        "qid": np.repeat(qids, n_scores),
+        "measure": np.tile(measures, n_answers),
+        "value": values.ravel(),
     }
-    result = pd.DataFrame(columns)[COLUMNS]
-    result = result[result["value"].notna()].reset_index(drop=True)
+    frame = pd.DataFrame(columns)[COLUMNS]
+    has_value = frame["value"].notna()
+    frame = frame[has_value].reset_index(drop=True)
     with errors_of(what):
-        check_distinct(result, "keep one answer, or give each run its own name")
-    record_measures(result, dict.fromkeys(scores, UNIT_SCORE))
-    return result
+        check_distinct(frame, "keep one answer, or give each run its own name")
+    record_measures(frame, dict.fromkeys(scores, UNIT_SCORE))
+    return frame
 
 
 def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int) -> Floats:
@@ -375,11 +450,15 @@ def weighted_means(answer: Ints, values: Floats, weights: Floats, n_answers: int
     n_answers : int
         The number of answers, with and without rows.
     """
-    largest = np.zeros(n_answers)
-    np.maximum.at(largest, answer, weights)
-    # Powers of two, which change no digit: sums of large weights stay finite.
-    weights = np.ldexp(weights, -np.frexp(largest)[1][answer])
-    return ratio(sums(answer, weights * values, n_answers), sums(answer, weights, n_answers))
+    largest_weight = np.zeros(n_answers)
+    np.maximum.at(largest_weight, answer, weights)
+    # Sums of large weights may be infinite. Divided by a power of two, the largest weight of each
+    # answer is below 1, and no weight changes a digit.
+    _, power_of_two = np.frexp(largest_weight)
+    scaled_weights = np.ldexp(weights, -power_of_two[answer])
+    weighted_sums = sums(answer, scaled_weights * values, n_answers)
+    sums_of_weights = sums(answer, scaled_weights, n_answers)
+    return ratio(weighted_sums, sums_of_weights)
 
 
 def item_notes(
@@ -414,63 +493,76 @@ def item_notes(
     MultiAspectError
         If an answer has an item twice with different labels.
     """
-    rows = pd.DataFrame(
-        {"answer": answer, "text": list(texts), "weight": list(weights), "label": list(labels)}
-    )
-    rows["text"] = rows["text"].map(str, na_action="ignore").astype(object)
-    return [
-        *_repeated_items(answers, rows, what, item),
-        *_different_items(answers, rows, weights, item),
-    ]
+    columns = {
+        "answer": answer,
+        "text": list(texts),
+        "weight": list(weights),
+        "label": list(labels),
+    }
+    items = pd.DataFrame(columns)
+    texts_or_missing = items["text"].map(str, na_action="ignore")
+    items["text"] = texts_or_missing.astype(object)
+    notes = list(_repeated_items(answers, items, what, item))
+    notes += _different_items(answers, items, item)
+    return notes
 
 
 def _repeated_items(
-    answers: pd.DataFrame, rows: pd.DataFrame, what: str, item: str
+    answers: pd.DataFrame, items: pd.DataFrame, what: str, noun: str
 ) -> Iterator[str]:
-    """Yield a warning if answers have an item twice; raise an error if its labels differ."""
-    with_text = rows[rows["text"].notna()]
+    """Yield a warning if answers have an item twice; raise an error if its labels differ.
+
+    `items` has the columns answer, text, weight and label; `noun` is what an item is called.
+    """
+    with_text = items[items["text"].notna()]
     repeated = with_text[with_text.duplicated(["answer", "text"])]
-    if not len(repeated):
+    if len(repeated) == 0:
         return
     has_same_label = with_text.duplicated(["answer", "text", "label"])
     contradictory = repeated[~has_same_label[repeated.index]]
     if len(contradictory):
-        row = contradictory.iloc[0]
+        first = contradictory.iloc[0]
+        title = answer_title(answers, first["answer"])
+        others = tally(len(contradictory), "row")
         raise MultiAspectError(
-            f"{what}: expected one label of each {item}, got several of {shown(row['text'])} for "
-            f"{answer_title(answers, row['answer'])} {tally(len(contradictory), 'row')}; keep the "
-            "right one, or give different texts"
+            f"{what}: expected one label of each {noun}, got several of {shown(first['text'])} for "
+            f"{title} {others}; keep the right one, or give different texts"
         )
-    text = shown(repeated["text"].iloc[0])
-    title = answer_title(answers, repeated["answer"].iloc[0])
+    first = repeated.iloc[0]
+    text = shown(first["text"])
+    title = answer_title(answers, first["answer"])
+    n_repeated = number_of(len(repeated), noun)
+    n_answers = number_of(repeated["answer"].nunique(), "answer")
+    are_repeated = "are repeated"
+    count = "count"
     if len(repeated) == 1:
-        is_repeated = "is repeated"
+        are_repeated = "is repeated"
         count = "counts"
-    else:
-        is_repeated = "are repeated"
-        count = "count"
-    n_answers = repeated["answer"].nunique()
     yield (
-        f"{number_of(len(repeated), item)} of {number_of(n_answers, 'answer')} {is_repeated}, "
-        f"such as {text} for {title}, and {count} again; drop duplicates to count each {item} once"
+        f"{n_repeated} of {n_answers} {are_repeated}, such as {text} for {title}, and {count} "
+        f"again; drop duplicates to count each {noun} once"
     )
 
 
-def _different_items(
-    answers: pd.DataFrame, rows: pd.DataFrame, weights: Sequence[Hashable], item: str
-) -> Iterator[str]:
-    """Yield a warning if runs were judged by different items on a topic."""
-    # Items without a text are only numbered.
-    number = rows.groupby(["answer", "weight"]).cumcount()
-    names = rows["text"].where(rows["text"].notna(), number)
-    items: list[set[Hashable]] = [set() for _ in range(len(answers))]
-    for position, name, weight in zip(rows["answer"], names, weights, strict=True):
-        items[position].add((name, weight))
-    items_of_answers = pd.Series(map(frozenset, items))
-    n_distinct = items_of_answers.groupby(answers["qid"].to_numpy(), sort=False).nunique()
+def _different_items(answers: pd.DataFrame, items: pd.DataFrame, noun: str) -> Iterator[str]:
+    """Yield a warning if runs were judged by different items on a topic.
+
+    `items` has the columns answer, text, weight and label; `noun` is what an item is called.
+    """
+    # Items without a text are numbered, so that runs with the same number of items are alike.
+    number = items.groupby(["answer", "weight"]).cumcount()
+    texts = items["text"].where(items["text"].notna(), number)
+    items_of_answers: list[set[Hashable]] = [set() for _ in range(len(answers))]
+    for answer, text, weight in zip(items["answer"], texts, items["weight"], strict=True):
+        items_of_answers[answer].add((text, weight))
+    # One set of items per answer. A topic should have one distinct set.
+    item_sets = pd.Series(map(frozenset, items_of_answers))
+    sets_by_topic = item_sets.groupby(answers["qid"].to_numpy(), sort=False)
+    n_distinct = sets_by_topic.nunique()
     topics = n_distinct.index[n_distinct > 1].tolist()
     if topics:
+        n_topics = number_of(len(topics), "topic")
         yield (
-            f"on {number_of(len(topics), 'topic')} ({choices(topics)}), runs were judged by "
-            f"different {item}s, so their scores may not be comparable"
+            f"on {n_topics} ({choices(topics)}), runs were judged by different {noun}s, so their "
+            "scores may not be comparable"
         )

@@ -89,33 +89,35 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     3  mine  q1         MM  0.6667
     4  mine  q1  closeness  0.6464
     """
-    labelled = parse_all(measures)
+    labelled_measures = parse_all(measures)
     frame = read_long_frame(perquery)
-    others = [column for column in frame.columns if column not in COLUMNS]
-    check_distinct(frame, "keep one answer, or give each run its own name", others)
+    further_columns = [column for column in frame.columns if column not in COLUMNS]
+    check_distinct(frame, "keep one answer, or give each run its own name", further_columns)
     known = measures_by_label(frame)
-    refuse_taken(labelled, known, "a measure of the frame")
+    refuse_taken(labelled_measures, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not is_combined(measure)]
-    measure_of_row = frame["measure"].map(str).to_numpy()
-    keys = ["name", "qid", *others]
+    criterion_of_row = frame["measure"].map(str).to_numpy()
+    keys = ["name", "qid", *further_columns]
     groups = frame.groupby(keys, sort=False, dropna=False, observed=True)
-    answer = np.asarray(groups.ngroup(), dtype=np.intp)
-    _, first_rows = np.unique(answer, return_index=True)
-    answers = frame[keys].iloc[first_rows]
+    answer_of_row = np.asarray(groups.ngroup(), dtype=np.intp)
+    _, first_rows = np.unique(answer_of_row, return_index=True)
+    answers = frame[keys].iloc[first_rows]  # one row per answer
     parts = [frame]
     records = dict(read_record(frame))
-    for label, measure in labelled.items():
-        names = _criteria_of(label, measure, criteria, known)
+    for label, measure in labelled_measures.items():
+        names = _criteria_of_measure(label, measure, criteria, known)
+        values_of_criteria = {}
         with errors_of(label):
-            values_of_criteria = {}
             for name in names:
-                is_criterion = measure_of_row == name
-                values_of_criteria[name] = _column(frame, is_criterion, answer, answers, name)
-            values = measure.of_criteria(values_of_criteria)
-        parts.append(answers.assign(measure=label, value=values))
+                rows = criterion_of_row == name
+                values = _values_of_answers(frame, rows, answer_of_row, answers, name)
+                values_of_criteria[name] = values
+            combined = measure.of_criteria(values_of_criteria)
+        parts.append(answers.assign(measure=label, value=combined))
         # Joined frames lose their records of directions; higher is better for all criteria.
         unrecorded = [name for name in names if known[name] is None]
-        records = dict.fromkeys(unrecorded) | records | {label: measure}
+        records = dict.fromkeys(unrecorded) | records
+        records[label] = measure
     result = pd.concat(parts, ignore_index=True)
     result = result[frame.columns].infer_objects()
     result.attrs = dict(frame.attrs)
@@ -123,17 +125,28 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     return result
 
 
-def _criteria_of(
+def _criteria_of_measure(
     label: str, measure: Any, criteria: list[str], known: Mapping[str, Any]
 ) -> list[str]:
-    """Return the criteria that a measure combines, given all criteria and measures of the frame."""
+    """Return the criteria that a measure combines; raise an error if they cannot be combined.
+
+    Parameters
+    ----------
+    label : str
+        The label of the measure, for errors.
+    measure : measure
+        The measure.
+    criteria : list of str
+        The criteria of the frame, which are combined by default.
+    known : mapping of str to measure or None
+        All labels of the frame with their measures, None if unknown.
+    """
     if not is_combined(measure):
         raise MultiAspectError(
             f"{label}: expected a mean of criteria (CAM, MM, WHAM, GAM) or TOMA, got {measure}"
         )
-    if measure.spec is None:
-        names = criteria
-    else:
+    names = criteria
+    if measure.spec is not None:
         names = list(measure.spec)
     refuse_none(names, "criterion in the frame", label)
     refuse_unknown(names, known, "criteria of the frame", label)
@@ -145,21 +158,38 @@ def _criteria_of(
     return names
 
 
-def _column(
-    frame: pd.DataFrame, rows: Bools, answer: Ints, answers: pd.DataFrame, name: str
+def _values_of_answers(
+    frame: pd.DataFrame, rows: Bools, answer_of_row: Ints, answers: pd.DataFrame, name: str
 ) -> Floats:
-    """Return the value of a criterion for each answer."""
+    """Return the value of a criterion for each answer; raise an error if one is not in [0, 1].
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The long frame of all criteria.
+    rows : ndarray of bool, shape (n_rows,)
+        The rows of the criterion.
+    answer_of_row : ndarray of int, shape (n_rows,)
+        The position of the answer of each row in `answers`.
+    answers : DataFrame
+        The run and the topic of each answer.
+    name : str
+        The criterion, for errors.
+    """
     values = np.full(len(answers), np.nan)
-    values[answer[rows]] = frame["value"].to_numpy()[rows]
-    faulty = np.flatnonzero(~((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
+    values[answer_of_row[rows]] = frame["value"].to_numpy()[rows]
+    is_valid = (values >= -ROUNDING) & (values <= 1 + ROUNDING)  # False for NaN
+    faulty = np.flatnonzero(~is_valid)
     if len(faulty):
-        if np.isnan(values[faulty[0]]):
-            got = "none"
-        else:
-            got = f"{values[faulty[0]]:g}"
+        first = faulty[0]
+        title = answer_title(answers, first)
+        others = tally(len(faulty), "answer")
+        got = "none"
+        if not np.isnan(values[first]):
+            got = format(values[first], "g")
         raise MultiAspectError(
-            f"expected a value of {name} in [0, 1] for {answer_title(answers, faulty[0])}, got "
-            f"{got} {tally(len(faulty), 'answer')}; divide percentages by 100, convert grades with "
-            "from_criteria, and leave out topics that are not judged for all runs"
+            f"expected a value of {name} in [0, 1] for {title}, got {got} {others}; divide "
+            "percentages by 100, convert grades with from_criteria, and leave out topics that are "
+            "not judged for all runs"
         )
     return np.asarray(np.clip(values, 0.0, 1.0), dtype=np.float64)

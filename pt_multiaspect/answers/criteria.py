@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -141,104 +141,159 @@ def from_criteria(
         )
     spec = parse_aspects(aspects)
     answers, criteria = read_criteria(frame, spec, what)
+    declared: dict[str, Aspect] = {}
     if isinstance(spec, Aspects):
-        scales = dict(spec)
-    else:
-        scales = {}
+        declared = dict(spec)
     missing = count_missing(answers, criteria)
     scores = {}
-    unlike: list[str] = []
-    for name, labels in criteria.items():
-        known = labels.column.notna().to_numpy()
-        if not known.any():
-            raise MultiAspectError(
-                f"{what}: expected labels of {name}, got none; leave the criterion out"
-            )
-        labels = CriterionLabels(labels.rows[known], labels.column[known])
-        levels, level = _levels(labels, name, scales.get(name), what)
+    topics_of_unlike_judges: list[str] = []
+    for name, all_labels in criteria.items():
+        labels = _drop_missing(all_labels, name, what)
+        graded = _grade_labels(labels, name, declared.get(name), what)
+        # Answers without a label of the criterion have no score.
         labelled, answer = np.unique(labels.answer, return_inverse=True)
+        labelled_answers = answers.iloc[labelled]
+        combined = _combine_labels(graded, answer, labelled_answers, combine_judges, name, what)
         scores[name] = np.full(len(answers), np.nan)
-        scores[name][labelled] = _combine(
-            levels, answer, level, answers.iloc[labelled], name, combine_judges, what
-        )
-        unlike += unlike_judges(labels.rows)
-    _warn_of_gaps(missing, list(dict.fromkeys(unlike)), criteria, what)
+        scores[name][labelled] = combined
+        topics_of_unlike_judges += unlike_judges(labels.rows)
+    distinct_topics = list(dict.fromkeys(topics_of_unlike_judges))
+    _warn_of_gaps(missing, distinct_topics, criteria, what)
     return score_frame(answers, scores, what)
 
 
+def _drop_missing(labels: CriterionLabels, name: str, what: str) -> CriterionLabels:
+    """Return the labels of a criterion that are not missing; raise an error if all are."""
+    is_known = labels.column.notna().to_numpy()
+    if not is_known.any():
+        raise MultiAspectError(
+            f"{what}: expected labels of {name}, got none; leave the criterion out"
+        )
+    return CriterionLabels(labels.rows[is_known], labels.column[is_known])
+
+
 def _warn_of_gaps(
-    missing: pd.DataFrame, unlike: Sequence[str], criteria: Mapping[str, CriterionLabels], what: str
+    missing: pd.DataFrame,
+    unlike_topics: Sequence[str],
+    criteria: Mapping[str, CriterionLabels],
+    what: str,
 ) -> None:
-    """Warn of missing labels, and of topics on which runs were judged by different judges."""
-    said = []
+    """Warn of missing labels, and of topics on which runs were judged by different judges.
+
+    `missing` has one row per missing label. The warning is repeated only for other labels.
+    """
+    notes = []
     if len(missing):
-        n_labels = len(missing) + sum(
-            int(labels.column.notna().sum()) for labels in criteria.values()
-        )
-        topics = missing["qid"].unique()
-        are = agree(len(missing), n_labels, "is", "are")
-        said.append(
-            f"{len(missing)} of {number_of(n_labels, 'label')} {are} missing ({by_run(missing)}) "
-            f"on {number_of(len(topics), 'topic')} ({choices(topics)})"
-        )
-        if not missing["has_others"].all():
-            said[0] += ", and answers without a label of a criterion have no value of it"
-    if unlike:
-        if len(missing) and set(unlike) == set(missing["qid"]):
-            where = "there"
-        else:
-            where = f"on {number_of(len(unlike), 'topic')} ({choices(unlike)})"
-        said.append(
-            f"{where}, runs were judged by different judges, so their values may not be "
-            "comparable; select labels of judges who judged all runs"
-        )
-    if said:
-        given = []
-        for labels in criteria.values():
-            rows = labels.rows.assign(label=labels.column.map(str).to_numpy())
-            given.append(int(pd.util.hash_pandas_object(rows, index=False).sum()))
-        warn_once(f"{what}: {'; '.join(said)}", key=f"{what}: gaps of {given}")
+        notes.append(_missing_note(missing, criteria))
+    if unlike_topics:
+        notes.append(_unlike_note(unlike_topics, missing))
+    if not notes:
+        return
+    warning = "; ".join(notes)
+    fingerprints = []
+    for labels in criteria.values():
+        rows = labels.rows.assign(label=labels.column.map(str).to_numpy())
+        row_hashes = pd.util.hash_pandas_object(rows, index=False)
+        fingerprints.append(int(row_hashes.sum()))
+    warn_once(f"{what}: {warning}", key=f"{what}: gaps of {fingerprints}")
 
 
-def _levels(
+def _missing_note(missing: pd.DataFrame, criteria: Mapping[str, CriterionLabels]) -> str:
+    """Return how many labels are missing, of which runs and on which topics."""
+    n_missing = len(missing)
+    n_labels = n_missing
+    for labels in criteria.values():
+        n_labels += int(labels.column.notna().sum())
+    topics = missing["qid"].unique()
+    all_labels = number_of(n_labels, "label")
+    are = agree(n_missing, n_labels, "is", "are")
+    n_topics = number_of(len(topics), "topic")
+    note = (
+        f"{n_missing} of {all_labels} {are} missing ({by_run(missing)}) on {n_topics} "
+        f"({choices(topics)})"
+    )
+    if not missing["has_others"].all():
+        note += ", and answers without a label of a criterion have no value of it"
+    return note
+
+
+def _unlike_note(topics: Sequence[str], missing: pd.DataFrame) -> str:
+    """Return on which topics the judges of the runs differ, after the note on missing labels."""
+    n_topics = number_of(len(topics), "topic")
+    where = f"on {n_topics} ({choices(topics)})"
+    if set(topics) == set(missing["qid"]):
+        where = "there"
+    return (
+        f"{where}, runs were judged by different judges, so their values may not be "
+        "comparable; select labels of judges who judged all runs"
+    )
+
+
+class _GradedLabels(NamedTuple):
+    """The labels of a criterion as values in [0, 1]."""
+
+    #: The values of the grades, from the lowest to the best.
+    values: Floats
+    #: The position in `values` of each label.
+    grade: Ints
+
+
+def _grade_labels(
     labels: CriterionLabels, name: str, aspect: Aspect | None, what: str
-) -> tuple[Floats, Ints]:
-    """Return the values of the labels of a criterion, in increasing order, and the position of each label."""
-    column, rows = labels.column, labels.rows
-    if aspect is None or aspect.grades is None:
-        grades = None
-    else:
+) -> _GradedLabels:
+    """Return the labels of the criterion `name` as values; raise an error if one is not valid.
+
+    Without an aspect with declared grades, labels are values in [0, 1].
+    """
+    column = labels.column
+    grades = None
+    if aspect is not None and aspect.grades is not None:
         grades = aspect.scale.grades
-    given, wrong = grade_booleans(read_labels(column), is_boolean(column), grades)
-    check_values(~wrong, column, rows, f"{what}: {name}: {BOOLEANS}")
+    numbers, is_wrong = grade_booleans(read_labels(column), is_boolean(column), grades)
+    check_values(~is_wrong, column, labels.rows, f"{what}: {name}: {BOOLEANS}")
     if aspect is None or aspect.grades is None:
-        example = parameter("aspects", {name: _occurring_grades(given)})
-        if in_shell():
-            example += (
-                " ('pt-multiaspect describe --answers FILE --write-aspects FILE' proposes it)"
-            )
-        remedy = (
-            f"divide percentages by 100, declare grades, as in {example}, or select the criteria"
-        )
-        remedy = _text_remedy(column, name, aspect) or remedy
-        return np.unique(read_numbers(column, rows, what, remedy), return_inverse=True)
+        remedy = _text_remedy(column, name, aspect) or _range_remedy(numbers, name)
+        values = read_numbers(column, labels.rows, what, remedy)
+        distinct_values, grade = np.unique(values, return_inverse=True)
+        return _GradedLabels(distinct_values, grade)
     scale = aspect.scale
-    index, _ = scale.positions(given)
+    grade, _ = scale.positions(numbers)
+    is_grade = scale.grades[grade] == numbers
     expected = f"{what}: expected a grade of {name} ({scale}, lowest first)"
     remedy = _text_remedy(column, name, aspect) or "correct the label or the scale"
-    check_values(scale.grades[index] == given, column, rows, expected, remedy)
-    if np.ptp(scale.gains) == 0:
+    check_values(is_grade, column, labels.rows, expected, remedy)
+    has_equal_gains = np.ptp(scale.gains) == 0
+    if has_equal_gains:
+        gain = spell(scale.gains[0])
         raise MultiAspectError(
-            f"{what}: expected different gains for the grades of {name} ({scale}), got "
-            f"{spell(scale.gains[0])}, so that all answers would have the same value"
+            f"{what}: expected different gains for the grades of {name} ({scale}), got {gain}, so "
+            "that all answers would have the same value"
         )
-    counts = np.bincount(index, minlength=len(scale))
-    finding = find_start_above_zero(
-        LabelCounts(name, aspect, inferred=False, n_documents=len(index), counts=counts, below=())
+    _warn_of_start_above_zero(grade, name, aspect, what)
+    return _GradedLabels(grade_values(scale), grade)
+
+
+def _range_remedy(labels: Floats, name: str) -> str:
+    """Return what to do about labels outside [0, 1] of a criterion without declared grades."""
+    example = parameter("aspects", {name: _occurring_grades(labels)})
+    if in_shell():
+        example += " ('pt-multiaspect describe --answers FILE --write-aspects FILE' proposes it)"
+    return f"divide percentages by 100, declare grades, as in {example}, or select the criteria"
+
+
+def _warn_of_start_above_zero(grade: Ints, name: str, aspect: Aspect, what: str) -> None:
+    """Warn if the scale of a criterion starts at 0, but its labels seem to start at 1."""
+    label_counts = LabelCounts(
+        name,
+        aspect,
+        inferred=False,
+        n_documents=len(grade),
+        counts=np.bincount(grade, minlength=len(aspect.scale)),
+        below=(),
     )
+    finding = find_start_above_zero(label_counts)
     if finding is not None:
         warn_once(f"{what}: {finding.warning}")
-    return grade_values(scale), index
 
 
 def _occurring_grades(labels: Floats) -> list[float] | int:
@@ -247,65 +302,93 @@ def _occurring_grades(labels: Floats) -> list[float] | int:
     Of many labels, it is the highest grade.
     """
     occurring = np.unique(labels[np.isfinite(labels)])
-    if not len(occurring):
+    if len(occurring) == 0:
         return [0, 1, 2]
-    is_whole = bool((occurring == np.round(occurring)).all())
-    lowest, highest = float(occurring[0]), float(occurring[-1])
-    if len(occurring) > _MOST_GRADES or (is_whole and highest - lowest >= _MOST_GRADES):
+    lowest = float(occurring[0])
+    highest = float(occurring[-1])
+    are_whole_numbers = bool((occurring == np.round(occurring)).all())
+    n_grades = len(occurring)
+    if are_whole_numbers:
+        n_grades = int(highest - lowest) + 1
+    if n_grades > _MOST_GRADES:
         return max(1, math.ceil(highest))
-    if is_whole:
-        return [*range(int(lowest), int(highest) + 1)]
+    if are_whole_numbers:
+        return list(range(int(lowest), int(highest) + 1))
     grades: list[float] = occurring.tolist()
     return grades
 
 
 def _text_remedy(column: pd.Series[Any], name: str, aspect: Aspect | None) -> str:
-    """Return how to declare a text that means that there is no label; nothing if there is none."""
-    texts = column[np.isnan(read_labels(column))]
-    if not len(texts) or not isinstance(texts.iloc[0], str):
+    """Return how to declare that the first text among the labels means that there is no label.
+
+    It is empty if there is no text among the labels.
+    """
+    others_than_numbers = column[np.isnan(read_labels(column))]
+    if len(others_than_numbers) == 0:
         return ""
-    text = texts.iloc[0].strip()
+    first = others_than_numbers.iloc[0]
+    if not isinstance(first, str):
+        return ""
+    text = first.strip()
     if in_shell():
-        call = f"--unjudged {shlex.quote(text)}"
+        declaration = f"--unjudged {shlex.quote(text)}"
     else:
-        if aspect is None or aspect.grades is None:
-            grades = None
-        else:
-            grades = list(aspect.grades)
-        if grades is None:
-            declared = {}
-        else:
-            declared = {"grades": grades}
-        call = parameter("aspects", {name: {**declared, "unjudged": [text]}})
-    return f"if it means that there is no label, declare {call}; else map the texts to numbers"
+        scale: dict[str, Any] = {}
+        if aspect is not None and aspect.grades is not None:
+            scale["grades"] = list(aspect.grades)
+        scale["unjudged"] = [text]
+        declaration = parameter("aspects", {name: scale})
+    return (
+        f"if it means that there is no label, declare {declaration}; else map the texts to numbers"
+    )
 
 
-def _combine(
-    levels: Floats,
+def _combine_labels(
+    labels: _GradedLabels,
     answer: Ints,
-    level: Ints,
     answers: pd.DataFrame,
+    method: str,
     name: str,
-    combine: str,
     what: str,
 ) -> Floats:
-    """Return one value per answer; each has at least one label."""
-    if len(answer) == len(answers):
-        return np.asarray(levels[level[np.argsort(answer)]])
-    if combine == "mean":
-        order = np.lexsort((level, answer))  # sums of the same labels are equal
-        return mean_labels(levels, answer[order], level[order], len(answers))
-    if combine == "median":
-        return np.asarray(levels[grade_aggregation.median(answer, level, len(answers))])
-    most, n_most = grade_aggregation.majority(answer, level, len(answers))
-    tied = np.flatnonzero(n_most > 1)
+    """Return one value per answer, each of which has at least one label.
+
+    Parameters
+    ----------
+    labels : _GradedLabels
+        The labels of all answers.
+    answer : ndarray of int, shape (n_labels,)
+        The position of the answer of each label in `answers`.
+    answers : DataFrame
+        The run and the topic of each answer.
+    method : {'mean', 'median', 'majority'}
+        How several labels of an answer are combined.
+    name, what : str
+        The criterion and the beginning of errors.
+    """
+    n_answers = len(answers)
+    has_one_label_each = len(answer) == n_answers
+    if has_one_label_each:
+        by_answer = np.argsort(answer)
+        return np.asarray(labels.values[labels.grade[by_answer]])
+    if method == "mean":
+        # Sums depend on the order of the labels. Sorted, equal labels have equal means.
+        order = np.lexsort((labels.grade, answer))
+        return mean_labels(labels.values, answer[order], labels.grade[order], n_answers)
+    if method == "median":
+        median_grade = grade_aggregation.median(answer, labels.grade, n_answers)
+        return np.asarray(labels.values[median_grade])
+    majority_grade, n_most_frequent = grade_aggregation.majority(answer, labels.grade, n_answers)
+    tied = np.flatnonzero(n_most_frequent > 1)
     if len(tied):
+        first = tied[0]
+        title = answer_title(answers, first)
+        others = tally(len(tied), "answer")
         raise MultiAspectError(
-            f"{what}: expected one most frequent label of {name} for "
-            f"{answer_title(answers, tied[0])}, got "
-            f"{n_most[tied[0]]} {tally(len(tied), 'answer')}; use combine_judges='median' or 'mean'"
+            f"{what}: expected one most frequent label of {name} for {title}, got "
+            f"{n_most_frequent[first]} {others}; use combine_judges='median' or 'mean'"
         )
-    return np.asarray(levels[most])
+    return np.asarray(labels.values[majority_grade])
 
 
 def rubric_scores(questions: Any) -> pd.DataFrame:
@@ -353,30 +436,30 @@ def rubric_scores(questions: Any) -> pd.DataFrame:
     """
     what = "questions"
     table = read_answers(questions, what)
-    keys = answer_keys(
-        table, what, others=(OTHER_QUERIES,)
-    )  # question_id is that of a question of the rubric
-    met, weight = (id_column(table, (column,), what) for column in ("met", "weight"))
-    values = read_numbers(met, keys, what, "divide percentages by 100")
-    weights = read_numbers(
-        weight, keys, what, "state a penalty as a question that a good answer meets", high=np.inf
-    )
-    answer = np.asarray(keys.groupby(["name", "qid"], sort=False).ngroup(), dtype=np.intp)
+    # A column question_id does not name the topic: it is the id of a question of the rubric.
+    keys = answer_keys(table, what, others=(OTHER_QUERIES,))
+    met_column = id_column(table, ("met",), what)
+    weight_column = id_column(table, ("weight",), what)
+    met = read_numbers(met_column, keys, what, "divide percentages by 100")
+    penalty_remedy = "state a penalty as a question that a good answer meets"
+    weights = read_numbers(weight_column, keys, what, penalty_remedy, high=np.inf)
+    groups = keys.groupby(["name", "qid"], sort=False)
+    answer = np.asarray(groups.ngroup(), dtype=np.intp)
     answers = keys.drop_duplicates(ignore_index=True)
-    totals = np.bincount(answer, weights, minlength=len(answers))
-    if not totals.all():
-        answer_without = answer_title(answers, int(np.argmin(totals)))
+    total_weights = np.bincount(answer, weights, minlength=len(answers))
+    if not total_weights.all():
+        first_without_weight = int(np.argmin(total_weights))
+        title = answer_title(answers, first_without_weight)
         raise MultiAspectError(
-            f"{what}: expected a positive weight for {answer_without}, got 0 for all questions"
+            f"{what}: expected a positive weight for {title}, got 0 for all questions"
         )
-    scores = weighted_means(answer, values, weights, len(answers))
+    scores = weighted_means(answer, met, weights, len(answers))
+    texts = [None] * len(table)
     if "question" in table.columns:
         texts = table["question"].tolist()
-    else:
-        texts = [None] * len(table)
-    rounded = [
-        f"{weight:.12g}" for weight in weights
-    ]  # computed weights differ in their last digits
-    for note in item_notes(answers, answer, texts, rounded, values.tolist(), what, "question"):
+    # Computed weights may differ in their last digits.
+    rounded_weights = [format(weight, ".12g") for weight in weights]
+    notes = item_notes(answers, answer, texts, rounded_weights, met.tolist(), what, "question")
+    for note in notes:
         warn_once(f"{what}: {note}")
     return score_frame(answers, {"rubric": scores}, what)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -29,20 +28,38 @@ from .combining import combine
 
 _NUGGETS, _ARGUE = "assignments", "scores"
 
-#: The importance of nuggets, with their weights in the vital and in the weighted scores.
-_IMPORTANCE = {"vital": (1.0, 1.0), "okay": (0.0, 0.5)}
+#: The weights of nuggets by importance, in the ``vital`` and in the ``weighted`` scores.
+_VITAL_WEIGHTS = {"vital": 1.0, "okay": 0.0}
+_GRADED_WEIGHTS = {"vital": 1.0, "okay": 0.5}
 
-#: The support of nuggets, with its values in the strict and in the other scores.
-_ASSIGNMENT = {"support": (1.0, 1.0), "partial_support": (0.0, 0.5), "not_support": (0.0, 0.0)}
+#: The support of nuggets by assignment, in the strict and in the other scores.
+_STRICT_SUPPORT = {"support": 1.0, "partial_support": 0.0, "not_support": 0.0}
+_SUPPORT = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 
-#: The counts that each score divides.
-_COUNTS = {
-    "sentence_support": (
-        "correctly_cited_sentences",
-        "sentences_with_citations_or_requiring_citations",
+
+class _Nugget(NamedTuple):
+    """A nugget of an answer, with its labels."""
+
+    #: The position of the answer.
+    answer: int
+    text: object
+    importance: str
+    assignment: str
+
+
+class _Fraction(NamedTuple):
+    """A score that divides two counts, by their metrics."""
+
+    numerator: str
+    denominator: str
+
+
+_FRACTIONS = {
+    "sentence_support": _Fraction(
+        "correctly_cited_sentences", "sentences_with_citations_or_requiring_citations"
     ),
-    "nugget_coverage": ("correct_nuggets", "nuggets"),
-    "nugget_coverage_weighted": ("correct_nuggets_weighted", "nuggets_weighted"),
+    "nugget_coverage": _Fraction("correct_nuggets", "nuggets"),
+    "nugget_coverage_weighted": _Fraction("correct_nuggets_weighted", "nuggets_weighted"),
 }
 
 #: The topic of the rows over all topics.
@@ -133,69 +150,67 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
         )
     answers = answer_keys(frame, _NUGGETS)
     nugget_lists = id_column(frame, ("nuggets",), _NUGGETS)
-    # Of each nugget: the position of its answer, its text, importance and assignment.
-    positions = []
-    texts = []
-    importances = []
-    supports = []
-    for position, (name, qid, nuggets) in enumerate(
-        zip(answers["name"], answers["qid"], nugget_lists, strict=True)
-    ):
-        for text, importance, assignment in _nuggets(nuggets, f"for {name} on topic {qid}"):
-            positions.append(position)
-            texts.append(text)
-            importances.append(importance)
-            supports.append(assignment)
-    answer = np.array(positions, dtype=np.intp)
-    vital, weighted = _pairs_of_numbers(_IMPORTANCE, importances)
-    strict, graded = _pairs_of_numbers(_ASSIGNMENT, supports)
-    weights_of_scores = {"vital": vital, "weighted": weighted, "all": np.ones(len(answer))}
+    runs = answers["name"].tolist()
+    topics = answers["qid"].tolist()
+    nuggets: list[_Nugget] = []
+    for position, listed in enumerate(nugget_lists):
+        where = f"for {runs[position]} on topic {topics[position]}"
+        nuggets += _read_nuggets(listed, position, where)
+    answer = np.array([nugget.answer for nugget in nuggets], dtype=np.intp)
+    texts = [nugget.text for nugget in nuggets]
+    importances = [nugget.importance for nugget in nuggets]
+    supports = [nugget.assignment for nugget in nuggets]
+    weights_of_scores = {
+        "vital": _numbers_of_labels(importances, _VITAL_WEIGHTS),
+        "weighted": _numbers_of_labels(importances, _GRADED_WEIGHTS),
+        "all": np.ones(len(nuggets)),
+    }
+    strict_support = _numbers_of_labels(supports, _STRICT_SUPPORT)
+    support = _numbers_of_labels(supports, _SUPPORT)
     scores = {}
     for kind, weights in weights_of_scores.items():
-        for prefix, support in (("strict_", strict), ("", graded)):
-            name = f"{prefix}{kind}_score"
-            scores[name] = weighted_means(answer, support, weights, len(answers))
+        strict_scores = weighted_means(answer, strict_support, weights, len(answers))
+        scores[f"strict_{kind}_score"] = strict_scores
+        scores[f"{kind}_score"] = weighted_means(answer, support, weights, len(answers))
     result = score_frame(answers, scores, _NUGGETS)
+    notes = _unknown_notes(supports, _SUPPORT, "assignments", "count as not_support")
     only_all = "count in all_score and strict_all_score only"
-    notes = [
-        *_unknown_notes(supports, _ASSIGNMENT, "assignments", "count as not_support"),
-        *_unknown_notes(importances, _IMPORTANCE, "importances", only_all),
-        *item_notes(answers, answer, texts, importances, supports, _NUGGETS, "nugget"),
-    ]
+    notes += _unknown_notes(importances, _GRADED_WEIGHTS, "importances", only_all)
+    notes += item_notes(answers, answer, texts, importances, supports, _NUGGETS, "nugget")
     if notes:
-        warn_once(f"{_NUGGETS}: {'; '.join(notes)}")
+        warning = "; ".join(notes)
+        warn_once(f"{_NUGGETS}: {warning}")
     return result
 
 
-def _pairs_of_numbers(
-    numbers: Mapping[str, tuple[float, float]], labels: list[str]
-) -> tuple[Floats, Floats]:
-    """Return the two numbers of each label, in two arrays; 0 for unknown labels."""
-    pairs = [numbers.get(label, (0.0, 0.0)) for label in labels]
-    first, second = np.array(pairs).reshape(-1, 2).T
-    return first, second
+def _numbers_of_labels(labels: list[str], number_of_label: Mapping[str, float]) -> Floats:
+    """Return the number of each label; 0 for unknown labels."""
+    numbers = [number_of_label.get(label, 0.0) for label in labels]
+    return np.array(numbers, dtype=np.float64)
 
 
-def _nuggets(nuggets: object, where: str) -> Iterator[tuple[object, str, str]]:
-    """Yield the text, the importance and the assignment of each nugget of an answer."""
-    if not isinstance(nuggets, Iterable) or isinstance(nuggets, str | bytes | Mapping):
+def _read_nuggets(nuggets: object, answer: int, where: str) -> Iterator[_Nugget]:
+    """Yield the nuggets of an answer, which is given by its position; `where` names it in errors."""
+    is_sequence = isinstance(nuggets, Iterable) and not isinstance(nuggets, str | bytes | Mapping)
+    if not is_sequence:
         remedy = ""
-        if nuggets is None or nuggets != nuggets:
+        if _is_missing(nuggets):
             remedy = "; score answers with nuggets and answers with criteria from separate files"
         raise MultiAspectError(
             f"{_NUGGETS}: expected a list of nuggets {where}, got {shown(nuggets)}{remedy}"
         )
-    for nugget in nuggets:
-        importance = assignment = None
+    for nugget in cast(Iterable[object], nuggets):
+        fields: Mapping[str, Any] = {}
         if isinstance(nugget, Mapping):
-            importance = nugget.get("importance")
-            assignment = nugget.get("assignment")
+            fields = nugget
+        importance = fields.get("importance")
+        assignment = fields.get("assignment")
         if _is_missing(importance) or _is_missing(assignment):
             raise MultiAspectError(
                 f"{_NUGGETS}: expected an importance and an assignment of every nugget, got "
                 f"{shown(nugget)} {where}"
             )
-        yield nugget.get("text"), str(importance), str(assignment)
+        yield _Nugget(answer, fields.get("text"), str(importance), str(assignment))
 
 
 def _is_missing(label: object) -> bool:
@@ -206,17 +221,17 @@ def _is_missing(label: object) -> bool:
 def _unknown_notes(
     labels: list[str], known: Mapping[str, object], what: str, consequence: str
 ) -> list[str]:
-    """Return a warning about unknown labels, if there are any, with the most frequent ones first."""
-    unknown = Counter(label for label in labels if label not in known)
+    """Return a warning about unknown labels as a list; an empty list if all labels are known."""
+    unknown = [label for label in labels if label not in known]
     if not unknown:
         return []
-    n_unknown = sum(unknown.values())
-    unknown_labels = "are unknown labels"
-    if n_unknown == 1:
-        unknown_labels = "is an unknown label"
-    examples = choices(cut(repr(label)) for label, _ in unknown.most_common())
-    note = f"{n_unknown} of {len(labels)} {what} {unknown_labels}"
-    return [f"{note} ({examples}; expected {choices(known)}) and {consequence}"]
+    most_frequent_first = Counter(unknown).most_common()
+    examples = choices(cut(repr(label)) for label, _ in most_frequent_first)
+    are_unknown = "are unknown labels"
+    if len(unknown) == 1:
+        are_unknown = "is an unknown label"
+    count = f"{len(unknown)} of {len(labels)} {what}"
+    return [f"{count} {are_unknown} ({examples}; expected {choices(known)}) and {consequence}"]
 
 
 def argue_scores(scores: Any) -> pd.DataFrame:
@@ -283,16 +298,18 @@ def argue_scores(scores: Any) -> pd.DataFrame:
         )
     reports, counts = _report_counts(frame)
     fractions = {}
-    for label, (part, whole) in _COUNTS.items():
-        numerator = counts[part].to_numpy()
-        denominator = counts[whole].to_numpy()
+    for name, fraction in _FRACTIONS.items():
+        numerator = counts[fraction.numerator].to_numpy()
+        denominator = counts[fraction.denominator].to_numpy()
         is_above = numerator > denominator
         if is_above.any():
-            report = answer_title(reports, int(np.argmax(is_above)))
+            first = int(np.argmax(is_above))
+            report = answer_title(reports, first)
             raise MultiAspectError(
-                f"{_ARGUE}: expected at most as many {part} as {whole}, got more for {report}"
+                f"{_ARGUE}: expected at most as many {fraction.numerator} as "
+                f"{fraction.denominator}, got more for {report}"
             )
-        fractions[label] = ratio(numerator, denominator)
+        fractions[name] = ratio(numerator, denominator)
     means = {
         "f1": MM(aspects=["sentence_support", "nugget_coverage"]),
         "f1_weighted": MM(aspects=["sentence_support", "nugget_coverage_weighted"]),
@@ -301,28 +318,32 @@ def argue_scores(scores: Any) -> pd.DataFrame:
 
 
 def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the run and the topic of each report, and its counts by metric."""
-    names = list(chain.from_iterable(_COUNTS.values()))
-    keys = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
-    metric = id_column(frame, ("metric",), _ARGUE)
-    value = id_column(frame, ("value",), _ARGUE)
-    table = keys.assign(measure=metric.to_numpy(dtype=object), value=value.to_numpy(dtype=object))
-    is_used = (table["qid"] != _OVERALL) & table["measure"].isin(names)
-    table = table[is_used]
-    numbers = read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf)
-    table = table.assign(value=numbers)
+    """Return the run and the topic of each report, and its counts with one column per metric."""
+    metrics: list[str] = []
+    for fraction in _FRACTIONS.values():
+        metrics += fraction
+    table = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
+    table = table.assign(
+        measure=id_column(frame, ("metric",), _ARGUE).to_numpy(dtype=object),
+        value=id_column(frame, ("value",), _ARGUE).to_numpy(dtype=object),
+    )
+    is_of_report = table["qid"] != _OVERALL
+    is_count = table["measure"].isin(metrics)
+    table = table[is_of_report & is_count]
+    values = read_numbers(table["value"], table, _ARGUE, "counts are not negative", high=np.inf)
+    table = table.assign(value=values)
     check_distinct(table, "keep one report, or give each run its own name")
     reports = table[["name", "qid"]].drop_duplicates(ignore_index=True)
+    # Counts are in the order of the reports and the metrics, NaN where missing.
     counts = table.pivot(index=["name", "qid"], columns="measure", values="value")
-    counts = counts.reindex(columns=names)
+    counts = counts.reindex(columns=metrics)
     counts = counts.loc[pd.MultiIndex.from_frame(reports)]
-    expected = f"{_ARGUE}: expected the metrics {choices(names)} of every report"
-    if not len(reports):
+    expected = f"{_ARGUE}: expected the metrics {choices(metrics)} of every report"
+    if len(reports) == 0:
         raise MultiAspectError(f"{expected}, got none of them")
     missing = np.argwhere(counts.isna().to_numpy())
     if len(missing):
-        report, column = missing[0]
-        raise MultiAspectError(
-            f"{expected}, got no {names[column]} for {answer_title(reports, report)}"
-        )
+        row, column = missing[0]
+        title = answer_title(reports, row)
+        raise MultiAspectError(f"{expected}, got no {metrics[column]} for {title}")
     return reports, counts

@@ -19,29 +19,31 @@ def rows_of_product(content: Any) -> list[dict[str, Any]]:
     """
     if not isinstance(content, Mapping):
         return []
-    content = content.get("testRunData", content)
-    cases = content.get("testCases", content.get("test_results"))
-    if isinstance(cases, list):
-        return [_row_of_deepeval(case) for case in cases if isinstance(case, Mapping)]
-    results = content.get("results")
+    # Test cases of DeepEval may be wrapped in an object of the test run.
+    test_run = content.get("testRunData", content)
+    test_cases = test_run.get("testCases", test_run.get("test_results"))
+    if isinstance(test_cases, list):
+        return [_row_of_deepeval(case) for case in test_cases if isinstance(case, Mapping)]
+    # Results of promptfoo may be wrapped in an object with statistics.
+    results = test_run.get("results")
     if isinstance(results, Mapping):
         results = results.get("results")
-    if not _are_of_promptfoo(results):
-        return []
-    prompts = {result.get("promptIdx") for result in results}
-    has_prompts = len(prompts) > 1
-    return [_row_of_promptfoo(result, has_prompts=has_prompts) for result in results]
+    if _are_of_promptfoo(results):
+        return _rows_of_promptfoo(results)
+    return []
 
 
 def _row_of_deepeval(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a test case; a metric that failed has no score."""
-    row = {
-        "input": case.get("input"),
-        "answer_text": case.get("actualOutput", case.get("actual_output")),
-    }
-    metrics = case.get("metricsData", case.get("metrics_data")) or []
-    for metric in metrics:
-        row[metric["name"]] = metric.get("score")
+    """Return the row of a test case; a metric that failed has the score None.
+
+    Keys are in camel case or in snake case.
+    """
+    answer_text = case.get("actualOutput", case.get("actual_output"))
+    row = {"input": case.get("input"), "answer_text": answer_text}
+    metrics = case.get("metricsData", case.get("metrics_data"))
+    for metric in metrics or []:
+        name = metric["name"]
+        row[name] = metric.get("score")
     return row
 
 
@@ -52,71 +54,104 @@ def _are_of_promptfoo(results: Any) -> bool:
     return all(isinstance(result, Mapping) and "vars" in result for result in results)
 
 
-def _row_of_promptfoo(result: Mapping[str, Any], *, has_prompts: bool) -> dict[str, Any]:
-    """Return the row of a result: its named scores, or else those of its assertions by their type.
+def _rows_of_promptfoo(results: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the row of each result; with several prompts, a system is a provider with a prompt."""
+    prompts = {result.get("promptIdx") for result in results}
+    has_several_prompts = len(prompts) > 1
+    return [_row_of_promptfoo(result, name_prompt=has_several_prompts) for result in results]
 
-    With several prompts, a system is a provider with one of them.
+
+def _row_of_promptfoo(result: Mapping[str, Any], *, name_prompt: bool) -> dict[str, Any]:
+    """Return the row of a result, with one column per score.
+
+    The scores are its named scores, or else those of its assertions, or else the only score. With
+    `name_prompt`, the name of the system contains the number of the prompt.
     """
     provider = result.get("provider") or {}
     if isinstance(provider, Mapping):
         provider = provider.get("label") or provider.get("id")
-    if has_prompts:
-        provider = f"{provider}, prompt {result.get('promptIdx')}"
+    system = provider
+    if name_prompt:
+        prompt = result.get("promptIdx")
+        system = f"{provider}, prompt {prompt}"
     response = result.get("response") or {}
     row = {
-        "system": provider,
+        "system": system,
         "input": _question_of_promptfoo(result["vars"]),
         "answer_text": response.get("output"),
     }
-    scores = dict(result.get("namedScores") or {})
-    scores = scores or _assertion_scores(result)
-    scores = scores or {"score": result.get("score")}
-    return row | scores
+    scores = result.get("namedScores")
+    if not scores:
+        scores = _assertion_scores(result)
+    if not scores:
+        scores = {"score": result.get("score")}
+    row.update(scores)
+    return row
 
 
 def _question_of_promptfoo(variables: Mapping[str, Any]) -> Any:
-    """Return the variable that is a question, or all variables as text."""
+    """Return the variable that is a question, or else all variables as text."""
     for name in QUESTIONS:
         if name in variables:
             return variables[name]
-    return " ".join(f"{name}={value}" for name, value in variables.items())
+    assignments = [f"{name}={value}" for name, value in variables.items()]
+    return " ".join(assignments)
 
 
 def _assertion_scores(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores of assertions, of which those with one name are numbered."""
+    """Return the score of each assertion by its metric or type.
+
+    Further assertions of the same name are numbered: ``llm-rubric``, ``llm-rubric 2``.
+    """
     scores: dict[str, Any] = {}
-    graded = result.get("gradingResult") or {}
-    for component in graded.get("componentResults") or []:
+    grading = result.get("gradingResult") or {}
+    for component in grading.get("componentResults") or []:
         assertion = component.get("assertion") or {}
         name = assertion.get("metric") or assertion.get("type") or "score"
-        same = [other for other in scores if other == name or other.startswith(f"{name} ")]
-        key = f"{name} {len(same) + 1}" if same else name
-        scores[key] = component.get("score")
+        n_before = 0
+        for earlier_name in scores:
+            if earlier_name == name or earlier_name.startswith(f"{name} "):
+                n_before += 1
+        if n_before:
+            name = f"{name} {n_before + 1}"
+        scores[name] = component.get("score")
     return scores
 
 
 def question_column(frame: pd.DataFrame) -> str | None:
-    """Return the column that names the topics of rows without a topic.
+    """Return the column that names the topics of rows without a topic, None if there is none.
 
-    It is that of an id if it is there, else that of a question.
+    It is a column of ids if these are ids of questions, else the text of the question.
     """
-    usual = {str(column).strip().lower(): column for column in frame.columns}
-    questions = [str(usual[name]) for name in QUESTIONS if name in usual]
-    question = questions[0] if questions else None
-    # Ids of rows differ between files, or belong to other questions; those of questions are
-    # repeated in each.
-    if "id" in usual and frame[usual["id"]].notna().all():
-        id_column = usual["id"]
-        ids_of_systems = frame.groupby("name", sort=False)[id_column].agg(frozenset)
-        is_shared = ids_of_systems.nunique() == 1
-        if is_shared and _has_one_question(frame, id_column, question):
-            return str(id_column)
+    column_by_name = {str(column).strip().lower(): column for column in frame.columns}
+    question = None
+    for name in QUESTIONS:
+        if name in column_by_name:
+            question = str(column_by_name[name])
+            break
+    if "id" in column_by_name and _has_ids_of_questions(frame, column_by_name["id"], question):
+        return str(column_by_name["id"])
     return question
 
 
+def _has_ids_of_questions(frame: pd.DataFrame, id_column: Any, question: str | None) -> bool:
+    """Return whether a column contains ids of questions rather than ids of rows.
+
+    Ids of questions are the same for all systems, and each belongs to one question.
+    """
+    if frame[id_column].isna().any():
+        return False
+    ids_by_system = frame.groupby("name", sort=False)[id_column]
+    id_sets = ids_by_system.agg(frozenset)
+    if id_sets.nunique() != 1:
+        return False
+    return _has_one_question(frame, id_column, question)
+
+
 def _has_one_question(frame: pd.DataFrame, id_column: Any, question: str | None) -> bool:
-    """Return whether no id belongs to several questions."""
+    """Return whether each id belongs to one question; True without a column of questions."""
     if question is None:
         return True
-    questions_of_ids = frame.groupby(id_column)[question].nunique()
-    return bool(questions_of_ids.max() == 1)
+    questions_by_id = frame.groupby(id_column)[question]
+    n_questions = questions_by_id.nunique()
+    return bool(n_questions.max() == 1)
