@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..aspects import Aspect, Aspects
 from ..bases import Base
 from ..collection import Ranking, Rankings
 from ..kernels.forms import Additive, Linear
 from ..kernels.hits import Hits
-from ..kernels.progress import Counts, Progression
+from ..kernels.progress import Counts, Progress, Progression
 from ..kernels.target import Target
 from .worlds import TOLERANCE, Failure, World, differences, equal, standard
 
@@ -27,30 +27,30 @@ def _target(rankings: Rankings, aspects: Aspects = SCALES) -> Target:
 
 
 def base_failures(base: Base, world: World) -> Iterator[Failure]:
-    """Yield the statements of a base that do not hold in a world."""
+    """Yield the statements of a base that do not hold in a world, each with an example."""
     rankings = world.rankings()
     target = _target(rankings)
     values = base.values(rankings, target)
     ranking = rankings.top(base.depth)
     gain = np.asarray(base.gain(target), dtype=np.float64)
-    if gain.shape != target.query.shape or not (np.isfinite(gain) & (gain >= 0)).all():
-        yield "`gain` is a number of at least 0 per judged document", f"{world.show(0)}: {gain}"
+    if not is_valid_gain(gain, target.query.shape):
+        judged = world.show(0)
+        yield "`gain` is a number of at least 0 per judged document", f"{judged}: {gain}"
         return
-    yield from differences(
-        "`values` is `score`", world, np.asarray(base.score(ranking, target)), values
-    )
+    scores = np.asarray(base.score(ranking, target))
+    yield from differences("`values` is `score`", world, scores, values)
     yield from _parameters(base)
     yield from _invariances(base, world, ranking, target, values)
-    yield from _sorting(base, world, rankings, gain, values)
+    if base.stated.sorting_is_optimal:
+        yield from _sorting(base, world, rankings, gain, values)
     if base.stated.prefers_early:
         yield from _early_documents(base, world, target, values)
-    if base.empty(target).any() and not base.LOWER_IS_BETTER and values.max() > 0:
-        yield "`empty`: without a gain no value is above 0", world.show(int(np.argmax(values)))
+    yield from _empty_targets(base, world, target, values)
     form = base.additive(target)
     if form is not None:
         yield from _additive(form, world, rankings, ranking, values)
-        if isinstance(form, Linear):
-            yield from _linear(base, form, world)
+    if isinstance(form, Linear):
+        yield from _linear(base, form, world)
     yield from _contributions(base, world, ranking, target, values)
     progression = base.progression(target)
     if progression is not None:
@@ -59,64 +59,24 @@ def base_failures(base: Base, world: World) -> Iterator[Failure]:
         yield from _negative_gains(base, world)
 
 
-def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
-    """Yield the statements that do not hold with a negative gain of the lowest grade."""
-    rankings = world.rankings()
-    target = _target(rankings, _HARMFUL)
-    values = base.values(rankings, target)
-    ranking = rankings.top(base.depth)
-    best = int(np.argmax(values))
-    if values[best] > base.RANGE[1] + TOLERANCE:
-        yield (
-            "accepts_negative_gains: values are within the maximum of RANGE",
-            f"{world.show(best)}: {values[best]:.6g}",
-        )
-    without = base.values(rankings, target.with_gain(np.maximum(target.gain, 0.0), target.top))
-    raised = (
-        () if base.stated.is_ordinal else np.flatnonzero(values > without + TOLERANCE)[:1].tolist()
-    )
-    for index in raised:
-        yield (
-            "accepts_negative_gains: negative gains do not raise values",
-            f"{world.show(index)}: {values[index]:.6g}, with 0 for these {without[index]:.6g}",
-        )
-    form = base.additive(target)
-    if form is not None:
-        yield from _additive(form, world, rankings, ranking, values)
-    yield from _contributions(base, world, ranking, target, values)
-
-
-def _contributions(
-    base: Base, world: World, ranking: Ranking, target: Target, values: Floats
-) -> Iterator[Failure]:
-    contributions = base.contributions(ranking, target)
-    if contributions is not None:
-        hits: Hits = ranking
-        if len(contributions) != len(ranking.query):
-            hits = ranking.dense()
-        if len(contributions) != len(hits.query):
-            yield (
-                "`contributions` has a number per document of the ranking",
-                f"{len(contributions)} numbers",
-            )
-            return
-        total = hits.total(np.asarray(contributions))
-        wrong = list(differences("`contributions` sum to the value", world, total, values))
-        if wrong:
-            yield from wrong
-            return
-    breakdown = base.breakdown(ranking, target)
-    if breakdown is not None:
-        yield from differences("`breakdown` sums to the value", world, breakdown.values(), values)
+def is_valid_gain(gain: Floats, shape: tuple[int, ...]) -> bool:
+    """Return whether gains have the expected shape, are finite and not negative."""
+    if gain.shape != shape:
+        return False
+    is_finite = np.isfinite(gain)
+    is_non_negative = gain >= 0
+    return bool((is_finite & is_non_negative).all())
 
 
 def _parameters(base: Base) -> Iterator[Failure]:
-    if base.accepts_cutoff and (base.at(3).cutoff != 3 or base.at(None).cutoff is not None):
-        yield "`at` gives another cutoff", f"at(3) has the cutoff {base.at(3).cutoff}"
+    """Check that `at` sets the cutoff, and that measures of equal parameters are equal."""
+    same = base
     if base.accepts_cutoff:
+        cutoff = base.at(3).cutoff
+        no_cutoff = base.at(None).cutoff
+        if cutoff != 3 or no_cutoff is not None:
+            yield "`at` gives another cutoff", f"at(3) has the cutoff {cutoff}"
         same = base.at(base.cutoff)
-    else:
-        same = base
     if same != base or hash(same) != hash(base):
         yield "equal measures are equal and have one hash", f"{same!r} is not {base!r}"
 
@@ -124,127 +84,226 @@ def _parameters(base: Base) -> Iterator[Failure]:
 def _invariances(
     base: Base, world: World, ranking: Ranking, target: Target, values: Floats
 ) -> Iterator[Failure]:
-    def score(gain: Floats, top: float) -> Floats:
-        return np.asarray(base.score(ranking, target.with_gain(gain, top)), dtype=np.float64)
+    """Check how values change, or do not, if the gains or the top of the scale change."""
 
-    if base.BINARY:
-        changed = score(3 * target.gain + 2 * (target.gain > 0), target.top)
-        yield from differences("BINARY: gains make no difference", world, changed, values)
+    def score(gain: Floats, top: float) -> Floats:
+        changed_target = target.with_gain(gain, top)
+        return np.asarray(base.score(ranking, changed_target), dtype=np.float64)
+
     stated = base.stated
-    max_gain = stated.max_gain
-    if max_gain is None:
+    if stated.max_gain is None:
         max_gain = np.inf
-    if stated.is_ordinal and target.top**2 <= max_gain:
-        changed = score(target.gain**2, target.top**2)
-        yield from differences(
-            "is_ordinal: only the order of gains makes a difference", world, changed, values
-        )
+    else:
+        max_gain = stated.max_gain
+    if base.BINARY:
+        is_positive = target.gain > 0
+        other_gains = 3 * target.gain + 2 * is_positive
+        changed = score(other_gains, target.top)
+        yield from differences("BINARY: gains make no difference", world, changed, values)
+    squared_top = target.top**2
+    if stated.is_ordinal and squared_top <= max_gain:
+        changed = score(target.gain**2, squared_top)
+        statement = "is_ordinal: only the order of gains makes a difference"
+        yield from differences(statement, world, changed, values)
     if not stated.needs_top:
         changed = score(target.gain, target.top + 1)
         statement = "needs_top is not stated: the top of the scale makes no difference"
         yield from differences(statement, world, changed, values)
-    if stated.exponentiates_gains:
-        exponential = None
-    else:
-        exponential = base.exponential()
-    if exponential is not None and np.exp2(target.top) - 1.0 <= max_gain:
-        expected = score(np.exp2(target.gain) - 1.0, float(np.exp2(target.top)) - 1.0)
-        computed = np.asarray(exponential.score(ranking, target), dtype=np.float64)
-        yield from differences(
-            "`exponential` is the measure of 2^gain - 1", world, computed, expected
-        )
+    exponential_top = float(np.exp2(target.top)) - 1.0
+    if not stated.exponentiates_gains and exponential_top <= max_gain:
+        yield from _exponential(base, world, ranking, target)
+
+
+def _exponential(base: Base, world: World, ranking: Ranking, target: Target) -> Iterator[Failure]:
+    """Check that the exponential measure is the measure itself, evaluated on gains 2^gain - 1."""
+    exponential = base.exponential()
+    if exponential is None:
+        return
+    exponential_gain = np.exp2(target.gain) - 1.0
+    exponential_top = float(np.exp2(target.top)) - 1.0
+    exponential_target = target.with_gain(exponential_gain, exponential_top)
+    expected = np.asarray(base.score(ranking, exponential_target), dtype=np.float64)
+    computed = np.asarray(exponential.score(ranking, target), dtype=np.float64)
+    statement = "`exponential` is the measure of 2^gain - 1"
+    yield from differences(statement, world, computed, expected)
 
 
 def _sorting(
     base: Base, world: World, rankings: Rankings, gain: Floats, values: Floats
 ) -> Iterator[Failure]:
-    if not base.stated.sorting_is_optimal:
-        return
-    complete = values[world.complete]
+    """Check that complete rankings in decreasing order of gain have the best value."""
+    values_of_complete = values[world.complete]
     if base.LOWER_IS_BETTER:
-        best = complete.min()
+        best = values_of_complete.min()
     else:
-        best = complete.max()
-    hits = rankings.hits
-    rows = np.array([hits.row[hits.query == index] for index in world.complete], dtype=np.intp)
-    is_sorted = (np.diff(gain[rows], axis=1) <= 0).all(axis=1)
-    for index in world.complete[is_sorted & ~equal(complete, np.full(len(complete), best))][
-        :1
-    ].tolist():
-        better = int(world.complete[np.argmax(complete == best)])
-        yield (
-            "sorting_is_optimal: documents in decreasing gain are a best ranking",
-            (
-                f"{world.show(index)}: {values[index]:.6g}, but {' '.join(world.ranked[better])} has "
-                f"{best:.6g}"
-            ),
-        )
+        best = values_of_complete.max()
+    is_sorted = _is_sorted_by_gain(world, rankings.hits, gain)
+    is_best = equal(values_of_complete, np.full(len(values_of_complete), best))
+    is_counterexample = is_sorted & ~is_best
+    if not is_counterexample.any():
+        return
+    index = int(world.complete[np.argmax(is_counterexample)])
+    example = world.show(index)
+    best_index = int(world.complete[np.argmax(values_of_complete == best)])
+    best_ranking = " ".join(world.ranked[best_index])
+    yield (
+        "sorting_is_optimal: documents in decreasing gain are a best ranking",
+        f"{example}: {values[index]:.6g}, but {best_ranking} has {best:.6g}",
+    )
+
+
+def _is_sorted_by_gain(world: World, hits: Hits, gain: Floats) -> Bools:
+    """Return a mask of the complete rankings in which gains never increase with the rank."""
+    rows = [hits.row[hits.query == index] for index in world.complete]
+    gain_by_rank = gain[np.array(rows, dtype=np.intp)]  # (n_complete, n_documents)
+    increase = np.diff(gain_by_rank, axis=1)
+    return np.asarray((increase <= 0).all(axis=1), dtype=np.bool_)
 
 
 def _early_documents(base: Base, world: World, target: Target, values: Floats) -> Iterator[Failure]:
-    """Exchange a document that is not relevant for a relevant one further down, or not retrieved."""
-    is_first = target.query == 0
-    relevant = dict(zip(world.judged, base.relevant(target)[is_first].tolist(), strict=True))
+    """Check that values never fall if a relevant document takes the rank of a non-relevant one.
+
+    The relevant document was further down, or not retrieved.
+    """
+    # Every query of a world has the same judged documents.
+    is_first_query = target.query == 0
+    is_relevant = base.relevant(target)[is_first_query].tolist()
+    relevant = dict(zip(world.judged, is_relevant, strict=True))
     value_of = dict(zip(world.ranked, values.tolist(), strict=True))
     for ranked, value in value_of.items():
-        for row, worse in enumerate(ranked):
-            for better in world.judged:
-                if (
-                    relevant[better]
-                    and not relevant.get(worse, True)
-                    and better not in ranked[:row]
-                ):
-                    exchanged = {worse: better, better: worse}
-                    other = tuple(exchanged.get(docno, docno) for docno in ranked)
-                    if value_of.get(other, value) < value - TOLERANCE:
-                        index = world.ranked.index(ranked)
-                        yield (
-                            "prefers_early: a relevant document further up never lowers the value",
-                            (
-                                f"{world.show(index)}: {value:.6g}, with {' '.join(other)} "
-                                f"{value_of[other]:.6g}"
-                            ),
-                        )
-                        return
+        for improved in _improved_rankings(ranked, relevant):
+            # Of the rankings with an unjudged document, a world has only some.
+            if improved not in value_of:
+                continue
+            improved_value = value_of[improved]
+            if improved_value < value - TOLERANCE:
+                example = world.show(world.ranked.index(ranked))
+                improved_docnos = " ".join(improved)
+                yield (
+                    "prefers_early: a relevant document further up never lowers the value",
+                    f"{example}: {value:.6g}, with {improved_docnos} {improved_value:.6g}",
+                )
+                return
+
+
+def _improved_rankings(
+    ranked: tuple[str, ...], relevant: Mapping[str, bool]
+) -> Iterator[tuple[str, ...]]:
+    """Yield rankings in which a relevant document takes the rank of a non-relevant one.
+
+    `relevant` maps each judged document to whether it is relevant. Unjudged documents are kept.
+    """
+    for position, docno in enumerate(ranked):
+        is_non_relevant = docno in relevant and not relevant[docno]
+        if not is_non_relevant:
+            continue
+        above = ranked[:position]
+        for candidate, is_relevant in relevant.items():
+            if is_relevant and candidate not in above:
+                exchanged = {docno: candidate, candidate: docno}
+                yield tuple(exchanged.get(document, document) for document in ranked)
+
+
+def _empty_targets(base: Base, world: World, target: Target, values: Floats) -> Iterator[Failure]:
+    """Check that no value is above 0 if the measure calls its target empty."""
+    if base.LOWER_IS_BETTER:
+        return
+    # All queries of a world have the same judgments, so that all are empty, or none.
+    is_empty = base.empty(target).any()
+    if is_empty and values.max() > 0:
+        index = int(np.argmax(values))
+        yield "`empty`: without a gain no value is above 0", world.show(index)
 
 
 def _additive(
     form: Additive, world: World, rankings: Rankings, ranking: Ranking, values: Floats
 ) -> Iterator[Failure]:
+    """Check that the form as a sum over ranks gives the values of the measure."""
     computed = np.asarray(form.values(ranking), dtype=np.float64)
-    yield from differences(
-        "`additive` is the measure (a norm may be too small)", world, computed, values
-    )
+    statement = "`additive` is the measure (a norm may be too small)"
+    yield from differences(statement, world, computed, values)
     hits = rankings.hits
     summed = values.copy()
     for index in world.complete.tolist():
         is_hit = hits.query == index
-        summed[index] = form.worth(index, hits.row[is_hit], hits.rank[is_hit]).trace()
+        # The worth of each document (row) at each rank (column).
+        worth = form.worth(index, hits.row[is_hit], hits.rank[is_hit])
+        # In this order of the documents, the i-th document is at the i-th rank: the diagonal.
+        summed[index] = worth.trace()
     yield from differences("`additive`: worth sums to the value", world, summed, values)
 
 
 def _linear(base: Base, form: Linear, world: World) -> Iterator[Failure]:
-    discounts = np.asarray(form.discount(np.arange(1, 21)), dtype=np.float64)
-    if discounts.shape != (20,) or (discounts < 0).any() or (np.diff(discounts) > 0).any():
+    """Check the discount and the norm of a sum of discount times gain over ranks."""
+    ranks = np.arange(1, 21)
+    discounts = np.asarray(form.discount(ranks), dtype=np.float64)
+    if not _are_discounts(discounts, ranks.shape):
+        first_discounts = discounts[:5]
         yield (
             "a discount is at least 0 and does not increase with the rank",
-            f"ranks 1, 2, ...: {discounts[:5]}",
+            f"ranks 1, 2, ...: {first_discounts}",
         )
-    if base.stated.has_constant_norm and (form.norm is None or len(set(form.norm.tolist())) > 1):
-        yield "has_constant_norm: all queries have one norm", f"{world.show(0)}: {form.norm}"
-    if form.ideal is not None and form.norm is not None:
-        ideal = form.ideal.norm(form.target, form.gain)
-        yield from differences(
-            "`ideal` is the ideal ranking of the norm", world, np.asarray(form.norm), ideal
-        )
+    if base.stated.has_constant_norm and not _has_constant_norm(form):
+        judged = world.show(0)
+        yield "has_constant_norm: all queries have one norm", f"{judged}: {form.norm}"
+    if form.norm is not None:
+        yield from _norm(form, np.asarray(form.norm), world)
+
+
+def _are_discounts(discounts: Floats, shape: tuple[int, ...]) -> bool:
+    """Return whether discounts have the expected shape, are never negative and never increase."""
+    if discounts.shape != shape:
+        return False
+    has_negative = (discounts < 0).any()
+    has_increase = (np.diff(discounts) > 0).any()
+    return not has_negative and not has_increase
+
+
+def _has_constant_norm(form: Linear) -> bool:
+    """Return whether the norm is the same number for all queries."""
     if form.norm is None:
-        norm = None
-    else:
-        norm = np.asarray(form.norm)
-    if norm is not None and norm.shape != (form.target.n_queries,):
+        return False
+    distinct_norms = set(form.norm.tolist())
+    return len(distinct_norms) <= 1
+
+
+def _norm(form: Linear, norm: Floats, world: World) -> Iterator[Failure]:
+    """Check that the norm is the sum of the ideal ranking, one non-negative number per query."""
+    if form.ideal is not None:
+        ideal = form.ideal.norm(form.target, form.gain)
+        yield from differences("`ideal` is the ideal ranking of the norm", world, norm, ideal)
+    if norm.shape != (form.target.n_queries,):
         yield "a norm has one number per query", f"the shape is {norm.shape}"
-    elif norm is not None and (norm < 0).any():
-        yield "a norm is not negative", f"{world.show(0)}: {norm}"
+    elif (norm < 0).any():
+        judged = world.show(0)
+        yield "a norm is not negative", f"{judged}: {norm}"
+
+
+def _contributions(
+    base: Base, world: World, ranking: Ranking, target: Target, values: Floats
+) -> Iterator[Failure]:
+    """Check that contributions of documents, and those of the breakdown, sum to the values."""
+    contributions = base.contributions(ranking, target)
+    if contributions is not None:
+        # Contributions are of the judged documents of the ranking, or of all its documents.
+        n_contributions = len(contributions)
+        hits: Hits = ranking
+        if n_contributions != len(ranking.query):
+            hits = ranking.dense()
+        if n_contributions != len(hits.query):
+            statement = "`contributions` has a number per document of the ranking"
+            yield statement, f"{n_contributions} numbers"
+            return
+        total = hits.total(np.asarray(contributions))
+        wrong = list(differences("`contributions` sum to the value", world, total, values))
+        if wrong:
+            # A breakdown is made of the contributions, so it would be wrong for the same reason.
+            yield from wrong
+            return
+    breakdown = base.breakdown(ranking, target)
+    if breakdown is not None:
+        total = breakdown.values()
+        yield from differences("`breakdown` sums to the value", world, total, values)
 
 
 def _progression(
@@ -252,54 +311,118 @@ def _progression(
 ) -> Iterator[Failure]:
     """Check a progression on all complete rankings: all continuations of each partial ranking."""
     hits = rankings.hits
-    value_of = {world.ranked[index]: values[index] for index in world.complete.tolist()}
-    for index in world.complete.tolist():
+    complete = world.complete.tolist()
+    value_of = {world.ranked[index]: values[index] for index in complete}
+    for index in complete:
         rows = hits.row[hits.query == index]
-        levels, kinds = np.unique(progression.gain[rows], return_inverse=True)
-        progress = progression.begin(levels, np.bincount(kinds).astype(np.int32), index)
-        counts: Counts = np.zeros((1, len(levels)), dtype=np.int32)
-        gained = [0.0]
-        rests = [float(progress.bound_of_rest(0, counts)[0])]
-        for rank, kind in enumerate(kinds.tolist(), start=1):
-            gained.append(gained[-1] + float(progress.step(rank, counts)[0, kind]))
-            counts[0, kind] += 1
-            rests.append(float(progress.bound_of_rest(rank, counts)[0]))
-        if not equal(np.array(gained[-1]), values[index]):
-            yield (
-                "`progression`: the steps sum to the value",
-                f"{world.show(index)}: {gained[-1]:.6g}, expected {values[index]:.6g}",
-            )
-        for rank, (before, rest) in enumerate(zip(gained, rests, strict=True)):
-            if gained[-1] - before > rest + 1e-9:
-                yield (
-                    "`progression`: `rest` is a bound of what is still gained",
-                    (
-                        f"{world.show(index)}: {gained[-1] - before:.6g} after rank {rank}, rest is "
-                        f"{rest:.6g}"
-                    ),
-                )
+        # Documents of equal gain are of one type; types are sorted by increasing gain.
+        gains_of_types, types = np.unique(progression.gain[rows], return_inverse=True)
+        totals = np.bincount(types).astype(np.int32)
+        progress = progression.begin(gains_of_types, totals, index)
+        example = world.show(index)
+        yield from _steps(progress, types.tolist(), len(totals), example, values[index])
         ranked = world.ranked[index]
-        for row in np.flatnonzero(np.diff(kinds) > 0).tolist():  # the next document is better
-            swapped = (*ranked[:row], ranked[row + 1], ranked[row], *ranked[row + 2 :])
+        is_next_better = np.diff(types) > 0
+        for position in np.flatnonzero(is_next_better).tolist():
+            swapped = _swap_with_next(ranked, position)
             if value_of[swapped] < values[index] - 1e-9:
+                docnos = " ".join(swapped)
                 yield (
                     "`progression`: a better document further up never lowers the value",
-                    (
-                        f"{world.show(index)}: {values[index]:.6g}, with {' '.join(swapped)} "
-                        f"{value_of[swapped]:.6g}"
-                    ),
+                    f"{example}: {values[index]:.6g}, with {docnos} {value_of[swapped]:.6g}",
                 )
+
+
+def _steps(
+    progress: Progress, types: list[int], n_types: int, example: str, value: float
+) -> Iterator[Failure]:
+    """Check the gains of a ranking, and the bounds of what is still gained after each rank.
+
+    `types` are the types of the documents by rank, `example` describes the ranking, and `value` is
+    its value.
+    """
+    counts: Counts = np.zeros((1, n_types), dtype=np.int32)
+    gained = 0.0
+    gained_by_rank = [gained]
+    bound_by_rank = [float(progress.bound_of_rest(0, counts)[0])]
+    for rank, document_type in enumerate(types, start=1):
+        gain_of_types = progress.step(rank, counts)
+        gained += float(gain_of_types[0, document_type])
+        counts[0, document_type] += 1
+        gained_by_rank.append(gained)
+        bound_by_rank.append(float(progress.bound_of_rest(rank, counts)[0]))
+    if not equal(np.array(gained), np.asarray(value)):
+        yield (
+            "`progression`: the steps sum to the value",
+            f"{example}: {gained:.6g}, expected {value:.6g}",
+        )
+    for rank, bound in enumerate(bound_by_rank):
+        still_gained = gained - gained_by_rank[rank]
+        if still_gained > bound + 1e-9:
+            yield (
+                "`progression`: `rest` is a bound of what is still gained",
+                f"{example}: {still_gained:.6g} after rank {rank}, rest is {bound:.6g}",
+            )
+
+
+def _swap_with_next(ranked: tuple[str, ...], position: int) -> tuple[str, ...]:
+    """Return the ranking with the document at a position (from 0) and the next one exchanged."""
+    swapped = list(ranked)
+    swapped[position] = ranked[position + 1]
+    swapped[position + 1] = ranked[position]
+    return tuple(swapped)
+
+
+def _negative_gains(base: Base, world: World) -> Iterator[Failure]:
+    """Yield the statements that do not hold with a negative gain of the lowest grade."""
+    rankings = world.rankings()
+    target = _target(rankings, _HARMFUL)
+    values = base.values(rankings, target)
+    ranking = rankings.top(base.depth)
+    _, maximum = base.RANGE
+    best = int(np.argmax(values))
+    if values[best] > maximum + TOLERANCE:
+        example = world.show(best)
+        yield (
+            "accepts_negative_gains: values are within the maximum of RANGE",
+            f"{example}: {values[best]:.6g}",
+        )
+    # Ordinal measures ignore by how much gains differ, so values may rise.
+    if not base.stated.is_ordinal:
+        yield from _harm(base, world, rankings, target, values)
+    form = base.additive(target)
+    if form is not None:
+        yield from _additive(form, world, rankings, ranking, values)
+    yield from _contributions(base, world, ranking, target, values)
+
+
+def _harm(
+    base: Base, world: World, rankings: Rankings, target: Target, values: Floats
+) -> Iterator[Failure]:
+    """Check that negative gains do not raise values above those with gains of 0 instead."""
+    gain_without_harm = np.maximum(target.gain, 0.0)
+    target_without_harm = target.with_gain(gain_without_harm, target.top)
+    values_without_harm = base.values(rankings, target_without_harm)
+    is_raised = values > values_without_harm + TOLERANCE
+    if is_raised.any():
+        index = int(np.argmax(is_raised))
+        example = world.show(index)
+        without_harm = values_without_harm[index]
+        yield (
+            "accepts_negative_gains: negative gains do not raise values",
+            f"{example}: {values[index]:.6g}, with 0 for these {without_harm:.6g}",
+        )
 
 
 def discounts_are_comparable(base: Base, world: World) -> bool:
     """Return whether the discounts of two targets are equal: sums can be sorted."""
-    first = base.additive(_target(world.rankings()))
-    second = base.additive(_target(world.separate_rankings))
-    if not isinstance(first, Linear) or not isinstance(second, Linear):
+    form = base.additive(_target(world.rankings()))
+    other_form = base.additive(_target(world.separate_rankings))
+    # Only sums of discount times gain have discounts.
+    if not isinstance(form, Linear) or not isinstance(other_form, Linear):
         return True
     try:
-        return bool(
-            first.discount == second.discount and hash(first.discount) == hash(second.discount)
-        )
+        have_same_hash = hash(form.discount) == hash(other_form.discount)
+        return bool(form.discount == other_form.discount and have_same_hash)
     except TypeError:  # not hashable
         return False

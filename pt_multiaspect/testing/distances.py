@@ -43,43 +43,64 @@ def check_distance(distance: str | float | Distance, *, n_aspects: int = 2) -> N
     Traceback (most recent call last):
     pt_multiaspect.testing.measures.FailedCheckError: distance 'distance': a tuple has another distance alone ...
     """
+    # A function becomes a registered distance.
     if isinstance(distance, str | int | float):
-        name = distance
+        read = read_distance(distance)
     else:
-        name = RegisteredDistance("distance", distance)
-    read = read_distance(name)
-    function = read.function if isinstance(read, RegisteredDistance) else None
-    for tops in product((1, 2, 4), repeat=count("n_aspects")(n_aspects)):
-        aspects = {f"aspect{index + 1}": top for index, top in enumerate(tops)}
+        read = read_distance(RegisteredDistance("distance", distance))
+    name = str(read)
+    function = None
+    if isinstance(read, RegisteredDistance):
+        function = read.function
+    n_aspects = count("n_aspects")(n_aspects)
+    for tops in product((1, 2, 4), repeat=n_aspects):
         for axes in ("equal", "gains"):
-            with silence_warnings():
-                try:
-                    n_classes = DistanceOrder(aspects, read, axes=axes).n_classes
-                except MultiAspectError as error:
-                    raise FailedCheckError(
-                        f"{error} (scales 0..n of n = {tops}, axes={axes!r})"
-                    ) from None
-                except Exception as error:
-                    raise FailedCheckError(
-                        f"distance {str(read)!r} cannot be computed for {n_aspects} aspects: "
-                        f"{type(error).__name__}: {error}"
-                    ) from error
-            if n_classes < 2:
-                raise FailedCheckError(
-                    f"distance {str(read)!r}: all tuples are equally far on the scales {tops}"
-                )
+            _check_classes(read, tops, axes)
             if function is not None:
-                _check_rows(function, str(read), tops)
+                _check_rows(function, name, tops)
+
+
+def _check_classes(
+    distance: str | float | RegisteredDistance, tops: tuple[int, ...], axes: str
+) -> None:
+    """Raise an error if the distance gives no order of several classes, on scales 0..top."""
+    aspects = {f"aspect{number}": top for number, top in enumerate(tops, start=1)}
+    name = str(distance)
+    with silence_warnings():
+        try:
+            n_classes = DistanceOrder(aspects, distance, axes=axes).n_classes
+        except MultiAspectError as error:
+            scales = f"scales 0..n of n = {tops}, axes={axes!r}"
+            raise FailedCheckError(f"{error} ({scales})") from None
+        except Exception as error:
+            error_type = type(error).__name__
+            raise FailedCheckError(
+                f"distance {name!r} cannot be computed for {len(tops)} aspects: "
+                f"{error_type}: {error}"
+            ) from error
+    if n_classes < 2:
+        raise FailedCheckError(
+            f"distance {name!r}: all tuples are equally far on the scales {tops}"
+        )
 
 
 def _check_rows(function: Distance, name: str, tops: tuple[int, ...]) -> None:
-    rows = np.array(list(product(*(np.arange(top + 1) / top for top in tops))))
-    together, again = np.asarray(function(rows.copy())), np.asarray(function(rows.copy()))
+    """Raise an error if the distance of a tuple changes when computed again, or alone.
+
+    The tuples are the gaps to the best grades, on scales 0..top that are scaled to [0, 1].
+    """
+    gaps_of_aspects = [np.arange(top + 1) / top for top in tops]
+    rows = np.array(list(product(*gaps_of_aspects)))  # (n_tuples, n_aspects)
+    # A function may change its argument, so each call gets a copy.
+    together = np.asarray(function(rows.copy()))
+    again = np.asarray(function(rows.copy()))
     if not np.array_equal(together, again):
         raise FailedCheckError(f"distance {name!r}: computed again, it has another value")
     for row, distance in zip(rows, together, strict=True):
-        alone = np.asarray(function(row[None].copy()))
-        if alone.shape != (1,) or not np.isclose(alone[0], distance, rtol=1e-12, atol=1e-12):
+        single_row = row[None].copy()  # (1, n_aspects)
+        alone = np.asarray(function(single_row))
+        has_one_value = alone.shape == (1,)
+        if not has_one_value or not np.isclose(alone[0], distance, rtol=1e-12, atol=1e-12):
             raise FailedCheckError(
                 f"distance {name!r}: a tuple has another distance alone than among others, {alone} "
                 f"and {distance:g} at the gaps {row}; compute each row by itself"

@@ -25,7 +25,7 @@ from ..bases.strings import read_measure
 from ..collection import Judgments, Rankings
 from ..errors import MultiAspectError, shown, silence_warnings, warn
 from ..measures import Measure, On
-from .bases import SCALES, base_failures, discounts_are_comparable
+from .bases import SCALES, base_failures, discounts_are_comparable, is_valid_gain
 from .worlds import TOLERANCE, Failure, World, Worlds, differences, equal, standard, worlds
 
 
@@ -89,30 +89,20 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
     pt_multiaspect.testing.measures.FailedCheckError: Fraction: 1 of its statements does not hold:
     - values are within RANGE, 0 to 1: judged {'d1': 2.0, 'd2': 2.0}, ranked d1 d2 unjudged: 2
     """
+    checked: Any = measure
     if isinstance(measure, type):
-        checked: Any = measure()
-    else:
-        checked = measure
+        checked = measure()
     if not is_measure(checked):
-        raise MultiAspectError(
-            f"expected a measure, a base or the class of one, got {shown(measure)}"
-        )
+        got = shown(measure)
+        raise MultiAspectError(f"expected a measure, a base or the class of one, got {got}")
     seed = random_seed(seed)
-    failures: dict[str, str] = {}
     with silence_warnings():
-        for statement, example in _failures(checked, seed):
-            failures.setdefault(statement, example)
-        comparable = all(
-            discounts_are_comparable(base, _smallest(SCALES, seed)) for base in _bases(checked)
-        )
+        failures = _first_failures(checked, seed)
+        are_comparable = _has_comparable_discounts(checked, seed)
     if failures:
-        if len(failures) == 1:
-            does = "1 of its statements does"
-        else:
-            does = f"{len(failures)} of its statements do"
-        listed = "".join(f"\n- {statement}: {example}" for statement, example in failures.items())
-        raise FailedCheckError(f"{checked}: {does} not hold:{listed}")
-    if not comparable:
+        message = _failure_message(checked, failures)
+        raise FailedCheckError(message)
+    if not are_comparable:
         warn(
             f"the discounts of {checked} on two collections are not equal, so combinations assign "
             "documents to ranks instead of sorting them, which is slow; make the discount a frozen "
@@ -120,83 +110,141 @@ def check_measure(measure: type[Measure] | ir_measures.Measure | Base, *, seed: 
         )
 
 
-def _smallest(aspects: Aspects, seed: int) -> World:
-    return worlds(aspects, seed)[2]
+def _first_failures(measure: Any, seed: int) -> dict[str, str]:
+    """Return the statements that do not hold, each with its first example."""
+    failures: dict[str, str] = {}
+    for statement, example in _failures(measure, seed):
+        # Collections come from small to large: the first example is in the smallest one.
+        failures.setdefault(statement, example)
+    return failures
+
+
+def _has_comparable_discounts(measure: Any, seed: int) -> bool:
+    """Return whether the discounts of each base of the measure are equal on two collections."""
+    small_world = worlds(SCALES, seed)[2]
+    return all(discounts_are_comparable(base, small_world) for base in _bases(measure))
+
+
+def _failure_message(measure: Any, failures: dict[str, str]) -> str:
+    """Return an error message that lists the statements that do not hold, with examples."""
+    n_failures = len(failures)
+    if n_failures == 1:
+        verdict = "1 of its statements does not hold"
+    else:
+        verdict = f"{n_failures} of its statements do not hold"
+    lines = [f"{measure}: {verdict}:"]
+    for statement, example in failures.items():
+        lines.append(f"- {statement}: {example}")
+    return "\n".join(lines)
 
 
 def _bases(measure: object) -> list[Base]:
     """Return the measure as a base, with its own cutoff and with small ones."""
-    if not getattr(measure, "SINGLE_ASPECT", True):
+    # Measures of ir-measures and bases have no such attribute; they evaluate one aspect.
+    is_single_aspect = getattr(measure, "SINGLE_ASPECT", True)
+    if not is_single_aspect:
         return []
     base = as_base(measure)
     base.check_complete()
-    if not base.accepts_cutoff or base.cutoff is not None:
+    has_fixed_cutoff = base.cutoff is not None
+    if has_fixed_cutoff or not base.accepts_cutoff:
         return [base]
     return [base, base.at(1), base.at(2)]
 
 
 def _failures(measure: Any, seed: int) -> Iterator[Failure]:
+    """Yield the statements of a measure that do not hold, each with an example, smallest first."""
     # All variants of the measure are evaluated on the same worlds, which are joined once.
     worlds_of = cache(partial(worlds, seed=seed))
     for base in _bases(measure):
         for world in worlds_of(SCALES):
-            yield from _guard(base.text, world, base_failures(base, world))
-    if not hasattr(measure, "SINGLE_ASPECT"):  # a measure of ir-measures, or a base
-        if not hasattr(measure, "iter_calc"):
-            return
+            failures = base_failures(base, world)
+            yield from _guard(base.text, world, failures)
+    is_own_measure = hasattr(measure, "SINGLE_ASPECT")
+    is_base_only = not hasattr(measure, "iter_calc")
+    if is_base_only and not is_own_measure:
+        return
+    if not is_own_measure:  # a measure of ir-measures
         measure = On(base=measure, aspects=SCALES)
     measure.validate_params()
     yield from _as_value(measure)
     declared = _with_scales(measure)
     several = worlds_of(_scales(declared))
     for variant in _with_cutoffs(declared):
-        direction = 0
-        for world in several:
-            yield from _guard(str(variant), world, _world_failures(variant, world))
-            direction += _direction(variant, world)
-        for world in several[:5]:
-            yield from _guard(str(variant), world, _missing_labels(variant, world))
-        if direction < 0:
-            better = "lower" if variant.lower_is_better else "higher"
-            yield (
-                f"lower_is_better is {variant.lower_is_better}",
-                f"rankings with better documents first are not {better}",
-            )
-        yield from _guard(str(variant), several[0], _independence(variant, several))
-        yield from _guard(str(variant), several[0], _bounds(variant, several))
-    yield from _guard(str(declared), several[2], _mean_failures(declared, several[2], seed))
+        yield from _variant_failures(variant, several)
+    world = several[2]
+    failures = _mean_failures(declared, world, seed)
+    yield from _guard(str(declared), world, failures)
+
+
+def _variant_failures(measure: Measure, several: Worlds) -> Iterator[Failure]:
+    """Yield the statements that do not hold for a measure with declared scales, on any world."""
+    name = str(measure)
+    total_direction = 0
+    for world in several:
+        yield from _guard(name, world, _world_failures(measure, world))
+        total_direction += _direction(measure, world)
+    # Missing labels of larger worlds have too many completions.
+    for world in several[:5]:
+        yield from _guard(name, world, _missing_labels(measure, world))
+    if total_direction < 0:
+        if measure.lower_is_better:
+            better = "lower"
+        else:
+            better = "higher"
+        yield (
+            f"lower_is_better is {measure.lower_is_better}",
+            f"rankings with better documents first are not {better}",
+        )
+    first_world = several[0]
+    yield from _guard(name, first_world, _independence(measure, several))
+    yield from _guard(name, first_world, _bounds(measure, several))
 
 
 def _guard(name: str, world: World, failures: Iterable[Failure]) -> Iterator[Failure]:
-    """Yield the failures, and any exception as a failure."""
+    """Yield the failures, and any exception as a failure.
+
+    `name` is the measure, and `world` the example of an exception.
+    """
     try:
         yield from failures
     except NotImplementedError as error:
         yield "the class is complete", str(error)
     except Exception as error:
-        yield f"{name} can be computed", f"{type(error).__name__}: {error} ({world.show(0)})"
+        error_type = type(error).__name__
+        judged = world.show(0)
+        yield f"{name} can be computed", f"{error_type}: {error} ({judged})"
 
 
 def _with_scales(measure: Measure) -> Measure:
     """Return the measure with scales for the aspects it evaluates."""
     if measure.SINGLE_ASPECT:
         return measure.on("relevance", SCALES)
-    if "aspects" not in measure.SUPPORTED_PARAMS or isinstance(measure.spec, Aspects):
+    # Without names, aspects are those of the qrels, or have scales.
+    has_scales = isinstance(measure.spec, Aspects)
+    if has_scales or "aspects" not in measure.SUPPORTED_PARAMS:
         return measure
-    names = list(measure.spec or ("relevance", "credibility"))
+    names = ["relevance", "credibility"]
+    if measure.spec:
+        names = list(measure.spec)
     if "aspect" in measure.SUPPORTED_PARAMS:
         names = sorted({*names, measure["aspect"]})
     return measure(aspects=standard(names))
 
 
 def _scales(measure: Measure) -> Aspects:
+    """Return the declared scales of the measure, or scales 0-2 of the aspects that it names."""
     spec = measure.spec
     if isinstance(spec, Aspects):
         return spec
-    return standard(list(spec or ("relevance",)))
+    names = ["relevance"]
+    if spec:
+        names = list(spec)
+    return standard(names)
 
 
 def _with_cutoffs(measure: Measure) -> list[Measure]:
+    """Return the measure itself, and with the cutoffs 1 and 2 if it accepts them."""
     if "cutoff" not in measure.SUPPORTED_PARAMS or measure["cutoff"] is not None:
         return [measure]
     try:
@@ -211,31 +259,47 @@ def _with_cutoffs(measure: Measure) -> list[Measure]:
 
 def _as_value(measure: Measure) -> Iterator[Failure]:
     """Check that a measure can be constructed, copied, parsed and pickled, and compares equal."""
-    kind = type(measure)
-    again: list[tuple[str, Callable[[], object]]] = [
-        ("constructed from its parameters", lambda: kind(**measure.params)),
-        ("copied", lambda: copy.deepcopy(measure)),
-    ]
-    if type(ir_measures.measures.registry.get(measure.NAME)) is kind:
-        again.append((f"read as {str(measure)!r}", lambda: read_measure(str(measure))))
-    if _is_importable(kind):
-        again.append(("pickled", lambda: pickle.loads(pickle.dumps(measure))))
-    for how, make in again:
-        statement = f"{how}, it is the same measure"
-        try:
-            copied = make()
-        except Exception as error:
-            yield statement, f"{type(error).__name__}: {error}"
-            continue
-        if copied != measure or hash(copied) != hash(measure) or str(copied) != str(measure):
-            yield statement, f"{copied!r} is not {measure!r}"
+    measure_class = type(measure)
+    text = str(measure)
+    # How a copy is made, and a function that makes it.
+    copies: dict[str, Callable[[], object]] = {
+        "constructed from its parameters": lambda: measure_class(**measure.params),
+        "copied": lambda: copy.deepcopy(measure),
+    }
+    registered_class = type(ir_measures.measures.registry.get(measure.NAME))
+    if registered_class is measure_class:
+        copies[f"read as {text!r}"] = lambda: read_measure(text)
+    if _is_importable(measure_class):
+        copies["pickled"] = lambda: pickle.loads(pickle.dumps(measure))
+    for how, make_copy in copies.items():
+        yield from _copy_failures(measure, how, make_copy)
 
 
-def _is_importable(kind: type) -> bool:
+def _copy_failures(
+    measure: Measure, how: str, make_copy: Callable[[], object]
+) -> Iterator[Failure]:
+    """Check that a copy can be made, and has the value, the hash and the text of the measure."""
+    statement = f"{how}, it is the same measure"
     try:
-        return attrgetter(kind.__qualname__)(sys.modules[kind.__module__]) is kind
+        copied = make_copy()
+    except Exception as error:
+        error_type = type(error).__name__
+        yield statement, f"{error_type}: {error}"
+        return
+    has_same_hash = hash(copied) == hash(measure)
+    has_same_text = str(copied) == str(measure)
+    if copied != measure or not has_same_hash or not has_same_text:
+        yield statement, f"{copied!r} is not {measure!r}"
+
+
+def _is_importable(measure_class: type) -> bool:
+    """Return whether the class is found in its module by name, unlike classes in functions."""
+    try:
+        module = sys.modules[measure_class.__module__]
+        found = attrgetter(measure_class.__qualname__)(module)
     except (AttributeError, KeyError):
         return False
+    return found is measure_class
 
 
 # -- in one world
@@ -243,108 +307,138 @@ def _is_importable(kind: type) -> bool:
 
 
 def _world_failures(measure: Measure, world: World) -> Iterator[Failure]:
+    """Yield the statements of a measure that do not hold in a world, each with an example."""
     rankings = world.rankings()
     judgments = rankings.judgments
     values = world.values(measure)
-    low, high = measure.range
-    for index in np.flatnonzero((values < low - TOLERANCE) | (values > high + TOLERANCE))[
-        -1:
-    ].tolist():
-        yield (
-            f"values are within RANGE, {low:g} to {high:g}",
-            f"{world.show(index)}: {values[index]:.6g}",
-        )
-    same = "evaluated again, values are the same"
-    yield from differences(same, world, measure.evaluate(world.separate_rankings), values)
+    yield from _range(measure, world, values)
+    values_again = measure.evaluate(world.separate_rankings)
+    yield from differences("evaluated again, values are the same", world, values_again, values)
+    cutoff = None
     if "cutoff" in measure.SUPPORTED_PARAMS:
         cutoff = measure["cutoff"]
-    else:
-        cutoff = None
     if cutoff is not None:
-        cut = measure.evaluate(world.rankings(cutoff))
-        yield from differences("documents below the cutoff make no difference", world, cut, values)
-    terms = measure.terms(judgments)
-    if terms and not measure.params.get("normalized"):
-        parts = np.stack([term.base.values(rankings, term.target) for term in terms])
-        weights = np.stack([term.weight for term in terms])
-        combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
-        yield from differences("`combine` of the terms is the value", world, combined, values)
-        if measure.stated.is_weighted_sum:
-            summed = (parts * weights).sum(axis=0)
-            yield from differences(
-                "is_weighted_sum: values are the sum of the terms", world, summed, values
-            )
+        values_of_top = measure.evaluate(world.rankings(cutoff))
+        statement = "documents below the cutoff make no difference"
+        yield from differences(statement, world, values_of_top, values)
+    yield from _combination(measure, world, rankings, values)
     yield from _document_gain(measure, world, judgments, values)
     if measure.stated.never_falls_with_labels:
         yield from _rising_labels(measure, world, values)
 
 
+def _range(measure: Measure, world: World, values: Floats) -> Iterator[Failure]:
+    """Check that all values are within the range of the measure."""
+    low, high = measure.range
+    is_too_low = values < low - TOLERANCE
+    is_too_high = values > high + TOLERANCE
+    outside = np.flatnonzero(is_too_low | is_too_high)
+    if len(outside):
+        # The rankings in the end of a world are the simpler ones.
+        index = int(outside[-1])
+        example = world.show(index)
+        yield f"values are within RANGE, {low:g} to {high:g}", f"{example}: {values[index]:.6g}"
+
+
+def _combination(
+    measure: Measure, world: World, rankings: Rankings, values: Floats
+) -> Iterator[Failure]:
+    """Check that the values are the combination of the values of the terms."""
+    terms = measure.terms(rankings.judgments)
+    # Normalised values are the combination, divided by its maximum.
+    is_normalised = measure.params.get("normalized")
+    if is_normalised or not terms:
+        return
+    values_of_terms = [term.base.values(rankings, term.target) for term in terms]
+    parts = np.stack(values_of_terms)  # (n_terms, n_queries)
+    weights = np.stack([term.weight for term in terms])
+    combined = np.asarray(measure.combine(parts, weights), dtype=np.float64)
+    yield from differences("`combine` of the terms is the value", world, combined, values)
+    if measure.stated.is_weighted_sum:
+        weighted_sum = (parts * weights).sum(axis=0)
+        statement = "is_weighted_sum: values are the sum of the terms"
+        yield from differences(statement, world, weighted_sum, values)
+
+
 def _rising_labels(measure: Measure, world: World, values: Floats) -> Iterator[Failure]:
-    """Raise each label by one grade."""
+    """Check that raising any label by one grade never lowers a value."""
     for name, aspect in _scales(measure).items():
-        following = dict(pairwise(aspect.scale.grades.tolist()))
+        grades = aspect.scale.grades.tolist()
+        next_grade = dict(pairwise(grades))
         for docno, labels in world.judged.items():
-            if (grade := labels.get(name)) in following:
-                raised = {**world.judged, docno: {**labels, name: following[grade]}}
-                changed = measure.evaluate(World(raised, world.ranked).rankings())
-                for index in np.flatnonzero(changed < values - TOLERANCE)[:1].tolist():
-                    shown = (
-                        f"{values[index]:.6g}, {changed[index]:.6g} with a better {name} of {docno}"
-                    )
-                    yield (
-                        "never_falls_with_labels: a better label never lowers the value",
-                        f"{world.show(index)}: {shown}",
-                    )
-                    return
+            grade = labels.get(name)
+            # The highest grade, junk and missing labels have no next grade.
+            if grade not in next_grade:
+                continue
+            raised_labels = {**labels, name: next_grade[grade]}
+            raised = World({**world.judged, docno: raised_labels}, world.ranked)
+            changed = measure.evaluate(raised.rankings())
+            is_lower = changed < values - TOLERANCE
+            if is_lower.any():
+                index = int(np.argmax(is_lower))
+                example = world.show(index)
+                new_value = f"{changed[index]:.6g} with a better {name} of {docno}"
+                yield (
+                    "never_falls_with_labels: a better label never lowers the value",
+                    f"{example}: {values[index]:.6g}, {new_value}",
+                )
+                return
 
 
 def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     """Compare the extremes over missing labels by `label_terms` with those of all completions."""
-    world = World(
-        {**world.judged, "unjudged": dict.fromkeys(_scales(measure), np.nan)}, world.ranked
-    )
+    # The unjudged document of the rankings becomes one that lacks all labels.
+    missing = dict.fromkeys(_scales(measure), np.nan)
+    world = World({**world.judged, "unjudged": missing}, world.ranked)
     label_terms = measure.stated.label_terms
     if label_terms is None or not label_terms(world.judgments):
         return
-    following = World(world.judged, (*world.ranked[1:], world.ranked[0]))
-    runs = [world.rankings(), Rankings(following.run(), world.judgments)]
+    # In the second run, each query has the ranking of the next query of the first one.
+    first_ranking, *further_rankings = world.ranked
+    shifted = World(world.judged, (*further_rankings, first_ranking))
+    runs = [world.rankings(), Rankings(shifted.run(), world.judgments)]
     search = LabelIntervals(measure, world.judgments, runs, np.array([0]), np.array([1]))
     with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
         stated = search.stated()
+    # `enumerate` overwrites the intervals with those over all completions.
     enumerated = copy.deepcopy(stated)
     search.enumerate(search.is_open, *enumerated)
     ideal = f"ideal_documents={search.ideal_documents!r}"
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
     for interval, expected in zip(stated, enumerated, strict=True):
-        for end, extreme in zip(interval.ends[:, 0], expected.ends[:, 0], strict=True):
-            yield from differences(
-                statement, world, np.where(interval.exact, end, extreme), extreme
-            )
+        for end in range(len(expected.ends)):
+            extreme = expected.ends[end, 0]
+            # Bounds that are not stated to be exact may differ.
+            end_or_extreme = np.where(interval.exact, interval.ends[end, 0], extreme)
+            yield from differences(statement, world, end_or_extreme, extreme)
 
 
 def _document_gain(
     measure: Measure, world: World, judgments: Judgments, values: Floats
 ) -> Iterator[Failure]:
+    """Check that training labels are valid, and that sorting by them gives a best ranking."""
     gain = measure.document_gain(judgments)
     if gain is None:
         return
     gain = np.asarray(gain, dtype=np.float64)
-    if gain.shape != judgments.pool_query.shape or not (np.isfinite(gain) & (gain >= 0)).all():
-        yield (
-            "`document_gain` is a number of at least 0 per judged document",
-            f"{world.show(0)}: {gain}",
-        )
+    if not is_valid_gain(gain, judgments.pool_query.shape):
+        judged = world.show(0)
+        statement = "`document_gain` is a number of at least 0 per judged document"
+        yield statement, f"{judged}: {gain}"
         return
-    if measure.gain_is_surrogate(judgments) or measure.lower_is_better:
+    is_surrogate = measure.gain_is_surrogate(judgments)
+    if is_surrogate or measure.lower_is_better:
         return
     hits = world.rankings().hits
     highest = values[world.complete].max()
     for index in world.complete.tolist():
-        ranked = gain[hits.row[hits.query == index]]
-        if (np.diff(ranked) <= 0).all() and values[index] < highest - TOLERANCE:
+        rows = hits.row[hits.query == index]
+        is_sorted = (np.diff(gain[rows]) <= 0).all()
+        if is_sorted and values[index] < highest - TOLERANCE:
+            example = world.show(index)
             yield (
                 "sorting by `document_gain` is the best ranking (or `gain_is_surrogate`)",
-                f"{world.show(index)}: {values[index]:.6g}, the best ranking has {highest:.6g}",
+                f"{example}: {values[index]:.6g}, the best ranking has {highest:.6g}",
             )
 
 
@@ -355,9 +449,12 @@ def _direction(measure: Measure, world: World) -> int:
     except Exception:
         return 0  # reported by `_world_failures`
     grades = _total_grades(measure, world)
-    order = sorted(grades, key=lambda docno: -grades[docno])
-    forth, back = (values[world.ranked.index(tuple(ranked))] for ranked in (order, order[::-1]))
-    sign = int(np.sign(np.round(forth - back, 9)))
+    best_first = tuple(sorted(grades, key=lambda docno: -grades[docno]))
+    worst_first = best_first[::-1]
+    value_of_best_first = values[world.ranked.index(best_first)]
+    value_of_worst_first = values[world.ranked.index(worst_first)]
+    difference = np.round(value_of_best_first - value_of_worst_first, 9)
+    sign = int(np.sign(difference))
     if measure.lower_is_better:
         return -sign
     return sign
@@ -365,126 +462,158 @@ def _direction(measure: Measure, world: World) -> int:
 
 def _total_grades(measure: Measure, world: World) -> dict[str, float]:
     """Return the sum of each document's labels, with signs so that higher is better."""
-    signs = {
-        name: 1 if aspect.scale.greater_is_better else -1
-        for name, aspect in _scales(measure).items()
-    }
-    return {
-        docno: float(np.nansum([sign * labels[name] for name, sign in signs.items()]))
-        for docno, labels in world.judged.items()
-    }
+    scales = _scales(measure)
+    total_grades = {}
+    for docno, labels in world.judged.items():
+        signed_labels = []
+        for name, aspect in scales.items():
+            if aspect.scale.greater_is_better:
+                signed_labels.append(labels[name])
+            else:
+                signed_labels.append(-labels[name])
+        # A missing label is NaN and adds nothing.
+        total_grades[docno] = float(np.nansum(signed_labels))
+    return total_grades
+
+
+# -- in all worlds
+# ------------------------------------------------------------------------------------
 
 
 def _independence(measure: Measure, several: Worlds) -> Iterator[Failure]:
     """Check that values do not depend on other queries and the order of rows."""
+    values_together = _values_by_qid(measure, several.all_rankings)
+    values_reversed = _values_by_qid(measure, several.reversed_rankings)
+    # Queries are in the order of the worlds.
+    qids = list(values_together)
+    for index, world in enumerate(several):
+        qid = qids[index]
+        value_together = values_together[qid]
+        value_alone = _values_by_qid(measure, several.single_rankings[index])[qid]
+        value_reversed = values_reversed[qid]
+        example = world.show(world.middle)
+        if not equal(np.asarray(value_alone), np.asarray(value_together)):
+            statement = "a query has the same value alone and among others"
+            yield statement, f"{example}: {value_together:.6g} and {value_alone:.6g}"
+        if not equal(np.asarray(value_reversed), np.asarray(value_together)):
+            statement = "the order of rows makes no difference"
+            yield statement, f"{example}: {value_together:.6g} and {value_reversed:.6g}"
 
-    def evaluate_run(rankings: Rankings) -> dict[str, float]:
-        return dict(zip(rankings.judgments.qids, measure.evaluate(rankings).tolist(), strict=True))
 
-    together, backwards = (
-        evaluate_run(several.all_rankings),
-        evaluate_run(several.reversed_rankings),
-    )
-    for world, (qid, expected), alone in zip(
-        several, together.items(), several.single_rankings, strict=True
-    ):
-        for statement, value in (
-            ("a query has the same value alone and among others", evaluate_run(alone)[qid]),
-            ("the order of rows makes no difference", backwards[qid]),
-        ):
-            if not equal(np.asarray(value), np.asarray(expected)):
-                yield statement, f"{world.show(world.middle)}: {expected:.6g} and {value:.6g}"
+def _values_by_qid(measure: Measure, rankings: Rankings) -> dict[str, float]:
+    """Return the value of the measure for each query id."""
+    values = measure.evaluate(rankings).tolist()
+    return dict(zip(rankings.judgments.qids, values, strict=True))
 
 
 def _bounds(measure: Measure, several: Worlds) -> Iterator[Failure]:
-    """Check the upper bounds of all worlds."""
+    """Check the upper bounds of all worlds against the best values of all their rankings."""
     if measure.lower_is_better:
         return
     try:
         table = upper_bound(several.all_rankings.judgments, measure)
     except MultiAspectError:
         return  # no bound is known
+    # The table has one row per query, of which each world has one.
     for world, row in zip(several, table.itertuples(), strict=True):
         values = world.values(measure)[world.complete]
+        highest = values.max()
         best = int(world.complete[np.argmax(values)])
-        attained = f"{world.show(best)}: {values.max():.6g}"
-        if row.bound < values.max() - TOLERANCE:
+        best_ranking = world.show(best)
+        attained = f"{best_ranking}: {highest:.6g}"
+        if row.bound < highest - TOLERANCE:
             yield "no ranking exceeds the upper bound", f"{attained}, the bound is {row.bound:.6g}"
-        if row.value > values.max() + TOLERANCE:
+        if row.value > highest + TOLERANCE:
             yield "the value of the best ranking is attained", f"{attained}, not {row.value:.6g}"
-        if row.strategy == "exact" and row.value < values.max() - TOLERANCE:
+        is_exact = row.strategy == "exact"
+        if is_exact and row.value < highest - TOLERANCE:
             yield "the exact upper bound is the best value", f"{attained}, not {row.value:.6g}"
 
 
+# -- combinations of terms
+# ----------------------------------------------------------------------------
+
+
 def _mean_failures(measure: Measure, world: World, seed: int) -> Iterator[Failure]:
-    """Check that `combine` increases, and that `slope` is the gradient of a homogeneous mean."""
-    rng = np.random.default_rng(seed)
+    """Check that `combine` increases, and that `slope` is the gradient of a homogeneous mean.
+
+    They are computed for random values and weights of the terms, as of 200 queries.
+    """
     n_terms = len(measure.terms(world.judgments))
     if n_terms < 2:
         return
-    shape = (n_terms, 200)
-    values, others = rng.uniform(0.05, 1, (2, *shape))
-    weights = rng.uniform(0.05, 1, shape)
+    rng = np.random.default_rng(seed)
+    n_queries = 200
+    draws = rng.uniform(0.05, 1, (2, n_terms, n_queries))
+    values = draws[0]
+    others = draws[1]
+    weights = rng.uniform(0.05, 1, (n_terms, n_queries))
     weights /= weights.sum(axis=0)
     combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
-    if combined.shape != (200,):
+    if combined.shape != (n_queries,):
         yield "`combine` has one value per query", f"the shape is {combined.shape}"
         return
-    cases = _case_texts(values, weights, combined)
-    raised = np.asarray(measure.combine(np.maximum(values, others), weights))
-    if measure.stated.never_falls_with_terms:
-        for index in np.flatnonzero(raised < combined - TOLERANCE)[:1].tolist():
-            yield (
-                "never_falls_with_terms: `combine` never falls when a value rises",
-                f"{cases(index)}, then {raised[index]:.6g}",
-            )
+    raised_values = np.maximum(values, others)
+    raised = np.asarray(measure.combine(raised_values, weights))
+    has_fallen = raised < combined - TOLERANCE
+    if measure.stated.never_falls_with_terms and has_fallen.any():
+        index = int(np.argmax(has_fallen))
+        case = _case_text(values, weights, combined, index)
+        yield (
+            "never_falls_with_terms: `combine` never falls when a value rises",
+            f"{case}, then {raised[index]:.6g}",
+        )
     slope = measure.slope(values, weights)
     if slope is not None:
-        yield from _slope_failures(
-            measure, np.asarray(slope, dtype=np.float64), values, others, weights
-        )
+        slope = np.asarray(slope, dtype=np.float64)
+        yield from _slope_failures(measure, slope, values, others, weights)
 
 
-def _case_texts(values: Floats, weights: Floats, combined: Floats) -> Callable[[int], str]:
-    """Return the function that writes a case: its values, their weights and their mean."""
-
-    def text(index: int) -> str:
-        of_case = values[:, index].round(3)
-        their_weights = weights[:, index].round(3)
-        return f"values {of_case}, weights {their_weights}: {combined[index]:.6g}"
-
-    return text
+def _case_text(values: Floats, weights: Floats, combined: Floats, index: int) -> str:
+    """Return the values of the terms of one query, their weights and their mean, as text."""
+    values_of_query = values[:, index].round(3)
+    weights_of_query = weights[:, index].round(3)
+    mean = combined[index]
+    return f"values {values_of_query}, weights {weights_of_query}: {mean:.6g}"
 
 
 def _slope_failures(
     measure: Measure, slope: Floats, values: Floats, others: Floats, weights: Floats
 ) -> Iterator[Failure]:
-    """Check that `slope` is the gradient of a homogeneous, concave mean."""
-    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+    """Check that `slope` is the gradient of a homogeneous, concave mean.
+
+    `slope` is the gradient at `values`; `others` are values at other points, all of shape
+    (n_terms, n_queries).
+    """
     if slope.shape != values.shape:
-        yield (
-            "`slope` has a number per term and query",
-            f"the shape is {slope.shape}, expected {values.shape}",
-        )
+        statement = "`slope` has a number per term and query"
+        yield statement, f"the shape is {slope.shape}, expected {values.shape}"
         return
-    cases = _case_texts(values, weights, combined)
-    for statement, value, expected in (
-        (
-            "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2",
-            2 * measure.combine(values / 2, weights),
-            combined,
-        ),
-        ("`slope`: slope times value sums to `combine`", (slope * values).sum(axis=0), combined),
-    ):
-        for index in np.flatnonzero(~equal(np.asarray(value), expected))[:1].tolist():
-            yield statement, f"{cases(index)}, but {value[index]:.6g}"
+    combined = np.asarray(measure.combine(values, weights), dtype=np.float64)
+    doubled = np.asarray(2 * measure.combine(values / 2, weights))
+    is_unequal = ~equal(doubled, combined)
+    if is_unequal.any():
+        index = int(np.argmax(is_unequal))
+        case = _case_text(values, weights, combined, index)
+        statement = "`slope`: `combine` is homogeneous, f(x/2) = f(x)/2"
+        yield statement, f"{case}, but {doubled[index]:.6g}"
+    # By Euler's theorem on homogeneous functions.
+    sum_of_products = (slope * values).sum(axis=0)
+    is_unequal = ~equal(sum_of_products, combined)
+    if is_unequal.any():
+        index = int(np.argmax(is_unequal))
+        case = _case_text(values, weights, combined, index)
+        statement = "`slope`: slope times value sums to `combine`"
+        yield statement, f"{case}, but {sum_of_products[index]:.6g}"
+    # A concave function is below its tangent plane, which goes through the origin.
     elsewhere = np.asarray(measure.combine(others, weights), dtype=np.float64)
     plane = (slope * others).sum(axis=0)
-    for index in np.flatnonzero(elsewhere > plane + TOLERANCE)[:1].tolist():
+    is_above = elsewhere > plane + TOLERANCE
+    if is_above.any():
+        index = int(np.argmax(is_above))
+        case = _case_text(values, weights, combined, index)
+        point = others[:, index].round(3)
         yield (
             "`slope`: `combine` is concave, so that slope times other values is a bound",
-            (
-                f"{cases(index)}; at {others[:, index].round(3)} {elsewhere[index]:.6g}, above "
-                f"{plane[index]:.6g}"
-            ),
+            f"{case}; at {point} {elsewhere[index]:.6g}, above {plane[index]:.6g}",
         )

@@ -49,25 +49,34 @@ class World(Memo):
         return Judgments(self._qrels())
 
     def _qrels(self) -> pd.DataFrame:
-        rows = [{"doc_id": docno, **labels} for docno, labels in self.judged.items()]
-        qrels = pd.DataFrame(rows * len(self.ranked))
-        return qrels.assign(
-            query_id=np.repeat([f"{index:03d}" for index in range(len(self.ranked))], len(rows))
-        )
+        """Return the judgments as a frame, in which each ranking is a query with all of them."""
+        rows_of_query = []
+        for docno, labels in self.judged.items():
+            rows_of_query.append({"doc_id": docno, **labels})
+        n_queries = len(self.ranked)
+        qrels = pd.DataFrame(rows_of_query * n_queries)
+        qids = [_qid(index) for index in range(n_queries)]
+        qrels["query_id"] = np.repeat(qids, len(rows_of_query))
+        return qrels
 
     def run(self, depth: int | None = None) -> dict[str, dict[str, float]]:
-        """Return the rankings, or their first ranks."""
-        return {
-            f"{index:03d}": {docno: -float(rank) for rank, docno in enumerate(ranked[:depth])}
-            for index, ranked in enumerate(self.ranked)
-            if ranked
-        }
+        """Return the scores of the documents by query, down to rank `depth` if it is given.
+
+        As in a run, a query without retrieved documents is absent.
+        """
+        run = {}
+        for index, ranked in enumerate(self.ranked):
+            if ranked:
+                run[_qid(index)] = _decreasing_scores(ranked[:depth])
+        return run
 
     def rankings(self, depth: int | None = None) -> Rankings:
         """Return the rankings, or their first ranks, joined with the judgments once."""
-        return self.compute_once(
-            ("rankings", depth), lambda: Rankings(self.run(depth), self.judgments)
-        )
+
+        def join() -> Rankings:
+            return Rankings(self.run(depth), self.judgments)
+
+        return self.compute_once(("rankings", depth), join)
 
     @cached_property
     def separate_rankings(self) -> Rankings:
@@ -76,15 +85,21 @@ class World(Memo):
 
     def values(self, measure: Measure) -> Floats:
         """Return the values of a measure, which are computed once."""
-        return self.compute_once(("values", measure), lambda: measure.evaluate(self.rankings()))
+
+        def evaluate() -> Floats:
+            return measure.evaluate(self.rankings())
+
+        return self.compute_once(("values", measure), evaluate)
 
     @cached_property
     def complete(self) -> Ints:
         """The indices of the rankings that have all judged documents and no others."""
-        sizes = [
-            len(ranked) == len(self.judged) and "unjudged" not in ranked for ranked in self.ranked
-        ]
-        return np.flatnonzero(sizes)
+        indices = []
+        for index, ranked in enumerate(self.ranked):
+            has_unjudged = "unjudged" in ranked
+            if len(ranked) == len(self.judged) and not has_unjudged:
+                indices.append(index)
+        return np.array(indices, dtype=np.intp)
 
     @property
     def middle(self) -> int:
@@ -93,14 +108,29 @@ class World(Memo):
 
     def show(self, index: int) -> str:
         """Describe the world and one of its rankings, for an error."""
-        shown: dict[str, object] = {}
-        for docno, judged in self.judged.items():
-            labels = {name: label for name, label in judged.items() if name != KNOWN}
+        judged: dict[str, object] = {}
+        for docno, columns in self.judged.items():
+            labels = dict(columns)
+            labels.pop(KNOWN, None)  # whether the user knew the document: no label
+            # Without other aspects, the label alone is shorter than a mapping.
             if list(labels) == ["relevance"]:
-                shown[docno] = labels["relevance"]
+                judged[docno] = labels["relevance"]
             else:
-                shown[docno] = labels
-        return f"judged {shown}, ranked {' '.join(self.ranked[index]) or 'nothing'}"
+                judged[docno] = labels
+        ranked = " ".join(self.ranked[index])
+        if not ranked:
+            ranked = "nothing"
+        return f"judged {judged}, ranked {ranked}"
+
+
+def _qid(index: int) -> str:
+    """Return the id of the query of a ranking, such as 007: ids sort as the rankings do."""
+    return f"{index:03d}"
+
+
+def _decreasing_scores(ranked: Sequence[str]) -> dict[str, float]:
+    """Return the scores 0, -1, -2, … of the documents of a ranking, from first to last."""
+    return {docno: -float(position) for position, docno in enumerate(ranked)}
 
 
 class Worlds(tuple[World, ...]):
@@ -114,47 +144,66 @@ class Worlds(tuple[World, ...]):
     @cached_property
     def reversed_rankings(self) -> Rankings:
         """The same rankings, with queries and documents in reverse order."""
-        return self._join(range(len(self))[::-1], step=-1)
+        last_first = range(len(self))[::-1]
+        return self._join(last_first, reverse_judgments=True)
 
     @cached_property
     def single_rankings(self) -> list[Rankings]:
         """The same rankings, each in a separate collection."""
         return [self._join([index]) for index in range(len(self))]
 
-    def _join(self, indices: Sequence[int], step: int = 1) -> Rankings:
-        """Return one ranking of some worlds, joined with their judgments."""
-        chosen = {chr(97 + index): self[index] for index in indices}
-        judged = {qid: dict(list(world.judged.items())[::step]) for qid, world in chosen.items()}
-        run = {
-            qid: {docno: -float(rank) for rank, docno in enumerate(world.ranked[world.middle])}
-            for qid, world in chosen.items()
-        }
+    def _join(self, indices: Sequence[int], reverse_judgments: bool = False) -> Rankings:
+        """Return a collection with one query for each of some worlds: its ranking in the middle.
+
+        `reverse_judgments` reverses the order of the judged documents of each query.
+        """
+        judged = {}
+        run = {}
+        for index in indices:
+            world = self[index]
+            qid = chr(ord("a") + index)
+            judged_documents = list(world.judged.items())
+            if reverse_judgments:
+                judged_documents.reverse()
+            judged[qid] = dict(judged_documents)
+            ranked = world.ranked[world.middle]
+            run[qid] = _decreasing_scores(ranked)
         return Rankings(run, Judgments(judged))
 
 
 def worlds(aspects: Aspects, seed: int) -> Worlds:
     """Return worlds with labels of the scales, junk and missing labels, from small to large."""
     rng = random.Random(seed)
-    labels = {
-        name: [*aspect.scale.grades.tolist() * 2, -1.0, _NAN] for name, aspect in aspects.items()
-    }
+    choices = {}
+    for name, aspect in aspects.items():
+        grades = aspect.scale.grades.tolist()
+        # A grade is drawn twice as often as the label of junk, -1, or a missing label.
+        choices[name] = [*grades, *grades, -1.0, _NAN]
     result = []
-    for size in _SIZES:
-        judged = {
-            f"d{number + 1}": {name: rng.choice(choices) for name, choices in labels.items()}
-            | {KNOWN: rng.choice((0, 1))}
-            for number in range(size)
-        }
-        result.append(World(judged, tuple(_arrangements(tuple(judged)))))
+    for n_documents in _SIZES:
+        judged = {}
+        for number in range(1, n_documents + 1):
+            labels = {name: rng.choice(labels) for name, labels in choices.items()}
+            labels[KNOWN] = rng.choice((0, 1))
+            judged[f"d{number}"] = labels
+        rankings = tuple(_arrangements(tuple(judged)))
+        result.append(World(judged, rankings))
     return Worlds(result)
 
 
 def _arrangements(documents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield rankings of some of the documents, and of all of them with one unjudged document."""
-    for length in range(len(documents), -1, -1):
+    """Yield all rankings of documents, and those with one unjudged document in addition.
+
+    The former retrieve all or some of the documents, from the longest to the empty ranking. In the
+    latter, the documents have their order, and the unjudged one each rank in turn.
+    """
+    n_documents = len(documents)
+    for length in range(n_documents, -1, -1):
         yield from itertools.permutations(documents, length)
-    for row in range(len(documents) + 1):
-        yield (*documents[:row], "unjudged", *documents[row:])
+    for n_above in range(n_documents + 1):
+        above = documents[:n_above]
+        below = documents[n_above:]
+        yield (*above, "unjudged", *below)
 
 
 def equal(values: Floats, expected: Floats) -> Bools:
@@ -169,5 +218,9 @@ def differences(
     if values.shape != expected.shape:
         yield statement, f"the shape is {values.shape}, expected {expected.shape}"
         return
-    for index in np.flatnonzero(~equal(values, expected))[-1:].tolist():
-        yield statement, f"{world.show(index)}: {values[index]:.6g}, expected {expected[index]:.6g}"
+    different = np.flatnonzero(~equal(values, expected))
+    if len(different):
+        # Rankings in the end of a world are the shorter ones, which are easier to verify.
+        index = int(different[-1])
+        example = world.show(index)
+        yield statement, f"{example}: {values[index]:.6g}, expected {expected[index]:.6g}"
