@@ -26,9 +26,16 @@ class Clusters:
     @classmethod
     def from_labels(cls, labels: Sequence[Any] | Ints) -> Clusters:
         """Return the clusters of topics, given the label of each topic's cluster."""
-        number: dict[Any, int] = {}
-        cluster = [number.setdefault(label, len(number)) for label in labels]
-        return cls(np.array(cluster, dtype=np.intp), np.bincount(cluster).astype(np.intp))
+        number_of_label: dict[Any, int] = {}
+        numbers = []
+        for label in labels:
+            # Clusters are numbered from 0, in the order of their first topics.
+            if label not in number_of_label:
+                number_of_label[label] = len(number_of_label)
+            numbers.append(number_of_label[label])
+        cluster = np.array(numbers, dtype=np.intp)
+        sizes = np.bincount(cluster).astype(np.intp)
+        return cls(cluster, sizes)
 
     @classmethod
     def independent(cls, n_topics: int) -> Clusters:
@@ -62,7 +69,9 @@ class Clusters:
     def freedom(self) -> float:
         """The degrees of freedom of standard errors, NaN for a single cluster.
 
-        They are those of Bell and McCaffrey.
+        For clusters of unequal sizes, they are those of Bell and McCaffrey, 1 / Σ_gh m_gh². The CR2
+        estimator is a quadratic form whose matrix m has, for the fractions s of the topics in the
+        clusters, m_gg = s_g and m_gh = -s_g s_h / √((1 - s_g) (1 - s_h)).
         """
         n_clusters = len(self)
         if n_clusters < 2:
@@ -70,9 +79,12 @@ class Clusters:
         if self.has_equal_sizes:
             return float(n_clusters - 1)
         share = self.sizes / self.n_topics
-        own = (share**2 * (1 - 2 * share) / (1 - share) ** 2).sum()
-        common = (share**2 / (1 - share)).sum()
-        freedom = 1 / (own + common**2)
+        # The square of `factor_sum` is the sum of all (s_g s_h)² / ((1 - s_g) (1 - s_h)). For g = h,
+        # that is not m_gg²: the corrections are the differences, s² - s⁴ / (1 - s)².
+        factor_sum = (share**2 / (1 - share)).sum()
+        corrections = share**2 * (1 - 2 * share) / (1 - share) ** 2
+        sum_of_squares = corrections.sum() + factor_sum**2
+        freedom = 1 / sum_of_squares
         return float(np.clip(freedom, 1, n_clusters - 1))
 
     @property
@@ -85,13 +97,19 @@ class Clusters:
         return Clusters.from_labels(self.cluster[topics].tolist())
 
     def sums(self, values: Floats) -> Floats:
-        """Return the sums over the topics of each cluster, … × clusters, of values, … × topics."""
+        """Return the sum of the values of each cluster.
+
+        The values have the shape (..., n_topics), the sums (..., n_clusters).
+        """
         if self.are_single_topics:
             return values
+        # `reduceat` sums adjacent values, so the topics of a cluster are put side by side.
         order = np.argsort(self.cluster, kind="stable")
-        by_cluster = values[..., order]
-        starts = np.cumsum(self.sizes) - self.sizes
-        return np.asarray(np.add.reduceat(by_cluster, starts, axis=-1))
+        values_by_cluster = values[..., order]
+        ends = np.cumsum(self.sizes)
+        starts = ends - self.sizes
+        cluster_sums = np.add.reduceat(values_by_cluster, starts, axis=-1)
+        return np.asarray(cluster_sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,44 +158,51 @@ def estimate_means(
     if clusters is None:
         clusters = Clusters.independent(values.shape[-1])
     if groups is None:
+        means = values.mean(axis=-1)
         errors = standard_error(values, clusters, largest)
-        return MeanEstimates(values.mean(axis=-1), errors, clusters.freedom)
+        return MeanEstimates(means, errors, clusters.freedom)
     if largest is None:
         largest = np.abs(values).max(axis=-1)
     group_means = [values[..., topics].mean(axis=-1) for topics in groups.topics]
-    by_group = np.stack(group_means, axis=-1)
+    means_by_group = np.stack(group_means, axis=-1)  # (..., n_groups)
     if groups.are_drawn:
-        return estimate_means(by_group, clusters.take(groups.first_topics), largest)
-    return _estimate_mean_of_strata(values, by_group, clusters, largest, groups)
+        # Groups are the sample: each counts like a topic, in the cluster of its topics.
+        clusters_of_groups = clusters.take(groups.first_topics)
+        return estimate_means(means_by_group, clusters_of_groups, largest)
+    return _estimate_mean_of_strata(values, means_by_group, clusters, largest, groups)
 
 
 def _estimate_mean_of_strata(
     values: Floats,
-    by_group: Floats,
+    means_by_group: Floats,
     clusters: Clusters,
     largest: Floats | float,
     groups: TopicGroups,
 ) -> MeanEstimates:
     """Return the means of the given groups, from each of which clusters of topics were drawn.
 
-    The degrees of freedom are those of Welch and Satterthwaite.
+    The degrees of freedom are those of Welch and Satterthwaite, (Σ e)² / Σ (e² / f) for the squared
+    standard errors e of the groups, and their degrees of freedom f.
     """
-    squared_errors_of_groups = []
-    freedoms_of_groups = []
+    squared_error_by_group = []
+    freedom_by_group = []
     for topics in groups.topics:
         group_clusters = clusters.take(topics)
         group_variance = variance(values[..., topics], group_clusters, largest)
-        squared_errors_of_groups.append(group_variance / len(group_clusters))
-        freedoms_of_groups.append(group_clusters.freedom)
-    squared_errors = np.stack(squared_errors_of_groups, axis=-1)  # (..., n_groups)
-    freedoms = np.array(freedoms_of_groups)
+        squared_error_by_group.append(group_variance / len(group_clusters))
+        freedom_by_group.append(group_clusters.freedom)
+    squared_errors = np.stack(squared_error_by_group, axis=-1)  # (..., n_groups)
+    freedoms = np.array(freedom_by_group)  # (n_groups,)
     total = squared_errors.sum(axis=-1)
+    # Shares of the total avoid its square; they are undefined if all values are constant.
     with np.errstate(divide="ignore", invalid="ignore"):
         share = squared_errors / total[..., None]
         freedom = 1 / (share**2 / freedoms).sum(axis=-1)
-    freedom = np.where(total == 0, freedoms.sum(), freedom)
+    is_constant = total == 0
+    freedom = np.where(is_constant, freedoms.sum(), freedom)
+    means = means_by_group.mean(axis=-1)
     errors = np.sqrt(total) / len(groups.topics)
-    return MeanEstimates(by_group.mean(axis=-1), errors, freedom)
+    return MeanEstimates(means, errors, freedom)
 
 
 def variance(
@@ -186,7 +211,8 @@ def variance(
     """Return the squared standard error of the mean times the number of clusters.
 
     It is that of the values if topics are independent, that of the clusters' means if these have
-    equal sizes, and otherwise that of the CR2 estimator.
+    equal sizes, and otherwise that of the CR2 estimator, Σ s² d² / (1 - s) for clusters with the
+    fraction s of the topics and the deviation d from the mean.
 
     Parameters
     ----------
@@ -220,21 +246,29 @@ def variance(
         result = means.var(axis=-1, ddof=1)
     else:
         share = clusters.sizes / clusters.n_topics
-        squared_error = (share**2 * deviations**2 / (1 - share)).sum(axis=-1)
+        cr2_terms = share**2 * deviations**2 / (1 - share)  # (..., n_clusters)
+        squared_error = cr2_terms.sum(axis=-1)
         result = n_clusters * squared_error
+    # The variance of equal values is exactly 0, also if they differ by rounding.
     largest_deviation = np.abs(deviations).max(axis=-1)
-    is_constant = largest_deviation <= TOLERANCE * np.asarray(largest)
+    largest_rounding_error = TOLERANCE * np.asarray(largest)
+    is_constant = largest_deviation <= largest_rounding_error
     return np.where(is_constant, 0.0, result)
 
 
 def _cluster_means(values: Floats, clusters: Clusters) -> tuple[Floats, Floats]:
-    """Return the mean of each cluster, … × clusters, and its deviation from that of all topics."""
+    """Return the mean of each cluster, and its deviation from the mean of all topics.
+
+    The values have the shape (..., n_topics), both results (..., n_clusters).
+    """
     means = clusters.sums(values) / clusters.sizes
+    # If sizes are equal, both means are the same but for rounding; the variance uses the first.
     if clusters.has_equal_sizes:
         mean_over_topics = means.mean(axis=-1, keepdims=True)
     else:
         mean_over_topics = values.mean(axis=-1, keepdims=True)
-    return means, means - mean_over_topics
+    deviations = means - mean_over_topics
+    return means, deviations
 
 
 def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Floats:
@@ -255,14 +289,20 @@ def mean_covariances(values: Floats, clusters: Clusters, largest: Floats) -> Flo
         The squared standard errors of the means are on the diagonal.
     """
     _, deviations = _cluster_means(values, clusters)
-    deviations = remove_rounding_errors(deviations, largest[..., None])
+    deviations = remove_rounding_errors(
+        deviations, largest[..., None]
+    )  # (..., n_means, n_clusters)
     n_clusters = len(clusters)
     if clusters.has_equal_sizes:
-        products = deviations @ deviations.swapaxes(-1, -2)
-        return np.asarray(products / ((n_clusters - 1) * n_clusters))
+        # The covariances of the clusters' means, per number of clusters.
+        sums_of_products = deviations @ deviations.swapaxes(-1, -2)
+        divisor = (n_clusters - 1) * n_clusters
+        return np.asarray(sums_of_products / divisor)
+    # The CR2 estimator sums the products of deviations, each times share / √(1 - share).
     share = clusters.sizes / clusters.n_topics
     scaled = deviations * share / np.sqrt(1 - share)
-    return np.asarray(scaled @ scaled.swapaxes(-1, -2))
+    covariances = scaled @ scaled.swapaxes(-1, -2)
+    return np.asarray(covariances)
 
 
 def standard_error(
@@ -273,7 +313,8 @@ def standard_error(
         n_clusters = values.shape[-1]
     else:
         n_clusters = len(clusters)
-    deviation = np.sqrt(variance(values, clusters, largest))
+    squared_deviation = variance(values, clusters, largest)
+    deviation = np.sqrt(squared_deviation)
     return np.asarray(deviation / math.sqrt(n_clusters))
 
 
@@ -283,16 +324,23 @@ def design_effect(values: Floats, clusters: Clusters) -> Floats:
     The result is NaN if these are 0.
     """
     squared_error = variance(values, clusters) / len(clusters)
-    of_independent = variance(values) / clusters.n_topics
+    independent_squared_error = variance(values) / clusters.n_topics
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(of_independent == 0, np.nan, squared_error / of_independent)
+        effect = squared_error / independent_squared_error
+    return np.where(independent_squared_error == 0, np.nan, effect)
 
 
 def t_quantile(freedom: Floats | float, confidence: float) -> Floats:
-    """Return the quantile of Student's t distribution that confidence intervals extend to."""
+    """Return the number of standard errors to which a confidence interval extends on each side.
+
+    It is a quantile of Student's t distribution.
+    """
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(freedom, (1 + confidence) / 2), dtype=np.float64)
+    # The interval leaves (1 - confidence) / 2 on each side.
+    probability_below = (1 + confidence) / 2
+    quantile = stdtrit(freedom, probability_below)
+    return np.asarray(quantile, dtype=np.float64)
 
 
 def t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
@@ -311,9 +359,12 @@ def t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
     """
     from scipy.stats import t as student
 
+    # A standard error of 0 gives an infinite statistic, or NaN if the mean is 0, too.
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where(means == 0, 0.0, np.abs(means) / errors)
-    return np.asarray(2 * student.sf(statistic, freedom))
+        statistic = np.abs(means) / errors
+    statistic = np.where(means == 0, 0.0, statistic)
+    one_sided_levels = student.sf(statistic, freedom)
+    return np.asarray(2 * one_sided_levels)
 
 
 def one_sided_t_levels(means: Floats, errors: Floats, freedom: Floats | float) -> Floats:
@@ -324,6 +375,11 @@ def one_sided_t_levels(means: Floats, errors: Floats, freedom: Floats | float) -
     """
     from scipy.stats import t as student
 
+    # A standard error of 0 gives an infinite statistic, of the sign of the mean.
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = np.where((errors == 0) & (means == 0), -np.inf, means / errors)
-    return np.asarray(student.sf(statistic, freedom))
+        statistic = means / errors
+    # Values that are all 0 are not above 0: the statistic -inf has the level 1.
+    is_constant_zero = (errors == 0) & (means == 0)
+    statistic = np.where(is_constant_zero, -np.inf, statistic)
+    levels = student.sf(statistic, freedom)
+    return np.asarray(levels)

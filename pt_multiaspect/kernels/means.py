@@ -14,55 +14,76 @@ from .hits import ratio
 
 
 def arithmetic(values: Floats, weights: Floats) -> Floats:
-    """Return Σ w x; the weights must sum to 1 or be all 0."""
-    mean = np.asarray((weights * values).sum(axis=0), dtype=np.float64)
+    """Return Σ w x; the weights must sum to 1 or be all 0.
+
+    Values x and weights w have the shape (n_terms, n_queries), as in the other functions.
+    """
+    products = weights * values
+    mean = np.asarray(products.sum(axis=0), dtype=np.float64)
     return _clip_to_maximum(mean, values, weights)
 
 
 def harmonic(values: Floats, weights: Floats) -> Floats:
     """Return Σ w / Σ (w / x); 0 if any x is 0."""
-    is_counted, is_defined = _counting_terms(values, weights)
-    reciprocals = np.zeros_like(values)
-    np.divide(weights, values, out=reciprocals, where=is_counted & (values > 0))
-    mean = ratio(weights.sum(axis=0), reciprocals.sum(axis=0))
-    return _clip_to_maximum(np.where(is_defined, mean, 0.0), values, weights)
+    is_positive = values > 0
+    is_counted = weights > 0
+    # Terms without weight count for nothing, and 0 cannot be divided by.
+    has_reciprocal = is_counted & is_positive
+    weighted_reciprocals = np.zeros_like(values)
+    np.divide(weights, values, out=weighted_reciprocals, where=has_reciprocal)
+    mean = ratio(weights.sum(axis=0), weighted_reciprocals.sum(axis=0))
+    mean = np.where(_has_positive_mean(is_counted, is_positive), mean, 0.0)
+    return _clip_to_maximum(mean, values, weights)
 
 
 def harmonic_slope(values: Floats, weights: Floats) -> Floats:
-    """Return the gradient of `harmonic` at positive values."""
-    relative = harmonic(values, weights) / values
-    return np.asarray(weights * relative**2, dtype=np.float64)
+    """Return the gradient of `harmonic` at positive values, w (mean / x)² for weights of sum 1."""
+    mean = harmonic(values, weights)
+    relative_mean = mean / values
+    slope = weights * relative_mean**2
+    return np.asarray(slope, dtype=np.float64)
 
 
 def geometric(values: Floats, weights: Floats) -> Floats:
     """Return Π x^w; 0 if any x is 0."""
-    is_counted, is_defined = _counting_terms(values, weights)
-    logs = np.log(values, out=np.zeros_like(values), where=is_counted & (values > 0))
-    mean = np.exp((weights * logs).sum(axis=0))
-    return _clip_to_maximum(np.where(is_defined, mean, 0.0), values, weights)
+    is_positive = values > 0
+    is_counted = weights > 0
+    # Terms without weight count for nothing, and 0 has no logarithm.
+    has_log = is_counted & is_positive
+    logs = np.zeros_like(values)
+    np.log(values, out=logs, where=has_log)
+    weighted_logs = weights * logs
+    mean = np.exp(weighted_logs.sum(axis=0))
+    mean = np.where(_has_positive_mean(is_counted, is_positive), mean, 0.0)
+    return _clip_to_maximum(mean, values, weights)
 
 
 def geometric_slope(values: Floats, weights: Floats) -> Floats:
-    """Return the gradient of `geometric` at positive values."""
-    return np.asarray(weights * geometric(values, weights) / values, dtype=np.float64)
+    """Return the gradient of `geometric` at positive values, w mean / x."""
+    slope = weights * geometric(values, weights) / values
+    return np.asarray(slope, dtype=np.float64)
 
 
-def _counting_terms(values: Floats, weights: Floats) -> tuple[Bools, Bools]:
-    """Return masks of the terms that count, and of the columns whose mean is not 0.
+def _has_positive_mean(is_counted: Bools, is_positive: Bools) -> Bools:
+    """Return a mask of the queries with some counted terms, all of which are positive.
 
-    In these, some term counts, and all that count are positive.
+    Both masks are of terms, of shape (n_terms, n_queries).
     """
-    is_counted = weights > 0
-    is_positive = (~is_counted | (values > 0)).all(axis=0)
-    is_defined = is_positive & is_counted.any(axis=0)
-    return is_counted, np.asarray(is_defined, dtype=np.bool_)
+    is_counted_zero = is_counted & ~is_positive
+    has_zero = is_counted_zero.any(axis=0)
+    has_terms = is_counted.any(axis=0)
+    return np.asarray(has_terms & ~has_zero, dtype=np.bool_)
 
 
 def _clip_to_maximum(mean: Floats, values: Floats, weights: Floats) -> Floats:
-    """Clip a mean at the maximum of its values, which rounding may exceed.
+    """Clip the mean of each query at its highest value, which rounding may exceed.
 
-    The result is 0 where no term counts.
+    The result is 0 for a query without a weighted term.
     """
-    counted_values = np.where(weights > 0, values, -np.inf)
+    is_counted = weights > 0
+    # Values without weight must not be the highest.
+    counted_values = np.where(is_counted, values, -np.inf)
     highest = counted_values.max(axis=0)
-    return np.where(np.isneginf(highest), 0.0, np.minimum(mean, highest))
+    has_no_terms = np.isneginf(highest)
+    clipped = np.minimum(mean, highest)
+    return np.where(has_no_terms, 0.0, clipped)

@@ -6,6 +6,7 @@ Clarke, Vtyurina, Smucker: Assessing Top-k Preferences. ACM TOIS 39(3), 2021.
 from __future__ import annotations
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,9 +25,11 @@ def compatibility(hits: Hits, gain: Floats, p: float) -> Floats:
     RBO is Σ_k p^(k-1) · overlap of the first k documents / k, for k from 1 to 1000, also below the
     end of both rankings, where the overlap no longer grows.
     """
-    row, score, best = _overlap(hits, gain, p)
-    overlap = hits.total(score, hits.pool_query[row])
-    return np.minimum(ratio(overlap, best), 1.0)
+    ideal = _ideal_ranking(hits, gain, p)
+    query = hits.pool_query[ideal.documents]
+    rbo = hits.total(ideal.contributions, query)
+    # Rounding may exceed the maximum.
+    return np.minimum(ratio(rbo, ideal.maximum), 1.0)
 
 
 def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
@@ -34,41 +37,59 @@ def contributions(hits: Hits, gain: Floats, p: float) -> Floats:
 
     It is that of the depths at which both rankings have the document.
     """
-    row, score, best = _overlap(hits, gain, p)
-    pool_share = np.zeros(len(gain))
-    pool_share[row] = ratio(score, best[hits.pool_query[row]])
-    return pool_share[hits.row]
+    ideal = _ideal_ranking(hits, gain, p)
+    query = hits.pool_query[ideal.documents]
+    # Documents that are not in the ideal ranking contribute nothing.
+    contribution_of_document = np.zeros(len(gain))
+    contribution_of_document[ideal.documents] = ratio(ideal.contributions, ideal.maximum[query])
+    return contribution_of_document[hits.row]
 
 
-def _overlap(hits: Hits, gain: Floats, p: float) -> tuple[Ints, Floats, Floats]:
-    """Return the documents of the ideal ranking, their contributions to RBO, and the ideal RBO.
+class _IdealRanking(NamedTuple):
+    """The ideal ranking of each query, and its overlap with the ranking."""
+
+    #: The positions of the documents in the pool, by query and ideal rank.
+    documents: Ints
+    #: The contribution of each of these documents to the RBO of both rankings.
+    contributions: Floats
+    #: The RBO of the ideal ranking with itself, per query.
+    maximum: Floats
+
+
+def _ideal_ranking(hits: Hits, gain: Floats, p: float) -> _IdealRanking:
+    """Return the ideal ranking of each query, and its overlap with the ranking.
 
     The ideal ranking sorts documents of positive gain by decreasing gain. Documents of equal gain
     keep their order in the ranking; documents that were not retrieved are last.
     """
-    rank = np.full(len(gain), DEPTH + 1, dtype=np.intp)
-    rank[hits.row] = hits.rank
+    beyond = DEPTH + 1  # a rank that contributes nothing
+    rank_of_document = np.full(len(gain), beyond, dtype=np.intp)
+    rank_of_document[hits.row] = hits.rank
     positive = np.flatnonzero(gain > 0)
-    sorting = np.lexsort((rank[positive], -gain[positive], hits.pool_query[positive]))
-    order = positive[sorting]
-    query = hits.pool_query[order]
-    ideal = positions(query) + 1
+    # `lexsort` sorts by its last key first.
+    keys = (rank_of_document[positive], -gain[positive], hits.pool_query[positive])
+    documents = positive[np.lexsort(keys)]
+    query = hits.pool_query[documents]
+    ideal_rank = positions(query) + 1
     # A document is in the overlap from the larger of its ranks in the two rankings.
-    rank_in_both = np.maximum(ideal, rank[order])
-    overlap = _overlap_from(p)
-    score = overlap[np.minimum(rank_in_both, DEPTH + 1)]
-    ideal_score = overlap[np.minimum(ideal, DEPTH + 1)]
-    best = hits.total(ideal_score, query)
-    return order, score, best
+    rank_in_both = np.maximum(ideal_rank, rank_of_document[documents])
+    contribution_from = _contributions_by_rank(p)
+    contributions = contribution_from[np.minimum(rank_in_both, beyond)]
+    ideal_contributions = contribution_from[np.minimum(ideal_rank, beyond)]
+    maximum = hits.total(ideal_contributions, query)
+    return _IdealRanking(documents, contributions, maximum)
 
 
 @cache
-def _overlap_from(p: float) -> Floats:
-    """Return the contribution to RBO of a document in both rankings from each rank on.
+def _contributions_by_rank(p: float) -> Floats:
+    """Return the contribution to RBO of a document that is in both rankings from a rank on.
 
-    It is Σ_{k≥rank} p^(k-1) / k; ranks are from 1 to one below the last depth.
+    It is Σ_{k≥rank} p^(k-1) / k, at the index `rank`: NaN at 0, which is no rank, and 0 below the
+    last depth.
     """
     depth = np.arange(1, DEPTH + 1)
     weights = p ** (depth - 1.0) / depth
-    from_rank = np.cumsum(weights[::-1])[::-1]
+    # The sum from each rank to the end is a cumulative sum from the end.
+    from_last = np.cumsum(weights[::-1])
+    from_rank = from_last[::-1]
     return np.concatenate([[np.nan], from_rank, [0.0]])

@@ -29,32 +29,36 @@ def is_on_front(points: Floats) -> Bools:
         Equal points are on the front together.
     """
     has_nan = np.asarray(np.isnan(points).any(axis=1), dtype=np.bool_)
-    is_valid = ~has_nan
-    valid = points[is_valid]
-    highest = np.abs(valid).max(axis=0, initial=0.0)
-    near = _TOLERANCE * highest
-    n_others = max(len(valid), 1)
-    at_once = max(1, _MOST_PAIRS // n_others)
-    on_front = np.ones(len(valid), dtype=np.bool_)
-    for start in range(0, len(valid), at_once):
-        block = slice(start, start + at_once)
-        on_front[block] = ~_is_dominated(valid[block], valid, near)
+    is_candidate = ~has_nan
+    candidates = points[is_candidate]
+    n_candidates = len(candidates)
+    highest = np.abs(candidates).max(axis=0, initial=0.0)
+    tolerances = _TOLERANCE * highest  # (n_columns,)
+    # Blocks of points are compared with all candidates, to limit the memory.
+    block_size = _MOST_PAIRS // max(n_candidates, 1)
+    block_size = max(block_size, 1)
+    is_non_dominated = np.ones(n_candidates, dtype=np.bool_)
+    for start in range(0, n_candidates, block_size):
+        block = slice(start, start + block_size)
+        is_non_dominated[block] = ~_is_dominated(candidates[block], candidates, tolerances)
     result = np.zeros(len(points), dtype=np.bool_)
-    result[is_valid] = on_front
+    result[is_candidate] = is_non_dominated
     return result
 
 
-def _is_dominated(points: Floats, others: Floats, near: Floats) -> Bools:
-    """Return whether any of the others dominates each point.
+def _is_dominated(points: Floats, others: Floats, tolerances: Floats) -> Bools:
+    """Return a mask of the points that any of the others dominates.
 
-    `near` is the maximum difference of equal values, per column.
+    Values of a column are equal if they differ by at most its tolerance.
     """
-    at_least = np.ones((len(points), len(others)), dtype=np.bool_)
-    above = np.zeros((len(points), len(others)), dtype=np.bool_)
-    for column, tolerance in enumerate(near):
+    shape = (len(points), len(others))
+    is_as_high = np.ones(shape, dtype=np.bool_)  # in all columns
+    is_higher = np.zeros(shape, dtype=np.bool_)  # in some column
+    for column, tolerance in enumerate(tolerances):
+        # A column of points and a row of others broadcast to all pairs.
         point = points[:, None, column]
         other = others[None, :, column]
-        at_least &= other >= point - tolerance
-        above |= other > point + tolerance
-    dominates = at_least & above  # (n_points, n_others)
+        is_as_high &= other >= point - tolerance
+        is_higher |= other > point + tolerance
+    dominates = is_as_high & is_higher
     return np.asarray(dominates.any(axis=1), dtype=np.bool_)

@@ -23,11 +23,14 @@ Counts = NDArray[np.int32]
 def precedence(types: Floats) -> Floats:
     """Return which types of documents are at least as good as others for every measure.
 
-    The result is 1 where a type (row) is at least as good as another (column), else 0. Types differ
-    in the gain (column) of some measure (row).
+    The result is 1 where a type (row) is at least as good as another (column), else 0. `types` are
+    the gains of each type (column) for each measure (row); no two types are equal in all.
     """
-    is_at_least = types[:, :, None] >= types[:, None, :]  # (n_measures, n_types, n_types)
-    precedes = np.asarray(is_at_least.all(axis=0), dtype=np.float64)
+    gain = types[:, :, None]
+    gain_of_other = types[:, None, :]
+    is_as_high = gain >= gain_of_other  # (n_measures, n_types, n_types)
+    precedes = np.asarray(is_as_high.all(axis=0), dtype=np.float64)
+    # No type precedes itself.
     np.fill_diagonal(precedes, 0.0)
     return precedes
 
@@ -51,13 +54,14 @@ def place_documents(counts: Counts, totals: Counts, precedes: Floats) -> tuple[I
     extended : array of int, shape (n_extended, n_types)
         The extended states.
     """
-    is_left = counts < totals
+    is_left = counts < totals  # (n_states, n_types)
+    # The number of types with further documents that precede each type.
     n_better_left = is_left.astype(np.float64) @ precedes
     is_next = is_left & (n_better_left == 0)
     state, chosen = np.nonzero(is_next)
     extended = counts[state]
-    row = np.arange(len(state))
-    extended[row, chosen] += 1
+    extension = np.arange(len(state))
+    extended[extension, chosen] += 1
     return state, chosen, extended
 
 
@@ -75,11 +79,12 @@ class Progression:
 
     @classmethod
     def linear(cls, form: Linear) -> Progression:
-        """Return the progression of a linear measure."""
+        """Return the progression of a sum over ranks of discount times gain."""
         form.check_sorting()
 
         def begin(gain: Floats, totals: Counts, query: int) -> Progress:
-            ranks = np.arange(1, int(totals.sum()) + 1)
+            n_documents = int(totals.sum())
+            ranks = np.arange(1, n_documents + 1)
             queries = np.full(len(ranks), query)
             discount = form.discounts(ranks, queries)
             return LinearProgress(gain, discount, totals)
@@ -124,16 +129,31 @@ class LinearProgress(ConvexProgress):
     """Progress of a sum over ranks of discount times gain."""
 
     def __init__(self, gain: Floats, discount: Floats, totals: Counts) -> None:
-        self.factor = np.append(discount, 0.0)
-        self.depth = int(np.flatnonzero(discount > 0).max(initial=-1)) + 1
+        """Prepare the progress of a query.
+
+        Parameters
+        ----------
+        gain : array of float, shape (n_types,)
+            The gain of each type of document.
+        discount : array of float, shape (n_documents,)
+            The discount at each rank.
+        totals : array of int, shape (n_types,)
+            The number of documents of each type.
+        """
         self._gain = gain
         self._discount = discount
         self._totals = totals
-        negative_levels, type_level = np.unique(-gain, return_inverse=True)
-        self._levels = -negative_levels  # decreasing
-        is_level = type_level[:, None] == np.arange(len(self._levels))  # (n_types, n_levels)
-        self._is_level = is_level.astype(np.float64)
-        self._cumulated = np.concatenate([[0.0], np.cumsum(discount)])
+        self.factor = np.append(discount, 0.0)
+        discounted_ranks = np.flatnonzero(discount > 0) + 1
+        self.depth = int(discounted_ranks.max(initial=0))
+        # Types of equal gain are of one level; levels are in decreasing order.
+        negative_levels, level_of_type = np.unique(-gain, return_inverse=True)
+        self._levels = -negative_levels
+        level_numbers = np.arange(len(self._levels))
+        is_of_level = level_of_type[:, None] == level_numbers
+        self._is_of_level = is_of_level.astype(np.float64)  # (n_types, n_levels)
+        # The sum of the discounts of the first ranks, from none to all of them.
+        self._discount_sums = np.concatenate([[0.0], np.cumsum(discount)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return the sum of the gains."""
@@ -141,18 +161,20 @@ class LinearProgress(ConvexProgress):
 
     def step(self, rank: int, counts: Counts) -> Floats:
         """Return gain times discount of a document of each type."""
-        gained = self._gain * self._discount[rank - 1]
-        return np.broadcast_to(gained, counts.shape)
+        discount = self._discount[rank - 1]  # ranks are counted from 1
+        gain_at_rank = self._gain * discount
+        return np.broadcast_to(gain_at_rank, counts.shape)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of the remaining documents in decreasing order, which is optimal."""
-        n_left = (self._totals - counts) @ self._is_level  # (n_states, n_levels)
+        n_left = (self._totals - counts) @ self._is_of_level  # (n_states, n_levels)
+        # The documents of each level follow those of the levels above it.
         last_rank = rank + np.cumsum(n_left, axis=1).astype(np.intp)
-        until = self._cumulated[last_rank]
-        start = np.full((len(counts), 1), self._cumulated[rank])
-        before = np.concatenate([start, until[:, :-1]], axis=1)
-        discounts = until - before
-        return np.asarray(discounts @ self._levels, dtype=np.float64)
+        sum_to_last_rank = self._discount_sums[last_rank]
+        sum_to_rank = np.full((len(counts), 1), self._discount_sums[rank])
+        sum_to_level_above = np.concatenate([sum_to_rank, sum_to_last_rank[:, :-1]], axis=1)
+        discounts_of_level = sum_to_last_rank - sum_to_level_above
+        return np.asarray(discounts_of_level @ self._levels, dtype=np.float64)
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
@@ -167,20 +189,33 @@ class BinaryProgress(Progress):
     """A measure that depends only on the ranks of positive documents."""
 
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
+        """Prepare the progress of a query.
+
+        Parameters
+        ----------
+        positive : array of float, shape (n_types,)
+            1 for types of positive documents, 0 for others.
+        cutoff : int, optional
+            The last rank that counts.
+        totals : array of int, shape (n_types,)
+            The number of documents of each type.
+        """
         self._positive = positive
         self._n_positive = int(positive @ totals)
         self._norm = max(self._n_positive, 1)
         self.depth = _depth(cutoff, totals)
 
     def _n_found(self, counts: Counts) -> Ints:
+        """Return the number of positive documents that each state has placed."""
         return (counts @ self._positive).astype(np.intp)
 
     def step(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of a positive document, 0 for other types."""
         if rank > self.depth:
             return np.zeros(counts.shape)
-        gain = self._next_gain(rank, self._n_found(counts))
-        return np.outer(gain, self._positive)
+        n_found = self._n_found(counts)
+        gain_of_positive = self._next_gain(rank, n_found)  # (n_states,)
+        return np.outer(gain_of_positive, self._positive)
 
     @abstractmethod
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
@@ -194,12 +229,16 @@ class APProgress(BinaryProgress, ConvexProgress):
     # F_i x_i = (F_i² + F_i - F_(i-1)² - F_(i-1)) / 2.
 
     def __init__(self, positive: Floats, cutoff: int | None, totals: Counts) -> None:
+        """Prepare the progress of a query; the parameters are those of `BinaryProgress`."""
         super().__init__(positive, cutoff, totals)
-        ranks = np.arange(1, int(totals.sum()) + 1)
+        n_documents = int(totals.sum())
+        ranks = np.arange(1, n_documents + 1)
         reciprocals = 1.0 / ranks
+        # Ranks below the cutoff count for nothing, and the last factor is 0.
         factor = np.where(ranks <= self.depth, reciprocals, 0.0)
         self.factor = np.append(factor, 0.0)
-        self._harmonic = np.concatenate([[0.0], np.cumsum(reciprocals)])
+        # The harmonic numbers, from that of 0 on: sums of 1 / rank over the first ranks.
+        self._harmonic_numbers = np.concatenate([[0.0], np.cumsum(reciprocals)])
 
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return F (F + 1) / 2R for F positive documents of R."""
@@ -212,13 +251,15 @@ class APProgress(BinaryProgress, ConvexProgress):
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all remaining positive documents follow."""
-        # The sum is Σ_j (n_found + j) / (rank + j).
         n_found = self._n_found(counts)
         n_ranks_left = max(self.depth - rank, 0)
         n_left = np.clip(self._n_positive - n_found, 0, n_ranks_left)
-        reciprocals = self._harmonic[rank + n_left] - self._harmonic[rank]
-        precisions = n_left + (n_found - rank) * reciprocals
-        return np.asarray(precisions / self._norm, dtype=np.float64)
+        # The precision at the j-th of them is (n_found + j) / (rank + j), which equals
+        # 1 + (n_found - rank) / (rank + j); the sum of the reciprocals is known.
+        last_rank = rank + n_left
+        reciprocals = self._harmonic_numbers[last_rank] - self._harmonic_numbers[rank]
+        sum_of_precisions = n_left + (n_found - rank) * reciprocals
+        return np.asarray(sum_of_precisions / self._norm, dtype=np.float64)
 
 
 class RRProgress(BinaryProgress):
@@ -229,9 +270,10 @@ class RRProgress(BinaryProgress):
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of a positive document at the next rank, if there was none above."""
-        can_follow = (rank < self.depth) & (self._n_positive > 0)
-        is_open = (self._n_found(counts) == 0) & can_follow
-        n_found = np.where(is_open, 0, 1)
+        can_follow = rank < self.depth and self._n_positive > 0
+        if not can_follow:
+            return np.zeros(len(counts))
+        n_found = self._n_found(counts)
         return self._next_gain(rank + 1, n_found)
 
 
@@ -248,25 +290,43 @@ class CascadeProgress(Progress):
     def __init__(
         self, stop: Floats, cutoff: int | None, totals: Counts, discount: Callable[[Ints], Floats]
     ) -> None:
+        """Prepare the progress of a query.
+
+        Parameters
+        ----------
+        stop : array of float, shape (n_types,)
+            The probability of stopping at a document of each type, if the user reaches it.
+        cutoff : int, optional
+            The last rank that counts.
+        totals : array of int, shape (n_types,)
+            The number of documents of each type.
+        discount : callable
+            A non-increasing function of ranks (from 1).
+        """
         self._stop = stop
         self._totals = totals
         self.depth = _depth(cutoff, totals)
-        self._discount = discount(np.arange(1, self.depth + 1))
+        ranks = np.arange(1, self.depth + 1)
+        self._discount = discount(ranks)
 
     def step(self, rank: int, counts: Counts) -> Floats:
         """Return the discounted probability of stopping at a document of each type."""
         if rank > self.depth:
             return np.zeros(counts.shape)
-        reached = self._chance_to_stay(counts) * self._discount[rank - 1]
-        return np.outer(reached, self._stop)
+        reaches_rank = self._chance_to_stay(counts)
+        discount = self._discount[rank - 1]  # ranks are counted from 1
+        return np.outer(reaches_rank * discount, self._stop)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if every user who will still stop does so at the next rank."""
         if rank >= self.depth:
             return np.zeros(len(counts))
-        reaches = self._chance_to_stay(counts)
-        stops_later = 1.0 - self._chance_to_stay(self._totals - counts)
-        return np.asarray(reaches * stops_later * self._discount[rank], dtype=np.float64)
+        remaining = self._totals - counts
+        reaches_next_rank = self._chance_to_stay(counts)
+        stops_at_remaining = 1.0 - self._chance_to_stay(remaining)
+        next_discount = self._discount[rank]  # of rank + 1, as ranks are counted from 1
+        bound = reaches_next_rank * stops_at_remaining * next_discount
+        return np.asarray(bound, dtype=np.float64)
 
     def _chance_to_stay(self, counts: Counts) -> Floats:
         """Return the probability of stopping at none of the documents.

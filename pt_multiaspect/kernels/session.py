@@ -6,15 +6,20 @@ from functools import reduce
 
 import numpy as np
 
-from .._typing import Floats
+from .._typing import Floats, Ints
 from .hits import Hits, best_rows, positions
 
 
 def _reduce_gain(gain: Floats, cumulated: Floats, overlap: float) -> Floats:
-    """Return the gain, divided by the logarithm of the cumulated gain if that is above 1."""
-    # The maximum avoids logarithms of numbers below 1, which reduce no gain.
+    """Return the gain, divided by the logarithm of the cumulated gain if that is above 1.
+
+    The base of the logarithm is `overlap`.
+    """
+    # A cumulated gain below 1 has a negative logarithm, which reduces no gain: as that of 1, 0.
     covered = np.log(np.maximum(cumulated, 1.0)) / np.log(overlap)
-    return np.asarray(gain / np.maximum(covered, 1.0), dtype=np.float64)
+    # Gains are never raised.
+    divisor = np.maximum(covered, 1.0)
+    return np.asarray(gain / divisor, dtype=np.float64)
 
 
 def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Floats:
@@ -35,22 +40,26 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     -------
     ndarray of float, shape (n_hits,)
     """
-    # One sequence per theme and query; documents without a gain on the theme are not part of it.
+    n_themes = len(themes)
+    # A sequence has the documents of a query with a gain on a theme, by rank; `theme` and `hit` have
+    # one element per document of a sequence.
     theme, hit = np.nonzero(themes[:, hits.row])
     sequence = theme * hits.n_queries + hits.query[hit]
-    position = positions(sequence)
     gain = themes[theme, hits.row[hit]]
-    cumulated = np.zeros(len(themes) * hits.n_queries)
-    reduced = np.zeros((len(themes), len(hits.row)))
+    cumulated = np.zeros(n_themes * hits.n_queries)
+    reduced_gains = np.zeros((n_themes, len(hits.row)))
+    # The k-th documents of all sequences are processed together, as each gain depends on those above.
+    position = positions(sequence)
     order = np.argsort(position, kind="stable")
-    ends = np.cumsum(np.bincount(position))
-    # The k-th documents of all sequences are processed together.
-    for step in np.split(order, ends[:-1]):
-        step_sequence = sequence[step]
-        step_gain = _reduce_gain(gain[step], cumulated[step_sequence], overlap)
-        cumulated[step_sequence] += step_gain
-        reduced[theme[step], hit[step]] = step_gain
-    total = reduce(np.add, reduced)
+    n_documents_at_position = np.bincount(position)
+    ends = np.cumsum(n_documents_at_position)
+    for documents in np.split(order, ends[:-1]):
+        sequences = sequence[documents]
+        reduced = _reduce_gain(gain[documents], cumulated[sequences], overlap)
+        cumulated[sequences] += reduced
+        reduced_gains[theme[documents], hit[documents]] = reduced
+    # The sum over themes, one after the other.
+    total = reduce(np.add, reduced_gains)
     return np.asarray(usability[hits.row] * total, dtype=np.float64)
 
 
@@ -75,29 +84,45 @@ def greedy_utility(
     -------
     ndarray of float, shape (n_queries,)
     """
-    useful = np.flatnonzero((usability > 0) & themes.any(axis=0))
-    last_theme_first = -themes[::-1, useful]
-    by_rank = np.lexsort((*last_theme_first, -usability[useful], hits.pool_query[useful]))
-    order = useful[by_rank]
-    # Documents of a query with the same gains and usability are of one type.
-    rows = np.vstack([hits.pool_query[order], usability[order], themes[:, order]])
-    is_new_type = (np.diff(rows, axis=1, prepend=-1.0) != 0).any(axis=0)
-    begins = np.flatnonzero(is_new_type)
-    n_left = np.diff(begins, append=len(order))
-    document = order[begins]  # one of each type
+    document, n_left = _document_types(hits, themes, usability)
     cumulated = np.zeros((len(themes), hits.n_queries))
     total = np.zeros(hits.n_queries)
-    rank = 0
-    while len(document) and (cutoff is None or rank < cutoff):
-        rank += 1
+    n_ranks = len(hits.pool_query)
+    if cutoff is not None:
+        n_ranks = cutoff
+    for _ in range(n_ranks):
+        if len(document) == 0:
+            break
         query = hits.pool_query[document]
         reduced = _reduce_gain(themes[:, document], cumulated[:, query], overlap)
-        added = usability[document] * reduce(np.add, reduced)
-        chosen = best_rows(query, added, hits.n_queries)
-        cumulated[:, query[chosen]] += reduced[:, chosen]
-        total[query[chosen]] += added[chosen]
+        added_utility = usability[document] * reduce(np.add, reduced)
+        # One document per query is next.
+        chosen = best_rows(query, added_utility, hits.n_queries)
+        query_of_chosen = query[chosen]
+        cumulated[:, query_of_chosen] += reduced[:, chosen]
+        total[query_of_chosen] += added_utility[chosen]
         n_left[chosen] -= 1
         is_left = n_left > 0
         document = document[is_left]
         n_left = n_left[is_left]
     return total
+
+
+def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints, Ints]:
+    """Return one useful document of each type, and the number of documents of its type.
+
+    Documents of a query with the same gains and usability are of one type. Types are sorted by
+    query, decreasing usability, and decreasing gain on the first theme, on the second, and so on.
+    """
+    has_gain = themes.any(axis=0)
+    useful = np.flatnonzero((usability > 0) & has_gain)
+    # `lexsort` sorts by its last key first, so the keys are in reverse order.
+    last_theme_first = -themes[::-1, useful]
+    keys = (*last_theme_first, -usability[useful], hits.pool_query[useful])
+    documents = useful[np.lexsort(keys)]
+    # A type begins where a document differs from the previous one; no query is -1.
+    properties = np.vstack([hits.pool_query[documents], usability[documents], themes[:, documents]])
+    is_new_type = (np.diff(properties, axis=1, prepend=-1.0) != 0).any(axis=0)
+    first_of_type = np.flatnonzero(is_new_type)
+    n_documents = np.diff(first_of_type, append=len(documents))
+    return documents[first_of_type], n_documents

@@ -53,10 +53,12 @@ class Source(Protocol):
 
 def check_discount(discount: Callable[[Ints], Floats], n_ranks: int) -> None:
     """Raise an error for negative or increasing discounts: sorting by gain is not optimal."""
-    discounts = discount(np.arange(1, n_ranks + 1))
+    ranks = np.arange(1, n_ranks + 1)
+    discounts = discount(ranks)
     never_increases = (np.diff(discounts) <= 0).all()
     is_non_negative = (discounts >= 0).all()
-    if not never_increases or not is_non_negative:
+    is_valid = never_increases and is_non_negative
+    if not is_valid:
         raise MultiAspectError(
             "expected a non-negative discount that does not increase with the rank, got "
             f"{discount!r}: otherwise, the best ranking is unknown"
@@ -97,6 +99,7 @@ class Target(Memo):
 
         Scaling does not change ratios of gains within a query, as in nDCG.
         """
+        # (2^g - 1) · 2^-max = 2^(g - max) - 2^-max
         highest = self.highest[self.query]
         scaled = np.exp2(self.gain - highest) - np.exp2(-highest)
         return self.with_gain(scaled)
@@ -107,7 +110,9 @@ class Target(Memo):
 
         Documents in the qrels can lack all labels.
         """
-        return ~np.isnan(self.source.junk)
+        # The label of junk is NaN for documents that nobody judged.
+        is_unjudged = np.isnan(self.source.junk)
+        return ~is_unjudged
 
     @cached_property
     def highest(self) -> Floats:
@@ -124,13 +129,17 @@ class Target(Memo):
     def relevant(self, rel: float | None) -> Bools:
         """Return a mask of the documents that binary measures count as relevant.
 
-        They are those of a label of at least `rel`, or the positive ones.
+        They are those of a label of at least `rel`, or the positive ones if it is None.
         """
-        if rel is not None:
-            self.source.check_rel(rel)
-            return self.compute_once(("rel", rel), lambda: self.source.at_least(rel))
-        self.source.check_threshold()
-        return self.positive
+        if rel is None:
+            self.source.check_threshold()
+            return self.positive
+        self.source.check_rel(rel)
+
+        def compute() -> Bools:
+            return self.source.at_least(rel)
+
+        return self.compute_once(("rel", rel), compute)
 
     def n_relevant(self, rel: float | None) -> Floats:
         """Return the number of documents per query that binary measures count as relevant."""
@@ -141,11 +150,16 @@ class Target(Memo):
         return sums(self.query, values, self.n_queries)
 
     def n_ranks(self, depth: int | Floats | None) -> int:
-        """Return the number of ranks of judged documents that count in some query."""
-        longest = int(np.bincount(self.query).max(initial=0))
+        """Return the number of ranks of judged documents that count in some query.
+
+        `depth` is the last rank that counts, of all queries or of each.
+        """
+        n_judged = np.bincount(self.query)
+        most_judged = int(n_judged.max(initial=0))
         if depth is None:
-            return longest
-        return min(longest, int(np.max(depth, initial=0)))
+            return most_judged
+        deepest = int(np.max(depth, initial=0))
+        return min(most_judged, deepest)
 
     def best_sum(
         self, gain: Floats, discount: Callable[[Ints], Floats], depth: int | Floats | None = None

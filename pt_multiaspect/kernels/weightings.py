@@ -27,11 +27,11 @@ def simplex_points(n_points: int, n_aspects: int, seed: int) -> Floats:
     """
     from scipy.stats import qmc
 
+    # The gaps between sorted uniform numbers, and to 0 and 1, are uniform on the simplex.
     sequence = qmc.Sobol(n_aspects - 1, seed=seed)
-    exponent = int(n_points).bit_length() - 1
-    draws = sequence.random_base2(exponent)
-    # The gaps between sorted uniform numbers are uniform on the simplex.
-    ordered = np.sort(draws, axis=1)
+    log2_of_n_points = int(n_points).bit_length() - 1
+    uniform_numbers = sequence.random_base2(log2_of_n_points)
+    ordered = np.sort(uniform_numbers, axis=1)
     return np.diff(ordered, axis=1, prepend=0.0, append=1.0)
 
 
@@ -54,19 +54,24 @@ def positive_fraction(differences: Floats) -> Floats:
     """
     ordered = np.sort(differences, axis=-1)
     n = ordered.shape[-1]
-    # fractions[i] is that of the values i … i + length − 1.
     is_positive = np.asarray(ordered > 0, dtype=np.float64)
+    # fractions[first] is the fraction f of the differences from `first` on, `length` in number. For
+    # a single one, it is 1 or 0; those of each length follow from those of the length before.
     fractions = [is_positive[..., first] for first in range(n)]
     for length in range(2, n + 1):
         for first in range(n - length + 1):
             last = first + length - 1
             low = ordered[..., first]
             high = ordered[..., last]
+            fraction_without_low = fractions[first + 1]
+            fraction_without_high = fractions[first]
+            numerator = high * fraction_without_low - low * fraction_without_high
+            # Of one sign, the differences have a fraction of 1 or 0, as the last one has.
             has_both_signs = (low < 0) & (high > 0)
-            numerator = high * fractions[first + 1] - low * fractions[first]
             fraction = is_positive[..., last].copy()
             np.divide(numerator, high - low, out=fraction, where=has_both_signs)
             fractions[first] = fraction
+    # Rounding may exceed 1.
     return np.minimum(fractions[0], 1.0)
 
 
@@ -87,9 +92,9 @@ def differences_at_corners(differences: Floats, least: Floats, largest: Floats) 
     ndarray of float, shape (..., n)
         The weighted sums, one per aspect.
     """
-    at_least = (differences @ least)[..., None]
+    sum_at_least_weights = (differences @ least)[..., None]
     weight_left = 1 - least.sum()
-    at_corners = at_least + weight_left * differences
+    at_corners = sum_at_least_weights + weight_left * differences
     return remove_rounding_errors(at_corners, largest[..., None])
 
 
@@ -117,30 +122,48 @@ def nearest_reversal(
         is 0.
     """
     total = remove_rounding_errors(differences @ weights, largest)
-    towards = differences * np.sign(total)[:, None]
+    # With the sign of the sum, differences are positive where weight supports it.
+    supports = differences * np.sign(total)[:, None]  # (m, n)
     row = np.arange(len(differences))
-    taker = towards.argmin(axis=1)
+    taker = supports.argmin(axis=1)
+    support_of_taker = supports[row, taker][:, None]
     # By how much the sum decreases per unit of weight that an aspect gives to the taker.
-    per_unit = towards - towards[row, taker][:, None]  # (m, n)
-    # The aspects with the highest differences give first, each as much as it may.
-    order = np.argsort(-towards, axis=1, kind="stable")
-    may_give_by_aspect = np.broadcast_to(weights - least, per_unit.shape)
-    may_give = np.take_along_axis(may_give_by_aspect, order, axis=1)
-    unit = np.take_along_axis(per_unit, order, axis=1)
-    decrease = may_give * unit
-    before = np.cumsum(decrease, axis=1) - decrease
-    left = np.maximum(np.abs(total)[:, None] - before, 0.0)
-    needed = np.divide(left, unit, out=np.zeros_like(unit), where=unit > 0)
-    given = np.minimum(needed, may_give)
-    moved = np.zeros_like(unit)
-    np.put_along_axis(moved, order, given, axis=1)
-    result = np.broadcast_to(weights, per_unit.shape).copy()
-    result -= moved
-    result[row, taker] += moved.sum(axis=1)
-    lowest = differences_at_corners(towards, least, largest).min(axis=1)
+    decrease_per_weight = supports - support_of_taker
+    given = _given_weights(supports, decrease_per_weight, weights - least, np.abs(total))
+    result = np.broadcast_to(weights, supports.shape).copy()
+    result -= given
+    result[row, taker] += given.sum(axis=1)
+    # If no corner of the weightings reverses the sign, none does.
+    lowest = differences_at_corners(supports, least, largest).min(axis=1)
     is_never_reversed = (total == 0) | (lowest >= 0)
     result[is_never_reversed] = np.nan
     return result
+
+
+def _given_weights(
+    supports: Floats, decrease_per_weight: Floats, may_give: Floats, total: Floats
+) -> Floats:
+    """Return the weight that each aspect gives, until the sum has decreased from `total` to 0.
+
+    Aspects with the highest `supports` give first, each as much as it may. All arrays have the
+    shape (m, n), but for `may_give` (n,) and `total` (m,).
+    """
+    # The arrays with an "ordered" name have the aspects in the order in which they give.
+    order = np.argsort(-supports, axis=1, kind="stable")
+    may_give_of_rows = np.broadcast_to(may_give, supports.shape)
+    ordered_may_give = np.take_along_axis(may_give_of_rows, order, axis=1)
+    ordered_per_weight = np.take_along_axis(decrease_per_weight, order, axis=1)
+    # What is left of the sum when the turn of each aspect comes.
+    largest_decrease = ordered_may_give * ordered_per_weight
+    decrease_before = np.cumsum(largest_decrease, axis=1) - largest_decrease
+    left = np.maximum(total[:, None] - decrease_before, 0.0)
+    # The taker itself has no decrease and gives nothing.
+    ordered_needed = np.zeros_like(ordered_per_weight)
+    np.divide(left, ordered_per_weight, out=ordered_needed, where=ordered_per_weight > 0)
+    ordered_given = np.minimum(ordered_needed, ordered_may_give)
+    given = np.zeros_like(ordered_given)
+    np.put_along_axis(given, order, ordered_given, axis=1)
+    return given
 
 
 def reversing_weight(
@@ -163,30 +186,38 @@ def reversing_weight(
     """
     weighted_sum = differences @ weights
     total = remove_rounding_errors(weighted_sum, largest)
-    # The mean difference of the other aspects, shape (m, n).
-    others = 1 - weights
-    sum_of_others = weighted_sum[:, None] - weights * differences
+    # The mean difference of the other aspects; NaN for an aspect that has all weight.
+    weight_of_others = 1 - weights
+    sum_of_others = weighted_sum[:, None] - weights * differences  # (m, n)
     sum_of_others = remove_rounding_errors(sum_of_others, largest[:, None])
-    unknown = np.full(differences.shape, np.nan)
-    rest = np.divide(sum_of_others, others, out=unknown.copy(), where=others > 0)
-    # The weight w at which w d + (1 - w) rest is 0.
-    has_both_signs = rest * differences < 0
-    result: Floats = np.divide(rest, rest - differences, out=unknown, where=has_both_signs)
-    limit = np.where(result > weights, _largest_weights(weights, least), least)
-    at_limit = limit * differences + (1 - limit) * rest
-    at_limit = remove_rounding_errors(at_limit, largest[:, None])
-    is_reversed = np.sign(at_limit) == -np.sign(total)[:, None]
-    is_tie = (total == 0)[:, None]
+    others = np.full(differences.shape, np.nan)
+    np.divide(sum_of_others, weight_of_others, out=others, where=weight_of_others > 0)
+    # The sum with the weight w of the aspect is w d + (1 - w) others, which is 0 for
+    # w = others / (others - d), in [0, 1] if the signs differ.
+    result: Floats = np.full(differences.shape, np.nan)
+    has_both_signs = others * differences < 0
+    np.divide(others, others - differences, out=result, where=has_both_signs)
+    # The sign must reverse before the aspect, or another one, has its least weight.
+    is_raised = result > weights
+    limit = np.where(is_raised, _largest_weights(weights, least), least)
+    sum_at_limit = limit * differences + (1 - limit) * others
+    sum_at_limit = remove_rounding_errors(sum_at_limit, largest[:, None])
+    sign_of_total = np.sign(total)[:, None]
+    is_reversed = np.sign(sum_at_limit) == -sign_of_total
+    is_tie = sign_of_total == 0
     result[is_tie | ~is_reversed] = np.nan
     return result
 
 
 def _largest_weights(weights: Floats, least: Floats) -> Floats:
     """Return the weight of each aspect at which another one, in proportion, has its least."""
-    # The least factors of the weights of all aspects; those without weight keep 0.
-    lowest = np.divide(least, weights, out=np.zeros_like(weights), where=weights > 0)
-    factor = np.zeros_like(weights)
+    # By which factor the weight of each aspect can fall to its least; 0 for those without weight.
+    lowest_factor = np.zeros_like(weights)
+    np.divide(least, weights, out=lowest_factor, where=weights > 0)
+    # All others fall by the same factor: the largest of these.
+    factor_of_others = np.zeros_like(weights)
     for aspect in range(len(weights)):
-        of_others = np.delete(lowest, aspect)
-        factor[aspect] = of_others.max(initial=0.0)
-    return np.asarray(1 - factor * (1 - weights))
+        lowest_of_others = np.delete(lowest_factor, aspect)
+        factor_of_others[aspect] = lowest_of_others.max(initial=0.0)
+    weight_of_others = factor_of_others * (1 - weights)
+    return np.asarray(1 - weight_of_others)
