@@ -37,16 +37,17 @@ def best_ranking(forms: Sequence[Weighted], query: Ints, n_queries: int) -> Ints
     """
     measures = [form for form, _ in forms]
     linear: list[Linear] = []
-    weighted_gains: list[Floats] = []  # of the linear measures
+    linear_gains: list[Floats] = []
     others: list[Weighted] = []
     for form, weight in forms:
         if isinstance(form, Linear):
             form.check_sorting()
             linear.append(form)
-            weighted_gains.append(weight[query] * form.normalised_gain)
+            weight_of_document = weight[query]
+            linear_gains.append(weight_of_document * form.normalised_gain)
         else:
             others.append((form, weight))
-    gains = np.array(weighted_gains).reshape(len(linear), len(query))
+    gains = np.array(linear_gains).reshape(len(linear), len(query))
 
     if is_by_sorting(measures):
         # Ties are broken by the gains themselves, so that sums do not depend on the order of the

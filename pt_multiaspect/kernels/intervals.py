@@ -229,9 +229,9 @@ def power_of_double_sampling(
 ) -> Floats:
     """Return the probability that an interval from double sampling excludes 0.
 
-    The interval is that of a regression estimate. Values H of n topics and labels L of all topics
-    are drawn from normal distributions: the sums of squares, the slope and the difference between
-    the labels' means, given which the probability is exact.
+    The interval is that of a regression estimate from values H of n topics and labels L of all
+    topics, with normal distributions. The probability is exact given the slope, sums of squares and
+    the labels' means; it is averaged over random draws of these.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def power_of_double_sampling(
     labels = _draw_labels(n, n_topics, rng)
     squared_errors = _draw_chi_square(n - 2, rng)
 
-    # The slope, its least-squares estimate and the one that is used, shape (m, _SAMPLES).
+    # The slope, its least-squares estimate and the estimate that is used, shape (m, _SAMPLES).
     noise = unexplained[:, None]
     slope = np.sqrt(1 - noise**2)
     fitted = slope + noise * noise_of_slope / np.sqrt(labels.squares)
@@ -272,7 +272,7 @@ def power_of_double_sampling(
     variance = variance_of_n + used**2 * labels.variance / n_topics
     half_interval = stdtrit(n - 2, 1 - alpha / 2) * np.sqrt(variance)
 
-    # Given these draws, the estimate has a normal distribution.
+    # Given these draws, the estimate of the mean has a normal distribution.
     expected_estimate = effects[:, None] + (used - slope) * labels.distance
     deviation = np.sqrt(noise**2 / n + slope**2 / n_topics)
     probability_above = ndtr((expected_estimate - half_interval) / deviation)

@@ -52,7 +52,7 @@ class AttainableGains:
     @cached_property
     def cumulated(self) -> Floats:
         """The sum of the first 0, 1, … discounts, shape (n_documents + 1,)."""
-        return np.append(0.0, np.cumsum(self.discounts))
+        return _sums_of_first(self.discounts)
 
     @cached_property
     def steps(self) -> Floats:
@@ -244,34 +244,41 @@ class _Sums(NamedTuple):
 
 
 class _Choices(NamedTuple):
-    """What 0, 1, … open documents that rise add to both sums, shape (n_open + 1,) each."""
+    """What the first 0, 1, … open documents add to both sums if they rise, shape (n_open + 1,)."""
 
     numerator: Floats
     ideal: Floats
 
 
 def _low_choices(weights: Floats, gains: AttainableGains) -> _Choices:
-    """Return what the open documents add if the lightest ones rise to their highest gain."""
+    """Return what the 0, 1, … open documents of the lowest weights add at their highest gain."""
     free = _free_steps(gains)
     steps = gains.steps[free]
+    rise = steps.sum()
     lightest_first = weights[gains.open][::-1]
-    weight_sums = np.append(0.0, np.cumsum(lightest_first))
-    ideal_of_steps = _added_discounts(gains, free, len(gains.open)) * steps
-    return _Choices(weight_sums * steps.sum(), ideal_of_steps.sum(axis=1))
+    numerator = _sums_of_first(lightest_first) * rise
+    discount_sums = _added_discounts(gains, free, len(gains.open))
+    ideal_by_step = discount_sums * steps  # (n_open + 1, n_steps)
+    return _Choices(numerator, ideal_by_step.sum(axis=1))
 
 
 def _high_choices(weights: Floats, gains: AttainableGains) -> list[_Choices]:
-    """Return, for each step, what the open documents add if the heaviest ones rise by it."""
+    """Return, per step, what the 0, 1, … open documents of the highest weights add if they rise."""
     free = _free_steps(gains)
     heaviest_first = weights[gains.open]
-    weight_sums = np.append(0.0, np.cumsum(heaviest_first))
-    discount_sums = _added_discounts(gains, free, len(gains.open))
+    weight_sums = _sums_of_first(heaviest_first)
+    discount_sums = _added_discounts(gains, free, len(gains.open))  # (n_open + 1, n_steps)
     choices: list[_Choices] = []
     for column, step in enumerate(gains.steps[free]):
         numerator = step * weight_sums
         ideal = step * discount_sums[:, column]
         choices.append(_Choices(numerator, ideal))
     return choices
+
+
+def _sums_of_first(values: Floats) -> Floats:
+    """Return the sums of the first 0, 1, …, n of n values, shape (n + 1,)."""
+    return np.append(0.0, np.cumsum(values))
 
 
 def _free_steps(gains: AttainableGains) -> slice:
@@ -281,14 +288,11 @@ def _free_steps(gains: AttainableGains) -> slice:
 
 
 def _added_discounts(gains: AttainableGains, free: slice, n_documents: int) -> Floats:
-    """Return the discounts that 0, 1, … documents add to the ideal if they rise by each free step.
+    """Return the sums of the discounts that 0, 1, … documents get if they rise by each free step.
 
-    Returns
-    -------
-    ndarray of float, shape (n_documents + 1, n_free_steps)
-        The sums of their discounts.
+    They are the discounts of the ideal ranking. The shape is (n_documents + 1, n_free_steps).
     """
-    # Documents that rise are ranked after those that are at or above the level anyway.
+    # Documents that rise to a level follow those that are at or above it anyway.
     n_above = gains.lowest_counts[free]
     n_rising = np.arange(n_documents + 1)[:, None]
     discounts_with_rising = gains.cumulated[n_above + n_rising]
@@ -475,15 +479,16 @@ class _Search:
         """
         documents, weights = sorted_documents
         n_problems, n = documents.shape
-        # Column 0 is for no document that rises.
-        added = np.cumsum(weights * self.rise[documents], axis=1)
+        # In column 0, no document rises.
+        weighted_rise = weights * self.rise[documents]
         numerator = np.repeat(start[:, None], n + 1, axis=1)
-        numerator[:, 1:] += added
+        numerator[:, 1:] += np.cumsum(weighted_rise, axis=1)
 
-        is_between_ends = self.gains.is_between_ends[documents]  # (n_problems, n, n_steps)
-        n_risen = np.zeros((n_problems, n + 1, len(self.gains.steps)), dtype=np.intp)
-        np.cumsum(is_between_ends, axis=1, out=n_risen[:, 1:])
-        ideal = self.gains.ideal(start_counts + n_risen)
+        # A document that rises reaches all levels between its ends.
+        reached_levels = self.gains.is_between_ends[documents]  # (n_problems, n, n_steps)
+        n_reaching = np.zeros((n_problems, n + 1, len(self.gains.steps)), dtype=np.intp)
+        np.cumsum(reached_levels, axis=1, out=n_reaching[:, 1:])
+        ideal = self.gains.ideal(start_counts + n_reaching)
         return ratio(numerator, ideal)
 
     def _maximise_negative_ratios(self) -> None:
@@ -491,9 +496,10 @@ class _Search:
         gains = self.gains
         has_different_ends = _differ(gains.lowest[gains.open]) or _differ(gains.highest[gains.open])
         # With the same ends for all open documents, `_try_ends` has found negative maxima.
-        if has_different_ends:
-            for problem in np.flatnonzero(self.best < 0).tolist():
-                self._maximise_negative(problem)
+        if not has_different_ends:
+            return
+        for problem in np.flatnonzero(self.best < 0).tolist():
+            self._maximise_negative(problem)
 
     def _maximise_negative(self, problem: int) -> None:
         """Maximise a negative ratio by Dinkelbach's method."""
@@ -504,7 +510,8 @@ class _Search:
         weight[:n_ranked] = self.weights[problem]
         while self.best[problem] < 0:
             gain = self._best_ends(weight, self.best[problem])
-            ideal = np.sort(gain)[::-1] @ gains.discounts
+            ideal_gain = np.sort(gain)[::-1]
+            ideal = ideal_gain @ gains.discounts
             value = ratio(weight @ gain, ideal)
             if value <= self.best[problem]:
                 return
@@ -522,20 +529,21 @@ class _Search:
         highest = gains.levels[gains.highest]
         # A gain without a negative weight can only increase the sum.
         lowest = np.where(weight >= 0, highest, gains.levels[gains.lowest])
-        # Rank 0 stands for the ranks without a discount.
+
+        # What each document adds to the sum at each rank, shape (n_documents, n_ranks + 1). Rank 0,
+        # without a discount, stands for all ranks below those that count.
         positive_discounts = gains.discounts[gains.discounts > 0]
         rank_discounts = np.append(0.0, positive_discounts)
-
-        # What each document adds to the sum at each rank, shape (n_documents, n_ranks + 1).
         factor = weight[:, None] - negative_ratio * rank_discounts
         worth_at_lowest = factor * lowest[:, None]
         worth_at_highest = factor * highest[:, None]
         worth = np.maximum(worth_at_lowest, worth_at_highest)
 
+        # Documents that are assigned to no other rank stay at rank 0.
         worth_above_rank_0 = worth[:, 1:] - worth[:, :1]
-        assigned, column = linear_sum_assignment(worth_above_rank_0, maximize=True)
+        assigned, rank_index = linear_sum_assignment(worth_above_rank_0, maximize=True)
         rank = np.zeros(len(weight), dtype=np.intp)
-        rank[assigned] = column + 1
+        rank[assigned] = rank_index + 1
         document = np.arange(len(weight))
         is_highest = worth_at_highest[document, rank] > worth_at_lowest[document, rank]
         return np.where(is_highest, highest, lowest)
