@@ -47,9 +47,10 @@ class Adapter(Base):
     def at(self, cutoff: int | None) -> Self:
         """Return the measure with another cutoff, or without one."""
         params = {name: value for name, value in self.params.items() if name != "cutoff"}
-        return type(self)(
-            type(self.measure)(**params, **({} if cutoff is None else {"cutoff": cutoff}))
-        )
+        if cutoff is not None:
+            params["cutoff"] = cutoff
+        measure = type(self.measure)(**params)
+        return type(self)(measure)
 
     def __getitem__(self, name: str) -> Any:
         return self.measure[name]
@@ -84,19 +85,19 @@ def adapts(measure: Measure) -> Callable[[A], A]:
 
 def adapter_of(measure: Measure) -> Adapter | None:
     """Return the adapter of a measure of ir-measures, or None if none supports its class and parameters."""
-    rel = measure.params.get("rel")
-    if (
-        measure.params.get("judged_only")
-        or (rel is not None and rel < 1)
-        or type(measure) not in ADAPTERS
-    ):
+    adapter = ADAPTERS.get(type(measure))
+    if adapter is None or measure.params.get("judged_only"):
         return None
-    return ADAPTERS[type(measure)](measure)
+    rel = measure.params.get("rel")
+    if rel is not None and rel < 1:
+        return None
+    return adapter(measure)
 
 
 def adapted_names() -> list[str]:
     """Return the names of the ir-measures measures that this package computes."""
-    return sorted((str(measure_class.NAME) for measure_class in ADAPTERS), key=str.lower)
+    names = [str(measure_class.NAME) for measure_class in ADAPTERS]
+    return sorted(names, key=str.lower)
 
 
 def spell_measure(measure: Measure) -> str:
@@ -105,15 +106,16 @@ def spell_measure(measure: Measure) -> str:
     ir-measures omits an explicit ``rel`` that equals its default. Here it must be kept, as it
     overrides the threshold of the aspect.
     """
-    params = {name: value for name, value in measure.params.items() if name != measure.AT_PARAM}
-    kept = [
-        f"{name}={value!r}"
-        for name, value in sorted(params.items())
-        if name == "rel" or value != measure.SUPPORTED_PARAMS[name].default
-    ]
+    kept: list[str] = []
+    for name, value in sorted(measure.params.items()):
+        is_default = value == measure.SUPPORTED_PARAMS[name].default
+        if name != measure.AT_PARAM and (name == "rel" or not is_default):
+            kept.append(f"{name}={value!r}")
+    text = str(measure.NAME)
     if kept:
-        inner = f"({','.join(kept)})"
-    else:
-        inner = ""
+        inner = ",".join(kept)
+        text = f"{text}({inner})"
     cutoff = measure.params.get(measure.AT_PARAM)
-    return f"{measure.NAME}{inner}{'' if cutoff is None else f'@{cutoff}'}"
+    if cutoff is not None:
+        text = f"{text}@{cutoff}"
+    return text

@@ -112,21 +112,19 @@ class Base(ABC):
         Follows from `additive` or `contributions`.
         """
         form = self.additive(target)
-        if form is None:
-            stated = None
-        else:
-            stated = form.breakdown(ranking)
-        if stated is not None:
-            return stated
+        if form is not None:
+            sum_over_ranks = form.breakdown(ranking)
+            if sum_over_ranks is not None:
+                return sum_over_ranks
         contributions = self.contributions(ranking, target)
         if contributions is None:
             return None
         if len(contributions) == len(ranking.query):
+            # One per judged document: documents without judgments contribute nothing.
             contributions = ranking.spread(contributions)
         dense = ranking.dense()
-        return Breakdown(
-            dense, contributions, np.append(self.gain(target), target.unjudged)[dense.row]
-        )
+        gain = np.append(self.gain(target), target.unjudged)  # the last for unjudged documents
+        return Breakdown(dense, contributions, gain[dense.row])
 
     def exponential(self) -> Base | None:
         """Return the measure with the gain 2^g - 1, or None if it has no specific form for this gain.
@@ -141,10 +139,12 @@ class Base(ABC):
                 f"the base {self.text} already exponentiates gains, so weighting='exponential' "
                 "would do it twice; use weighting='classes'"
             )
-        return self if self.BINARY or self.stated.is_ordinal else None
+        does_not_read_gains = self.BINARY or self.stated.is_ordinal
+        if does_not_read_gains:
+            return self
+        return None
 
-    # -- derived properties
-    # -------------------------------------------------------------------------
+    # -- derived properties -------------------------------------------------------------------
 
     def values(self, rankings: Rankings, target: Target) -> Floats:
         """Evaluate a run; the result is cached per run and target.
@@ -154,12 +154,12 @@ class Base(ABC):
         MultiAspectError
             If `score` does not return one finite number per query.
         """
-        values: Floats = rankings.compute_once(
-            ("base", self, target), lambda: self._values(rankings, target)
-        )
+        key = ("base", self, target)
+        values: Floats = rankings.compute_once(key, lambda: self._values(rankings, target))
         return values
 
     def _values(self, rankings: Rankings, target: Target) -> Floats:
+        """Return what `values` does, which computes it once."""
         if target.unjudged and not self.stated.reads_unjudged:
             raise MultiAspectError(
                 f"the base {self.text} does not support gains of unjudged documents"
@@ -172,9 +172,12 @@ class Base(ABC):
 
     def empty(self, target: Target) -> Bools:
         """Return a mask of the queries without a judged document with a positive gain."""
-        return target.compute_once(
-            ("empty", self), lambda: target.total(self.gain(target) > 0) == 0
-        )
+
+        def find_empty() -> Bools:
+            n_positive = target.total(self.gain(target) > 0)
+            return np.asarray(n_positive == 0, dtype=np.bool_)
+
+        return target.compute_once(("empty", self), find_empty)
 
     def has_positive(self, target: Target) -> Bools:
         """Return a mask of the queries with a judged document that is positive, so that values can exceed 0."""
@@ -217,16 +220,13 @@ class Base(ABC):
 
     def check_complete(self) -> None:
         """Raise an error if a required parameter is missing, as in P without a cutoff."""
-        missing = [
-            name
-            for name, info in self.SUPPORTED_PARAMS.items()
-            if info.required and name not in self.params and name not in self._from_scale
-        ]
+        required = [name for name, info in self.SUPPORTED_PARAMS.items() if info.required]
+        known = {*self.params, *self._from_scale}
+        missing = [name for name in required if name not in known]
         if missing:
+            example = ""
             if missing == ["cutoff"]:
                 example = f", as in {self.text}@10"
-            else:
-                example = ""
             raise MultiAspectError(
                 f"the base {self.text} is incomplete: it requires {choices(missing)}{example}"
             )
@@ -255,7 +255,8 @@ class LinearBase(Base):
         """Return the values as sums over ranks, with gains and discounts."""
         result = self.additive(target).breakdown(ranking)
         # `score` clips values to the maximum of the range.
-        excess = np.maximum(result.values() - self.RANGE[1], 0.0)
+        maximum = self.RANGE[1]
+        excess = np.maximum(result.values() - maximum, 0.0)
         if excess.max(initial=0.0) <= _ROUNDING:
             return result
         return replace(result, rest={"limit of the range": -excess})

@@ -55,10 +55,12 @@ class ReciprocalRank(Adapter):
 
 def _stop(target: Target) -> Floats:
     """Return the probability of stopping at each judged document; the last element is for unjudged documents."""
-    return target.compute_once(
-        "stop",
-        lambda: relevance.stop_probability(np.append(target.gain, target.unjudged), target.top),
-    )
+
+    def compute_stop() -> Floats:
+        gain = np.append(target.gain, target.unjudged)
+        return relevance.stop_probability(gain, target.top)
+
+    return target.compute_once("stop", compute_stop)
 
 
 class _Cascade(Base):
@@ -81,10 +83,9 @@ class _Cascade(Base):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        if target.unjudged:
+        hits: Hits = ranking
+        if target.unjudged:  # users also stop at documents without judgments
             hits = ranking.dense()
-        else:
-            hits = ranking
         return hits.total(self.contributions(hits, target))
 
     def progression(self, target: Target) -> Progression:
@@ -96,7 +97,8 @@ class _Cascade(Base):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the discounted probability of stopping at each document."""
-        return relevance.stopping_chance(ranking, self.stop(target)) * self.discount(ranking.rank)
+        chance = relevance.stopping_chance(ranking, self.stop(target))
+        return chance * self.discount(ranking.rank)
 
 
 @adapts(ir_measures.ERR)
@@ -116,17 +118,18 @@ class ExpectedReciprocalRank(_Cascade, Adapter):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the probability of stopping at each rank, divided by the rank."""
-        return relevance.err_contributions(
-            ranking.dense() if target.unjudged else ranking, _stop(target)
-        )
+        if target.unjudged:  # users also stop at documents without judgments
+            ranking = ranking.dense()
+        return relevance.err_contributions(ranking, _stop(target))
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with the probabilities of stopping as a column."""
-        dense, stop = ranking.dense(), _stop(target)
-        gain = np.append(target.gain, target.unjudged)[dense.row]
-        return Breakdown(
-            dense, relevance.err_contributions(dense, stop), gain, columns={"stop": stop[dense.row]}
-        )
+        dense = ranking.dense()
+        gain = np.append(target.gain, target.unjudged)  # the last for unjudged documents
+        stop = _stop(target)
+        contributions = relevance.err_contributions(dense, stop)
+        columns = {"stop": stop[dense.row]}
+        return Breakdown(dense, contributions, gain[dense.row], columns=columns)
 
 
 def linear_stop(target: Target) -> Floats:
@@ -146,10 +149,12 @@ class _Term(Base):
 
     @property
     def text(self) -> str:
-        ((name, value),) = (
-            (name, value) for name, value in self.params.items() if name != "cutoff"
-        )
-        return f"{self.NAME}({name}={value}){'' if self.cutoff is None else f'@{self.cutoff}'}"
+        """The name with the parameter, and the cutoff if there is one."""
+        (name,) = self.params.keys() - {"cutoff"}
+        text = f"{self.NAME}({name}={self.params[name]})"
+        if self.cutoff is None:
+            return text
+        return f"{text}@{self.cutoff}"
 
     def at(self, cutoff: int | None) -> _Term:
         return type(self)(**{**self.params, "cutoff": cutoff})
@@ -220,7 +225,9 @@ class Effort(_RankBiased):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return np.asarray(np.power(float(self.params["p"]), ranking.n_ret) - 1.0, dtype=np.float64)
+        # The sum of -(1 - p) p^(k-1) over the first n ranks is p^n - 1.
+        p = float(self.params["p"])
+        return np.asarray(np.power(p, ranking.n_ret) - 1.0, dtype=np.float64)
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return the negative discount of each retrieved document."""

@@ -93,43 +93,50 @@ class Delegated(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings with ir-measures."""
-        measure = self.measure
-        junk = target.source.junk
-        if self._reads_labels:
-            graded = self.gain(target)
-        else:
-            graded = target.gain
         if self._is_binarised:
             gain = self.relevant(target).astype(np.float64)
-        else:
-            gain = graded
-        # Junk documents keep negative labels, as some measures distinguish them from non-relevant
-        # documents.
-        labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
-        self._check_labels(np.append(labels, target.top) if self._from_scale else labels)
-        if self._from_scale:
-            measure = measure(max_rel=max(int(target.top), 1))
-        elif self._is_binarised:
-            measure = measure(rel=1)
         elif self._reads_labels:
-            measure = type(measure)(
-                **{name: value for name, value in self.params.items() if name != "gains"}
-            )
+            gain = self.gain(target)
+        else:
+            gain = target.gain
+        # Junk documents keep negative labels, as some measures distinguish them from non-relevant
+        # documents. Documents without labels are NaN.
+        junk = target.source.junk
+        labels = np.where(np.isnan(junk) | (gain <= 0), junk, gain)
+        if self._from_scale:
+            self._check_labels(np.append(labels, target.top))
+        else:
+            self._check_labels(labels)
+        measure = self._measure_of_labels(target)
         try:
-            return IrMeasures([measure], ranking.judgments, labels).values(ranking.frame())[measure]
+            values = IrMeasures([measure], ranking.judgments, labels).values(ranking.frame())
         except MultiAspectError as error:
             raise MultiAspectError(
                 f"the base {self.text} is computed by ir-measures: {error}"
             ) from error
+        return values[measure]
+
+    def _measure_of_labels(self, target: Target) -> Measure:
+        """Return the measure that ir-measures computes on the labels that it receives."""
+        if self._from_scale:
+            highest = max(int(target.top), 1)
+            return self.measure(max_rel=highest)
+        if self._is_binarised:
+            return self.measure(rel=1)
+        if self._reads_labels:  # the labels are the gains that `gains` maps them to
+            params = {name: value for name, value in self.params.items() if name != "gains"}
+            return type(self.measure)(**params)
+        return self.measure
 
     def _check_labels(self, labels: Floats) -> None:
+        """Raise an error for labels that are not integers, or higher than the measure can have."""
         fraction = first_fraction(labels)
         if fraction is not None:
+            names = choices(adapted_names())
             raise MultiAspectError(
                 f"the base {self.text} is computed by ir-measures: expected integer gains, got "
-                f"{fraction:g}. Choose a base that this package computes "
-                f"({choices(adapted_names())}), declare integer gains, or, under TOMA, use "
-                "weighting='classes'"
+                f"{fraction:g}. Choose a base that this package computes ({names}), declare "
+                "integer gains, or, under TOMA, use weighting='classes'"
             )
         highest = np.nanmax(labels, initial=0.0)
         limit = self.params.get("max_rel")
@@ -141,8 +148,8 @@ class Delegated(Adapter):
         if highest > _MAX_LABEL:
             raise MultiAspectError(
                 f"the base {self.text} is computed by ir-measures: expected gains of at most "
-                f"{_MAX_LABEL}, got "
-                f"{highest:g}; declare smaller gains, or, under TOMA, use weighting='classes'"
+                f"{_MAX_LABEL}, got {highest:g}; declare smaller gains, or, under TOMA, use "
+                "weighting='classes'"
             )
 
 
@@ -159,9 +166,10 @@ def as_base(measure: Measure | Base) -> Base:
 
 def first_fraction(labels: Floats) -> float | None:
     """Return the first label that is not an integer, which ir-measures cannot evaluate; NaN is ignored."""
-    fractional = labels[(labels != np.floor(labels)) & ~np.isnan(labels)]
-    if len(fractional):
-        return float(fractional[0])
+    is_fraction = (labels != np.floor(labels)) & ~np.isnan(labels)
+    fractions = labels[is_fraction]
+    if len(fractions):
+        return float(fractions[0])
     return None
 
 
@@ -193,6 +201,7 @@ class IrMeasures(Memo):
         return evaluators
 
     def _make_evaluator(self, group: Sequence[Measure], qrels: pd.DataFrame) -> Any:
+        """Return an evaluator of ir-measures; errors name the measure that it does not support."""
         return compute_or_name_measure(
             group, lambda measures: ir_measures.evaluator(measures, qrels)
         )
@@ -210,43 +219,47 @@ class IrMeasures(Memo):
             larger = np.flatnonzero(self._labels > limit)
             if len(larger):
                 row = larger[0]
-                query = self._judgments.qids[self._judgments.pool_query[row]]
+                label = self._labels[row]
+                docno = self._judgments.docnos[row]
+                qid = self._judgments.qids[self._judgments.pool_query[row]]
                 raise MultiAspectError(
-                    f"ir-measures computes {measure} for labels of at most {limit}, got "
-                    f"{self._labels[row]:g} for "
-                    f"document {self._judgments.docnos[row]}, query {query}; {_remedy(measure)}"
+                    f"ir-measures computes {measure} for labels of at most {limit}, got {label:g} "
+                    f"for document {docno}, query {qid}; {_remedy(measure)}"
                 )
 
     def _check_documents(self, docnos: Objects) -> None:
         """Raise an error for a document whose id gdeval.pl would divide at a blank."""
-        divided = [measure for measure in self.measures if _is_computed_by_gdeval(measure)]
-        if not divided:
+        by_gdeval = [measure for measure in self.measures if _is_computed_by_gdeval(measure)]
+        if not by_gdeval:
             return
+        measure = by_gdeval[0]
         for docno in [*self._judgments.docnos, *docnos]:
-            if len(docno.split()) != 1:
+            contains_blank = len(docno.split()) != 1
+            if contains_blank:
                 raise MultiAspectError(
-                    f"ir-measures computes {divided[0]} for ids of documents without blanks, got "
-                    f"{docno!r}; {_remedy(divided[0])}"
+                    f"ir-measures computes {measure} for ids of documents without blanks, got "
+                    f"{docno!r}; {_remedy(measure)}"
                 )
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
         """Return the qrels of the group of a measure, and the names of the queries in them."""
-        # pytrec_eval reads out of bounds on queries with only negative labels. These are set to 0,
-        # which does not change values, as no document of such a query is relevant.
-        query, labels = self._judgments.pool_query, self._labels
-        best = _best_of_queries(labels, query, self._judgments.n_queries)
-        plain = np.where(best[query] < 0, np.maximum(labels, 0.0), labels)
         if "gains" in measure.params:
             labels = self._labels_for(measure)
         else:
-            labels = plain
-        # Users' functions may look topics up; gdeval fails on query ids that are not numbers.
-        defined = function_of(measure) is not None
-        if defined:
-            names = self._judgments.qids.astype(object)
-        else:
+            # pytrec_eval reads out of bounds on queries with only negative labels. These are set to
+            # 0, which does not change values, as no document of such a query is relevant.
+            query = self._judgments.pool_query
+            best = _best_of_queries(self._labels, query, self._judgments.n_queries)
+            has_only_negative = best[query] < 0
+            labels = np.where(has_only_negative, np.maximum(self._labels, 0.0), self._labels)
+        if function_of(measure) is None:
+            # gdeval fails on query ids that are not numbers.
             names = query_numbers(self._judgments.n_queries)
-        if defined and (columns := qrels_inputs([measure])):
+            return self._qrels(labels, names), names
+        # Users' functions may look topics up, and read further columns.
+        names = self._judgments.qids.astype(object)
+        columns = qrels_inputs([measure])
+        if columns:
             return self._rows(columns, labels, names), names
         return self._qrels(labels, names), names
 
@@ -259,10 +272,13 @@ class IrMeasures(Memo):
         gain = self._labels.copy()
         for label, value in measure.params["gains"].items():
             gain[self._labels == float(label)] = value
-        best = _best_of_queries(gain, self._judgments.pool_query, self._judgments.n_queries)
-        return np.where(best[self._judgments.pool_query] < 0, np.nan, self._labels)
+        query = self._judgments.pool_query
+        best = _best_of_queries(gain, query, self._judgments.n_queries)
+        has_only_negative = best[query] < 0
+        return np.where(has_only_negative, np.nan, self._labels)
 
     def _qrels(self, labels: Floats, names: Objects) -> pd.DataFrame:
+        """Return the judged documents with these labels, as qrels of ir-measures."""
         judged = np.flatnonzero(~np.isnan(labels))
         columns = {
             "query_id": names[self._judgments.pool_query[judged]],
@@ -301,26 +317,26 @@ class IrMeasures(Memo):
             If ir-measures cannot compute one of the measures.
         """
         query = self._judgments.query_positions(run["query_id"].to_numpy(dtype=object))
-        run, query = run[query >= 0], query[query >= 0]
-        values = {
-            measure: np.full(self._judgments.n_queries, float(measure.DEFAULT))
-            for measure in self.measures
-        }
+        is_judged = query >= 0
+        run, query = run[is_judged], query[is_judged]
+        values: dict[Measure, Floats] = {}
+        for measure in self.measures:
+            values[measure] = np.full(self._judgments.n_queries, float(measure.DEFAULT))
         evaluators = self.compute_once("evaluators", self._make_evaluators)
         self._check_documents(run["doc_id"].to_numpy(dtype=object))
         for evaluator, names in evaluators:
-            row_of = {name: row for row, name in enumerate(names)}
-            for metric in self._metrics(
-                evaluator, run.assign(query_id=names[query]), run["query_id"]
-            ):
+            position_of = {name: position for position, name in enumerate(names)}
+            renamed = run.assign(query_id=names[query])
+            for metric in self._metrics(evaluator, renamed, run["query_id"]):
                 if not np.isnan(metric.value):
-                    values[metric.measure][row_of[metric.query_id]] = metric.value
+                    values[metric.measure][position_of[metric.query_id]] = metric.value
         return values
 
     def _metrics(self, evaluator: Any, run: pd.DataFrame, qids: pd.Series) -> list[Any]:
         """Return what an evaluator of ir-measures computes; errors name the measure and the query that fail."""
 
         def compute(measures: Sequence[Measure]) -> list[Any]:
+            """Compute all measures of the evaluator, or some of them by an evaluator of their own."""
             if len(measures) == len(evaluator.measures):
                 return list(evaluator.iter_calc(run))
             qrels, _ = self._qrels_for(measures[0])
@@ -332,6 +348,7 @@ class IrMeasures(Memo):
         try:
             return compute_or_name_measure(measures, compute)
         except MultiAspectError as error:
+            # Evaluate queries one by one to find the one that fails.
             for qid, rows in run.groupby(qids, sort=False):
                 try:
                     list(evaluator.iter_calc(rows))
@@ -342,10 +359,10 @@ class IrMeasures(Memo):
 
 def _is_computed_by_gdeval(measure: Measure) -> bool:
     """Return whether ir-measures computes a measure by gdeval.pl."""
-    name, params = measure.NAME, measure.params
-    return type(measure) is type(ir_measures.ERR) or (
-        name == "nDCG" and params.get("dcg") == "exp-log2"
-    )
+    if type(measure) is type(ir_measures.ERR):
+        return True
+    exponentiates = measure.params.get("dcg") == "exp-log2"
+    return exponentiates and type(measure) is type(ir_measures.nDCG)
 
 
 def _max_label(measure: Measure) -> int:
@@ -375,6 +392,7 @@ def compute_or_name_measure(
             for measure in measures:
                 with name_measures_in_errors([measure]):
                     compute([measure])
+    # There is only one, or each is computed alone, and all together are not.
     with name_measures_in_errors(measures):
         return compute(measures)
 
@@ -388,16 +406,17 @@ def name_measures_in_errors(measures: Collection[Measure]) -> Iterator[None]:
         raise
     except Exception as error:
         names = choices(sorted(map(str, measures)))
-        is_defined = any(function_of(measure) is not None for measure in measures)
-        if is_defined and isinstance(error, KeyError):
+        is_of_user = any(function_of(measure) is not None for measure in measures)
+        if is_of_user and isinstance(error, KeyError):
             raise MultiAspectError(
                 f"the function of {names} found no column {error}: name the columns that it reads "
                 "by run_inputs= and qrel_inputs= of ir_measures.define_byquery, as in "
                 "run_inputs=['query_id', 'text']"
             ) from error
-        if is_defined:
+        if is_of_user:
+            kind = type(error).__name__
             raise MultiAspectError(
-                f"the function of {names} raised {type(error).__name__}: {error}. It reads all "
+                f"the function of {names} raised {kind}: {error}. It reads all "
                 "rows of a topic in the qrels and in the run, in which values may be missing. If "
                 "it accepts one row each, evaluate the answers in a pt.Experiment of their own "
                 "with perquery=True; the rows of both tables can be concatenated"
@@ -413,19 +432,17 @@ def measure_groups(measures: Iterable[Measure]) -> list[list[Measure]]:
     In an evaluator of several measures, a plain nDCG may get the gains of another nDCG, and NumRet
     may count judged documents only, depending on the order of a set.
     """
-    plain, alone = [], []
+    groups: list[list[Measure]] = []
+    together: list[Measure] = []
     for measure in measures:
-        if (
-            measure.params.get("judged_only")
-            or "gains" in measure.params
-            or function_of(measure) is not None
-        ):
-            alone.append([measure])
+        changes_documents = measure.params.get("judged_only") or "gains" in measure.params
+        if changes_documents or function_of(measure) is not None:
+            groups.append([measure])
         else:
-            plain.append(measure)
-    if plain:
-        return [*alone, plain]
-    return alone
+            together.append(measure)
+    if together:
+        groups.append(together)
+    return groups
 
 
 def function_of(measure: Measure) -> Callable[..., Any] | None:
@@ -444,26 +461,25 @@ def run_inputs(measures: Iterable[Measure]) -> list[str]:
 
 def qrels_inputs(measures: Iterable[Measure]) -> list[str]:
     """Return the columns of qrels that users' functions name as inputs, except those that all qrels have."""
-    return _inputs(
-        measures, "QREL_INPUTS", ("query_id", "doc_id", "relevance", "qid", "docno", "label")
-    )
+    usual = ("query_id", "doc_id", "relevance", "qid", "docno", "label")
+    return _inputs(measures, "QREL_INPUTS", usual)
 
 
 def _inputs(measures: Iterable[Measure], attribute: str, usual: Sequence[str]) -> list[str]:
-    named = [
-        name
-        for measure in measures
-        if function_of(measure) is not None
-        for name in getattr(measure, attribute, ())
-    ]
-    return [name for name in dict.fromkeys(named) if name not in usual]
+    """Return the distinct columns that an attribute of users' measures names, but the usual ones."""
+    named: dict[str, None] = {}
+    for measure in measures:
+        if function_of(measure) is not None:
+            named.update(dict.fromkeys(getattr(measure, attribute, ())))
+    return [name for name in named if name not in usual]
 
 
 def reads_relevance(measure: Measure) -> bool:
     """Return whether a measure of ir-measures reads relevance labels, which is the default."""
-    return function_of(measure) is None or bool(
-        {"relevance", "label"} & {*getattr(measure, "QREL_INPUTS", ("label",))}
-    )
+    if function_of(measure) is None:
+        return True
+    inputs = getattr(measure, "QREL_INPUTS", ("label",))
+    return "relevance" in inputs or "label" in inputs
 
 
 def check_functions(measures: Iterable[Measure]) -> None:
@@ -477,7 +493,10 @@ def check_functions(measures: Iterable[Measure]) -> None:
     functions: dict[Measure, Any] = {}
     for measure in measures:
         function = function_of(measure)
-        if function is not None and functions.setdefault(measure, function) is not function:
+        if function is None:
+            continue
+        first = functions.setdefault(measure, function)
+        if first is not function:
             raise MultiAspectError(
                 f"expected measures of different names, got two functions for {measure}; give each "
                 "its own name= when it is defined"

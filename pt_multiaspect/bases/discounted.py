@@ -65,23 +65,24 @@ class NDCG(LinearBase, Adapter):
             target = target.with_gain(self.gain(target))
         if self._exponentiates:
             target = target.exponentiate()
-        return Linear(
-            target, target.gain, Log2(), depth=self.cutoff, ideal=Ideal(Log2(), self.cutoff)
-        )
+        ideal = Ideal(Log2(), self.cutoff)
+        return Linear(target, target.gain, Log2(), depth=self.cutoff, ideal=ideal)
 
     def breakdown(self, ranking: Hits, target: Target) -> Breakdown:
         """Return the values as sums over ranks, with gains and discounts."""
         result = super().breakdown(ranking, target)
         if not self._exponentiates:
             return result
-        # Computed gains are scaled per query; unscaled ones are shown unless they are too large for
-        # a float.
-        gain = self.gain(target)
-        highest = target.with_gain(gain).highest
-        if highest.max(initial=0.0) >= np.finfo(np.float64).maxexp / 2 or result.norm is None:
+        # Gains 2^g - 1 are divided by 2^(highest g of the query), so that none is too large for a
+        # float. Explanations show them undivided where they are not.
+        exponent = self.gain(target)
+        highest = target.with_gain(exponent).highest  # shape (n_queries,)
+        is_too_large = highest.max(initial=0.0) >= np.finfo(np.float64).maxexp / 2
+        if is_too_large or result.norm is None:
             return result
-        gain = np.append(np.exp2(gain) - 1.0, 0.0)[result.hits.row]
-        return replace(result, gain=gain, norm=result.norm * np.exp2(highest))
+        gain = np.append(np.exp2(exponent) - 1.0, 0.0)  # the last for unjudged documents
+        norm = result.norm * np.exp2(highest)
+        return replace(result, gain=gain[result.hits.row], norm=norm)
 
     def exponential(self) -> Base | None:
         """Return nDCG with the gain 2^g - 1."""
@@ -125,6 +126,5 @@ class GradedRBP(RankBiasedPrecision):
     def linear(self, target: Target) -> Linear:
         """Return the linear form with a geometric discount, also of unjudged documents."""
         gain = np.asarray(target.gain, dtype=np.float64)
-        return Linear(
-            target, gain, Geometric(self["p"]), depth=self.cutoff, unjudged=target.unjudged
-        )
+        discount = Geometric(self["p"])
+        return Linear(target, gain, discount, depth=self.cutoff, unjudged=target.unjudged)

@@ -44,14 +44,17 @@ class Bases:
             return
         missing = [name for name in names if name not in self.per_aspect]
         surplus = sorted(set(self.per_aspect) - set(names))
-        if missing or surplus:
-            raise MultiAspectError(
-                f"{measure}: expected one base for each evaluated aspect ({choices(names)}), got "
-                f"bases for {choices(self.per_aspect)}"
-                + (f"; add a base for {choices(missing)}" if missing else "")
-                + (f"; there is no aspect {choices(surplus)}" if surplus else "")
-                + did_you_mean(surplus, missing)
-            )
+        if not missing and not surplus:
+            return
+        message = (
+            f"{measure}: expected one base for each evaluated aspect ({choices(names)}), got "
+            f"bases for {choices(self.per_aspect)}"
+        )
+        if missing:
+            message += f"; add a base for {choices(missing)}"
+        if surplus:
+            message += f"; there is no aspect {choices(surplus)}"
+        raise MultiAspectError(message + did_you_mean(surplus, missing))
 
     def at(self, cutoff: int | None, measure: str) -> Bases:
         """Set the cutoff of `measure` on the bases that accept a cutoff and have none.
@@ -70,21 +73,33 @@ class Bases:
                 "set one cutoff, on the measure or on the base"
             )
         if not any(base.accepts_cutoff for base in self.each()):
+            texts = choices(base.text for base in self.each())
             raise MultiAspectError(
-                f"{measure}@{cutoff} has a cutoff, but no base accepts one: "
-                f"{choices(base.text for base in self.each())}"
+                f"{measure}@{cutoff} has a cutoff, but no base accepts one: {texts}"
             )
-        return self._map(lambda base: base.at(cutoff) if base.accepts_cutoff else base)
+
+        def set_cutoff(base: Base) -> Base:
+            if base.accepts_cutoff:
+                return base.at(cutoff)
+            return base
+
+        return self._map(set_cutoff)
 
     def drop_cutoff(self) -> Bases:
         """Return the bases without cutoffs."""
-        return self._map(lambda base: base.at(None) if base.cutoff is not None else base)
+
+        def remove_cutoff(base: Base) -> Base:
+            if base.cutoff is None:
+                return base
+            return base.at(None)
+
+        return self._map(remove_cutoff)
 
     def _map(self, change: Callable[[Base], Base]) -> Bases:
-        return Bases(
-            None if self.default is None else change(self.default),
-            {name: change(base) for name, base in self.per_aspect.items()},
-        )
+        """Return the bases after a change of each."""
+        if self.default is not None:
+            return Bases(change(self.default))
+        return Bases(None, {name: change(base) for name, base in self.per_aspect.items()})
 
     def spelled(self) -> str | dict[str, str]:
         """Return the printed form of the parameter."""
@@ -117,6 +132,7 @@ def parse_bases(base: object) -> Bases:
 
 
 def _parse(base: object, by_subtopic: bool = False) -> Base:
+    """Return a measure or its name as a base, or raise an error if it cannot be one."""
     if isinstance(base, str):
         try:
             base = read_measure(base)
@@ -137,7 +153,7 @@ def _parse(base: object, by_subtopic: bool = False) -> Base:
     if is_diversity_measure(base) and not by_subtopic:
         raise MultiAspectError(
             f"{base} cannot be a base: it measures the diversity of subtopics, and one aspect "
-            "would be a single "
-            f"subtopic. Use Subtopics(base={str(base)!r}), with each aspect as a subtopic"
+            f"would be a single subtopic. Use Subtopics(base={str(base)!r}), with each aspect as a "
+            "subtopic"
         )
     return as_base(check_params(base, "the base "))

@@ -38,26 +38,22 @@ def pickle_with_code(value: object) -> bytes:
 
 def _definition(measure: Measure) -> tuple[Any, ...]:
     """Return the parameters of `_define_measure` for a measure of a user's function."""
-    inputs = {"run_inputs": "RUN_INPUTS", "qrel_inputs": "QREL_INPUTS"}
-    named = {
-        name: getattr(measure, attribute)
-        for name, attribute in inputs.items()
-        if hasattr(measure, attribute)
-    }
-    return (
-        function_of(measure),
-        measure.NAME,
-        "cutoff" in measure.SUPPORTED_PARAMS,
-        named,
-        measure.params,
-    )
+    inputs: dict[str, list[str]] = {}
+    for name, attribute in (("run_inputs", "RUN_INPUTS"), ("qrel_inputs", "QREL_INPUTS")):
+        if hasattr(measure, attribute):
+            inputs[name] = getattr(measure, attribute)
+    function = function_of(measure)
+    supports_cutoff = "cutoff" in measure.SUPPORTED_PARAMS
+    return function, measure.NAME, supports_cutoff, inputs, measure.params
 
 
 def _define_measure(
     function: Any,
     name: str,
-    support_cutoff: bool,
-    named: dict[str, list[str]],
+    supports_cutoff: bool,
+    inputs: dict[str, list[str]],
     params: dict[str, Any],
 ) -> Measure:
-    return ir_measures.define(function, name, support_cutoff, **named)(**params)
+    """Return the measure of a user's function; `inputs` has the parameters of its columns."""
+    measure = ir_measures.define(function, name, supports_cutoff, **inputs)
+    return measure(**params)

@@ -91,7 +91,8 @@ class Success(Counting):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return (relevance.n_retrieved(ranking, self.relevant(target)) > 0).astype(np.float64)
+        n_relevant = relevance.n_retrieved(ranking, self.relevant(target))
+        return (n_relevant > 0).astype(np.float64)
 
     def progression(self, target: Target) -> Progression:
         """Return the measure computed rank by rank."""
@@ -112,10 +113,8 @@ class SetPrecision(Counting):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ratio(
-            relevance.n_retrieved(ranking, self.relevant(target)),
-            self._denominator(ranking, target),
-        )
+        n_relevant = relevance.n_retrieved(ranking, self.relevant(target))
+        return ratio(n_relevant, self._denominator(ranking, target))
 
     def _denominator(self, ranking: Hits, target: Target) -> Floats:
         """Return the denominator per query."""
@@ -138,10 +137,11 @@ class _OfSets(Counting):
         return replace(super().statements(), prefers_early=True)
 
     def _precision_and_recall(self, ranking: Ranking, target: Target) -> tuple[Floats, Floats]:
+        """Return set precision and set recall, each of shape (n_queries,)."""
         n_hits = relevance.n_retrieved(ranking, self.relevant(target))
-        return ratio(n_hits, ranking.n_ret.astype(np.float64)), ratio(
-            n_hits, self.n_relevant(target)
-        )
+        precision = ratio(n_hits, ranking.n_ret.astype(np.float64))
+        recall = ratio(n_hits, self.n_relevant(target))
+        return precision, recall
 
 
 @adapts(ir_measures.SetF)
@@ -191,10 +191,11 @@ class AveragePrecision(Counting):
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return precision / number of relevant documents at each relevant document, 0 elsewhere."""
-        hit = self.relevant(target)[ranking.row]
-        n_hits = np.zeros(len(hit))
-        n_hits[hit] = positions(ranking.query[hit]) + 1
-        return ratio(n_hits / ranking.rank, self.n_relevant(target)[ranking.query])
+        is_hit = self.relevant(target)[ranking.row]
+        n_hits = np.zeros(len(is_hit))  # the number of relevant documents down to each of them
+        n_hits[is_hit] = positions(ranking.query[is_hit]) + 1
+        precision = n_hits / ranking.rank
+        return ratio(precision, self.n_relevant(target)[ranking.query])
 
 
 @adapts(ir_measures.Judged)
@@ -214,15 +215,15 @@ class Judged(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Evaluate rankings."""
-        return ratio(
-            ranking.total(self.gain(target)[ranking.row]), ranking.n_ret.astype(np.float64)
-        )
+        is_judged = self.gain(target)[ranking.row]
+        n_judged = ranking.total(is_judged)
+        return ratio(n_judged, ranking.n_ret.astype(np.float64))
 
     def contributions(self, ranking: Hits, target: Target) -> Floats:
         """Return 1 / number of retrieved documents at each judged document."""
-        return ratio(
-            self.gain(target)[ranking.row], ranking.n_ret[ranking.query].astype(np.float64)
-        )
+        is_judged = self.gain(target)[ranking.row]
+        n_retrieved = ranking.n_ret[ranking.query].astype(np.float64)
+        return ratio(is_judged, n_retrieved)
 
     @property
     def equals_original(self) -> bool:
@@ -260,4 +261,5 @@ class NumQueries(Adapter):
 
     def score(self, ranking: Ranking, target: Target) -> Floats:
         """Return 1 for each query with a judged document, also for those that are missing from the run."""
-        return (target.total(target.judged) > 0).astype(np.float64)
+        has_judged = target.total(target.judged) > 0
+        return has_judged.astype(np.float64)

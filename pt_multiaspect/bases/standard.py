@@ -54,16 +54,20 @@ def standard_base(measure: Measure) -> Base | None:
     except AssertionError:
         return None  # ir-measures reports the error
     adapter = adapter_of(measure)
-    return adapter if adapter is not None and adapter.equals_original else None
+    if adapter is not None and adapter.equals_original:
+        return adapter
+    return None
 
 
 def topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
     """Return a mask of the queries with a judged document that is positive for a measure of ir-measures."""
     if is_diversity_measure(measure):
         table = subtopic_judgments(judgments, measure)
-        positive = table["label"].to_numpy() >= measure["rel"]
-        return pd.Index(judgments.qids).isin(table["qid"][positive])
-    return as_base(measure).has_positive(_target(judgments, judgments.labels("relevance")))
+        is_positive = table["label"].to_numpy() >= measure["rel"]
+        qids_with_positive = table["qid"][is_positive]
+        return pd.Index(judgments.qids).isin(qids_with_positive)
+    target = _target(judgments, judgments.labels("relevance"))
+    return as_base(measure).has_positive(target)
 
 
 class StandardMeasures(Memo):
@@ -80,13 +84,21 @@ class StandardMeasures(Memo):
     """
 
     def __init__(self, measures: Iterable[Measure], judgments: Judgments, labels: Floats) -> None:
-        bases = {measure: standard_base(measure) for measure in measures}
-        self._bases = {measure: base for measure, base in bases.items() if base is not None}
-        others = [measure for measure, base in bases.items() if base is None]
-        defined = [measure for measure in others if function_of(measure) is not None]
-        self._others = IrMeasures(set(others).difference(defined), judgments, labels)
+        self._bases: dict[Measure, Base] = {}
+        others: set[Measure] = set()
+        defined: dict[Measure, None] = {}  # by functions of users; distinct ones, in order
+        for measure in measures:
+            base = standard_base(measure)
+            if base is not None:
+                self._bases[measure] = base
+            elif function_of(measure) is not None:
+                defined[measure] = None
+            else:
+                others.add(measure)
+        self._others = IrMeasures(others, judgments, labels)
         self._defined = IrMeasures(defined, judgments, labels)
-        self._judgments, self._labels = judgments, labels
+        self._judgments = judgments
+        self._labels = labels
 
     def values(self, rankings: Rankings, run: Callable[[], pd.DataFrame]) -> dict[Measure, Floats]:
         """Evaluate one run.
@@ -142,6 +154,7 @@ class _PlainLabels:
         return np.asarray(self.label >= rel, dtype=np.bool_)  # False for NaN
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
+        """Return the gain of each label; other labels are gains themselves, at least 0."""
         gain = np.nan_to_num(self.label)
         for label, value in gains.items():
             gain[self.label == label] = value
@@ -149,6 +162,7 @@ class _PlainLabels:
 
 
 def _target(judgments: Judgments, labels: Floats) -> Target:
+    """Return plain labels as gains, for a base; missing and negative labels have gain 0."""
     gain = np.maximum(np.nan_to_num(labels), 0.0)
     top = float(gain.max(initial=0.0))
     return Target(judgments.n_queries, judgments.pool_query, gain, top, _PlainLabels(labels))
@@ -190,8 +204,10 @@ class DiversityMeasures(IrMeasures):
         return [[measure] for measure in self.measures]
 
     def _qrels_for(self, measure: Measure) -> tuple[pd.DataFrame, Objects]:
+        """Return the qrels by subtopic, and the names of the queries in them."""
         names = query_numbers(self._judgments.n_queries)
-        query = self._judgments.query_positions(self._table["qid"].to_numpy(dtype=object))
+        qids = self._table["qid"].to_numpy(dtype=object)
+        query = self._judgments.query_positions(qids)
         columns = {
             "query_id": names[query],
             "doc_id": self._table["docno"],

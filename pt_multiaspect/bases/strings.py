@@ -119,7 +119,8 @@ def read_measure(text: str) -> Measure:
     pt_multiaspect.errors.MultiAspectError: aspects=relevance: relevance needs quotes, aspects='relevance'
     """
     try:
-        return _read(text, ast.parse(text.strip(), mode="eval").body)
+        expression = ast.parse(text.strip(), mode="eval").body
+        return _read(text, expression)
     except MultiAspectError:
         raise
     except SyntaxError as error:
@@ -131,32 +132,39 @@ def read_measure(text: str) -> Measure:
 
 
 def _read(text: str, node: ast.expr) -> Measure:
-    """Convert an expression to a measure."""
+    """Convert the expression that a text was parsed to, ``Name(parameter=value)@cutoff``, to a measure."""
     cutoff: ast.expr | None = None
     keywords: list[ast.keyword] = []
+    # Take the cutoff off, then the parameters, until the name remains.
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-        cutoff, node = node.right, node.left
+        cutoff = node.right
+        node = node.left
         if isinstance(cutoff, ast.Call):
             raise _inner_cutoff_error(node, cutoff)
     if isinstance(node, ast.Call):
         if node.args or any(keyword.arg is None for keyword in node.keywords):
             raise _malformed_error(text, "parameters must be given by name")
-        keywords, node = node.keywords, node.func
+        keywords = node.keywords
+        node = node.func
     if not isinstance(node, ast.Name):
-        raise _malformed_error(text, f"{cut(_source_text(node))!r} is not a name")
-    measure = ir_measures.measures.registry.get(node.id)
+        source = cut(_source_text(node))
+        raise _malformed_error(text, f"{source!r} is not a name")
+    known = node.id
+    measure = ir_measures.measures.registry.get(known)
     if measure is None:
-        raise UnknownMeasureError(node.id)
-    named = [(str(keyword.arg), f"{keyword.arg}=", keyword.value) for keyword in keywords]
-    named += [(measure.AT_PARAM, "@", cutoff)] if cutoff is not None else []
+        raise UnknownMeasureError(known)
     params: dict[str, Any] = {}
-    for name, prefix, value in named:
+
+    def set_param(name: str, prefix: str, value: ast.expr) -> None:
         if name in params:
-            raise MultiAspectError(
-                f"{node.id}: {name} is given twice, as {cut(repr(params[name]))} and "
-                f"{cut(_source_text(value))}"
-            )
+            first, second = cut(repr(params[name])), cut(_source_text(value))
+            raise MultiAspectError(f"{known}: {name} is given twice, as {first} and {second}")
         params[name] = _literal(prefix, value)
+
+    for keyword in keywords:
+        set_param(str(keyword.arg), f"{keyword.arg}=", keyword.value)
+    if cutoff is not None:
+        set_param(measure.AT_PARAM, "@", cutoff)
     return check_params(measure(**params))
 
 
@@ -170,15 +178,11 @@ def _inner_cutoff_error(name: ast.expr, call: ast.Call) -> MultiAspectError:
 
 
 def _literal(prefix: str, node: ast.expr) -> Any:
-    """Evaluate a literal; the error for a string without quotes shows it with quotes."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Dict):
-            keys = Counter(ast.unparse(key) for key in part.keys if key is not None)
-            twice = next((key for key, number in keys.items() if number > 1), None)
-            if twice is not None:
-                raise MultiAspectError(
-                    f"{cut(prefix + ast.unparse(node))}: the key {cut(twice)} is given twice"
-                )
+    """Evaluate a literal; the error for a string without quotes shows it with quotes.
+
+    The prefix is what stands before it in the text of the measure: ``@``, or ``base=``.
+    """
+    _refuse_repeated_keys(prefix, node)
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError):
@@ -189,15 +193,29 @@ def _literal(prefix: str, node: ast.expr) -> Any:
                 f"@{text}: expected a whole number as cutoff, got {text}"
             ) from None
         quoting = _Quoting(written)
-        fixed = _source_text(quoting.visit(ast.parse(written, mode="eval").body))
+        quoted = quoting.visit(ast.parse(written, mode="eval").body)
         cause = quoting.cause or "expected a number, string, list or dict"
-        raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {cut(prefix + fixed)}") from None
+        remedy = cut(prefix + _source_text(quoted))
+        raise MultiAspectError(f"{cut(prefix + written)}: {cause}, {remedy}") from None
+
+
+def _refuse_repeated_keys(prefix: str, node: ast.expr) -> None:
+    """Raise an error if a dict in a literal has a key twice, of which Python would take the last."""
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Dict):
+            continue
+        keys = Counter(ast.unparse(key) for key in part.keys if key is not None)
+        repeated = [key for key, number in keys.items() if number > 1]
+        if repeated:
+            literal = cut(prefix + ast.unparse(node))
+            raise MultiAspectError(f"{literal}: the key {cut(repeated[0])} is given twice")
 
 
 _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.unaryop, ast.expr_context)
 
 
 def _source_text(node: ast.AST) -> str:
+    """Return the text of an expression, as ``nDCG@10`` rather than ``nDCG @ 10``."""
     return ast.unparse(node).replace(" @ ", "@")
 
 
@@ -209,6 +227,7 @@ class _Quoting(ast.NodeTransformer):
         self._text = text
 
     def visit(self, node: ast.AST) -> Any:
+        """Return the expression, or a string or constant in its place if it is not a literal."""
         is_number = isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.Constant)
         if is_number or isinstance(node, _LITERALS):
             return self.generic_visit(node)
@@ -241,9 +260,12 @@ def with_quotes(text: str) -> str:
     quoting = _Quoting(text)
     try:
         node = ast.parse(text, mode="eval").body
-        call = node.left if isinstance(node, ast.BinOp) else node
-        for keyword in call.keywords if isinstance(call, ast.Call) else ():
-            keyword.value = quoting.visit(keyword.value)
+        call = node
+        if isinstance(node, ast.BinOp):  # the measure before @
+            call = node.left
+        if isinstance(call, ast.Call):
+            for keyword in call.keywords:
+                keyword.value = quoting.visit(keyword.value)
         if quoting.cause:
             return _source_text(node)
         return text
@@ -258,26 +280,29 @@ def similar_names(name: str) -> str:
         return f"write {with_cutoff}"
     start = name[:_LONGEST].lower()
 
-    def unlike(known: str) -> tuple[float, str]:
-        return -SequenceMatcher(None, start, known.lower()).ratio(), known
+    def distance_and_name(known: str) -> tuple[float, str]:
+        similarity = SequenceMatcher(None, start, known.lower()).ratio()
+        return -similarity, known
 
-    return f"the nearest names are {choices(sorted(ir_measures.measures.registry, key=unlike)[:3])}"
+    by_distance = sorted(ir_measures.measures.registry, key=distance_and_name)
+    return f"the nearest names are {choices(by_distance[:3])}"
 
 
 def measure_with_cutoff(name: str) -> Measure | None:
     """Return the measure that is meant by a name such as ``nDCG10`` or ``cam_cut_10``; None if there is none."""
-    parts = re.fullmatch(r"(\w*?)(?:_cut|_at)?_?(\d{1,9})", name)
+    parts = re.fullmatch(r"(?P<name>\w*?)(?:_cut|_at)?_?(?P<cutoff>\d{1,9})", name)
     if parts is None:
         return None
     registry = ir_measures.measures.registry
-    known = sorted(
-        (other for other in registry if other.lower() == parts[1].lower()),
-        key=lambda n: n != parts[1],
-    )
+    meant = parts["name"]
+    if meant not in registry:
+        alike = [known for known in registry if known.lower() == meant.lower()]
+        if not alike:
+            return None
+        meant = alike[0]
+    cutoff = int(parts["cutoff"])
     try:
-        if known:
-            return read_measure(f"{registry[known[0]].NAME}@{int(parts[2])}")
-        return None
+        return read_measure(f"{registry[meant].NAME}@{cutoff}")
     except MultiAspectError:  # the measure has no cutoff
         return None
 
@@ -319,23 +344,19 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
         return measure
     name = f"{prefix}{measure.NAME}"
     refuse_unknown(measure.params, measure.SUPPORTED_PARAMS, "parameters", name)
-    floats = {
-        param: float(value)
-        for param, value in measure.params.items()
-        if type(value) is int
-        and measure.SUPPORTED_PARAMS[param].dtype is float
-        and abs(value) < 2**53
-    }
+    floats: dict[str, float] = {}
+    for param, value in measure.params.items():
+        expects_float = measure.SUPPORTED_PARAMS[param].dtype is float
+        if type(value) is int and expects_float and abs(value) < 2**53:
+            floats[param] = float(value)
     if floats:
         measure = type(measure)(**{**measure.params, **floats})
     for param, value in measure.params.items():
         info = measure.SUPPORTED_PARAMS[param]
         if not info.validate(value):
-            expected = (
-                info.choices
-                if isinstance(info.choices, list)
-                else getattr(info.dtype, "__name__", "?")
-            )
+            expected = getattr(info.dtype, "__name__", "?")
+            if isinstance(info.choices, list):
+                expected = info.choices
             raise MultiAspectError(f"{name}: expected {param} to be {expected}, got {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise MultiAspectError(f"{name}: expected {param} to be a finite number, got {value}")
@@ -346,14 +367,17 @@ def check_params(measure: Measure, prefix: str = "") -> Measure:
 
 
 def _check_gains(gains: Mapping[Any, Any]) -> None:
-    read = _validation.real("a label or gain in gains", low=-math.inf, open_low=True)
+    """Raise an error unless all labels and gains are finite numbers."""
+    check_number = _validation.real("a label or gain in gains", low=-math.inf, open_low=True)
     for label, gain in gains.items():
-        read(label)
-        read(gain)
+        check_number(label)
+        check_number(gain)
 
 
 def _malformed_error(text: str, reason: str) -> MultiAspectError:
+    """Return the error of a text that is not written as a measure."""
+    measure = cut(text)
     return MultiAspectError(
-        f"cannot read the measure {cut(text)!r}: {cut(reason)}; expected "
+        f"cannot read the measure {measure!r}: {cut(reason)}; expected "
         "Name(parameter=value)@cutoff, with strings in quotes"
     )
