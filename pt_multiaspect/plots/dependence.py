@@ -139,17 +139,23 @@ def _options(result: Multiverse, distinct_variants: pd.Series[str]) -> list[_Opt
     rows = []
     for choice, option_of_variant in result.options.items():
         for number, option in enumerate(option_of_variant.unique()):
+            is_first = number == 0
             label = str(option)
-            if number == 0:
+            if is_first:
                 label = f"{choice}: {option}"
-            has_option = (option_of_variant == option).groupby(drawn_by).any()
-            of_distinct = has_option.loc[distinct_variants].to_numpy(np.bool_)
-            rows.append(_Option(label, number == 0, of_distinct))
+            has_option = option_of_variant == option
+            # One of the variants that are drawn as one has it.
+            drawn_has_option = has_option.groupby(drawn_by).any()
+            in_drawn_order = drawn_has_option.loc[distinct_variants]
+            rows.append(_Option(label, is_first, in_drawn_order.to_numpy(np.bool_)))
     return rows
 
 
 def _draw_differences(ax: Axes, variants: pd.DataFrame, result: Multiverse) -> None:
-    """Draw one dot and one interval per variant, and mark the reference."""
+    """Draw one dot and one interval per variant, and mark the reference.
+
+    The index of `variants` has their positions on the horizontal axis.
+    """
     difference = variants["difference"]
     is_significant = variants["p"] < result.alpha
     higher = variants[is_significant & (difference > 0)]
@@ -178,7 +184,10 @@ def _draw_differences(ax: Axes, variants: pd.DataFrame, result: Multiverse) -> N
 def _draw_intervals(
     ax: Axes, variants: pd.DataFrame, width: float, colour: str, label: str
 ) -> None:
-    """Draw the differences of variants and their intervals, at the positions of their index."""
+    """Draw the differences of variants and their intervals.
+
+    The index of `variants` has their positions on the horizontal axis.
+    """
     if variants.empty:  # no entry of the legend
         return
     position = variants.index.to_numpy()
@@ -192,14 +201,18 @@ def _draw_options(strip: Axes, options: list[_Option], text_size: float, width: 
     n_options = len(options)
     has_option = np.column_stack([option.has_option for option in options])  # variants × options
     n_variants = len(has_option)
-    variant, option_row = np.nonzero(has_option)
-    strip.vlines(variant, option_row - 0.35, option_row + 0.35, color=style.ink(), lw=width)
-    # Rows are centred at whole numbers, so that their borders are at halves.
-    left, right = -0.5, n_variants - 0.5
-    first_rows = [row for row, option in enumerate(options) if option.is_first_of_choice]
-    borders = np.array(first_rows[1:]) - 0.5
+    position, row = np.nonzero(has_option)  # of the bars
+    bottom = row - 0.35
+    top = row + 0.35
+    strip.vlines(position, bottom, top, color=style.ink(), lw=width)
+    # Variants and rows are centred at whole numbers, so that their borders are at halves.
+    left = -0.5
+    right = n_variants - 0.5
+    first_rows = np.flatnonzero([option.is_first_of_choice for option in options])
+    borders = first_rows[1:] - 0.5  # none above the first choice
     strip.hlines(borders, left, right, color=style.GREY, lw=0.4)
-    texts = style.distinct_texts([option.label for option in options], round(2 * text_size) + 8)
+    max_characters = round(2 * text_size) + 8
+    texts = style.distinct_texts([option.label for option in options], max_characters)
     strip.set_yticks(range(n_options), texts, fontsize=text_size)
     strip.set_ylim(n_options - 0.5, -0.5)  # the first row on top
     strip.set_xlim(left, right)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -119,113 +119,162 @@ def values(
     """
     perquery, by_label = select_measures(as_pandas(perquery), measures)
     array, names, _, labels = matrix(perquery, least=1)
-    labels = [str(label) for label in labels]
-    if baseline is None:
-        marked = []
-    else:
-        marked = read_baselines(baseline, names)
+    labels = list(map(str, labels))
+    baselines: list[str] = []
+    if baseline is not None:
+        baselines = read_baselines(baseline, names)
     signs = directions(perquery, array, labels, by_label, "plots.values")
-    table = aggregate(perquery, ci=ci, cluster=cluster).set_index("name")
-    order = (-signs[0] * table[labels[0]]).sort_values(kind="stable").index
-    table = table.loc[order]
-    n_panels = len(labels)
-    if n_panels <= 2:
-        width = _COLUMN
-    else:
-        width = _NAMES + _PANEL * n_panels
-    ax = style.axes_or_new(ax, width, 0.75 + _ROW * max(len(table), 4), grid="x")
-    panels = style.add_axes_beside(ax, n_panels)
-    is_marked = np.asarray(table.index.isin(marked))
-    ends = _interval_ends(perquery, table, labels, marked, ci, cluster)
-    for panel, label, sign in zip(panels, labels, signs, strict=True):
-        _draw_means(panel, table[label].to_numpy(np.float64), ends[label], is_marked)
-        text = style.wrap(label, _ROOM.get(n_panels, 26))
-        if sign < 0:
-            text += "\n(lower is better)"
-        panel.set_xlabel(text, fontsize=_TEXT)
-        panel.tick_params(labelsize=_TEXT, length=2)
-        panel.locator_params(axis="x", nbins=4)
-        panel.xaxis.set_inverted(sign < 0)
-    first = panels[0]
-    shortened = style.distinct_texts([str(name) for name in table.index], 20)
-    first.set_yticks(np.arange(len(table)), shortened, fontsize=_TEXT)
-    first.set_ylim(len(table) - 0.4, -0.6)
-    for row in np.flatnonzero(is_marked).tolist():
-        first.get_yticklabels()[row].set_color(style.ORANGE)
-    first.set_title(_title_of_values(ci, marked, len(table) - 1), fontsize=_TEXT, loc="left")
-    if marked:  # below the names
-        first.legend(
-            handles=first.lines[1:2],
-            fontsize=_TEXT,
-            frameon=False,
-            loc="upper right",
-            bbox_to_anchor=(-0.08, 0),
-            borderaxespad=0.4,
-            handletextpad=0.2,
-        )
-    return first
-
-
-def _interval_ends(
-    perquery: pd.DataFrame,
-    table: pd.DataFrame,
-    labels: Sequence[str],
-    baseline: Sequence[str],
-    ci: float | None,
-    cluster: ClusterSpec,
-) -> dict[str, Floats]:
-    """Return the ends of the intervals, runs × 2, by measure; NaN where there is none.
-
-    They are those of the means or, with a baseline, those of the differences, moved from 0 to its
-    mean. Differences are those of means, so that measures with other aggregates, such as NumRet,
-    have none.
-    """
-    ends = {label: np.full((len(table), 2), np.nan) for label in labels}
+    means = aggregate(perquery, ci=ci, cluster=cluster).set_index("name")
+    # The best run on the first measure comes first.
+    cost = -signs[0] * means[labels[0]]
+    means = means.loc[cost.sort_values(kind="stable").index]
     if ci is None:
-        return ends
-    if not baseline or len(table) == 1:
-        for label in labels:
-            columns = list(interval_columns(label, ci))
-            ends[label] = table[columns].to_numpy(np.float64)
-        return ends
-    tests = compare_with_baseline(perquery, baseline, alpha=1 - ci, cluster=cluster)
-    known = measures_by_label(perquery)
+        ends = _no_interval_ends(means, labels)
+    elif baselines and len(means) > 1:
+        ends = _ends_of_differences(perquery, means, labels, baselines, ci, cluster)
+    else:
+        ends = _ends_of_means(means, labels, ci)
+
+    width = _COLUMN
+    if len(labels) > 2:
+        width = _NAMES + _PANEL * len(labels)
+    height = 0.75 + _ROW * max(len(means), 4)
+    ax = style.axes_or_new(ax, width, height, grid="x")
+    panels = style.add_axes_beside(ax, len(labels))
+    is_baseline = np.asarray(means.index.isin(baselines))
+    for panel, label, sign in zip(panels, labels, signs, strict=True):
+        _draw_means(panel, means[label].to_numpy(np.float64), ends[label], is_baseline)
+        _name_panel(panel, label, sign < 0, len(labels))
+    first_panel = panels[0]
+    _write_runs(first_panel, list(map(str, means.index)), is_baseline)
+    title = _title_of_values(ci, baselines, len(means) - 1)
+    first_panel.set_title(title, fontsize=_TEXT, loc="left")
+    if baselines:
+        _add_legend_below_names(first_panel)
+    return first_panel
+
+
+def _no_interval_ends(means: pd.DataFrame, labels: Sequence[str]) -> dict[str, Floats]:
+    """Return NaN as the ends of all intervals by measure, runs × 2."""
+    ends = {}
     for label in labels:
-        if not aggregate_is_mean(known[label]):
-            continue
-        differences = tests[tests["measure"] == label].set_index("name")[["low", "high"]]
-        around_baseline = differences.reindex(table.index) + table.loc[baseline[0], label]
-        ends[label] = around_baseline.to_numpy(np.float64)
+        ends[label] = np.full((len(means), 2), np.nan)
     return ends
 
 
-def _draw_means(panel: Axes, means: Floats, ends: Floats, is_marked: Bools) -> None:
-    """Draw the means of the runs with their intervals, and a line at that of the baseline."""
-    rows = np.arange(len(means))
-    for chosen, marker, colour, text in (
-        (~is_marked, "o", style.BLUE, None),
-        (is_marked, "D", style.ORANGE, "baseline"),
-    ):
-        panel.plot(means[chosen], rows[chosen], marker, color=colour, ms=3.2, label=text)
-        has_interval = chosen & ~np.isnan(ends[:, 0])
-        if has_interval.any():
-            low, high = ends[has_interval].T
-            panel.hlines(rows[has_interval], low, high, color=colour, lw=1)
-    for mean in means[is_marked]:
+def _ends_of_means(means: pd.DataFrame, labels: Sequence[str], ci: float) -> dict[str, Floats]:
+    """Return the ends of the intervals of the means by measure, runs × 2."""
+    ends = {}
+    for label in labels:
+        low_and_high = list(interval_columns(label, ci))
+        ends[label] = means[low_and_high].to_numpy(np.float64)
+    return ends
+
+
+def _ends_of_differences(
+    perquery: pd.DataFrame,
+    means: pd.DataFrame,
+    labels: Sequence[str],
+    baselines: Sequence[str],
+    ci: float,
+    cluster: ClusterSpec,
+) -> dict[str, Floats]:
+    """Return the ends of the intervals of differences from the baseline by measure, runs × 2.
+
+    They are moved from 0 to the mean of the baseline, so that they can be drawn around the means.
+    Measures that are not averaged over topics, such as NumRet, have none: their ends are NaN.
+    """
+    tests = compare_with_baseline(perquery, baselines, alpha=1 - ci, cluster=cluster)
+    measure_of_label = measures_by_label(perquery)
+    ends = _no_interval_ends(means, labels)
+    for label in labels:
+        if not aggregate_is_mean(measure_of_label[label]):
+            continue
+        tests_of_measure = tests[tests["measure"] == label].set_index("name")
+        # The baseline, which is not compared with itself, has no interval.
+        differences = tests_of_measure[["low", "high"]].reindex(means.index)
+        mean_of_baseline = means.loc[baselines[0], label]
+        moved = differences + mean_of_baseline
+        ends[label] = moved.to_numpy(np.float64)
+    return ends
+
+
+def _draw_means(panel: Axes, means: Floats, ends: Floats, is_baseline: Bools) -> None:
+    """Draw the means of the runs with their intervals, and a line at that of the baseline.
+
+    `ends` are those of the intervals, runs × 2; NaN where there is none.
+    """
+    _draw_runs(panel, means, ends, ~is_baseline, "o", style.BLUE, None)
+    _draw_runs(panel, means, ends, is_baseline, "D", style.ORANGE, "baseline")
+    for mean in means[is_baseline]:
         panel.axvline(mean, color=style.ORANGE, lw=0.8, ls="--", zorder=0)
 
 
-def _title_of_values(ci: float | None, baseline: Sequence[str], n_differences: int) -> str:
+def _draw_runs(
+    panel: Axes,
+    means: Floats,
+    ends: Floats,
+    is_drawn: Bools,
+    marker: str,
+    colour: str,
+    label: str | None,
+) -> None:
+    """Draw the means and intervals of some of the runs, each in its row."""
+    rows = np.arange(len(means))
+    panel.plot(means[is_drawn], rows[is_drawn], marker, color=colour, ms=3.2, label=label)
+    has_interval = is_drawn & ~np.isnan(ends[:, 0])
+    if has_interval.any():
+        low, high = ends[has_interval].T
+        panel.hlines(rows[has_interval], low, high, color=colour, lw=1)
+
+
+def _name_panel(panel: Axes, measure: str, lower_is_better: bool, n_panels: int) -> None:
+    """Write the measure below its panel, and invert the axis if lower is better."""
+    text = style.wrap(measure, _ROOM.get(n_panels, 26))
+    if lower_is_better:
+        text += "\n(lower is better)"
+    panel.set_xlabel(text, fontsize=_TEXT)
+    panel.tick_params(labelsize=_TEXT, length=2)
+    panel.locator_params(axis="x", nbins=4)
+    panel.xaxis.set_inverted(lower_is_better)
+
+
+def _write_runs(panel: Axes, names: list[str], is_baseline: Bools) -> None:
+    """Write the runs beside the panel, the first on top; baselines are coloured."""
+    n_runs = len(names)
+    shortened = style.distinct_texts(names, 20)
+    panel.set_yticks(np.arange(n_runs), shortened, fontsize=_TEXT)
+    panel.set_ylim(n_runs - 0.4, -0.6)
+    texts = panel.get_yticklabels()
+    for row in np.flatnonzero(is_baseline).tolist():
+        texts[row].set_color(style.ORANGE)
+
+
+def _title_of_values(ci: float | None, baselines: Sequence[str], n_differences: int) -> str:
     """Return what points and intervals are."""
     if ci is None:
         return "mean"
     level = f"{100 * ci:g} %"
-    if not baseline or not n_differences:
+    if not baselines or n_differences == 0:
         return f"mean, {level} interval"
     if n_differences > 1:
         level = f"simultaneous {level}"
-    name = style.shorten(baseline[0], 20)
-    return fill(f"mean, with the {level} interval of its difference from {name}", 36)
+    baseline = style.shorten(baselines[0], 20)
+    title = f"mean, with the {level} interval of its difference from {baseline}"
+    return fill(title, 36)
+
+
+def _add_legend_below_names(panel: Axes) -> None:
+    """Add a legend of the baseline, whose points are the second line of the panel."""
+    panel.legend(
+        handles=panel.lines[1:2],
+        fontsize=_TEXT,
+        frameon=False,
+        loc="upper right",
+        bbox_to_anchor=(-0.08, 0),
+        borderaxespad=0.4,
+        handletextpad=0.2,
+    )
 
 
 #: Number of systems whose names find room on a figure.
@@ -309,123 +358,186 @@ def systems(
     >>> ax.get_title()
     'Kendall’s τ-b = 0.667 (4 systems, 2 topics)'
     """
-    from scipy.stats import rankdata
-
-    perquery = as_pandas(perquery)
-    values, names, qids, pair, signs = _two_measures(perquery, x, y, measures)
-    means = values.mean(axis=1)
-    ranks = rankdata(-round_scores(means * signs), axis=0)
-    moves = ranks[:, 0] - ranks[:, 1]
-    marked = []
+    read = _read_systems(as_pandas(perquery), x, y, measures)
+    means = read.means
+    moves = _rank_moves(read)
+    baselines: list[int] = []
     if baseline is not None:
-        marked = [names.index(name) for name in read_baselines(baseline, names)]
-    best = (means * signs).argmax(axis=0).tolist()
-    by_move = np.argsort(-np.abs(moves), kind="stable").tolist()
-    first = list(dict.fromkeys([*marked, *best, *by_move]))
-    named = style.rows_to_label(label, names, first)
-    tau = rank_correlation(means[:, 0] * signs[0], means[:, 1] * signs[1])
+        baselines = [read.names.index(name) for name in read_baselines(baseline, read.names)]
+    preferred = _rows_by_interest(read, moves, baselines)
+    named = style.rows_to_label(label, read.names, preferred)
+    higher_is_better = means * read.signs
+    tau = rank_correlation(higher_is_better[:, 0], higher_is_better[:, 1])
+
     ax = style.axes_or_new(ax, 6.4, 5.2, grid="both")
-    plain = np.setdiff1d(np.arange(len(names)), [*named, *marked])
-    moved = [row for row in named if row not in marked]
-    colours = _draw_named(ax, means, moves, marked, moved)
-    if len(plain):
-        x_means, y_means = means[plain].T
-        ax.scatter(
-            x_means,
-            y_means,
-            24,
-            marker="o",
-            color=style.GREY,
-            alpha=0.75,
-            linewidths=0,
-            label="other systems",
-        )
-    _name_axes(ax, pair, signs.tolist())
-    if math.isnan(tau):
-        known = "is undefined"
-    else:
-        known = f"= {tau:.3f}"
-    title = f"Kendall’s τ-b {known} ({len(names)} systems, {len(qids)} topics"
+    moved = [row for row in named if row not in baselines]
+    colours = _draw_highlighted(ax, means, moves, baselines, moved)
+    others = np.setdiff1d(np.arange(len(means)), [*named, *baselines])
+    if len(others):
+        _draw_background(ax, means[others], "other systems")
+    _name_axes(ax, read)
+    title = f"{_tau_text(tau)} ({len(means)} systems, {read.n_topics} topics"
     ax.margins(0.1)
     ax.set_title(f"{title})", fontsize="medium")
-    if named or marked:
+    if named or baselines:
         add_legend_above(ax)
     if named:
-        shortened = style.distinct_texts([str(names[row]) for row in named], 26)
+        names = style.distinct_texts([str(read.names[row]) for row in named], 26)
         texts = {}
-        for row, name in zip(named, shortened, strict=True):
-            texts[row] = f"{name} {_move(moves[row])}"
+        for row, name in zip(named, names, strict=True):
+            move = _move_text(moves[row])
+            texts[row] = f"{name} {move}"
         n_omitted = annotate(ax, means, texts, colours)
         if n_omitted:
-            ax.title.set_text(f"{title}, {number_of(n_omitted, 'name')} omitted)")
+            omitted = number_of(n_omitted, "name")
+            ax.title.set_text(f"{title}, {omitted} omitted)")
     return ax
 
 
-def _draw_named(
-    ax: Axes, means: Floats, moves: Floats, marked: Sequence[int], moved: Sequence[int]
-) -> dict[int, str]:
-    """Draw the baseline and the systems with names, and return their colours."""
-    higher = [row for row in moved if moves[row] > 0]
-    lower = [row for row in moved if moves[row] < 0]
-    same = [row for row in moved if moves[row] == 0]
-    colours: dict[int, str] = {}
-    for rows, marker, size, colour, text in (
-        (marked, "s", 36, style.ink(), "baseline"),
-        (higher, "^", 42, style.BLUE, "higher rank on y"),
-        (lower, "v", 42, style.ORANGE, "lower rank on y"),
-        (same, "D", 24, style.ink(), "same rank on both"),
-    ):
-        if rows:
-            x_means, y_means = means[rows].T
-            ax.scatter(x_means, y_means, size, marker=marker, color=colour, zorder=3, label=text)
-            colours.update(dict.fromkeys(rows, colour))
-    return colours
+class _Systems(NamedTuple):
+    """The means of systems under two measures, x and y."""
+
+    names: list[Any]
+    n_topics: int
+    #: The labels of x and y.
+    measures: tuple[str, str]
+    #: systems × (x, y).
+    means: Floats
+    #: −1 where lower is better, else 1; for x and y.
+    signs: Floats
 
 
-def _name_axes(ax: Axes, measures: Sequence[str], signs: Sequence[float]) -> None:
-    """Label the axes with their measures, and invert those on which lower is better."""
-    for axis, measure, sign in zip((ax.xaxis, ax.yaxis), measures, signs, strict=True):
-        text = f"{style.wrap(measure)}\nmean over topics"
-        if sign < 0:
-            text += ", lower is better"
-        axis.set_label_text(text)
-        axis.set_inverted(sign < 0)
-
-
-def _move(ranks: float) -> str:
-    """Return by how many ranks a system is higher or lower under y than under x."""
-    if ranks == 0:
-        return "="
-    if ranks > 0:
-        return f"↑{ranks:g}"
-    return f"↓{-ranks:g}"
-
-
-def _two_measures(
+def _read_systems(
     perquery: pd.DataFrame,
     x: Measure | str,
     y: Measure | str,
     measures: Mapping[str, Measure | str] | None,
-) -> tuple[Floats, list[Any], list[Any], tuple[str, str], Floats]:
-    """Return the values (systems × topics × (x, y)), names, topics, measures, and directions.
-
-    Directions are −1 where lower is better, else 1.
-    """
+) -> _Systems:
+    """Return the means of the systems under two measures of a long frame."""
     x_label, y_label = find_labels(perquery, [x, y])
-    pair = (x_label, y_label)
-    by_label = {}
-    for label, measure in zip(pair, (x, y), strict=True):
-        if not isinstance(measure, str):
-            by_label[label] = measure
+    by_label: dict[str, Any] = {}
+    if not isinstance(x, str):
+        by_label[x_label] = x
+    if not isinstance(y, str):
+        by_label[y_label] = y
     if measures is not None:
-        by_label.update(select_measures(perquery, measures)[1])
-    perquery = rows_of_measures(perquery, list(pair))
-    if pair[0] == pair[1]:
-        raise MultiAspectError(f"expected two different measures as x and y, got {pair[0]} twice")
+        _, given_by_label = select_measures(perquery, measures)
+        by_label.update(given_by_label)
+    perquery = rows_of_measures(perquery, [x_label, y_label])
+    if x_label == y_label:
+        raise MultiAspectError(f"expected two different measures as x and y, got {x_label} twice")
     values, names, qids, labels = matrix(perquery)
-    values = values[:, :, [labels.index(x_label), labels.index(y_label)]]
-    signs = directions(perquery, values, list(pair), by_label, "plots.systems")
-    return values, names, qids, pair, signs
+    x_column = labels.index(x_label)
+    y_column = labels.index(y_label)
+    values = values[:, :, [x_column, y_column]]  # systems × topics × (x, y)
+    signs = directions(perquery, values, [x_label, y_label], by_label, "plots.systems")
+    return _Systems(names, len(qids), (x_label, y_label), values.mean(axis=1), signs)
+
+
+def _rank_moves(systems: _Systems) -> Floats:
+    """Return by how many ranks each system is higher (positive) under y than under x."""
+    from scipy.stats import rankdata
+
+    scores = round_scores(systems.means * systems.signs)
+    ranks = rankdata(-scores, axis=0)  # systems × (x, y); 1 is the best
+    moves: Floats = ranks[:, 0] - ranks[:, 1]
+    return moves
+
+
+def _rows_by_interest(systems: _Systems, moves: Floats, baselines: list[int]) -> list[int]:
+    """Return all systems: baselines, the best on x and y, then those that move most."""
+    higher_is_better = systems.means * systems.signs
+    best = higher_is_better.argmax(axis=0)  # on x, and on y
+    distance = np.abs(moves)
+    by_distance = np.argsort(-distance, kind="stable")
+    # A system may be in all three: it is at its first position.
+    repeated = [*baselines, *best.tolist(), *by_distance.tolist()]
+    return list(dict.fromkeys(repeated))
+
+
+class _Group(NamedTuple):
+    """Systems that are drawn alike."""
+
+    label: str
+    rows: Sequence[int]
+    marker: str
+    size: float
+    colour: str
+
+
+def _draw_highlighted(
+    ax: Axes, means: Floats, moves: Floats, baselines: Sequence[int], moved: Sequence[int]
+) -> dict[int, str]:
+    """Draw the baselines and the `moved` systems, by direction; return the colours by row."""
+    higher = [row for row in moved if moves[row] > 0]
+    lower = [row for row in moved if moves[row] < 0]
+    same = [row for row in moved if moves[row] == 0]
+    groups = (
+        _Group("baseline", baselines, "s", 36, style.ink()),
+        _Group("higher rank on y", higher, "^", 42, style.BLUE),
+        _Group("lower rank on y", lower, "v", 42, style.ORANGE),
+        _Group("same rank on both", same, "D", 24, style.ink()),
+    )
+    colours: dict[int, str] = {}
+    for group in groups:
+        if not group.rows:  # no entry of the legend
+            continue
+        x_means, y_means = means[group.rows].T
+        ax.scatter(
+            x_means,
+            y_means,
+            group.size,
+            marker=group.marker,
+            color=group.colour,
+            zorder=3,
+            label=group.label,
+        )
+        for row in group.rows:
+            colours[row] = group.colour
+    return colours
+
+
+def _draw_background(ax: Axes, points: Floats, label: str) -> None:
+    """Draw points, rows × (x, y), as grey circles."""
+    x, y = points.T
+    ax.scatter(
+        x,
+        y,
+        24,
+        marker="o",
+        color=style.GREY,
+        alpha=0.75,
+        linewidths=0,
+        label=label,
+    )
+
+
+def _name_axes(ax: Axes, systems: _Systems) -> None:
+    """Label the axes with their measures, and invert those on which lower is better."""
+    axes = (ax.xaxis, ax.yaxis)
+    for axis, measure, sign in zip(axes, systems.measures, systems.signs, strict=True):
+        lower_is_better = bool(sign < 0)
+        text = f"{style.wrap(measure)}\nmean over topics"
+        if lower_is_better:
+            text += ", lower is better"
+        axis.set_label_text(text)
+        axis.set_inverted(lower_is_better)
+
+
+def _tau_text(tau: float) -> str:
+    """Return Kendall's τ-b as a text; it is undefined if all means on a measure are equal."""
+    if math.isnan(tau):
+        return "Kendall’s τ-b is undefined"
+    return f"Kendall’s τ-b = {tau:.3f}"
+
+
+def _move_text(move: float) -> str:
+    """Return by how many ranks a system is higher (↑) or lower (↓) under y than under x."""
+    if move == 0:
+        return "="
+    if move > 0:
+        return f"↑{move:g}"
+    return f"↓{-move:g}"
 
 
 @style.with_literal_texts
@@ -474,31 +586,23 @@ def search_front(front: Any, x: str, y: str, *, ax: Axes | None = None) -> Axes:
         raise MultiAspectError(
             f"expected two different metrics of {choices(metrics)}, got x={x!r} and y={y!r}"
         )
-    shown = front.dropna(subset=[x, y])
-    on_front = shown["on_front"].to_numpy(dtype=bool)
-    points = shown[[x, y]].to_numpy(dtype=np.float64)
+    settings = front.dropna(subset=[x, y])
+    on_front = settings["on_front"].to_numpy(dtype=bool)
+    points = settings[[x, y]].to_numpy(dtype=np.float64)
     ax = style.axes_or_new(ax, 6.4, 4.8, grid="both")
     if not on_front.all():
-        across, up = points[~on_front].T
-        ax.scatter(
-            across,
-            up,
-            24,
-            marker="o",
-            color=style.GREY,
-            alpha=0.75,
-            linewidths=0,
-            label="dominated",
-        )
-    across, up = points[on_front].T
-    ax.scatter(across, up, 24, marker="D", color=style.BLUE, zorder=3, label="on the front")
+        _draw_background(ax, points[~on_front], "dominated")
+    front_x, front_y = points[on_front].T
+    ax.scatter(front_x, front_y, 24, marker="D", color=style.BLUE, zorder=3, label="on the front")
+    # The front of x and y alone, which is smaller than that of more metrics.
     undominated = np.unique(points[is_on_front(points)], axis=0)
-    across, up = undominated[::-1].T
-    ax.plot(across, up, color=style.BLUE, lw=1, ls=":", zorder=2)
+    line_x, line_y = undominated[::-1].T
+    ax.plot(line_x, line_y, color=style.BLUE, lw=1, ls=":", zorder=2)
     ax.set_xlabel(style.wrap(str(x)))
     ax.set_ylabel(style.wrap(str(y)))
     ax.margins(0.1)
     add_legend_above(ax)
-    names = shown.index.map(str)
-    annotate(ax, points, {row: names[row] for row in np.flatnonzero(on_front).tolist()})
+    names = settings.index.map(str)
+    texts = {row: names[row] for row in np.flatnonzero(on_front).tolist()}
+    annotate(ax, points, texts)
     return ax

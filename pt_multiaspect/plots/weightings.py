@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _MAX_BARS = 30
 #: Number of weights of each aspect at which the difference is drawn.
 _STEPS = 120
+#: The colours of weightings under which the first or the second run is better.
+_FIRST_HIGHER = "#9CC9E6"
+_SECOND_HIGHER = "#F2B38A"
 
 
 @style.with_literal_texts
@@ -82,9 +85,11 @@ def weightings(
     style.check_result(result, Weightings, "weightings")
     pairs = style.rows_of_pair(result.pairs, pair)
     n_aspects = len(result.weights)
+    # The differences of measures that are not linear in their weights are known for samples only.
     is_sampled = np.isnan(result.covariances[pairs.index]).any()
-    is_fixed = sum(result.at_least.values()) > 1 - 1e-9
-    if len(pairs) > 1 or n_aspects > 3 or is_sampled or is_fixed:
+    # If the minimum weights sum to 1, there is only one weighting.
+    has_one_weighting = sum(result.at_least.values()) > 1 - 1e-9
+    if len(pairs) > 1 or n_aspects > 3 or is_sampled or has_one_weighting:
         return _draw_bars(pairs, list(result.weights), ax)
     if n_aspects == 2:
         return _draw_line(result, pairs, ax)
@@ -93,32 +98,27 @@ def weightings(
 
 def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the difference over the weight of the first of two aspects."""
-    from scipy.stats import t as student
-
-    row = pair.index[0]
     first, second = result.weights
-    means = _means(result)[row]
-    covariance = result.covariances[row]
-    weight = np.linspace(result.at_least[first], 1 - result.at_least[second], _STEPS)
-    points = np.column_stack([weight, 1 - weight])
-    points = np.vstack([points, list(result.weights.values())])  # the last are the measure's
-    difference = points @ means
-    variance = np.einsum("pa,ab,pb->p", points, covariance, points)
-    error = np.sqrt(np.maximum(variance, 0.0))
-    half = error * student.isf((1 - CI) / 2, result._freedom)
+    lowest = result.at_least[first]
+    highest = 1 - result.at_least[second]
+    weight = np.linspace(lowest, highest, _STEPS)
+    on_line = np.column_stack([weight, 1 - weight])
+    of_measure = list(result.weights.values())
+    all_weightings = np.vstack([on_line, of_measure])  # weightings × 2
+    difference, half_width = _difference_and_half_width(result, pair.index[0], all_weightings)
+
     ax = style.axes_or_new(ax, 7, 4, grid="y")
     size = style.text_size(ax)
-    _, axes_height = style.points_of(ax)
-    names = _names(pair, 2 * axes_height / size)[0]
-    low = (difference - half)[:-1]
-    high = (difference + half)[:-1]
-    ax.fill_between(weight, low, high, color=style.BLUE, alpha=0.2, lw=0)
+    low = difference - half_width
+    high = difference + half_width
+    # The last weighting is that of the measure, which is not on the line.
+    ax.fill_between(weight, low[:-1], high[:-1], color=style.BLUE, alpha=0.2, lw=0)
     ax.plot(weight, difference[:-1], color=style.BLUE, lw=1.5)
     ax.axhline(0, color=style.ink(), lw=0.8)
     ax.errorbar(
-        points[-1, :1],
+        of_measure[:1],
         difference[-1:],
-        half[-1:],
+        half_width[-1:],
         fmt="D",
         color=style.ink(),
         ms=4,
@@ -126,20 +126,51 @@ def _draw_line(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
         lw=1,
         label="weights of the measure",
     )
-    if means.min() < 0 < means.max():
-        crossing = -means[1] / (means[0] - means[1])
-        if weight[0] <= crossing <= weight[-1]:
-            _mark_crossing(ax, crossing, size)
-    ax.set_xlabel(f"weight of {style.distinct_texts([first, second], 30)[0]}", fontsize=size)
-    ax.set_ylabel(style.difference_text(*names), fontsize=size)
+    _mark_crossing(ax, _differences_of_means(result)[pair.index[0]], lowest, highest)
+    first_text, _ = style.distinct_texts([first, second], 30)
+    ax.set_xlabel(f"weight of {first_text}", fontsize=size)
+    _, axes_height = style.points_of(ax)
+    room = 2 * axes_height / size  # characters are about half as wide as the font size
+    a, b = _names_of_pairs(pair, room)[0]
+    ax.set_ylabel(style.difference_text(a, b), fontsize=size)
     ax.tick_params(labelsize=size)
     ax.legend(fontsize=size, frameon=False)
     ax.margins(x=0.02)
     return ax
 
 
-def _mark_crossing(ax: Axes, crossing: float, size: float) -> None:
-    """Draw a line at the weight where the difference is 0."""
+def _difference_and_half_width(
+    result: Weightings, row: int, weightings: Floats
+) -> tuple[Floats, Floats]:
+    """Return the difference of a pair under each weighting, and half the width of its t interval.
+
+    `row` is that of the pair in ``result.pairs``; `weightings` is weightings × aspects.
+    """
+    from scipy.stats import t as student
+
+    difference = weightings @ _differences_of_means(result)[row]
+    covariance = result.covariances[row]  # aspects × aspects
+    # The variance of the weighted sum of differences: wᵀ C w. Rounding may make it negative.
+    variance = np.einsum("pa,ab,pb->p", weightings, covariance, weightings)
+    error = np.sqrt(np.maximum(variance, 0.0))
+    half_width = error * student.isf((1 - CI) / 2, result._freedom)
+    return difference, half_width
+
+
+def _mark_crossing(ax: Axes, differences: Floats, lowest: float, highest: float) -> None:
+    """Draw a line at the weight of the first aspect where the weighted difference is 0, if any.
+
+    `differences` are those on the first and the second aspect; the weight is from `lowest` to
+    `highest`.
+    """
+    has_both_signs = differences.min() < 0 < differences.max()
+    if not has_both_signs:
+        return
+    # w · first + (1 − w) · second = 0
+    first, second = differences
+    crossing = -second / (first - second)
+    if not lowest <= crossing <= highest:
+        return
     ax.axvline(crossing, color=style.ORANGE, lw=1, ls="--")
     ax.annotate(
         f"{crossing:.2f}",
@@ -147,35 +178,40 @@ def _mark_crossing(ax: Axes, crossing: float, size: float) -> None:
         xytext=(3, 3),
         textcoords="offset points",
         color=style.ORANGE,
-        fontsize=size,
+        fontsize=style.text_size(ax),
     )
 
 
 def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw the triangle of the weightings of three aspects."""
     ax = style.axes_or_new(ax, 5, 4.6)
-    points = _triangle_points(np.array(list(result.at_least.values())))
-    difference = points @ _means(result)[pair.index[0]]
-    corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
     ax.set_aspect("equal")
     ax.axis("off")
-    colours = ("#9CC9E6", "#F2B38A")
-    _shade_triangle(ax, points @ corners, difference, _significance(result, pair, points), colours)
-    ax.plot(*corners[[0, 1, 2, 0]].T, color=style.ink(), lw=0.8)
+    # An equilateral triangle with sides of length 1: aspects × (x, y), the first aspect on top.
+    corners = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])
+    weightings = _weightings_of_three(np.array(list(result.at_least.values())))
+    difference = weightings @ _differences_of_means(result)[pair.index[0]]
+    is_significant = _significance(result, pair, weightings)
+    # A weighting is at the weighted mean of the corners.
+    _shade_triangle(ax, weightings @ corners, difference, is_significant)
+    outline = corners[[0, 1, 2, 0]]
+    ax.plot(*outline.T, color=style.ink(), lw=0.8)
     x, y = np.array(list(result.weights.values())) @ corners
     ax.plot(x, y, "D", color="black", mec="white", ms=6, label="weights of the measure", ls="none")
+
     size = style.text_size(ax)
     aspects = style.distinct_texts(list(result.weights), 20)
     _label_corners(ax, corners, aspects, size)
-    a, b = _names(pair, 80)[0]
+    a, b = _names_of_pairs(pair, 80)[0]
     axes_width, _ = style.points_of(ax)
+    n_characters = int(2 * axes_width / size)
     title = f"The better of {a} and {b} by the weights of {join_names(aspects)}"
-    ax.set_title(fill(title, int(2 * axes_width / size)), fontsize=size, pad=2.5 * size)
+    ax.set_title(fill(title, n_characters), fontsize=size, pad=2.5 * size)
     handles = [
-        unit_square(f"{a} higher", color=colours[0], lw=0),
-        unit_square(f"{b} higher", color=colours[1], lw=0),
+        unit_square(f"{a} higher", color=_FIRST_HIGHER, lw=0),
+        unit_square(f"{b} higher", color=_SECOND_HIGHER, lw=0),
         unit_square(f"p ≥ {ALPHA:g}", facecolor="white", edgecolor=style.GREY, hatch="////"),
-        *ax.lines[1:],
+        *ax.lines[1:],  # without the outline
     ]
     ax.legend(
         handles=handles,
@@ -188,125 +224,166 @@ def _draw_triangle(result: Weightings, pair: pd.DataFrame, ax: Axes | None) -> A
     return ax
 
 
-def _triangle_points(least: Floats) -> Floats:
-    """Return weightings of three aspects at equal distances, points × aspects."""
-    first, second = np.meshgrid(np.arange(_STEPS + 1), np.arange(_STEPS + 1), indexing="ij")
+def _weightings_of_three(at_least: Floats) -> Floats:
+    """Return weightings of three aspects at equal distances, weightings × aspects.
+
+    `at_least` are the minimum weights of the aspects.
+    """
+    # All ways to distribute a number of steps among three aspects.
+    n_steps = np.arange(_STEPS + 1)
+    first = np.repeat(n_steps, len(n_steps))
+    second = np.tile(n_steps, len(n_steps))
     third = _STEPS - first - second
-    is_weighting = third >= 0
-    steps = np.column_stack([first[is_weighting], second[is_weighting], third[is_weighting]])
-    simplex = steps / _STEPS
-    points: Floats = least + (1 - least.sum()) * simplex
-    return points
+    steps = np.column_stack([first, second, third])
+    steps = steps[third >= 0]
+    # The steps share what the minimum weights leave.
+    remainder = 1 - at_least.sum()
+    weightings: Floats = at_least + remainder * (steps / _STEPS)
+    return weightings
 
 
-def _shade_triangle(
-    ax: Axes,
-    points: Floats,
-    difference: Floats,
-    is_significant: Bools,
-    colours: tuple[str, str],
-) -> None:
-    """Colour the points by the run that is better, and hatch those that are not significant."""
+def _shade_triangle(ax: Axes, points: Floats, difference: Floats, is_significant: Bools) -> None:
+    """Colour points (x, y) by the run that is better, and hatch those that are not significant."""
     import matplotlib
 
     x, y = points.T
-    if np.ptp(difference) > 0:
-        span = np.abs(difference).max() + 1
-        ax.tricontourf(x, y, difference, levels=[-span, 0, span], colors=list(colours[::-1]))
+    has_contours = np.ptp(difference) > 0  # equal differences have none
+    if has_contours:
+        limit = np.abs(difference).max() + 1  # beyond all differences
+        ax.tricontourf(
+            x,
+            y,
+            difference,
+            levels=[-limit, 0, limit],
+            colors=[_SECOND_HIGHER, _FIRST_HIGHER],
+        )
     if not is_significant.all():
-        shown = is_significant.astype(float)
+        # The level from −0.5 to 0.5 has the points with 0: not significant.
         with matplotlib.rc_context({"hatch.color": style.GREY}):
-            ax.tricontourf(x, y, shown, levels=[-0.5, 0.5], colors="none", hatches=["////"])
+            ax.tricontourf(
+                x,
+                y,
+                is_significant.astype(float),
+                levels=[-0.5, 0.5],
+                colors="none",
+                hatches=["////"],
+            )
 
 
-def _significance(result: Weightings, pair: pd.DataFrame, points: Floats) -> Bools:
+def _significance(result: Weightings, pair: pd.DataFrame, weightings: Floats) -> Bools:
     """Return whether the difference of a pair is significant under each weighting.
 
-    It is corrected for all pairs.
+    If the result has a correction, the difference is tested in the family of all pairs.
     """
+    family = pair
     if result.correction:
         family = result.pairs
-    else:
-        family = pair
-    sides = family[["a", "b"]]
-    names = pd.unique(sides.to_numpy().ravel()).tolist()
-    once, position = unordered_pairs(make_pairs(names, sides.itertuples(index=False)))
-    rows = family.index[once]
-    differences = _means(result)[rows] @ points.T
-    significant: Bools = significant_at(
-        points, differences, result.covariances[rows], result._freedom, result.correction
+    runs = family[["a", "b"]]
+    names = pd.unique(runs.to_numpy().ravel()).tolist()
+    pairs = make_pairs(names, runs.itertuples(index=False))
+    # Two baselines are in the family in both orders, but tested once.
+    tested, test_of_pair = unordered_pairs(pairs)
+    rows = family.index[tested]
+    differences = _differences_of_means(result)[rows] @ weightings.T  # tests × weightings
+    is_significant: Bools = significant_at(
+        weightings, differences, result.covariances[rows], result._freedom, result.correction
     )
-    row = family.index.get_loc(pair.index[0])
-    return significant[position[row]]
+    position = family.index.get_loc(pair.index[0])
+    return is_significant[test_of_pair[position]]
 
 
 def _label_corners(ax: Axes, corners: Floats, aspects: Sequence[str], size: float) -> None:
-    """Write the aspects above the upper and below the lower corners."""
-    offsets = (4, -4, -4)
-    sides = ("bottom", "top", "top")
-    for corner, aspect, offset, side in zip(corners, aspects, offsets, sides, strict=True):
+    """Write the first aspect above the upper corner, the others below the lower corners."""
+    for index, aspect in enumerate(aspects):
+        offset = -4
+        alignment = "top"
+        if index == 0:
+            offset = 4
+            alignment = "bottom"
         ax.annotate(
             aspect,
-            corner,
+            corners[index],
             xytext=(0, offset),
             textcoords="offset points",
             fontsize=size,
             ha="center",
-            va=side,
+            va=alignment,
         )
 
 
 def _draw_bars(pairs: pd.DataFrame, aspects: Sequence[str], ax: Axes | None) -> Axes:
-    """Draw the fraction of weightings under which the first run of each pair is better."""
-    distance = (pairs["fraction"] - 0.5).abs().to_numpy()
-    nearest = distance.argsort(kind="stable")[:_MAX_BARS]
-    shown = pairs.iloc[np.sort(nearest)]
-    fraction = 100 * shown["fraction"].to_numpy(np.float64)
+    """Draw the percentage of weightings under which the first run of each pair is better."""
+    shown = _pairs_near_half(pairs)
+    percentage = 100 * shown["fraction"].to_numpy(np.float64)
     low = 100 * shown["low"].to_numpy(np.float64)
     high = 100 * shown["high"].to_numpy(np.float64)
-    position = np.arange(len(shown))[::-1]
+    position = np.arange(len(shown))[::-1]  # the first pair on top
     ax = style.axes_or_new(ax, 7, 1.2 + 0.24 * len(shown), grid="x")
-    size = style.text_size(ax, len(shown))
-    ax.barh(position, fraction, height=0.7, color=style.BLUE)
-    ax.barh(position, 100 - fraction, left=fraction, height=0.7, color=style.LIGHT)
+    ax.barh(position, percentage, height=0.7, color=style.BLUE)
+    ax.barh(position, 100 - percentage, left=percentage, height=0.7, color=style.LIGHT)
     has_interval = high > low
     ax.hlines(position[has_interval], low[has_interval], high[has_interval], color="black", lw=1)
     ax.axvline(50, color="black", lw=0.8, ls=":")
+
+    size = style.text_size(ax, len(shown))
     axes_width, _ = style.points_of(ax)
-    room = axes_width / size - 3  # about half of the figure
-    ax.set_yticks(position, [f"{a} > {b}" for a, b in _names(shown, room)], fontsize=size)
+    n_characters = axes_width / size - 3  # about half of the figure
+    labels = [f"{a} > {b}" for a, b in _names_of_pairs(shown, n_characters)]
+    ax.set_yticks(position, labels, fontsize=size)
     ax.tick_params(axis="x", labelsize=size)
-    text = "% of weightings"
-    if has_interval.any():
-        text += f", with the {100 * CI:g} % interval over topics"
-    if len(shown) < len(pairs):
-        text += f" ({len(shown)} of {len(pairs)} pairs)"
-    ax.set_xlabel(text, fontsize=size)
+    explanation = _text_below_bars(bool(has_interval.any()), len(shown), len(pairs))
+    ax.set_xlabel(explanation, fontsize=size)
     names = join_names(style.distinct_texts(list(aspects), 20))
     title = f"Weightings of {names} under which the first run is better"
-    ax.set_title(fill(title, int(1.4 * room)), fontsize=size)
+    ax.set_title(fill(title, int(1.4 * n_characters)), fontsize=size)
     ax.set_xlim(0, 100)
     ax.set_ylim(-0.6, len(shown) - 0.4)
     return ax
 
 
-def _means(result: Weightings) -> Floats:
-    """Return the differences of means, pairs × aspects."""
+def _text_below_bars(has_intervals: bool, n_shown: int, n_pairs: int) -> str:
+    """Return what bars and lines are, and how many of the pairs are shown, if not all."""
+    text = "% of weightings"
+    if has_intervals:
+        level = f"{100 * CI:g} %"
+        text += f", with the {level} interval over topics"
+    if n_shown < n_pairs:
+        text += f" ({n_shown} of {n_pairs} pairs)"
+    return text
+
+
+def _pairs_near_half(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Return the pairs that have a bar, those with fractions nearest to one half, in their order."""
+    distance = (pairs["fraction"] - 0.5).abs().to_numpy()
+    nearest = distance.argsort(kind="stable")[:_MAX_BARS]
+    return pairs.iloc[np.sort(nearest)]
+
+
+def _differences_of_means(result: Weightings) -> Floats:
+    """Return the differences of the means of runs, pairs × aspects."""
     differences = result.aspects["difference"].to_numpy(np.float64)
     return differences.reshape(len(result.pairs), -1)
 
 
-def _names(pairs: pd.DataFrame, room: float) -> list[tuple[str, str]]:
-    """Return the names of the runs of each pair, distinct.
+def _names_of_pairs(pairs: pd.DataFrame, room: float) -> list[tuple[str, str]]:
+    """Return the names of the two runs of each pair, shortened but distinct.
 
-    They are shortened until two fit into `room` characters.
+    Names of up to 16 characters are not shortened, and others only until the two names of each
+    pair together have at most `room` characters.
     """
-    sides = pairs[["a", "b"]].to_numpy()
-    names = list(map(str, pd.unique(sides.ravel())))
-    longest = max(16, *map(len, names))
-    for width in range(longest, 15, -1):
-        short = dict(zip(names, style.distinct_texts(names, width), strict=True))
-        shortened = [(short[str(a)], short[str(b)]) for a, b in sides]
-        if max(len(a + b) for a, b in shortened) <= room:
-            break
-    return shortened
+    runs = pairs[["a", "b"]].to_numpy()
+    names = list(map(str, pd.unique(runs.ravel())))
+    shortest = 16
+    width = max(shortest, *map(len, names))
+    while True:
+        shortened = dict(zip(names, style.distinct_texts(names, width), strict=True))
+        names_of_pairs = []
+        longest = 0
+        for a, b in runs:
+            first = shortened[str(a)]
+            second = shortened[str(b)]
+            names_of_pairs.append((first, second))
+            longest = max(longest, len(first + second))
+        if longest <= room or width == shortest:
+            return names_of_pairs
+        width -= 1
