@@ -167,14 +167,18 @@ class LinearProgress(ConvexProgress):
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain of the remaining documents in decreasing order, which is optimal."""
-        n_left = (self._totals - counts) @ self._is_of_level  # (n_states, n_levels)
-        # The documents of each level follow those of the levels above it.
-        last_rank = rank + np.cumsum(n_left, axis=1).astype(np.intp)
-        sum_to_last_rank = self._discount_sums[last_rank]
+        remaining = self._totals - counts
+        n_left = remaining @ self._is_of_level  # (n_states, n_levels)
+        # Levels of gain decrease, so the documents of each level follow those of the one before.
+        n_left_to_level = np.cumsum(n_left, axis=1).astype(np.intp)
+        last_rank = rank + n_left_to_level
+        # The discounts of a level are the sum to its last rank minus that of the level before.
+        sum_to_level = self._discount_sums[last_rank]
         sum_to_rank = np.full((len(counts), 1), self._discount_sums[rank])
-        sum_to_level_above = np.concatenate([sum_to_rank, sum_to_last_rank[:, :-1]], axis=1)
-        discounts_of_level = sum_to_last_rank - sum_to_level_above
-        return np.asarray(discounts_of_level @ self._levels, dtype=np.float64)
+        sum_to_level_before = np.concatenate([sum_to_rank, sum_to_level[:, :-1]], axis=1)
+        discounts_of_level = sum_to_level - sum_to_level_before
+        gain = discounts_of_level @ self._levels
+        return np.asarray(gain, dtype=np.float64)
 
 
 def _depth(cutoff: int | None, totals: Counts) -> int:
@@ -243,21 +247,27 @@ class APProgress(BinaryProgress, ConvexProgress):
     def level(self, counts: NDArray[np.number]) -> Floats:
         """Return F (F + 1) / 2R for F positive documents of R."""
         n_found = counts @ self._positive
-        level = n_found * (n_found + 1) / (2 * self._norm)
+        doubled_sum = n_found * (n_found + 1)
+        level = doubled_sum / (2 * self._norm)
         return np.asarray(level, dtype=np.float64)
 
     def _next_gain(self, rank: int, n_found: Ints) -> Floats:
-        return np.asarray((n_found + 1) / (rank * self._norm), dtype=np.float64)
+        """Return the precision at a positive document / number of positive documents."""
+        gain = (n_found + 1) / (rank * self._norm)
+        return np.asarray(gain, dtype=np.float64)
 
     def bound_of_rest(self, rank: int, counts: Counts) -> Floats:
         """Return the gain if all remaining positive documents follow."""
         n_found = self._n_found(counts)
         n_ranks_left = max(self.depth - rank, 0)
-        n_left = np.clip(self._n_positive - n_found, 0, n_ranks_left)
+        n_positive_left = self._n_positive - n_found
+        n_left = np.clip(n_positive_left, 0, n_ranks_left)
         # The precision at the j-th of them is (n_found + j) / (rank + j), which equals
         # 1 + (n_found - rank) / (rank + j); the sum of the reciprocals is known.
         last_rank = rank + n_left
-        reciprocals = self._harmonic_numbers[last_rank] - self._harmonic_numbers[rank]
+        sum_to_last_rank = self._harmonic_numbers[last_rank]
+        sum_to_rank = self._harmonic_numbers[rank]
+        reciprocals = sum_to_last_rank - sum_to_rank
         sum_of_precisions = n_left + (n_found - rank) * reciprocals
         return np.asarray(sum_of_precisions / self._norm, dtype=np.float64)
 

@@ -135,11 +135,14 @@ def expected_search_length(
     query = levels.query
     relevant_to_level = running_sum(levels.n_relevant, query)
     relevant_before = relevant_to_level - levels.n_relevant
-    non_relevant_before = running_sum(levels.n_non_relevant, query) - levels.n_non_relevant
+    non_relevant_to_level = running_sum(levels.n_non_relevant, query)
+    non_relevant_before = non_relevant_to_level - levels.n_non_relevant
     # Queries with fewer relevant documents than wanted need all of them.
     n_needed = np.minimum(wanted, n_positive).astype(np.intp)[query]
     # The search ends in the level with the last relevant document that is needed.
-    is_last_level = (relevant_before < n_needed) & (relevant_to_level >= n_needed)
+    needs_level = relevant_before < n_needed
+    has_enough = relevant_to_level >= n_needed
+    is_last_level = needs_level & has_enough
     # In random order, each relevant document of the level that is needed is preceded, on average,
     # by non-relevant / (relevant + 1) further documents.
     n_needed_of_level = n_needed - relevant_before
@@ -181,8 +184,11 @@ def _levels(
     n_relevant_left = n_positive - hits.total(is_relevant_hit)
     is_judged = target.judged
     n_judged_left = target.total(is_judged) - hits.total(is_judged[hits.row])
-    query = np.concatenate([query_of_level, np.arange(hits.n_queries)])
+    all_queries = np.arange(hits.n_queries)
+    query = np.concatenate([query_of_level, all_queries])
+    all_sizes = np.concatenate([size, n_judged_left]).astype(np.intp)
+    all_relevant = np.concatenate([n_relevant, n_relevant_left]).astype(np.intp)
+    all_non_relevant = all_sizes - all_relevant
+    # The stable order keeps the last levels behind the others of their queries.
     order = np.argsort(query, kind="stable")
-    all_sizes = np.concatenate([size, n_judged_left]).astype(np.intp)[order]
-    all_relevant = np.concatenate([n_relevant, n_relevant_left]).astype(np.intp)[order]
-    return _Levels(query[order], all_relevant, all_sizes - all_relevant)
+    return _Levels(query[order], all_relevant[order], all_non_relevant[order])

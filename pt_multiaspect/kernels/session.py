@@ -55,7 +55,8 @@ def utility(hits: Hits, themes: Floats, usability: Floats, overlap: float) -> Fl
     ends = np.cumsum(n_documents_at_position)
     for documents in np.split(order, ends[:-1]):
         sequences = sequence[documents]
-        reduced = _reduce_gain(gain[documents], cumulated[sequences], overlap)
+        cumulated_gain = cumulated[sequences]
+        reduced = _reduce_gain(gain[documents], cumulated_gain, overlap)
         cumulated[sequences] += reduced
         reduced_gains[theme[documents], hit[documents]] = reduced
     # The sum over themes, one after the other.
@@ -84,22 +85,27 @@ def greedy_utility(
     -------
     ndarray of float, shape (n_queries,)
     """
+    # One document stands for all of its type, of which `n_left` are not ranked yet.
     document, n_left = _document_types(hits, themes, usability)
     cumulated = np.zeros((len(themes), hits.n_queries))
     total = np.zeros(hits.n_queries)
-    n_ranks = len(hits.pool_query)
+    n_ranks = len(hits.pool_query)  # no ranking is longer
     if cutoff is not None:
         n_ranks = cutoff
     for _ in range(n_ranks):
         if len(document) == 0:
             break
+        # The candidates of the next rank: all types that are left, of all queries.
         query = hits.pool_query[document]
-        reduced = _reduce_gain(themes[:, document], cumulated[:, query], overlap)
-        added_utility = usability[document] * reduce(np.add, reduced)
-        # One document per query is next.
+        gain = themes[:, document]  # (n_themes, n_candidates)
+        cumulated_gain = cumulated[:, query]
+        reduced_gain = _reduce_gain(gain, cumulated_gain, overlap)
+        sum_of_gains = reduce(np.add, reduced_gain)
+        added_utility = usability[document] * sum_of_gains
+        # Of each query, the candidate with the highest utility; the first one in case of ties.
         chosen = best_rows(query, added_utility, hits.n_queries)
         query_of_chosen = query[chosen]
-        cumulated[:, query_of_chosen] += reduced[:, chosen]
+        cumulated[:, query_of_chosen] += reduced_gain[:, chosen]
         total[query_of_chosen] += added_utility[chosen]
         n_left[chosen] -= 1
         is_left = n_left > 0
@@ -115,14 +121,18 @@ def _document_types(hits: Hits, themes: Floats, usability: Floats) -> tuple[Ints
     query, decreasing usability, and decreasing gain on the first theme, on the second, and so on.
     """
     has_gain = themes.any(axis=0)
-    useful = np.flatnonzero((usability > 0) & has_gain)
+    is_usable = usability > 0
+    useful = np.flatnonzero(is_usable & has_gain)
     # `lexsort` sorts by its last key first, so the keys are in reverse order.
     last_theme_first = -themes[::-1, useful]
     keys = (*last_theme_first, -usability[useful], hits.pool_query[useful])
     documents = useful[np.lexsort(keys)]
-    # A type begins where a document differs from the previous one; no query is -1.
-    properties = np.vstack([hits.pool_query[documents], usability[documents], themes[:, documents]])
-    is_new_type = (np.diff(properties, axis=1, prepend=-1.0) != 0).any(axis=0)
+    # A type begins where a document (column) differs from the previous one in any property (row).
+    # Before the first one are properties of -1, which no document has.
+    query = hits.pool_query[documents]
+    properties = np.vstack([query, usability[documents], themes[:, documents]])
+    change = np.diff(properties, axis=1, prepend=-1.0)
+    is_new_type = (change != 0).any(axis=0)
     first_of_type = np.flatnonzero(is_new_type)
     n_documents = np.diff(first_of_type, append=len(documents))
     return documents[first_of_type], n_documents

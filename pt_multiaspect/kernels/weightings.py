@@ -134,7 +134,8 @@ def nearest_reversal(
     result -= given
     result[row, taker] += given.sum(axis=1)
     # If no corner of the weightings reverses the sign, none does.
-    lowest = differences_at_corners(supports, least, largest).min(axis=1)
+    sums_at_corners = differences_at_corners(supports, least, largest)
+    lowest = sums_at_corners.min(axis=1)
     is_never_reversed = (total == 0) | (lowest >= 0)
     result[is_never_reversed] = np.nan
     return result
@@ -200,7 +201,8 @@ def reversing_weight(
     # The sign must reverse before the aspect, or another one, has its least weight.
     is_raised = result > weights
     limit = np.where(is_raised, _largest_weights(weights, least), least)
-    sum_at_limit = limit * differences + (1 - limit) * others
+    limit_of_others = 1 - limit
+    sum_at_limit = limit * differences + limit_of_others * others
     sum_at_limit = remove_rounding_errors(sum_at_limit, largest[:, None])
     sign_of_total = np.sign(total)[:, None]
     is_reversed = np.sign(sum_at_limit) == -sign_of_total

@@ -138,7 +138,7 @@ def _sorting(
     else:
         best = values_of_complete.max()
     is_sorted = _is_sorted_by_gain(world, rankings.hits, gain)
-    is_best = equal(values_of_complete, np.full(len(values_of_complete), best))
+    is_best = equal(values_of_complete, np.full_like(values_of_complete, best))
     is_counterexample = is_sorted & ~is_best
     if not is_counterexample.any():
         return
@@ -154,10 +154,13 @@ def _sorting(
 
 def _is_sorted_by_gain(world: World, hits: Hits, gain: Floats) -> Bools:
     """Return a mask of the complete rankings in which gains never increase with the rank."""
-    rows = [hits.row[hits.query == index] for index in world.complete]
-    gain_by_rank = gain[np.array(rows, dtype=np.intp)]  # (n_complete, n_documents)
-    increase = np.diff(gain_by_rank, axis=1)
-    return np.asarray((increase <= 0).all(axis=1), dtype=np.bool_)
+    result = []
+    for index in world.complete:
+        is_hit = hits.query == index
+        gain_by_rank = gain[hits.row[is_hit]]
+        increase = np.diff(gain_by_rank)
+        result.append((increase <= 0).all())
+    return np.array(result, dtype=np.bool_)
 
 
 def _early_documents(base: Base, world: World, target: Target, values: Floats) -> Iterator[Failure]:
@@ -321,15 +324,16 @@ def _progression(
         progress = progression.begin(gains_of_types, totals, index)
         example = world.show(index)
         yield from _steps(progress, types.tolist(), len(totals), example, values[index])
-        ranked = world.ranked[index]
+        # Higher types are better: documents that are worse than the next one are exchanged with it.
         is_next_better = np.diff(types) > 0
         for position in np.flatnonzero(is_next_better).tolist():
-            swapped = _swap_with_next(ranked, position)
-            if value_of[swapped] < values[index] - 1e-9:
+            swapped = _swap_with_next(world.ranked[index], position)
+            swapped_value = value_of[swapped]
+            if swapped_value < values[index] - 1e-9:
                 docnos = " ".join(swapped)
                 yield (
                     "`progression`: a better document further up never lowers the value",
-                    f"{example}: {values[index]:.6g}, with {docnos} {value_of[swapped]:.6g}",
+                    f"{example}: {values[index]:.6g}, with {docnos} {swapped_value:.6g}",
                 )
 
 

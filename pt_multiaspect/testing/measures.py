@@ -337,7 +337,8 @@ def _range(measure: Measure, world: World, values: Floats) -> Iterator[Failure]:
         # The rankings in the end of a world are the simpler ones.
         index = int(outside[-1])
         example = world.show(index)
-        yield f"values are within RANGE, {low:g} to {high:g}", f"{example}: {values[index]:.6g}"
+        statement = f"values are within RANGE, {low:g} to {high:g}"
+        yield statement, f"{example}: {values[index]:.6g}"
 
 
 def _combination(
@@ -393,11 +394,15 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     label_terms = measure.stated.label_terms
     if label_terms is None or not label_terms(world.judgments):
         return
-    # In the second run, each query has the ranking of the next query of the first one.
+    # In the second run, each query has the ranking of the next query of the first run.
     first_ranking, *further_rankings = world.ranked
     shifted = World(world.judged, (*further_rankings, first_ranking))
-    runs = [world.rankings(), Rankings(shifted.run(), world.judgments)]
-    search = LabelIntervals(measure, world.judgments, runs, np.array([0]), np.array([1]))
+    second_run = Rankings(shifted.run(), world.judgments)
+    runs = [world.rankings(), second_run]
+    # Intervals are of the values of both runs, and of the difference between them.
+    first = np.array([0])
+    second = np.array([1])
+    search = LabelIntervals(measure, world.judgments, runs, first, second)
     with np.errstate(divide="ignore", invalid="ignore"):  # a norm that is wrong may be 0
         stated = search.stated()
     # `enumerate` overwrites the intervals with those over all completions.
@@ -406,11 +411,12 @@ def _missing_labels(measure: Measure, world: World) -> Iterator[Failure]:
     ideal = f"ideal_documents={search.ideal_documents!r}"
     statement = f"label_terms, {ideal}: extremes over missing labels are those of all completions"
     for interval, expected in zip(stated, enumerated, strict=True):
+        # Both ends, of the first run or pair; those not stated to be exact are not compared.
         for end in range(len(expected.ends)):
             extreme = expected.ends[end, 0]
-            # Bounds that are not stated to be exact may differ.
-            end_or_extreme = np.where(interval.exact, interval.ends[end, 0], extreme)
-            yield from differences(statement, world, end_or_extreme, extreme)
+            stated_end = interval.ends[end, 0]
+            compared_end = np.where(interval.exact, stated_end, extreme)
+            yield from differences(statement, world, compared_end, extreme)
 
 
 def _document_gain(

@@ -220,7 +220,7 @@ def differences(
         return
     different = np.flatnonzero(~equal(values, expected))
     if len(different):
-        # Rankings in the end of a world are the shorter ones, which are easier to verify.
+        # The last one, as the longest rankings come first.
         index = int(different[-1])
         example = world.show(index)
         yield statement, f"{example}: {values[index]:.6g}, expected {expected[index]:.6g}"
