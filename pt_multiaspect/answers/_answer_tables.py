@@ -555,11 +555,11 @@ def _different_items(answers: pd.DataFrame, items: pd.DataFrame, noun: str) -> I
     items_of_answers: list[set[Hashable]] = [set() for _ in range(len(answers))]
     for answer, text, weight in zip(items["answer"], texts, items["weight"], strict=True):
         items_of_answers[answer].add((text, weight))
-    # One set of items per answer. A topic should have one distinct set.
-    item_sets = pd.Series(map(frozenset, items_of_answers))
-    sets_by_topic = item_sets.groupby(answers["qid"].to_numpy(), sort=False)
-    n_distinct = sets_by_topic.nunique()
-    topics = n_distinct.index[n_distinct > 1].tolist()
+    item_sets = pd.Series(map(frozenset, items_of_answers))  # one per answer
+    qids = answers["qid"].to_numpy()
+    n_distinct_sets = item_sets.groupby(qids, sort=False).nunique()
+    has_different_sets = n_distinct_sets > 1
+    topics = n_distinct_sets.index[has_different_sets].tolist()
     if topics:
         n_topics = number_of(len(topics), "topic")
         yield (

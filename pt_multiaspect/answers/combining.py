@@ -97,11 +97,7 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     refuse_taken(labelled_measures, known, "a measure of the frame")
     criteria = [label for label, measure in known.items() if not is_combined(measure)]
     criterion_of_row = frame["measure"].map(str).to_numpy()
-    keys = ["name", "qid", *further_columns]
-    groups = frame.groupby(keys, sort=False, dropna=False, observed=True)
-    answer_of_row = np.asarray(groups.ngroup(), dtype=np.intp)
-    _, first_rows = np.unique(answer_of_row, return_index=True)
-    answers = frame[keys].iloc[first_rows]  # one row per answer
+    answers, answer_of_row = _distinct_answers(frame, ["name", "qid", *further_columns])
     parts = [frame]
     records = dict(read_record(frame))
     for label, measure in labelled_measures.items():
@@ -123,6 +119,18 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     result.attrs = dict(frame.attrs)
     record_measures(result, records)
     return result
+
+
+def _distinct_answers(frame: pd.DataFrame, keys: list[str]) -> tuple[pd.DataFrame, Ints]:
+    """Return the distinct answers, in order of occurrence, and the position of that of each row.
+
+    Rows belong to the same answer if they are equal in the columns `keys`.
+    """
+    groups = frame.groupby(keys, sort=False, dropna=False, observed=True)
+    answer_of_row = np.asarray(groups.ngroup(), dtype=np.intp)
+    _, first_rows = np.unique(answer_of_row, return_index=True)
+    answers = frame[keys].iloc[first_rows]
+    return answers, answer_of_row
 
 
 def _criteria_of_measure(

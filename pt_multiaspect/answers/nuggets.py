@@ -185,7 +185,9 @@ def nugget_scores(assignments: Any) -> pd.DataFrame:
 
 def _numbers_of_labels(labels: list[str], number_of_label: Mapping[str, float]) -> Floats:
     """Return the number of each label; 0 for unknown labels."""
-    numbers = [number_of_label.get(label, 0.0) for label in labels]
+    numbers = []
+    for label in labels:
+        numbers.append(number_of_label.get(label, 0.0))
     return np.array(numbers, dtype=np.float64)
 
 
@@ -225,13 +227,15 @@ def _unknown_notes(
     unknown = [label for label in labels if label not in known]
     if not unknown:
         return []
-    most_frequent_first = Counter(unknown).most_common()
-    examples = choices(cut(repr(label)) for label, _ in most_frequent_first)
+    examples = []
+    for label, _ in Counter(unknown).most_common():
+        examples.append(cut(repr(label)))
     are_unknown = "are unknown labels"
     if len(unknown) == 1:
         are_unknown = "is an unknown label"
     count = f"{len(unknown)} of {len(labels)} {what}"
-    return [f"{count} {are_unknown} ({examples}; expected {choices(known)}) and {consequence}"]
+    details = f"{choices(examples)}; expected {choices(known)}"
+    return [f"{count} {are_unknown} ({details}) and {consequence}"]
 
 
 def argue_scores(scores: Any) -> pd.DataFrame:
@@ -322,10 +326,12 @@ def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     metrics: list[str] = []
     for fraction in _FRACTIONS.values():
         metrics += fraction
-    table = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
-    table = table.assign(
-        measure=id_column(frame, ("metric",), _ARGUE).to_numpy(dtype=object),
-        value=id_column(frame, ("value",), _ARGUE).to_numpy(dtype=object),
+    reports_of_rows = answer_keys(frame, _ARGUE, ("request_id", *QUERY_COLUMNS))
+    metric_column = id_column(frame, ("metric",), _ARGUE)
+    value_column = id_column(frame, ("value",), _ARGUE)
+    table = reports_of_rows.assign(
+        measure=metric_column.to_numpy(dtype=object),
+        value=value_column.to_numpy(dtype=object),
     )
     is_of_report = table["qid"] != _OVERALL
     is_count = table["measure"].isin(metrics)
@@ -341,9 +347,9 @@ def _report_counts(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     expected = f"{_ARGUE}: expected the metrics {choices(metrics)} of every report"
     if len(reports) == 0:
         raise MultiAspectError(f"{expected}, got none of them")
-    missing = np.argwhere(counts.isna().to_numpy())
-    if len(missing):
-        row, column = missing[0]
+    is_missing = counts.isna().to_numpy()
+    if is_missing.any():
+        row, column = np.argwhere(is_missing)[0]
         title = answer_title(reports, row)
         raise MultiAspectError(f"{expected}, got no {metrics[column]} for {title}")
     return reports, counts

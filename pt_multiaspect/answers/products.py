@@ -21,9 +21,9 @@ def rows_of_product(content: Any) -> list[dict[str, Any]]:
         return []
     # Test cases of DeepEval may be wrapped in an object of the test run.
     test_run = content.get("testRunData", content)
-    test_cases = test_run.get("testCases", test_run.get("test_results"))
+    test_cases = _either(test_run, "testCases", "test_results")
     if isinstance(test_cases, list):
-        return [_row_of_deepeval(case) for case in test_cases if isinstance(case, Mapping)]
+        return _rows_of_deepeval(test_cases)
     # Results of promptfoo may be wrapped in an object with statistics.
     results = test_run.get("results")
     if isinstance(results, Mapping):
@@ -33,18 +33,32 @@ def rows_of_product(content: Any) -> list[dict[str, Any]]:
     return []
 
 
-def _row_of_deepeval(case: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a test case; a metric that failed has the score None.
+def _either(record: Mapping[str, Any], key: str, alternative: str) -> Any:
+    """Return the value of the first of two keys that a JSON object has; None without them."""
+    if key in record:
+        return record[key]
+    return record.get(alternative)
+
+
+def _rows_of_deepeval(test_cases: list[Any]) -> list[dict[str, Any]]:
+    """Return the row of each test case; a metric that failed has the score None.
 
     Keys are in camel case or in snake case.
     """
-    answer_text = case.get("actualOutput", case.get("actual_output"))
-    row = {"input": case.get("input"), "answer_text": answer_text}
-    metrics = case.get("metricsData", case.get("metrics_data"))
-    for metric in metrics or []:
-        name = metric["name"]
-        row[name] = metric.get("score")
-    return row
+    rows = []
+    for case in test_cases:
+        if not isinstance(case, Mapping):
+            continue
+        row = {
+            "input": case.get("input"),
+            "answer_text": _either(case, "actualOutput", "actual_output"),
+        }
+        metrics = _either(case, "metricsData", "metrics_data") or []
+        for metric in metrics:
+            name = metric["name"]
+            row[name] = metric.get("score")
+        rows.append(row)
+    return rows
 
 
 def _are_of_promptfoo(results: Any) -> bool:
@@ -58,7 +72,11 @@ def _rows_of_promptfoo(results: list[Mapping[str, Any]]) -> list[dict[str, Any]]
     """Return the row of each result; with several prompts, a system is a provider with a prompt."""
     prompts = {result.get("promptIdx") for result in results}
     has_several_prompts = len(prompts) > 1
-    return [_row_of_promptfoo(result, name_prompt=has_several_prompts) for result in results]
+    rows = []
+    for result in results:
+        row = _row_of_promptfoo(result, name_prompt=has_several_prompts)
+        rows.append(row)
+    return rows
 
 
 def _row_of_promptfoo(result: Mapping[str, Any], *, name_prompt: bool) -> dict[str, Any]:
@@ -105,16 +123,16 @@ def _assertion_scores(result: Mapping[str, Any]) -> dict[str, Any]:
     """
     scores: dict[str, Any] = {}
     grading = result.get("gradingResult") or {}
-    for component in grading.get("componentResults") or []:
+    components = grading.get("componentResults") or []
+    for component in components:
         assertion = component.get("assertion") or {}
         name = assertion.get("metric") or assertion.get("type") or "score"
-        n_before = 0
-        for earlier_name in scores:
-            if earlier_name == name or earlier_name.startswith(f"{name} "):
-                n_before += 1
-        if n_before:
-            name = f"{name} {n_before + 1}"
-        scores[name] = component.get("score")
+        numbered = f"{name} "  # the beginning of further names
+        same = [key for key in scores if key == name or key.startswith(numbered)]
+        key = name
+        if same:
+            key = f"{name} {len(same) + 1}"
+        scores[key] = component.get("score")
     return scores
 
 

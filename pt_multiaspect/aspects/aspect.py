@@ -128,11 +128,11 @@ class Aspect:
                 f"greater_is_better: expected True or False, got {greater_is_better!r}"
             )
         self.greater_is_better = bool(greater_is_better)
-        # Values by grade are listed like the grades. Attributes begin with the lowest grade, which
-        # has the largest label if smaller ones are better.
-        is_reversed = not self.greater_is_better
         self.grades = None
+        is_reversed = False
         if listed_grades is not None:
+            # Attributes begin with the lowest grade. If smaller labels are better, the grades, and
+            # the values given for them, may be listed in the other direction.
             labels = numbers(listed_grades, "grades")
             self.grades = _sort_grades(labels, self.greater_is_better)
             is_reversed = self.grades != labels
@@ -358,7 +358,11 @@ class Aspect:
         span = exact_grades[-1] - lowest
         if span == 0:  # a single grade has the probability 0
             span = 1
-        return tuple(float((grade - lowest) / span) for grade in exact_grades)
+        probabilities = []
+        for grade in exact_grades:
+            fraction_of_span = (grade - lowest) / span
+            probabilities.append(float(fraction_of_span))
+        return tuple(probabilities)
 
     def with_grades(self, grades: Sequence[float]) -> Aspect:
         """Return this aspect with inferred `grades`, in increasing order."""
@@ -397,8 +401,11 @@ class Aspect:
         if isinstance(spec, int):
             top_grade = spec
             spec = {"grades": list(range(top_grade + 1))}
-        arguments = ", ".join(f"{key}={value!r}" for key, value in spec.items())
-        return f"Aspect({arguments})"
+        arguments = []
+        for parameter_name, value in spec.items():
+            arguments.append(f"{parameter_name}={value!r}")
+        call = ", ".join(arguments)
+        return f"Aspect({call})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Aspect) and repr(self) == repr(other)
@@ -547,7 +554,9 @@ class Scale:
     def __str__(self) -> str:
         spelled = list(map(spell, self.grades.tolist()))
         if len(spelled) > 12:
-            spelled = [*spelled[:5], "…", *spelled[-3:]]
+            first = spelled[:5]
+            last = spelled[-3:]
+            spelled = [*first, "…", *last]
         return ", ".join(spelled)
 
 

@@ -112,7 +112,8 @@ class DistanceOrder(TupleOrder):
         self._exponent = 1.0
         #: The distance of each tuple, with one dimension per aspect.
         self._table = distance_table(distance.function, distance, self._gaps, self.names)
-        self._tolerance = TOLERANCE * float(self._table.max())
+        largest_distance = float(self._table.max())
+        self._tolerance = TOLERANCE * largest_distance
         # The first element belongs to the tuple of all lowest grades.
         self._worst_key = self._table.flat[0]
 
@@ -197,14 +198,15 @@ class DistanceOrder(TupleOrder):
 
     def _distinct_sums(self, keys: NDArray[Any], parts: NDArray[Any]) -> NDArray[Any]:
         """Return the distinct sums of one of the keys and one of the parts, in increasing order."""
-        distinct = keys[:0]
         # Parts are added in blocks, since all sums at once may not fit into memory.
         n_sums_per_block = 4 * MAX_CLASSES
         block_length = max(1, n_sums_per_block // len(keys))
+        distinct = keys[:0]
         for start in range(0, len(parts), block_length):
-            block = parts[start : start + block_length]
-            sums = np.add.outer(keys, block).ravel()
-            distinct = self._distinct_keys(np.concatenate([distinct, sums]))
+            end = start + block_length
+            sums = np.add.outer(keys, parts[start:end])
+            candidates = np.concatenate([distinct, sums.ravel()])
+            distinct = self._distinct_keys(candidates)
         return distinct
 
     @cached_property
@@ -375,10 +377,12 @@ class DistanceOrder(TupleOrder):
         """Return all possible label tuples, class by class, best first."""
         tuples = self._all_tuples()
         possible = tuples[self.is_possible(tuples)]
+        classes = self.class_index(possible).tolist()
         labels = np.stack(self._label_columns(possible), axis=1)  # (n_tuples, n_aspects)
-        classes = self.class_index(possible)
-        tuples_by_class: list[list[tuple[float, ...]]] = [[] for _ in range(self.n_classes)]
-        for index, row in zip(classes.tolist(), labels.tolist(), strict=True):
+        tuples_by_class: list[list[tuple[float, ...]]] = []
+        for _ in range(self.n_classes):
+            tuples_by_class.append([])
+        for index, row in zip(classes, labels.tolist(), strict=True):
             tuples_by_class[index].append(tuple(row))
         tuples_by_class.reverse()  # class 0 is the farthest
         return tuples_by_class
@@ -452,10 +456,13 @@ def _rounded_parts(gaps: Sequence[Sequence[Fraction]], exponent: float) -> list[
     Gaps are divided by the widest one, so that powers are in [0, 1].
     """
     widest = max(map(max, gaps))
-    if widest == 0:
-        return [np.zeros(len(aspect_gaps)) for aspect_gaps in gaps]
     parts = []
     for aspect_gaps in gaps:
-        relative_gaps = [float(gap / widest) for gap in aspect_gaps]
-        parts.append(np.array([gap**exponent for gap in relative_gaps]))
+        powers = []
+        for gap in aspect_gaps:
+            relative_gap = 0.0
+            if widest:
+                relative_gap = float(gap / widest)
+            powers.append(relative_gap**exponent)
+        parts.append(np.array(powers))
     return parts

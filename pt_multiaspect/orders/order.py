@@ -276,8 +276,10 @@ class Order(Named, TupleOrder):
         """Return the JSON from which the order can be restored."""
         rows = []
         for labels, weight in self.to_dict().items():
-            rows.append([*labels, number(weight, "a weight")])
-        content: dict[str, Any] = {"aspects": json.loads(self.aspects.to_json()), "weights": rows}
+            compact_weight = number(weight, "a weight")
+            rows.append([*labels, compact_weight])
+        aspects = json.loads(self.aspects.to_json())
+        content: dict[str, Any] = {"aspects": aspects, "weights": rows}
         content.update(self._flags)
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
@@ -336,10 +338,10 @@ class Order(Named, TupleOrder):
     def _lookup(self, grades: Grades) -> tuple[Ints, Bools]:
         """Return the position of each tuple among those with a weight, and whether it is there."""
         codes = self._tuple_codes(grades)
-        position = np.searchsorted(self._codes, codes)
-        # A code above all others would be found after the last position.
+        first_not_below = np.searchsorted(self._codes, codes)
+        # For a code above all others, this would be after the last position.
         last_position = len(self._codes) - 1
-        position = np.minimum(position, last_position)
+        position = np.minimum(first_not_below, last_position)
         has_weight = self._codes[position] == codes
         return position, np.asarray(has_weight, dtype=np.bool_)
 
@@ -546,9 +548,11 @@ class Order(Named, TupleOrder):
     def __repr__(self) -> str:
         pairs = []
         for labels, weight in self.to_dict().items():
-            pairs.append(f"{labels}: {spell(weight)}")
+            spelled_weight = spell(weight)
+            pairs.append(f"{labels}: {spelled_weight}")
         weights = ", ".join(pairs)
-        arguments = [f"{{{weights}}}", repr(dict(self.aspects))]
+        aspects = dict(self.aspects)
+        arguments = [f"{{{weights}}}", f"{aspects}"]
         if self.name is not None:
             arguments.append(f"name={self.name!r}")
         for flag in self._flags:

@@ -59,7 +59,6 @@ order can then be applied to the labels or passed to a measure:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -211,12 +210,11 @@ def _right_answers(
 def _refuse_unknown_codes(
     document_codes: Floats, answer_of_code: Mapping[float, str | None], column: str
 ) -> None:
-    """Raise an error if a code has no meaning, neither an answer nor *not judged*."""
-    present = np.unique(document_codes[~np.isnan(document_codes)])
-    known = {*_NOT_JUDGED_CODES, *answer_of_code}
-    refuse_unknown(
-        map(spell, present.tolist()), map(spell, sorted(known)), "codes", f"column {column!r}"
-    )
+    """Raise an error if a code of a document means neither an answer nor *not judged*."""
+    is_given = ~np.isnan(document_codes)
+    present = np.unique(document_codes[is_given]).tolist()
+    known = sorted({*_NOT_JUDGED_CODES, *answer_of_code})
+    refuse_unknown(map(spell, present), map(spell, known), "codes", f"column {column!r}")
 
 
 def _spelled_answer(answer: object) -> str | None:
@@ -227,10 +225,12 @@ def _spelled_answer(answer: object) -> str | None:
 
 
 def _read_code(code: object) -> float:
-    """Return a code as a number; it may be text, since keys of JSON are."""
+    """Return a code as a number; it may be text, such as a key of JSON."""
     if isinstance(code, str):
-        with suppress(ValueError):
+        try:
             return number(float(code), "codes")
+        except ValueError:
+            pass  # not a number, about which the error below says what was expected
     return number(code, "codes")
 
 

@@ -144,11 +144,11 @@ def numeric(labels: pd.Series[Any], column: str) -> Floats:
     numbers = pd.to_numeric(labels, errors="coerce")
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     is_given = labels.notna().to_numpy()
-    is_text = np.isnan(values) & is_given  # not converted, though not missing
-    is_infinite = np.isinf(values)
-    faulty = labels[is_text | is_infinite]
-    if len(faulty):
-        examples = choices(map(repr, faulty.unique()))
+    is_text = is_given & np.isnan(values)  # was not converted
+    is_faulty = is_text | np.isinf(values)
+    if is_faulty.any():
+        faulty = labels[is_faulty].unique()
+        examples = choices(map(repr, faulty))
         raise MultiAspectError(f"column {column!r}: expected numbers, got {examples}")
     return np.asarray(values, dtype=np.float64)
 
@@ -424,10 +424,14 @@ class TupleOrder(ABC):
 
 def _grade_indices(labels: list[float], name: str, scale: Scale) -> list[int]:
     """Return the grade index of each label of the aspect `name`; raise an error for others."""
-    index_of_grade = {grade: index for index, grade in enumerate(scale.grades.tolist())}
-    unknown = [label for label in labels if label not in index_of_grade]
-    if unknown:
-        raise MultiAspectError(
-            f"expected a grade of {name} ({scale}, lowest first), got {spell(unknown[0])}"
-        )
-    return [index_of_grade[label] for label in labels]
+    index_of_grade: dict[float, int] = {}
+    for index, grade in enumerate(scale.grades.tolist()):
+        index_of_grade[grade] = index
+    indices = []
+    for label in labels:
+        if label not in index_of_grade:
+            raise MultiAspectError(
+                f"expected a grade of {name} ({scale}, lowest first), got {spell(label)}"
+            )
+        indices.append(index_of_grade[label])
+    return indices
