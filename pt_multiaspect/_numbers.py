@@ -88,7 +88,7 @@ def spell(value: float) -> str:
     """Format a number briefly: 2, not 2.0."""
     if float(f"{value:g}") == value:
         return f"{value:g}"
-    return repr(value)
+    return repr(float(value))  # NumPy's own floats would print their type
 
 
 def spell_all(values: Iterable[float]) -> str:

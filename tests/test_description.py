@@ -598,6 +598,12 @@ def test_a_scale_that_starts_at_1() -> None:
     assert texts(declared) == []
 
 
+def test_fractions_are_printed_as_numbers() -> None:
+    description = ma.describe(small(label=[0, 1] * 5, trust=[1 / 3] * 10))
+    (finding,) = findings_about(description, "every judged document").to_dict("records")
+    assert finding["finding"] == "every judged document has the label 0.3333333333333333"
+
+
 @pytest.mark.slow
 def test_labels_below_the_scale() -> None:
     qrels = sound().assign(

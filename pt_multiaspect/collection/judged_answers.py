@@ -61,7 +61,7 @@ QUESTION = "question_id"
 _ANSWERS = ("answer", "answer_text", "response")
 
 #: Columns with gold answers, which may be numbers.
-_GOLD_ANSWERS = re.compile(
+_match_gold_answers = re.compile(
     r"(references?|ground_truths?|expected|gold)(_(answer|output|response)s?)?", re.IGNORECASE
 ).fullmatch
 
@@ -76,8 +76,10 @@ _REPETITIONS = ("repetition", "repeat", "trial")
 
 
 #: Columns of measurements that are no labels.
-_MEASUREMENTS = re.compile(
-    r"(.*_)?(latency|duration|runtime|elapsed|cost|price|seed|tokens?|id|index|timestamp|time|date)(_?(ms|s|sec|usd|count))?",
+_match_measurement = re.compile(
+    r"(.*_)?"
+    r"(latency|duration|runtime|elapsed|cost|price|seed|tokens?|id|index|timestamp|time|date)"
+    r"(_?(ms|s|sec|usd|count))?",  # such as 'total_latency_ms'
     re.IGNORECASE,
 ).fullmatch
 
@@ -99,31 +101,38 @@ class CriterionLabels:
 
 def with_usual_names(frame: pd.DataFrame) -> pd.DataFrame:
     """Return answers whose columns of runs, topics, judges and criteria are in lower case."""
-    present = {}
+    lower_case_names = {}
     for column in map(str, frame.columns):
-        present[column] = column.strip().lower()
-    groups = [
+        lower_case_names[column] = column.strip().lower()
+    kinds = [
         (*RUN_COLUMNS, *_OTHER_RUNS),
         (*QUERY_COLUMNS, *OTHER_QUERIES, QUESTION),
         _JUDGES,
         _REPETITIONS,
         CRITERION_COLUMNS,
     ]
-    if {*present.values()} & {*CRITERION_COLUMNS}:
-        groups.append(SCORE_COLUMNS)  # otherwise, they may be criteria
-    renamed: dict[str, str] = {}
-    for group in groups:
-        if {*group} & {*present}:
+    # A column such as Value contains labels beside a column of criteria; else it is a criterion.
+    has_criterion_column = bool({*lower_case_names.values()} & {*CRITERION_COLUMNS})
+    if has_criterion_column:
+        kinds.append(SCORE_COLUMNS)
+
+    new_names: dict[str, str] = {}
+    for kind in kinds:
+        is_spelled_as_usual = bool({*kind} & {*lower_case_names})
+        if is_spelled_as_usual:
             continue
-        renamed |= {column: name for column, name in present.items() if name in group}
-    if renamed:
-        return frame.rename(columns=renamed)
-    return frame
+        for column, name in lower_case_names.items():
+            if name in kind:
+                new_names[column] = name
+    if not new_names:
+        return frame
+    return frame.rename(columns=new_names)
 
 
 def is_judged_answers(columns: Iterable[Any]) -> bool:
-    """Return whether the columns of a frame are those of runs, without documents."""
-    present = {str(column).strip().lower() for column in columns}
+    """Return whether the columns of a frame, in any case, are those of runs without documents."""
+    names = map(str, columns)
+    present = {name.strip().lower() for name in names}
     has_run = bool(present & {*RUN_COLUMNS, *_OTHER_RUNS})
     has_document = bool(present & {*DOCUMENT_COLUMNS, "docid"})
     return has_run and not has_document
@@ -135,20 +144,38 @@ def answer_keys(
     queries: tuple[str, ...] = QUERY_COLUMNS,
     others: tuple[tuple[str, ...], ...] = (OTHER_QUERIES, (QUESTION,)),
 ) -> pd.DataFrame:
-    """Return the run and the topic of each row of a frame, as the columns ``name qid``."""
+    """Return the run and the topic of each row of a frame, as the columns ``name qid``.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Answers, with a column of runs and one of topics.
+    what : str
+        The beginning of errors.
+    queries : tuple of str
+        Possible names of the column of topics.
+    others : tuple of tuple of str
+        Further ones, each of which counts if the frame has none of those before.
+    """
     check_distinct_columns(frame, what)
     refuse_none(frame, "row", what)
-    name = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS)
-    qid = _key_column(frame, what, queries, *others)
-    return pd.DataFrame({"name": identifiers(name, what), "qid": identifiers(qid, what)})
+    run_column = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS)
+    query_column = _key_column(frame, what, queries, *others)
+    names = identifiers(run_column, what)
+    qids = identifiers(query_column, what)
+    return pd.DataFrame({"name": names, "qid": qids})
 
 
-def _key_column(frame: pd.DataFrame, what: str, *usual: tuple[str, ...]) -> pd.Series[Any]:
-    """Return the one column among the first names of which there is one."""
+def _key_column(frame: pd.DataFrame, what: str, *groups: tuple[str, ...]) -> pd.Series[Any]:
+    """Return the column whose name is in the first of the groups of names that the frame has.
+
+    Names of a group count only if the frame has no column of the groups before.
+    """
+    present = {*frame.columns}
     names: tuple[str, ...] = ()
-    for further_names in usual:
-        names += further_names
-        if {*names} & {*frame.columns}:
+    for group in groups:
+        names += group  # all names so far, for the error of `id_column`
+        if present & {*names}:
             return id_column(frame, names, what)
     expected = " or ".join(names)
     raise MultiAspectError(
@@ -181,57 +208,86 @@ def read_criteria(
     """
     keys = answer_keys(frame, what)
     frame = _unnest_scores(frame, what)
-    keys["answer"] = keys.groupby(["name", "qid"], sort=False).ngroup().to_numpy()
+    answers_by_key = keys.groupby(["name", "qid"], sort=False)
+    keys["answer"] = answers_by_key.ngroup().to_numpy()
     present = {*frame.columns}
     judge_columns = present & {*_JUDGES}
     repetition_columns = present & {*_REPETITIONS}
     keys["judge"] = _ids_or_empty(frame, judge_columns, what)
     keys["repetition"] = _ids_or_empty(frame, repetition_columns, what)
+
     run_column = _key_column(frame, what, RUN_COLUMNS, _OTHER_RUNS).name
     query_column = _key_column(frame, what, QUERY_COLUMNS, OTHER_QUERIES, (QUESTION,)).name
-    own = {*RUN_COLUMNS, *judge_columns, *repetition_columns, run_column, query_column}
+    key_columns = {*RUN_COLUMNS, run_column, query_column}
+    key_columns |= judge_columns | repetition_columns
+
     is_long = bool(present & {*CRITERION_COLUMNS})
     if is_long:
         criteria = _read_long(frame, keys, spec, what)
     else:
-        criteria = _read_wide(frame, keys, own, spec, what)
-
-    if judge_columns:
-        remedy = "a column repetition"
-    else:
-        remedy = "a column judge or repetition"
-    if not is_long:
-        remedy += "; if each row is about one criterion, name the columns criterion and score"
+        criteria = _read_wide(frame, keys, key_columns, spec, what)
+    remedy = _remedy_for_repeated_labels(has_judges=bool(judge_columns), is_long=is_long)
     for name, labels in criteria.items():
         codes: tuple[float | str, ...] = ()
         if isinstance(spec, Aspects) and name in spec:
             codes = spec[name].unjudged
-        criteria[name] = CriterionLabels(labels.rows, without_missing(labels.column, codes))
+        column = without_missing(labels.column, codes)
+        criteria[name] = CriterionLabels(labels.rows, column)
         _refuse_repeated_labels(name, labels.rows, remedy, what)
     answers = keys.drop_duplicates("answer", ignore_index=True)
     return answers[["name", "qid"]], criteria
+
+
+def _remedy_for_repeated_labels(*, has_judges: bool, is_long: bool) -> str:
+    """Return what tells several labels of an answer apart, for an error.
+
+    The parameters tell whether there is a column of judges, and one row per criterion.
+    """
+    if has_judges:
+        remedy = "a column repetition"
+    else:
+        remedy = "a column judge or repetition"
+    if is_long:
+        return remedy
+    return f"{remedy}; if each row is about one criterion, name the columns criterion and score"
 
 
 def _ids_or_empty(frame: pd.DataFrame, columns: Collection[str], what: str) -> Any:
     """Return the one of the columns as identifiers, or an empty text if there is none."""
     if not columns:
         return ""
-    return identifiers(id_column(frame, tuple(columns), what), what)
+    column = id_column(frame, tuple(columns), what)
+    return identifiers(column, what)
 
 
 def _refuse_repeated_labels(name: str, rows: pd.DataFrame, remedy: str, what: str) -> None:
-    """Raise an error for several labels of an answer by one judge; `remedy` tells them apart."""
-    repeated = np.flatnonzero(rows.duplicated(["answer", "judge", "repetition"]))
-    if not len(repeated):
+    """Raise an error for several labels of an answer by one judge.
+
+    Parameters
+    ----------
+    name : str
+        The criterion.
+    rows : DataFrame
+        Columns ``name qid answer judge repetition``, one row per label of the criterion.
+    remedy : str
+        What tells several labels of an answer apart.
+    what : str
+        The beginning of errors.
+    """
+    is_repeated = rows.duplicated(["answer", "judge", "repetition"])
+    repeated = rows[is_repeated]
+    if repeated.empty:
         return
-    row = rows.iloc[repeated[0]]
-    if row["judge"]:
-        by = f" by judge {row['judge']}"
-    else:
-        by = ""
+    first = repeated.iloc[0]
+    run = first["name"]
+    topic = first["qid"]
+    judge = ""
+    if first["judge"]:
+        judge = f" by judge {first['judge']}"
+    number = tally(len(repeated), "row")
     raise MultiAspectError(
-        f"{what}: expected one value of {name} for {row['name']} on topic {row['qid']}{by}, got "
-        f"several {tally(len(repeated), 'row')}; keep one answer, or give each run its own name; "
+        f"{what}: expected one value of {name} for {run} on topic {topic}{judge}, got "
+        f"several {number}; keep one answer, or give each run its own name; "
         f"tell several labels of an answer apart by {remedy}"
     )
 
@@ -244,107 +300,147 @@ def _unnest_scores(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     if not has_objects:
         return frame
     objects: list[dict[Any, Any]] = []
-    for value in frame[NESTED]:
+    for row, value in enumerate(frame[NESTED], start=1):
+        scores: dict[Any, Any] = {}  # also for a missing object
         if isinstance(value, Mapping):
-            objects.append(dict(value))
-        else:
-            objects.append({})
-    for row, scores in enumerate(objects, start=1):
-        for name, value in scores.items():
-            if isinstance(value, Mapping):
-                raise MultiAspectError(
-                    f"{what}: expected numbers in the column {NESTED}, got {shown(value)} "
-                    f"as {name} (row {row}); keep the number only"
-                )
+            scores = dict(value)
+        _refuse_nested_scores(scores, row, what)
+        objects.append(scores)
     with refuse_surrogates(what):
         scores_by_criterion = pd.DataFrame(objects, index=frame.index)
-        flat = pd.concat([frame.drop(columns=NESTED), scores_by_criterion], axis=1)
+        other_columns = frame.drop(columns=NESTED)
+        flat = pd.concat([other_columns, scores_by_criterion], axis=1)
     check_distinct_columns(flat, what)
     return flat
+
+
+def _refuse_nested_scores(scores: Mapping[Any, Any], row: int, what: str) -> None:
+    """Raise an error if the score of a criterion is itself an object; rows start at 1."""
+    for name, score in scores.items():
+        if isinstance(score, Mapping):
+            raise MultiAspectError(
+                f"{what}: expected numbers in the column {NESTED}, got {shown(score)} "
+                f"as {name} (row {row}); keep the number only"
+            )
 
 
 def _read_long(
     frame: pd.DataFrame, keys: pd.DataFrame, spec: AspectSpec, what: str
 ) -> dict[str, CriterionLabels]:
-    """Return the labels of rows about one criterion each."""
-    column = id_column(frame, CRITERION_COLUMNS, what)
-    if not {*SCORE_COLUMNS} & {*frame.columns}:
+    """Return the labels of rows about one criterion each.
+
+    `keys` has the run, topic, answer, judge and repetition of each row of `frame`.
+    """
+    criterion_column = id_column(frame, CRITERION_COLUMNS, what)
+    has_scores = bool({*frame.columns} & {*SCORE_COLUMNS})
+    if not has_scores:
         raise MultiAspectError(
-            f"{what}: expected a column score beside {column.name}, got the columns "
-            f"{choices(frame.columns)}; rename the column of scores, or omit {column.name} if "
-            "each criterion has its own column"
+            f"{what}: expected a column score beside {criterion_column.name}, got the columns "
+            f"{choices(frame.columns)}; rename the column of scores, or omit "
+            f"{criterion_column.name} if each criterion has its own column"
         )
-    value = id_column(frame, SCORE_COLUMNS, what)
-    code, criteria = pd.factorize(identifiers(column, what))
+    scores = id_column(frame, SCORE_COLUMNS, what)
+
+    criterion_of_row, criteria = pd.factorize(identifiers(criterion_column, what))
     names = criterion_names(criteria.tolist(), what)
     names = _as_declared(names, spec)
     refuse_unknown(spec or (), names, "criteria", what)
     labels: dict[str, CriterionLabels] = {}
     for name in spec or names:
-        rows = np.flatnonzero(code == names.index(name))
-        column_of_criterion = value.iloc[rows].rename(name)
-        labels[name] = CriterionLabels(keys.iloc[rows], column_of_criterion)
+        criterion = names.index(name)
+        rows = np.flatnonzero(criterion_of_row == criterion)
+        scores_of_criterion = scores.iloc[rows].rename(name)
+        labels[name] = CriterionLabels(keys.iloc[rows], scores_of_criterion)
     return labels
 
 
 def _read_wide(
-    frame: pd.DataFrame, keys: pd.DataFrame, own: Collection[Any], spec: AspectSpec, what: str
+    frame: pd.DataFrame,
+    keys: pd.DataFrame,
+    key_columns: Collection[Any],
+    spec: AspectSpec,
+    what: str,
 ) -> dict[str, CriterionLabels]:
-    """Return the labels of rows with one column per criterion."""
-    left_out = [*NOT_ASPECTS, *own]
+    """Return the labels of rows with one column per criterion.
+
+    `keys` has the run, topic, answer, judge and repetition of each row of `frame`, which are in its
+    `key_columns`.
+    """
+    columns = _candidate_columns(frame, key_columns, spec, what)
     if spec is None:
-        added = added_columns(frame.columns)
-        left_out += added
-        if added:
-            warn_of_added_columns(added, what, f", as in {parameter('aspects', ['criterion'])}")
-    kept = [column for column in frame.columns if column not in left_out]
-    names = [aspect_name(column) for column in kept]
-    refuse_repeated(names, "names of criteria", what)
-    spelled = _as_declared(names, spec)
-    columns = {name: frame[column] for name, column in zip(spelled, kept, strict=True)}
-    if spec is None:
-        columns = _likely_criteria(columns, pd.factorize(keys["qid"])[0], what)
+        query, _ = pd.factorize(keys["qid"])
+        columns = _likely_criteria(columns, query, what)
     refuse_unknown(spec or (), columns, "columns of criteria", what)
     if not columns:
         raise MultiAspectError(
             f"{what}: expected at least one column of numbers, one per criterion, or the columns "
             f"criterion and score, got the columns {choices(frame.columns)}; rename them"
         )
-    return {name: CriterionLabels(keys, columns[name]) for name in spec or columns}
+    labels: dict[str, CriterionLabels] = {}
+    for name in spec or columns:
+        labels[name] = CriterionLabels(keys, columns[name])
+    return labels
+
+
+def _candidate_columns(
+    frame: pd.DataFrame, key_columns: Collection[Any], spec: AspectSpec, what: str
+) -> dict[str, pd.Series[Any]]:
+    """Return the columns that may be criteria, by the name of the criterion.
+
+    Without a selection, row indexes and ids in another spelling are left out, with a warning.
+    """
+    left_out = [*NOT_ASPECTS, *key_columns]
+    if spec is None:
+        added = added_columns(frame.columns)
+        left_out += added
+        if added:
+            example = parameter("aspects", ["criterion"])
+            warn_of_added_columns(added, what, f", as in {example}")
+    kept = [column for column in frame.columns if column not in left_out]
+    names = [aspect_name(column) for column in kept]
+    refuse_repeated(names, "names of criteria", what)
+    declared_names = _as_declared(names, spec)
+    columns: dict[str, pd.Series[Any]] = {}
+    for name, column in zip(declared_names, kept, strict=True):
+        columns[name] = frame[column]
+    return columns
 
 
 def _likely_criteria(
     columns: Mapping[str, pd.Series[Any]], query: Ints, what: str
 ) -> dict[str, pd.Series[Any]]:
-    """Return the columns of numbers that may be criteria, with warnings about doubtful ones."""
+    """Return the columns of numbers that may be criteria, with warnings about doubtful ones.
+
+    `query` is the query of each row.
+    """
     numeric: dict[str, pd.Series[Any]] = {}
-    others: dict[str, pd.Series[Any]] = {}
     for name, column in columns.items():
         if is_numeric(column):
             numeric[name] = column
         else:
-            others[name] = column
-    for name, column in others.items():
-        _warn_of_left_out(name, column, query, what)
+            _warn_of_left_out(name, column, query, what)
     criteria = _without_gold_answers(numeric, what)
-    _warn_of_measurements(list(criteria), what)
+    names = list(criteria)
+    _warn_of_measurements(names, what)
     for name, column in criteria.items():
-        if name in _ANSWERS and not pd.api.types.is_numeric_dtype(column.dtype):
-            _warn_of_numeric_answers(name, list(criteria), what)
+        are_texts = not pd.api.types.is_numeric_dtype(column.dtype)
+        if name in _ANSWERS and are_texts:
+            _warn_of_numeric_answers(name, names, what)
     return criteria
 
 
 def _warn_of_left_out(name: str, column: pd.Series[Any], query: Ints, what: str) -> None:
-    """Warn if a column that is not numeric may be a criterion."""
+    """Warn if a column that is not numeric may be a criterion; `query` is that of each row."""
     if lacks_labels(column):
         warn_once(f"{what}: the column {column.name} is empty, so it is no criterion")
         return
     texts = texts_among_numbers(column)
     if texts:
         declaration = parameter("aspects", {name: {"unjudged": texts[:1]}})
+        listed = choices(map(shown, texts))
         warn_once(
             f"{what}: the column {column.name} is left out, as it contains texts beside "
-            f"numbers ({choices(map(shown, texts))}). If it is a criterion and the texts mean that "
+            f"numbers ({listed}). If it is a criterion and the texts mean that "
             f"there is no label, declare it, as in {declaration}"
         )
         return
@@ -356,14 +452,15 @@ def _warn_of_left_out(name: str, column: pd.Series[Any], query: Ints, what: str)
 
 def _warn_of_measurements(names: Sequence[str], what: str) -> None:
     """Warn if some criteria have names of measurements."""
-    measured = [name for name in names if _MEASUREMENTS(name)]
-    if not measured:
+    measurements = [name for name in names if _match_measurement(name)]
+    if not measurements:
         return
-    likely = [name for name in names if name not in measured] or ["criterion"]
+    likely = [name for name in names if name not in measurements] or ["criterion"]
+    example = parameter("aspects", dict.fromkeys(likely))
     warn_once(
         f"{what}: no criteria were selected, so every numeric column is one, including some "
-        f"that are unlikely to contain labels: {choices(measured)}; select the criteria, as in "
-        f"{parameter('aspects', dict.fromkeys(likely))}"
+        f"that are unlikely to contain labels: {choices(measurements)}; select the criteria, as in "
+        f"{example}"
     )
 
 
@@ -386,12 +483,13 @@ def _without_gold_answers(
     """Return columns without those that look like gold answers, and warn about these."""
     kept: dict[str, pd.Series[Any]] = {}
     for name, column in columns.items():
-        if not _GOLD_ANSWERS(name):
+        if not _match_gold_answers(name):
             kept[name] = column
             continue
+        example = parameter("aspects", {name: None})
         warn_once(
             f"{what}: the column {name} is left out, as it looks like gold answers that are "
-            f"numbers. If it is a criterion, select it, as in {parameter('aspects', {name: None})}"
+            f"numbers. If it is a criterion, select it, as in {example}"
         )
     return kept
 
@@ -417,49 +515,68 @@ def unlike_judges(rows: pd.DataFrame) -> list[str]:
     rows : DataFrame
         Columns ``answer qid judge``, one row per label of a criterion.
     """
-    by_answer = rows.groupby("answer", sort=False)
-    answers = by_answer.agg(qid=("qid", "first"), judges=("judge", frozenset))
-    by_topic = answers.groupby("qid", sort=False)
-    n_sets = by_topic["judges"].nunique()
-    topics = n_sets.index[n_sets > 1]
+    rows_by_answer = rows.groupby("answer", sort=False)
+    answers = rows_by_answer.agg(qid=("qid", "first"), judges=("judge", frozenset))
+    answers_by_topic = answers.groupby("qid", sort=False)
+    n_sets_of_judges = answers_by_topic["judges"].nunique()
+    has_unlike_judges = n_sets_of_judges > 1
+    topics = n_sets_of_judges.index[has_unlike_judges]
     return list(map(str, topics))
 
 
 def count_missing(answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels]) -> pd.DataFrame:
-    """Count the labels that are missing: of rows without one, and of answers without any row.
+    """Return one row per missing label: of rows without one, and of answers without any row.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        Columns ``name qid``, one row per answer.
+    criteria : mapping of str to CriterionLabels
+        The labels by criterion.
 
     Returns
     -------
     DataFrame
-        One row per missing label: ``name qid criterion``, and whether the answer has others of it.
+        Columns ``name qid criterion``, and whether the answer has others of it, ``has_others``.
     """
+    n_answers = len(answers)
     parts = []
     for name, labels in criteria.items():
-        known = labels.column.notna().to_numpy()
-        n_rows = np.bincount(labels.answer, minlength=len(answers))
-        n_known = np.bincount(labels.answer[known], minlength=len(answers))
-        positions = np.concatenate([labels.answer[~known], np.flatnonzero(n_rows == 0)])
-        missing = answers.iloc[positions].assign(criterion=name, has_others=n_known[positions] > 0)
+        is_present = labels.column.notna().to_numpy()
+        n_rows = np.bincount(labels.answer, minlength=n_answers)  # per answer
+        n_labels = np.bincount(labels.answer[is_present], minlength=n_answers)
+        with_empty_row = labels.answer[~is_present]
+        without_row = np.flatnonzero(n_rows == 0)
+        lacking = np.concatenate([with_empty_row, without_row])
+        has_others = n_labels[lacking] > 0
+        missing = answers.iloc[lacking].assign(criterion=name, has_others=has_others)
         parts.append(missing)
     return pd.concat(parts, ignore_index=True)
 
 
 def by_run(missing: pd.DataFrame) -> str:
-    """Return how many labels of each run are missing, as 'a 3, b 1'."""
+    """Return how many labels of each run are missing, as 'a 3, b 1'.
+
+    `missing` has one row per missing label, with its run as ``name``.
+    """
     counts = missing["name"].value_counts(sort=False)
-    return choices(f"{name} {number}" for name, number in counts.items())
+    texts = [f"{name} {count}" for name, count in counts.items()]
+    return choices(texts)
 
 
 def long_answers(frame: pd.DataFrame, spec: AspectSpec, what: str) -> pd.DataFrame:
-    """Return judged answers as long judgments, of runs as documents; repetitions are judges."""
+    """Return judged answers as long judgments, of runs as documents; repetitions are judges.
+
+    The parameters are those of `read_criteria`.
+    """
     _, criteria = read_criteria(frame, spec, what)
     parts = []
     for name, labels in criteria.items():
-        part = labels.rows.assign(criterion=name, value=labels.column.to_numpy())
+        values = labels.column.to_numpy()
+        part = labels.rows.assign(criterion=name, value=values)
         parts.append(part)
     long = pd.concat(parts, ignore_index=True)
     long = long.rename(columns={"name": "docno"})
-    number = long["repetition"]
-    repetition = number.where(number == "", " " + number)
-    judge = long["judge"] + repetition
-    return long.assign(judge=judge.str.strip())
+    # The second label of judge A is by the judge 'A 2'; repetitions and judges may be empty texts.
+    judge_and_repetition = long["judge"] + " " + long["repetition"]
+    return long.assign(judge=judge_and_repetition.str.strip())

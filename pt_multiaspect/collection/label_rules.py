@@ -53,8 +53,9 @@ class LabelCounts:
 
     @property
     def positive(self) -> float:
-        """The fraction of the judged documents that reach the threshold."""
-        n_positive = self.counts[self.aspect.scale.threshold :].sum()
+        """The fraction of the judged documents that reach the threshold; 0 if none is judged."""
+        threshold = self.aspect.scale.threshold
+        n_positive = self.counts[threshold:].sum()
         return float(n_positive / max(self.n_judged, 1))
 
 
@@ -78,15 +79,14 @@ class LabelFinding:
     def warning(self) -> str:
         """The text of a warning about one aspect."""
         if self.numbers:
-            numbers = f" ({self.numbers})"
-        else:
-            numbers = ""
-        return f"{self.text}{numbers}. {self.advice}"
+            return f"{self.text} ({self.numbers}). {self.advice}"
+        return f"{self.text}. {self.advice}"
 
 
 def find_unjudged(labels: LabelCounts) -> LabelFinding | None:
     """Find an aspect without any label, unless this may be chance with few documents."""
-    if labels.n_judged or labels.n_documents < MIN_POOL:
+    has_few_documents = labels.n_documents < MIN_POOL
+    if labels.n_judged or has_few_documents:
         return None
     return LabelFinding(
         "error",
@@ -107,52 +107,63 @@ def _leave_out() -> str:
 
 def find_labels_below(labels: LabelCounts) -> LabelFinding | None:
     """Find labels below the lowest grade, other than TREC's codes of junk."""
-    codes_of_junk: tuple[int, ...] = JUNK
-    if labels.inferred and labels.name != "relevance":
-        codes_of_junk = ()
-    below = [label for label in labels.below if label not in codes_of_junk]
+    below = _unexpected_labels_below(labels)
     if not below:
         return None
     aspect = labels.aspect
     lowest = spell(aspect.scale.grades[0])
-    grades = [label for label in below if label >= 0]
-    codes = [label for label in below if label < 0]
     listed = join_some(list(map(spell, below)))
     advice = (
         f"If they mean 'not judged', declare {unjudged_codes(listed)}; if they are codes of "
         "another kind, map them to grades"
     )
-    if grades:
+    # Negative labels are likely codes, others are likely grades that were not declared.
+    negative = [label for label in below if label < 0]
+    not_negative = [label for label in below if label >= 0]
+    if not_negative:
         advice = f"If they are grades, add them to the declared ones ({aspect.scale}). {advice}"
+    declared_grades = aspect.grades or ()
+    declaration = rescale_aspect(labels, [*not_negative, *declared_grades], negative)
     return LabelFinding(
         "warning",
         f"{labels.name} has labels below its lowest grade {lowest}, which are evaluated as that "
         f"grade: {listed}",
         advice,
-        declaration=rescale_aspect(labels, [*grades, *(aspect.grades or ())], codes),
+        declaration=declaration,
     )
+
+
+def _unexpected_labels_below(labels: LabelCounts) -> list[float]:
+    """Return the labels below the lowest grade that are not codes of junk."""
+    # Without a declared scale, only relevance has codes of junk.
+    has_codes_of_junk = labels.name == "relevance" or not labels.inferred
+    if has_codes_of_junk:
+        return [label for label in labels.below if label not in JUNK]
+    return list(labels.below)
 
 
 def find_undeclared_harm(labels: LabelCounts) -> LabelFinding | None:
     """Find labels below 0 without declared gains, for measures of harmful documents."""
     aspect = labels.aspect
     is_declared = aspect.gains is not None or not aspect.scale.greater_is_better
-    if is_declared or find_labels_below(labels) is not None:
+    has_other_finding = find_labels_below(labels) is not None
+    if is_declared or has_other_finding:
         return None
     grades = aspect.scale.grades
-    used = grades[np.flatnonzero(labels.counts)].tolist()
-    negative = sorted({label for label in (*labels.below, *used) if label < 0})
+    grades_of_documents = grades[labels.counts > 0].tolist()
+    all_labels = {*labels.below, *grades_of_documents}
+    negative = sorted(label for label in all_labels if label < 0)
     if not negative:
         return None
-    others = grades[grades >= 0].tolist()
-    listed = ", ".join(map(spell, negative))
-    all_grades = ", ".join(map(spell, [*negative, *others]))
+    not_negative = grades[grades >= 0].tolist()
+    negative_text = ", ".join(map(spell, negative))
+    all_text = ", ".join(map(spell, [*negative, *not_negative]))
     return LabelFinding(
         "warning",
-        f"{labels.name} has labels below 0 ({listed}), which measures of displacement take as not "
-        "relevant",
-        f"If they mark harmful documents, declare their gains, as in Aspect([{all_grades}], "
-        f"gains=[{all_grades}]); if they mean 'not judged', declare {unjudged_codes(listed)}",
+        f"{labels.name} has labels below 0 ({negative_text}), which measures of displacement take "
+        "as not relevant",
+        f"If they mark harmful documents, declare their gains, as in Aspect([{all_text}], "
+        f"gains=[{all_text}]); if they mean 'not judged', declare {unjudged_codes(negative_text)}",
     )
 
 
@@ -161,29 +172,35 @@ def find_far_label(labels: LabelCounts) -> LabelFinding | None:
 
     Other columns with such labels are unlikely to be aspects.
     """
-    present = labels.aspect.scale.grades[np.flatnonzero(labels.counts)]
-    if labels.name != "relevance" or not labels.inferred or not is_far_above(present):
+    if labels.name != "relevance" or not labels.inferred:
         return None
-    top = spell(float(present[-1]))
+    grades_of_documents = labels.aspect.scale.grades[labels.counts > 0]
+    if not is_far_above(grades_of_documents):
+        return None
+    highest = float(grades_of_documents[-1])
+    top = spell(highest)
     return LabelFinding(
         "warning",
         f"the label {top} of relevance is far above its other labels, and its scale is taken as 0 "
         f"to {top}",
         f"If it means 'not judged', declare {unjudged_codes(top)}; if it is a grade, declare the "
         "grades",
-        declaration=rescale_aspect(labels, [], [float(present[-1])]),
+        declaration=rescale_aspect(labels, [], [highest]),
     )
 
 
 def find_constant(labels: LabelCounts) -> LabelFinding | None:
     """Find an aspect with one grade for all documents; qrels may list the relevant ones only."""
-    grades = np.flatnonzero(labels.counts)
-    if len(grades) != 1 or labels.below:
+    grades_of_documents = np.flatnonzero(labels.counts)
+    is_constant = len(grades_of_documents) == 1 and not labels.below
+    if not is_constant:
         return None
-    grade = grades[0]
+    grade = grades_of_documents[0]
     scale = labels.aspect.scale
-    text = f"every judged document has the label {spell(scale.grades[grade])}"
-    if labels.name == "relevance" and grade >= scale.threshold:
+    label = spell(scale.grades[grade])
+    text = f"every judged document has the label {label}"
+    is_positive = grade >= scale.threshold
+    if labels.name == "relevance" and is_positive:
         return LabelFinding("note", f"{text}; documents that are not relevant are not in the qrels")
     advice = f"{_leave_out()}: {labels.name} cannot distinguish documents"
     return LabelFinding("warning", text, advice, leave_out=True)
@@ -197,107 +214,153 @@ def find_doubtful_threshold(labels: LabelCounts) -> LabelFinding | None:
 def aspect_from_one(labels: LabelCounts) -> Aspect | None:
     """Return the aspect on a scale that starts at 1, if no label is 0 and the 0 is not declared.
 
-    The scale is inferred, or declared by its top grade alone. Then, some of at least 30 labels must
-    be 1. A short scale of relevance is not doubted then, as qrels may list the relevant documents
-    only.
+    Return None if the scale is likely to start at 0. It is inferred, or declared by its top grade
+    alone, which needs more labels to be doubted.
     """
     aspect = labels.aspect
+    is_listed = not labels.inferred and not aspect.by_top
+    if is_listed or aspect.threshold is not None:
+        return None
     scale = aspect.scale
-    is_listed = not (labels.inferred or aspect.by_top)
-    if is_listed or scale.identity or scale.is_fractional or aspect.threshold is not None:
+    has_other_grades = scale.identity or scale.is_fractional  # than 0, 1, 2, …
+    if has_other_grades:
         return None
-    # The positions of the grades 0 and 1.
     if scale.greater_is_better:
-        zero, one = 0, 1
+        n_zeros = labels.counts[0]
     else:
-        zero, one = -1, -2
-    if labels.counts[zero] or np.count_nonzero(labels.counts) < 2:
+        n_zeros = labels.counts[-1]
+    is_constant = np.count_nonzero(labels.counts) < 2
+    if n_zeros or is_constant:
         return None
-    if not labels.inferred:
-        positives_only = labels.name == "relevance" and len(scale) < LONG_SCALE
-        if positives_only or labels.n_judged < _MIN_DECLARED or not labels.counts[one]:
-            return None
-    return Aspect(
-        range(1, len(scale)), greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged
-    )
+    if not labels.inferred and not _is_top_doubtful(labels):
+        return None
+    from_one = range(1, len(scale))
+    return Aspect(from_one, greater_is_better=aspect.greater_is_better, unjudged=aspect.unjudged)
+
+
+def _is_top_doubtful(labels: LabelCounts) -> bool:
+    """Return whether a scale from 0 that is declared by its top grade may start at 1.
+
+    No label is 0. There are enough labels to expect a 0, and some are 1.
+    """
+    scale = labels.aspect.scale
+    # Qrels may list the relevant documents only, so that a short scale of relevance lacks the 0.
+    may_lack_zeros = labels.name == "relevance" and len(scale) < LONG_SCALE
+    if may_lack_zeros or labels.n_judged < _MIN_DECLARED:
+        return False
+    if scale.greater_is_better:
+        n_ones = labels.counts[1]
+    else:
+        n_ones = labels.counts[-2]
+    return bool(n_ones > 0)
 
 
 def start_at_one_note(aspects: Iterable[LabelCounts]) -> str:
-    """Return further sentences of a warning, one per aspect without a label 0."""
+    """Return further sentences of a warning, one per aspect that may start at 1 instead of 0."""
     note = ""
     for labels in aspects:
-        start = aspect_from_one(labels)
-        if start is not None:
-            note += (
-                f". No label of {labels.name} is 0: if its scale starts at 1, declare {start!r}, "
-                f"which changes values; if 0 is a grade, declare {labels.aspect!r}"
-            )
+        aspect_from_zero = labels.aspect
+        from_one = aspect_from_one(labels)
+        if from_one is None:
+            continue
+        note += (
+            f". No label of {labels.name} is 0: if its scale starts at 1, declare {from_one!r}, "
+            f"which changes values; if 0 is a grade, declare {aspect_from_zero!r}"
+        )
     return note
 
 
 def find_start_above_zero(labels: LabelCounts) -> LabelFinding | None:
     """Find a scale that may start at 1, although it was inferred or declared to start at 0."""
-    start = aspect_from_one(labels)
-    if start is None:
+    from_one = aspect_from_one(labels)
+    if from_one is None:
         return None
+    name = labels.name
     scale = labels.aspect.scale
-    if not labels.inferred:
-        return LabelFinding(
-            "warning",
-            f"no label of {labels.name} is 0, but the scale is declared by its top grade alone, as "
-            f"{scale}",
-            f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, list "
-            f"its grades, {labels.name}: {labels.aspect!r}",
-            declaration=start,
+    if labels.inferred:
+        effect = _effect_of_start_at_zero(labels)
+        text = f"no label of {name} is 0, but the scale is taken as {scale}, so that {effect}"
+        from_zero = _with_threshold(labels.aspect, 1)
+        advice = (
+            f"If the scale starts at 1, declare {name}: {from_one!r}; if it starts at 0, "
+            f"{name}: {from_zero}"
         )
-    if scale.greater_is_better:
-        lowest = spell(scale.grades[np.flatnonzero(labels.counts)[0]])
-        effect = f"every judged document is positive and {lowest} has a positive gain"
     else:
-        effect = "no document has its top grade"
-    return LabelFinding(
-        "warning",
-        f"no label of {labels.name} is 0, but the scale is taken as {scale}, so that {effect}",
-        f"If the scale starts at 1, declare {labels.name}: {start!r}; if it starts at 0, "
-        f"{labels.name}: {_with_threshold(labels.aspect, 1)}",
-        declaration=start,
-    )
+        text = (
+            f"no label of {name} is 0, but the scale is declared by its top grade alone, as {scale}"
+        )
+        advice = (
+            f"If the scale starts at 1, declare {name}: {from_one!r}; if it starts at 0, list "
+            f"its grades, {name}: {labels.aspect!r}"
+        )
+    return LabelFinding("warning", text, advice, declaration=from_one)
+
+
+def _effect_of_start_at_zero(labels: LabelCounts) -> str:
+    """Return what it changes that a scale without labels 0 is taken to start at 0."""
+    scale = labels.aspect.scale
+    if not scale.greater_is_better:
+        return "no document has its top grade"
+    grades_of_documents = scale.grades[labels.counts > 0]
+    lowest = spell(grades_of_documents[0])
+    return f"every judged document is positive and {lowest} has a positive gain"
 
 
 def is_doubtful(positive: float, n_judged: int, n_grades: int) -> bool:
-    """Return whether a default threshold is doubtful, given the fraction of positive documents."""
-    if n_grades >= LONG_SCALE:
-        return True
-    are_most = positive >= MOSTLY and n_judged >= MIN_POOL
-    are_few = positive < RARELY and n_judged * RARELY >= MIN_POOL
-    return are_most or are_few
+    """Return whether a default threshold is doubtful.
+
+    Parameters
+    ----------
+    positive : float
+        The fraction of the judged documents that are positive.
+    n_judged : int
+        Number of judged documents.
+    n_grades : int
+        Number of grades of the scale.
+    """
+    is_long = n_grades >= LONG_SCALE
+    are_most_positive = positive >= MOSTLY and n_judged >= MIN_POOL
+    # Few positive documents say nothing if there are too few documents to expect any.
+    n_expected = RARELY * n_judged
+    are_few_positive = positive < RARELY and n_expected >= MIN_POOL
+    return is_long or are_most_positive or are_few_positive
 
 
 def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
     """Find a threshold that hardly separates the documents."""
     aspect = labels.aspect
-    scale = aspect.scale
-    n_grades = len(scale)
-    positive = labels.positive
+    n_grades = len(aspect.scale)
     if not labels.n_judged or n_grades < 2:
         return None
-    fraction = f"{_percent(positive)} of {labels.n_judged} judged documents"
-
     # A threshold that is declared, or is the only one possible, is doubtful because of the
     # documents alone.
     is_settled = aspect.threshold is not None or n_grades == 2
     if is_settled:
-        if not is_doubtful(positive, labels.n_judged, 2):
-            return None
-        lowest = spell(scale.grades[scale.threshold])
-        text = f"the threshold of {labels.name} separates few documents from the others"
-        return LabelFinding("note", text, numbers=f"{fraction} are positive, from {lowest} on")
+        return _find_extreme_settled_threshold(labels)
+    return _find_extreme_default_threshold(labels)
 
-    if not is_doubtful(positive, labels.n_judged, n_grades):
+
+def _find_extreme_settled_threshold(labels: LabelCounts) -> LabelFinding | None:
+    """Find a threshold, declared or the only one possible, that nearly all or no documents reach."""
+    if not is_doubtful(labels.positive, labels.n_judged, n_grades=2):
+        return None
+    scale = labels.aspect.scale
+    threshold = spell(scale.grades[scale.threshold])
+    text = f"the threshold of {labels.name} separates few documents from the others"
+    numbers = f"{_positive_text(labels)} are positive, from {threshold} on"
+    return LabelFinding("note", text, numbers=numbers)
+
+
+def _find_extreme_default_threshold(labels: LabelCounts) -> LabelFinding | None:
+    """Find a default threshold, the second grade, on a long scale or that separates few documents."""
+    aspect = labels.aspect
+    scale = aspect.scale
+    n_grades = len(scale)
+    if not is_doubtful(labels.positive, labels.n_judged, n_grades):
         return None
     better = _better_threshold(labels)
-    is_rare = positive < RARELY
-    if is_rare:
+    are_few_positive = labels.positive < RARELY
+    if are_few_positive:
         check = f"Check that the labels are those of {labels.name} and not reversed. "
         example = 1
     else:
@@ -316,47 +379,61 @@ def _find_extreme_threshold(labels: LabelCounts) -> LabelFinding | None:
         "warning",
         f"the threshold of {labels.name} is not declared, so every grade above the lowest is "
         "positive",
-        f"{check}Declare the lowest positive grade, {setting}",
-        f"{fraction}, on the scale {scale}",
-        declaration,
+        advice=f"{check}Declare the lowest positive grade, {setting}",
+        numbers=f"{_positive_text(labels)}, on the scale {scale}",
+        declaration=declaration,
     )
 
 
+def _positive_text(labels: LabelCounts) -> str:
+    """Return the fraction of positive documents, as in '95% of 120 judged documents'."""
+    percentage = _percent(labels.positive)
+    return f"{percentage} of {labels.n_judged} judged documents"
+
+
 def _percent(fraction: float) -> str:
-    """Format a fraction, with further digits near 0 and 1."""
+    """Return a fraction as a percentage, with further digits near 0 and 1."""
     if 0.01 <= fraction <= 0.99:
         return f"{fraction:.0%}"
-    return f"{100 * fraction:.4g}%"
+    percentage = 100 * fraction
+    return f"{percentage:.4g}%"
 
 
 def _better_threshold(labels: LabelCounts) -> int | None:
     """Return the position of a grade near the middle of the scale that separates the documents."""
-    n_at_or_above = labels.counts[::-1].cumsum()[::-1]
-    positive = n_at_or_above[1:] / labels.n_judged  # by threshold, from the second grade
-    usable = np.flatnonzero((positive >= RARELY) & (positive < MOSTLY)) + 1
+    n_from_top = labels.counts[::-1].cumsum()
+    n_at_or_above = n_from_top[::-1]  # one per grade
+    fraction_at_or_above = n_at_or_above / labels.n_judged
+    separates = (fraction_at_or_above >= RARELY) & (fraction_at_or_above < MOSTLY)
+    separates[0] = False  # the lowest grade is no threshold
+    usable = np.flatnonzero(separates)
     if not len(usable):
         return None
     middle = len(labels.counts) / 2
-    nearest = np.argmin(np.abs(usable - middle))
+    distance = np.abs(usable - middle)
+    nearest = np.argmin(distance)
     return int(usable[nearest])
 
 
 def _with_threshold(aspect: Aspect, index: int) -> str:
     """Return the declaration with the grade at `index` as threshold, as printed in advice."""
     spec = aspect.to_spec()
-    grade = spell(aspect.scale.grades[index])
-    if isinstance(spec, int):
-        return f"Aspect({spec}, threshold={grade})"
-    if len(aspect.scale) > USUAL_GRADES:
-        return f"Aspect(…, threshold={grade})"
-    spec["threshold"] = float(grade)
-    return repr(Aspect(**spec))
+    grade = float(aspect.scale.grades[index])
+    threshold = spell(grade)
+    if isinstance(spec, int):  # the top grade
+        return f"Aspect({spec}, threshold={threshold})"
+    has_too_many_grades = len(aspect.scale) > USUAL_GRADES
+    if has_too_many_grades:
+        return f"Aspect(…, threshold={threshold})"
+    spec["threshold"] = grade
+    declaration = Aspect(**spec)
+    return repr(declaration)
 
 
 def _spec(aspect: Aspect) -> dict[str, Any]:
-    """Return a new dict of the parameters of an aspect."""
+    """Return the parameters of an aspect, as a new dict."""
     spec = aspect.to_spec()
-    if isinstance(spec, int):
+    if isinstance(spec, int):  # the top grade
         return {"grades": spec}
     return spec
 
@@ -373,7 +450,8 @@ def as_given(labels: LabelCounts) -> Aspect:
 def as_short(labels: LabelCounts) -> Aspect:
     """Return the aspect, without grades if too many fractions were inferred to list them."""
     scale = labels.aspect.scale
-    if scale.is_fractional and len(scale) > USUAL_GRADES:
+    has_many_fractions = scale.is_fractional and len(scale) > USUAL_GRADES
+    if has_many_fractions:
         return as_given(labels)
     return labels.aspect
 
@@ -385,26 +463,41 @@ def rescale_aspect(
 
     The threshold is kept if possible. Return None if the aspect declares gains or probabilities, as
     those of further grades are unknown.
+
+    Parameters
+    ----------
+    labels : LabelCounts
+        The aspect. If its grades are inferred, they are inferred again, without the codes.
+    grades : sequence of float
+        All grades of a declared scale, in any order.
+    unjudged : sequence of float
+        Further labels that mean "not judged".
     """
     aspect = labels.aspect
-    scale = aspect.scale
     spec = _spec(aspect)
     spec["unjudged"] = [*aspect.unjudged, *unjudged]
     if labels.inferred:
         spec["grades"] = None
         return Aspect(**spec)
-    upwards = sorted(set(grades), reverse=not scale.greater_is_better)
-    kept = np.isin(scale.grades, upwards)
+
+    scale = aspect.scale
+    new_grades = sorted(set(grades), reverse=not scale.greater_is_better)  # lowest first
+    is_kept = np.isin(scale.grades, new_grades)
+    has_further_grades = len(new_grades) > is_kept.sum()
     for key in ("gains", "probabilities"):
-        if isinstance(spec.get(key), list):
-            if len(upwards) > kept.sum():
-                return None
-            values = getattr(scale, key)
-            spec[key] = values[kept].tolist()
-    if len(scale) > 1 and upwards[0] != scale.grades[0]:
-        # The default would be another grade.
+        has_values = isinstance(spec.get(key), list)
+        if not has_values:
+            continue
+        if has_further_grades:
+            return None
+        values = getattr(scale, key)
+        spec[key] = values[is_kept].tolist()
+
+    # The default threshold, the second grade, differs if the lowest grade does.
+    has_other_lowest = new_grades[0] != scale.grades[0]
+    if len(scale) > 1 and has_other_lowest:
         spec["threshold"] = float(scale.grades[scale.threshold])
-    if spec.get("threshold") not in upwards[1:]:
+    if spec.get("threshold") not in new_grades[1:]:
         spec.pop("threshold", None)
-    spec["grades"] = upwards
+    spec["grades"] = new_grades
     return Aspect(**spec)
