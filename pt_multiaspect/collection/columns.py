@@ -182,7 +182,8 @@ def id_column(frame: pd.DataFrame, candidates: Sequence[str], what: str) -> pd.S
     """Return the one column of `frame` among `candidates`; raise an error if it has not just one."""
     check_id_column(frame, candidates, what)
     present = [column for column in candidates if column in frame.columns]
-    return frame[present[0]]
+    only_column = present[0]
+    return frame[only_column]
 
 
 def has_ids(names: Iterable[str]) -> bool:
@@ -431,13 +432,20 @@ def without_missing(column: pd.Series[Any], codes: Sequence[float | str] = ()) -
     is_missing = np.isin(labels, numeric_codes)
     may_have_texts = column.dtype == object or pd.api.types.is_string_dtype(column.dtype)
     if may_have_texts:
-        missing_texts = {"", *codes}
-        is_code = [isinstance(value, str) and value.strip() in missing_texts for value in column]
-        is_missing |= np.array(is_code, dtype=np.bool_)
+        is_missing |= _is_text_among(column, {"", *codes})
     if not is_missing.any():
         return column
     objects = column.astype(object)
     return objects.mask(is_missing, None)
+
+
+def _is_text_among(column: pd.Series[Any], texts: Collection[object]) -> Bools:
+    """Return a mask of the values of a column that are one of the texts, but for spaces around."""
+    mask = np.zeros(len(column), dtype=np.bool_)
+    for row, value in enumerate(column):
+        if isinstance(value, str):
+            mask[row] = value.strip() in texts
+    return mask
 
 
 #: What is expected of truth values among labels.
@@ -449,8 +457,9 @@ def is_boolean(column: pd.Series[Any]) -> Bools:
     if pd.api.types.is_bool_dtype(column.dtype):
         is_present = column.notna()
         return is_present.to_numpy(dtype=np.bool_)
+    n_rows = len(column)
     if column.dtype != object:
-        return np.zeros(len(column), dtype=np.bool_)
+        return np.zeros(n_rows, dtype=np.bool_)
     are_booleans = [isinstance(value, bool | np.bool_) for value in column]
     return np.array(are_booleans, dtype=np.bool_)
 

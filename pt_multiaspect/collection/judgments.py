@@ -353,7 +353,9 @@ class Judgments(Memo):
 
     def _other_columns(self, labels: Iterable[str]) -> pd.DataFrame:
         """Return the columns without ids and without the aspects `labels`, one row per pair."""
-        left_out = {*NOT_ASPECTS, *map(self._aspect_column, labels)}
+        left_out: set[str | None] = set(NOT_ASPECTS)
+        for name in labels:
+            left_out.add(self._aspect_column(name))
         named = [column for column in self._frame.columns if isinstance(column, str)]
         kept = [column for column in named if column not in left_out]
         first_rows = self._frame.iloc[self._first]
@@ -798,7 +800,8 @@ class Judgments(Memo):
 
     def _view(self, name: str, column: str, aspect: Aspect | None) -> AspectView:
         """Return an aspect of a column on a declared scale, or on an inferred one; cached."""
-        is_declared_by_top = aspect is not None and aspect.by_top  # as in `views`
+        # Equal aspects may differ in whether the grades were listed, as in `views`.
+        is_declared_by_top = aspect is not None and aspect.by_top
         key = ("view", name, column, aspect, is_declared_by_top)
         return self.compute_once(key, lambda: self._make_view(name, column, aspect))
 

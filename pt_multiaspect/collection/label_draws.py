@@ -18,9 +18,9 @@ from .judgments import Judgments
 from .rankings import Rankings
 from .views import AspectView
 
-#: A donor of the topic is drawn with the probability n / (n + this), where n is the number of
-#: donors in the topic.
-_PRIOR = 5
+#: The number of donors in a topic with which half of the draws are from the topic: their
+#: probability is n / (n + this).
+_N_DONORS_FOR_HALF = 5
 
 #: The step between draws, 2^64 divided by the golden ratio.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -111,42 +111,49 @@ class _Donors:
         self.universe = universe
         self.views = views
         grades = np.stack([view.grade for view in views])  # aspects × documents
+        grades_or_missing = np.where(missing, -1, grades)
         #: The grade indices of each document, -1 if missing; documents × aspects.
-        self.grade = np.where(missing, -1, grades).T
+        self.grade = grades_or_missing.T
         lacks_label = missing.any(axis=0)
         #: The documents with missing labels.
         self.rows = np.flatnonzero(lacks_label)
 
-        # Documents that lack a label which is not to be drawn count as the lowest grade there.
-        is_judged = np.any([view.known for view in views], axis=0)
+        # Documents that are not judged at all, but have no label to draw, donate nothing.
+        is_known = [view.known for view in views]
+        is_judged = np.any(is_known, axis=0)
         is_donor = is_judged & ~lacks_label
         grades_of_donors = self.grade[is_donor]
-        distinct, tuple_of_donor = np.unique(grades_of_donors, axis=0, return_inverse=True)
+        tuples, tuple_of_donor = np.unique(grades_of_donors, axis=0, return_inverse=True)
         #: The distinct grade indices of donors; tuples × aspects.
-        self.tuples = distinct
+        self.tuples = tuples
 
-        #: The number of donors; topics × tuples.
-        self.counts = np.zeros((universe.n_queries, len(self.tuples)), dtype=np.intp)
         topic_of_donor = universe.pool_query[is_donor]
-        cell_of_donor = (topic_of_donor, tuple_of_donor.reshape(-1))
-        np.add.at(self.counts, cell_of_donor, 1)
+        n_topics = universe.n_queries
+        n_tuples = len(tuples)
+        #: The number of donors; topics × tuples.
+        self.counts = np.zeros((n_topics, n_tuples), dtype=np.intp)
+        np.add.at(self.counts, (topic_of_donor, tuple_of_donor.reshape(-1)), 1)
+        #: The number of donors with each tuple.
         self.counts_in_all_topics = self.counts.sum(axis=0)
 
     def draw(self, seed: int, draws: Ints) -> Floats:
         """Return the drawn labels, one row per draw; see `draw_labels`."""
-        uniform_for_place, uniform_for_tuple = self._uniform_numbers(seed, draws)
-        chosen = np.zeros(uniform_for_tuple.shape, dtype=np.intp)  # documents × draws
-        masks: dict[tuple[int, ...], Bools] = {}  # computed once for groups with the same grades
+        uniform_for_topic, uniform_for_tuple = self._uniform_numbers(seed, draws)
+        n_documents = len(self.rows)
+        n_draws = len(draws)
+        chosen = np.zeros((n_documents, n_draws), dtype=np.intp)  # positions in `tuples`
+        # Groups of different topics have the same known grades: their masks are computed once.
+        mask_by_grades: dict[tuple[int, ...], Bools] = {}
         for group in self._groups():
-            if group.grades not in masks:
-                masks[group.grades] = self._similar_tuples(group.grades)
-            is_similar = masks[group.grades]
+            if group.grades not in mask_by_grades:
+                mask_by_grades[group.grades] = self._similar_tuples(group.grades)
+            is_similar = mask_by_grades[group.grades]
             if not is_similar.any():
                 raise self._no_donor_error(group)
             chosen[group.documents] = self._choose_tuples(
                 group.topic,
                 is_similar,
-                uniform_for_place[group.documents],
+                uniform_for_topic[group.documents],
                 uniform_for_tuple[group.documents],
             )
         return self._missing_labels(chosen)
@@ -155,13 +162,13 @@ class _Donors:
         """Yield the groups of documents with missing labels, by topic and known grades."""
         if not len(self.rows):
             return
-        topic = self.universe.pool_query[self.rows]
-        topic_and_grades = np.column_stack([topic, self.grade[self.rows]])
-        keys = pd.DataFrame(topic_and_grades)
-        by_key = keys.groupby(list(keys.columns))
-        documents_by_key: Any = by_key.indices
+        grades = pd.DataFrame(self.grade[self.rows])  # a column per aspect
+        grades.insert(0, "topic", self.universe.pool_query[self.rows])
+        groups = grades.groupby(list(grades.columns))
+        documents_by_key: Any = groups.indices
         for key in sorted(documents_by_key):
-            yield _DocumentGroup(key[0], tuple(key[1:]), documents_by_key[key])
+            topic, *known_grades = key
+            yield _DocumentGroup(topic, tuple(known_grades), documents_by_key[key])
 
     def _similar_tuples(self, grades_of_group: Sequence[int]) -> Bools:
         """Return a mask of the tuples that agree with the known grades of a group.
@@ -171,22 +178,22 @@ class _Donors:
         grades = np.array(grades_of_group)
         is_known = grades >= 0
         same_grade = self.tuples == grades  # tuples × aspects
-        has_same_grades = same_grade[:, is_known].all(axis=1)
+        has_same_grades: Bools = same_grade[:, is_known].all(axis=1)
         if has_same_grades.any():
-            return np.asarray(has_same_grades, dtype=np.bool_)
+            return has_same_grades
 
         threshold = np.array([view.scale.threshold for view in self.views])
         is_positive = grades >= threshold
-        tuple_is_positive = self.tuples >= threshold
-        same_side = tuple_is_positive == is_positive
-        is_on_same_sides = same_side[:, is_known].all(axis=1)
-        return np.asarray(is_on_same_sides, dtype=np.bool_)
+        is_positive_tuple = self.tuples >= threshold
+        same_side = is_positive_tuple == is_positive
+        is_on_same_sides: Bools = same_side[:, is_known].all(axis=1)
+        return is_on_same_sides
 
     def _choose_tuples(
         self,
         topic: int,
         is_similar: Bools,
-        uniform_for_place: Floats,
+        uniform_for_topic: Floats,
         uniform_for_tuple: Floats,
     ) -> Ints:
         """Return a position in `tuples` for each document of a group and draw.
@@ -197,7 +204,7 @@ class _Donors:
             The topic of the documents.
         is_similar : ndarray of bool, shape (n_tuples,)
             The tuples to choose from.
-        uniform_for_place : ndarray of float, shape (n_documents, n_draws)
+        uniform_for_topic : ndarray of float, shape (n_documents, n_draws)
             Numbers in [0, 1) that decide between donors of the topic and of all topics.
         uniform_for_tuple : ndarray of float, shape (n_documents, n_draws)
             Numbers in [0, 1) that decide between tuples.
@@ -210,8 +217,9 @@ class _Donors:
         if n_in_topic == 0:
             return from_all_topics
         from_topic = _choose_positions(counts_in_topic, uniform_for_tuple)
-        probability_of_topic = n_in_topic / (n_in_topic + _PRIOR)
-        is_from_topic = uniform_for_place < probability_of_topic
+        # The more donors the topic has, the more draws are from the topic.
+        probability_of_topic = n_in_topic / (n_in_topic + _N_DONORS_FOR_HALF)
+        is_from_topic = uniform_for_topic < probability_of_topic
         return np.where(is_from_topic, from_topic, from_all_topics)
 
     def _missing_labels(self, chosen: Ints) -> Floats:
@@ -225,35 +233,42 @@ class _Donors:
         is_missing = self.grade[self.rows] < 0  # documents × aspects
         labels = []
         for aspect, view in enumerate(self.views):
-            chosen_where_missing = chosen[is_missing[:, aspect]]
-            grades_of_tuples = self.tuples[:, aspect]
-            drawn_grades = grades_of_tuples[chosen_where_missing]
-            labels.append(view.scale.grades[drawn_grades])
-        return np.concatenate(labels).T
+            lacks_aspect = is_missing[:, aspect]
+            chosen_tuples = chosen[lacks_aspect]
+            grade_of_tuple = self.tuples[:, aspect]
+            drawn_grades = grade_of_tuple[chosen_tuples]
+            drawn_labels = view.scale.grades[drawn_grades]
+            labels.append(drawn_labels)
+        labels_by_document = np.concatenate(labels)  # missing labels × draws
+        return labels_by_document.T
 
     def _uniform_numbers(self, seed: int, draws: Ints) -> tuple[Floats, Floats]:
         """Return two numbers in [0, 1) per document and draw, as two arrays documents × draws.
 
         A number depends on the seed, the draw and the names of topic and document only.
         """
+        keys = self._document_keys(seed)
+        # As in SplitMix64, the state advances by one step per draw, from 1 on, and is then mixed.
+        draw_numbers = draws + 1
+        steps = draw_numbers.astype(np.uint64) * _GOLDEN
+        states = keys.reshape(-1, 2, 1) + steps  # documents × 2 × draws
+        uniform = _as_fractions(_mix(states))
+        first = uniform[:, 0]
+        second = uniform[:, 1]
+        return first, second
+
+    def _document_keys(self, seed: int) -> NDArray[np.uint64]:
+        """Return two random numbers of 64 bits for each of the documents `rows`; documents × 2."""
         topics = self.universe.pool_query[self.rows]
         qids = self.universe.qids[topics]
         docnos = self.universe.docnos[self.rows]
-        digests = [_digest(seed, qid, docno) for qid, docno in zip(qids, docnos, strict=True)]
-        # The 16 bytes of a digest are two keys of 64 bits, one for each of the two numbers.
-        keys = np.frombuffer(b"".join(digests), dtype="<u8")
-        keys = keys.astype(np.uint64)
-        keys = keys.reshape(-1, 2, 1)  # documents × 2 × 1
-
-        # As in SplitMix64, the state advances by one step per draw and is then mixed.
-        n_steps = (draws + 1).astype(np.uint64)
-        states = keys + n_steps * _GOLDEN  # documents × 2 × draws
-        numbers = _mix(states)
-
-        # A float64 holds 53 bits, so the lowest 11 of the 64 bits are dropped.
-        integers_below_2_53 = numbers >> np.uint64(11)
-        uniform = integers_below_2_53.astype(np.float64) * 2.0**-53
-        return uniform[:, 0], uniform[:, 1]
+        digests = []
+        for qid, docno in zip(qids, docnos, strict=True):
+            digests.append(_digest(seed, qid, docno))
+        # Each digest of 16 bytes is two numbers of 8 bytes, in the same order on all machines.
+        joined = b"".join(digests)
+        numbers = np.frombuffer(joined, dtype="<u8")
+        return numbers.astype(np.uint64).reshape(-1, 2)
 
     def _no_donor_error(self, group: _DocumentGroup) -> NoDonorError:
         """Return the error for documents whose known grades no donor has."""
@@ -280,18 +295,19 @@ def _labels_of_model(model: Judgments, universe: Judgments, views: Sequence[Aspe
     names = [view.name for view in views]
     scales = {view.name: view.aspect for view in views if view.name in model.label_names}
     if not scales:
-        raise MultiAspectError(
-            f"labels: expected a column of {choices(names)}, got {choices(model.label_names)}"
-        )
+        got = choices(model.label_names)
+        raise MultiAspectError(f"labels: expected a column of {choices(names)}, got {got}")
     pair_in_model = matching_pairs(model, universe)
     is_in_model = pair_in_model >= 0
+    judged_pair = pair_in_model[is_in_model]
     labels = np.full((len(views), len(universe)), np.nan)
     with errors_of("labels"):
         for view in model.views(Aspects(scales)):
             label_of_grade = view.scale.grades
-            label_in_model = np.where(view.known, label_of_grade[view.grade], np.nan)
+            label_or_lowest = label_of_grade[view.grade]  # one per pair in the model
+            label = np.where(view.known, label_or_lowest, np.nan)
             aspect = names.index(view.name)
-            labels[aspect, is_in_model] = label_in_model[pair_in_model[is_in_model]]
+            labels[aspect, is_in_model] = label[judged_pair]
     return labels
 
 
@@ -319,11 +335,21 @@ def _digest(seed: int, qid: str, docno: str) -> bytes:
 def _mix(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return well-distributed numbers, the finaliser of SplitMix64 (Steele et al., OOPSLA 2014)."""
     # The shifts and the multipliers are those of the paper; products are modulo 2^64.
-    numbers = numbers ^ (numbers >> np.uint64(30))
-    numbers = numbers * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = numbers ^ (numbers >> np.uint64(27))
-    numbers = numbers * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
+    first_multiplier = np.uint64(0xBF58476D1CE4E5B9)
+    second_multiplier = np.uint64(0x94D049BB133111EB)
+    shifted = numbers >> np.uint64(30)
+    numbers = (numbers ^ shifted) * first_multiplier
+    shifted = numbers >> np.uint64(27)
+    numbers = (numbers ^ shifted) * second_multiplier
+    shifted = numbers >> np.uint64(31)
+    return numbers ^ shifted
+
+
+def _as_fractions(numbers: NDArray[np.uint64]) -> Floats:
+    """Return integers below 2^64 as floats in [0, 1)."""
+    # A float64 holds 53 bits, so the lowest 11 of the 64 bits are dropped.
+    integers_below_2_53 = numbers >> np.uint64(11)
+    return integers_below_2_53.astype(np.float64) * 2.0**-53
 
 
 def matching_pairs(judgments: Judgments, others: Judgments) -> Ints:

@@ -552,11 +552,13 @@ def _codes_of_judges(table: pd.DataFrame, judge: str | None) -> tuple[Ints, tupl
     Without a column of judges, there is one judge without a name.
     """
     if judge is None:
-        judge_of_row = np.zeros(len(table), dtype=np.intp)
+        n_rows = len(table)
+        judge_of_row = np.zeros(n_rows, dtype=np.intp)
         return judge_of_row, ("",)
     names = identifiers(table[judge], _WHAT)
     judge_of_row, judges = pd.factorize(names, sort=True)
-    return judge_of_row, tuple(judges.tolist())
+    sorted_names = tuple(judges.tolist())
+    return judge_of_row, sorted_names
 
 
 def _pairs_by_first_row(qids: Objects, docnos: Objects) -> tuple[Ints, Ints]:
@@ -576,11 +578,15 @@ def _pairs_by_first_row(qids: Objects, docnos: Objects) -> tuple[Ints, Ints]:
 def _without_codes(
     column: pd.Series[Any], criterion: Ints, aspects: Sequence[Aspect]
 ) -> pd.Series[Any]:
-    """Return the labels of all criteria, None for the codes of each that mean 'not judged'."""
+    """Return the labels of all criteria, None for the codes of each that mean 'not judged'.
+
+    `criterion` is the criterion of each row, a position in `aspects`.
+    """
     result = column.astype(object)
     for number, aspect in enumerate(aspects):
         rows = np.flatnonzero(criterion == number)
-        result.iloc[rows] = without_missing(result.iloc[rows], aspect.unjudged)
+        labels = result.iloc[rows]
+        result.iloc[rows] = without_missing(labels, aspect.unjudged)
     return result
 
 
@@ -721,9 +727,10 @@ class _LabelRows:
     def _document_text(self, row: int) -> str:
         """Return the document, query and criterion of a row, for errors."""
         pair = self.pair[row]
+        criterion = self.criterion[row]
         document = self.docnos[pair]
         query = self.qids[pair]
-        name = self.criteria[self.criterion[row]]
+        name = self.criteria[criterion]
         return f"document {document}, query {query}, criterion {name}"
 
     def _label_text(self, row: int) -> str:
