@@ -218,13 +218,16 @@ def aspect_from_one(labels: LabelCounts) -> Aspect | None:
     alone, which needs more labels to be doubted.
     """
     aspect = labels.aspect
+    scale = aspect.scale
+    # Who lists the grades or declares a threshold knows the scale.
     is_listed = not labels.inferred and not aspect.by_top
     if is_listed or aspect.threshold is not None:
         return None
-    scale = aspect.scale
-    has_other_grades = scale.identity or scale.is_fractional  # than 0, 1, 2, …
+    # Only grades 0, 1, 2, … may be grades 1, 2, … instead.
+    has_other_grades = scale.identity or scale.is_fractional
     if has_other_grades:
         return None
+    # The label 0 is the lowest grade, or the highest one if lower labels are better.
     if scale.greater_is_better:
         n_zeros = labels.counts[0]
     else:
@@ -248,6 +251,7 @@ def _is_top_doubtful(labels: LabelCounts) -> bool:
     may_lack_zeros = labels.name == "relevance" and len(scale) < LONG_SCALE
     if may_lack_zeros or labels.n_judged < _MIN_DECLARED:
         return False
+    # The label 1 is next to 0, which is the highest grade if lower labels are better.
     if scale.greater_is_better:
         n_ones = labels.counts[1]
     else:

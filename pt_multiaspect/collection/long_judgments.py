@@ -273,10 +273,11 @@ def mean_labels(labels: Floats, pair: Ints, grade: Ints, n_pairs: int) -> Floats
     common_denominator = math.lcm(*denominators)
     numerators = [int(fraction * common_denominator) for fraction in fractions]
 
-    # Floats represent all integers below 2^53, so sums of numerators are exact up to there.
+    # Floats represent all integers below 2^53, also the products with the denominator.
     largest_numerator = max(1, *map(abs, numerators))
-    largest_sum = largest_numerator * common_denominator * len(grade)
-    if largest_sum < 2**53:
+    largest_sum = largest_numerator * len(grade)
+    is_exact = largest_sum * common_denominator < 2**53
+    if is_exact:
         numerator_of_label = np.array(numerators, dtype=np.int64)[grade]
         return grade_aggregation.mean(pair, numerator_of_label, common_denominator, n_pairs)
 
