@@ -34,24 +34,33 @@ class RetrievedDocuments:
 
 
 def extremes_by_number(base: Counting, documents: RetrievedDocuments) -> tuple[float, float]:
-    """Return the extremes of a base that prefers relevant documents early.
+    """Return the lowest and the highest value of a base that prefers relevant documents early.
 
-    For each number of relevant documents among the open ones, these are the first ones of the
-    ranking for the high end, and for the low end, those that are not retrieved, then the last ones.
+    The labels of *open* documents are not known. For each number of relevant ones among them, the
+    value is highest if these are the first ones of the ranking, and lowest if they are not
+    retrieved or, if these do not suffice, the last ones of the ranking.
     """
-    n_open = int(documents.is_open.sum())
-    n_all = n_open + documents.n_open_others
-    position = np.cumsum(documents.is_open) - 1  # of each document among the open ones
+    n_open_hits = int(documents.is_open.sum())
+    n_open = n_open_hits + documents.n_open_others
+    # Of each retrieved document: how many open ones are above it (used for open ones only).
+    n_open_above = np.cumsum(documents.is_open) - 1
     low = np.inf
     high = -np.inf
-    for part in slices(n_all + 1, 2 * len(position), _BATCH):
-        number = np.arange(part.start, part.stop)
-        is_last = position >= n_all - number[:, None]  # numbers × documents
-        is_first = position < number[:, None]
-        n_last_others = np.minimum(number, documents.n_open_others)
-        n_first_others = np.maximum(number - n_open, 0)
-        is_relevant = np.concatenate([is_last, is_first]) | ~documents.is_open
-        n_others = np.append(n_last_others, n_first_others) + documents.n_relevant_others
+    n_retrieved = len(documents.is_open)
+    for part in slices(n_open + 1, 2 * n_retrieved, _BATCH):
+        number = np.arange(part.start, part.stop)  # of relevant documents among the open ones
+        n_others_lowest = np.minimum(number, documents.n_open_others)
+        n_last = number - n_others_lowest
+        n_first = np.minimum(number, n_open_hits)
+        n_others_highest = number - n_first
+        # numbers × documents
+        is_last = n_open_above >= (n_open_hits - n_last)[:, None]
+        is_first = n_open_above < n_first[:, None]
+        # Evaluate a copy of the topic for the lowest and for the highest value of each number.
+        is_chosen = np.concatenate([is_last, is_first])
+        is_relevant = is_chosen | ~documents.is_open
+        n_open_others = np.append(n_others_lowest, n_others_highest)
+        n_others = n_open_others + documents.n_relevant_others
         values = _evaluate_copies(base, documents, is_relevant, n_others)
         low = min(low, values.min())
         high = max(high, values.max())
@@ -79,16 +88,32 @@ def _evaluate_copies(
     rank = documents.rank
     n_ret = documents.n_ret
     if base.depth is not None:
-        is_relevant = is_relevant[:, rank <= base.depth]
+        is_above_cutoff = rank <= base.depth
+        rank = rank[is_above_cutoff]
+        is_relevant = is_relevant[:, is_above_cutoff]
         n_ret = min(n_ret, base.depth)
-    # The base depends on the relevant documents alone.
+    # The base depends on the relevant documents alone, each copy being a query.
     copy, column = np.nonzero(is_relevant)
-    row = np.arange(len(copy))
+    n_hits = len(copy)
+    row = np.arange(n_hits)
     n_ret_of_copy = np.full(n_copies, n_ret)
-    ranking = Ranking(n_copies, copy, copy, rank[column], row, n_ret_of_copy, documents.run)
-    gain = np.ones(len(copy))
-    number = n_relevant.astype(np.float64)
-    target = _CountedTarget(n_copies, copy, gain, 1.0, documents.source, number=number)
+    ranking = Ranking(
+        n_queries=n_copies,
+        pool_query=copy,
+        query=copy,
+        rank=rank[column],
+        row=row,
+        n_ret=n_ret_of_copy,
+        run=documents.run,
+    )
+    target = _CountedTarget(
+        n_queries=n_copies,
+        query=copy,
+        gain=np.ones(n_hits),
+        top=1.0,
+        source=documents.source,
+        number=n_relevant.astype(np.float64),
+    )
     return base.score(ranking, target)
 
 

@@ -71,11 +71,13 @@ class PairTests:
 
         They are Student's, or those of the studentised range if more than two systems are compared.
         """
+        confidence = 1 - alpha
         if self.n_compared == 2:
-            quantile = t_quantile(self.freedom, 1 - alpha)
-        else:
-            width = _range_quantile(self.n_compared, self.clusters.freedom, 1 - alpha)
-            quantile = np.array(width / math.sqrt(2))
+            quantile = t_quantile(self.freedom, confidence)
+            return np.asarray(quantile * self.errors)
+        range_quantile = _range_quantile(self.n_compared, self.clusters.freedom, confidence)
+        # The range is in units of the error of a mean, which is that of a difference over √2.
+        quantile = np.array(range_quantile / math.sqrt(2))
         return np.asarray(quantile * self.errors)
 
     def margin_levels(self, margin: float) -> tuple[Floats, Floats]:
@@ -85,8 +87,8 @@ class PairTests:
     def _one_sided(self, distances: Floats) -> Floats:
         """Return the levels of one-sided t-tests that distances are above 0."""
         is_zero = np.abs(distances) <= self.zero
-        distances = np.where(is_zero, 0.0, distances)
-        return one_sided_t_levels(distances, self.errors, self.freedom)
+        without_rounding_errors = np.where(is_zero, 0.0, distances)
+        return one_sided_t_levels(without_rounding_errors, self.errors, self.freedom)
 
     def design_effects(self) -> Floats:
         """Return how many times the squared standard errors are those of independent topics."""
@@ -144,64 +146,133 @@ def paired_test(
     choice("test", *TESTS)(test)
     n_resamples = count("n_resamples")(n_resamples)
     seed = random_seed(seed)
-    if test != "t" and n_resamples * alpha < 1 - 1e-9:
-        least = math.ceil((1 - 1e-9) / alpha)
-        raise MultiAspectError(
-            f"n_resamples: expected at least {least} (1 / alpha) for alpha={alpha:g}, got "
-            f"{n_resamples}"
-        )
+    if test != "t":
+        _check_enough_resamples(n_resamples, alpha)
     if clusters is None:
         clusters = Clusters.independent(values.shape[1])
     if test == "permutation":
         _warn_of_few_signs(clusters, alpha)
     rng = np.random.default_rng(seed)
-    judge = _judge(test, values, clusters, n_resamples, alpha, rng)
-    if test == "tukey":
-        n_compared = len(values)
-    else:
-        n_compared = 2
+    resamples = _draw_resamples(test, values, clusters, n_resamples, rng)
+    return _PairedTest(values, test, alpha, clusters, groups, resamples)
 
-    def test_pairs(measure: int, first: Ints, second: Ints) -> PairTests:
-        largest = largest_of_pairs(values[:, :, measure], first, second)
-        raw = values[first, :, measure] - values[second, :, measure]
-        differences = remove_rounding_errors(raw, largest[:, None])
-        estimates = estimate_means(differences, clusters, largest, groups)
+
+def _check_enough_resamples(n_resamples: int, alpha: float) -> None:
+    """Check that there are 1 / alpha resamples, as fewer have no level of alpha."""
+    share = 1 - 1e-9  # 1, but for rounding errors of products with alpha
+    if n_resamples * alpha >= share:
+        return
+    n_required = math.ceil(share / alpha)
+    raise MultiAspectError(
+        f"n_resamples: expected at least {n_required} (1 / alpha) for alpha={alpha:g}, got "
+        f"{n_resamples}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _PairedTest:
+    """A paired test of systems, with the resamples that all pairs share."""
+
+    #: systems × topics × measures.
+    values: Floats
+    test: str
+    alpha: float
+    clusters: Clusters
+    groups: TopicGroups | None
+    #: What `_draw_resamples` returned.
+    resamples: npt.NDArray[Any]
+
+    def __call__(self, measure: int, first: Ints, second: Ints) -> PairTests:
+        """Return the tests of pairs, given the indices of the measure and of both systems."""
+        largest = largest_of_pairs(self.values[:, :, measure], first, second)
+        values_of_first = self.values[first, :, measure]  # pairs × topics
+        values_of_second = self.values[second, :, measure]
+        raw_differences = values_of_first - values_of_second
+        differences = remove_rounding_errors(raw_differences, largest[:, None])
+        estimates = estimate_means(differences, self.clusters, largest, self.groups)
         means = remove_rounding_errors(estimates.means, largest)
         estimates = replace(estimates, means=means)
         zero = TOLERANCE * largest
-        tests = PairTests(
-            differences,
-            means,
-            estimates.errors,
-            estimates.freedom,
-            zero,
-            clusters,
-            levels=np.full(len(first), np.nan),
-            required_difference=np.nan,
-            n_compared=2,
-        )
-        if len(clusters) < 2:
-            return tests
-        levels, required = judge(measure, differences, estimates, zero)
-        return replace(
-            tests,
-            levels=levels.clip(0, 1),
-            required_difference=required,
+        if len(self.clusters) < 2:  # without a standard error
+            levels = np.full(len(first), np.nan)
+            required_difference = np.nan
+            n_compared = 2
+        else:
+            levels, required_difference = self._levels(measure, differences, estimates, zero)
+            levels = levels.clip(0, 1)
+            n_compared = self._n_compared
+        return PairTests(
+            differences=differences,
+            means=means,
+            errors=estimates.errors,
+            freedom=estimates.freedom,
+            zero=zero,
+            clusters=self.clusters,
+            levels=levels,
+            required_difference=required_difference,
             n_compared=n_compared,
         )
 
-    return test_pairs
+    @property
+    def _n_compared(self) -> int:
+        """The number of systems that the test compares with each other."""
+        if self.test == "tukey":
+            return len(self.values)
+        return 2
+
+    def _levels(
+        self, measure: int, differences: Floats, estimates: MeanEstimates, zero: Floats
+    ) -> tuple[Floats, float]:
+        """Return the level of each pair, and the difference required for significance."""
+        means = estimates.means
+        if self.test == "t":
+            return _t(estimates, self.alpha)
+        if self.test == "tukey":
+            return _tukey(means, zero, self.resamples[measure], self.alpha)
+        resamples = self.resamples
+        if self.test == "bootstrap":
+            return _bootstrap(differences, means, zero, self.clusters, resamples, self.alpha)
+        return _permutation(differences, means, zero, self.clusters, resamples, self.alpha)
+
+
+def _draw_resamples(
+    test: str, values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator
+) -> npt.NDArray[Any]:
+    """Return the resamples of a test.
+
+    Those of 'bootstrap' are the counts of clusters, and those of 'permutation' their signs, both
+    clusters × n_resamples; those of 'tukey' are ranges of means, measures × n_resamples. The test
+    't' has none.
+    """
+    if test == "t":
+        return np.zeros(0)
+    if test == "bootstrap":
+        return resample_counts(len(clusters), n_resamples, rng)
+    if test == "permutation":
+        bits = rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8)
+        signs = 2 * bits - 1  # −1 or 1
+        return signs.T
+    return permuted_ranges(values, clusters, n_resamples, rng)
 
 
 def _warn_of_few_signs(clusters: Clusters, alpha: float) -> None:
-    """Warn if no difference can be significant, as too few clusters have signs to flip."""
-    lowest = 2.0 ** (1 - len(clusters))
-    if lowest >= alpha and not clusters.are_single_topics:
-        warn_once(
-            f"{parameter('test', 'permutation')}: the lowest level of {len(clusters)} clusters is "
-            f"{lowest:g}, not below alpha={alpha:g}: use {parameter('test', 't')}, or judge topics "
-            "of further clusters"
-        )
+    """Warn if no difference can be significant, as too few clusters have signs to flip.
+
+    Single topics need no warning.
+    """
+    if clusters.are_single_topics:
+        return
+    # Of the 2ⁿ signs of n clusters, the observed ones and their opposite are the most extreme.
+    n_clusters = len(clusters)
+    lowest = 2.0 ** (1 - n_clusters)
+    if lowest < alpha:
+        return
+    permutation = parameter("test", "permutation")
+    remedy = parameter("test", "t")
+    warn_once(
+        f"{permutation}: the lowest level of {n_clusters} clusters is {lowest:g}, not below "
+        f"alpha={alpha:g}: use {remedy}, or judge topics of further clusters"
+    )
 
 
 def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
@@ -225,17 +296,19 @@ def largest_of_pairs(values: Floats, first: Ints, second: Ints) -> Floats:
 
 def topic_differences(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of pairs of systems on each topic, pairs × topics × measures."""
-    largest = largest_of_pairs(values, pairs.first, pairs.second)
+    largest = largest_of_pairs(values, pairs.first, pairs.second)  # pairs × measures
     differences = values[pairs.first] - values[pairs.second]
-    return remove_rounding_errors(differences, largest[:, None])
+    largest_of_all_topics = largest[:, None]  # pairs × 1 × measures
+    return remove_rounding_errors(differences, largest_of_all_topics)
 
 
 def sum_over_topics(values: Floats) -> Floats:
-    """Return the sums over topics, systems × measures.
+    """Return the sums over topics, systems × measures, of values systems × topics × measures.
 
     Topics are added one after the other, so that the sum of a measure does not depend on others
     beside it.
     """
+    # NumPy adds along the first axis one by one, but along others pairwise.
     by_topic = np.ascontiguousarray(values.swapaxes(0, 1))
     return np.asarray(by_topic.sum(axis=0))
 
@@ -286,9 +359,11 @@ def signs_of_means(means: Floats, values: Floats) -> Floats:
         The per-topic values.
     """
     largest = np.abs(values).max(axis=1, initial=0.0)  # systems × measures
-    largest_of_both = np.maximum(largest[:, None], largest[None])
-    differences = means[..., :, None, :] - means[..., None, :, :]
-    return np.sign(remove_rounding_errors(differences, largest_of_both))
+    largest_of_both = np.maximum(largest[:, None], largest[None])  # systems × systems × measures
+    mean_of_first = means[..., :, None, :]
+    mean_of_second = means[..., None, :, :]
+    differences = remove_rounding_errors(mean_of_first - mean_of_second, largest_of_both)
+    return np.sign(differences)
 
 
 def t_test_levels(
@@ -312,29 +387,40 @@ def t_test_levels(
         Topics that belong together.
     """
     if clusters is None:
-        n_clusters = values.shape[1]
-    else:
-        n_clusters = len(clusters)
+        clusters = Clusters.independent(values.shape[1])
     n_measures = values.shape[2]
     levels = np.full((len(pairs), n_measures), np.nan)
-    if n_clusters < 2:
+    if len(clusters) < 2:
         return levels
-    test_pairs = paired_test(values, "t", n_resamples=1, alpha=0.05, seed=0, clusters=clusters)
-    once, pair = unordered_pairs(pairs)
+    # The test 't' draws no resamples.
+    test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
+    once, position = unordered_pairs(pairs)
+    first = pairs.first[once]
+    second = pairs.second[once]
     for measure in range(n_measures):
-        tests = test_pairs(measure, pairs.first[once], pairs.second[once])
-        levels[:, measure] = correct(tests.levels)[pair]
+        tests = test_pairs(measure, first, second)
+        corrected = correct(tests.levels)
+        levels[:, measure] = corrected[position]
     return levels
 
 
 def unordered_pairs(pairs: Pairs) -> tuple[Ints, Ints]:
-    """Return the rows of the distinct unordered pairs, and the position of each pair among them."""
-    low = np.minimum(pairs.first, pairs.second)
-    high = np.maximum(pairs.first, pairs.second)
-    n_systems = high.max(initial=0) + 1
-    code = low * n_systems + high
-    _, once, pair = np.unique(code, return_index=True, return_inverse=True)
-    return once, pair
+    """Find the pairs of the same systems in any order.
+
+    Returns
+    -------
+    once : ndarray of int
+        The rows of the distinct unordered pairs.
+    position : ndarray of int, shape (n_pairs,)
+        The position of each pair in `once`.
+    """
+    lower = np.minimum(pairs.first, pairs.second)
+    higher = np.maximum(pairs.first, pairs.second)
+    # One code per unordered pair.
+    n_systems = higher.max(initial=0) + 1
+    code = lower * n_systems + higher
+    _, once, position = np.unique(code, return_index=True, return_inverse=True)
+    return once, position
 
 
 def check_correction(test: str, correction: str | None) -> None:
@@ -371,12 +457,12 @@ def corrector(test: str, correction: str | None) -> Callable[[Floats], Floats]:
     """
     check_correction(test, correction)
     if correction == "bonferroni":
-        return lambda levels: (levels * len(levels)).clip(max=1)
+        return _bonferroni
     if correction == "holm":
         return _holm
     if correction == "fdr_bh":
         return _benjamini_hochberg
-    return lambda levels: levels
+    return _uncorrected
 
 
 def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
@@ -401,12 +487,13 @@ def interval_alpha(p: Floats, correction: str | None, alpha: float) -> float:
     Parameters. Journal of the American Statistical Association 100 (2005).
     """
     n_tests = p.size
-    if correction is None or not n_tests:
+    if correction is None or n_tests == 0:
         return alpha
-    if correction != "fdr_bh":
-        return alpha / n_tests
-    n_rejected = max(1, int((p < alpha).sum()))
-    return n_rejected * alpha / n_tests
+    if correction == "fdr_bh":
+        n_significant = int((p < alpha).sum())
+        n_rejected = max(1, n_significant)
+        return n_rejected * alpha / n_tests
+    return alpha / n_tests
 
 
 def correct_groups(
@@ -435,24 +522,31 @@ def correct_groups(
     """
     corrected = np.full(levels.shape, np.nan)
     alphas = np.full(len(levels), np.nan)
-    is_tested = ~np.isnan(levels).any(axis=1)
+    has_levels = ~np.isnan(levels).any(axis=1)
+    family_of_row = np.array(families)
     for name in dict.fromkeys(families):
-        rows = is_tested & (np.array(families) == name)
+        rows = has_levels & (family_of_row == name)
         family = levels[rows]
-        if not family.size:
+        if family.size == 0:
             continue
         if test == "tukey":
-            if correction is None:
-                n_groups = 1
-            else:
-                n_groups = len(family)
-            corrected[rows] = (family * n_groups).clip(max=1)
-            alphas[rows] = alpha / n_groups
-        else:
-            correct = corrector(test, correction)
-            corrected[rows] = correct(family.ravel()).reshape(family.shape)
-            alphas[rows] = interval_alpha(corrected[rows], correction, alpha)
+            corrected[rows], alphas[rows] = _correct_tukey(family, correction, alpha)
+            continue
+        correct = corrector(test, correction)
+        corrected_family = correct(family.ravel())
+        corrected[rows] = corrected_family.reshape(family.shape)
+        alphas[rows] = interval_alpha(corrected_family, correction, alpha)
     return corrected, alphas
+
+
+def _correct_tukey(family: Floats, correction: str | None, alpha: float) -> tuple[Floats, float]:
+    """Correct the levels of 'tukey' for the number of groups, and alpha; see `correct_groups`."""
+    if correction is None:
+        n_groups = 1
+    else:
+        n_groups = len(family)
+    corrected = family * n_groups
+    return corrected.clip(max=1), alpha / n_groups
 
 
 def family_of(group: str) -> str:
@@ -465,6 +559,17 @@ def family_of(group: str) -> str:
     return "groups"
 
 
+def _uncorrected(levels: Floats) -> Floats:
+    """Return the levels unchanged."""
+    return levels
+
+
+def _bonferroni(levels: Floats) -> Floats:
+    """Apply Bonferroni's correction: n levels are multiplied by n."""
+    multiplied = levels * len(levels)
+    return multiplied.clip(max=1)
+
+
 def _benjamini_hochberg(levels: Floats) -> Floats:
     """Apply Benjamini and Hochberg's correction.
 
@@ -472,10 +577,13 @@ def _benjamini_hochberg(levels: Floats) -> Floats:
     """
     n_tests = len(levels)
     descending = np.argsort(-levels, kind="stable")
-    share = np.arange(n_tests, 0, -1) / n_tests  # k / n
+    k = np.arange(n_tests, 0, -1)  # n for the highest level, 1 for the lowest
+    share = k / n_tests
     multiplied = levels[descending] / share
+    # No level may be above that of a higher one.
+    in_order = np.minimum.accumulate(multiplied)
     corrected = np.empty(n_tests)
-    corrected[descending] = np.minimum.accumulate(multiplied)
+    corrected[descending] = in_order
     return corrected.clip(max=1)
 
 
@@ -486,42 +594,13 @@ def _holm(levels: Floats) -> Floats:
     """
     n_tests = len(levels)
     ascending = np.argsort(levels, kind="stable")
-    multiplied = levels[ascending] * np.arange(n_tests, 0, -1)
+    factor = np.arange(n_tests, 0, -1)  # n for the lowest level, 1 for the highest
+    multiplied = levels[ascending] * factor
+    # No level may be below that of a lower one.
+    in_order = np.maximum.accumulate(multiplied)
     corrected = np.empty(n_tests)
-    corrected[ascending] = np.maximum.accumulate(multiplied)
+    corrected[ascending] = in_order
     return corrected.clip(max=1)
-
-
-def _judge(
-    test: str,
-    values: Floats,
-    clusters: Clusters,
-    n_resamples: int,
-    alpha: float,
-    rng: np.random.Generator,
-) -> Callable[[int, Floats, MeanEstimates, Floats], tuple[Floats, float]]:
-    """Return the function that computes levels and the required difference for one measure.
-
-    It takes the index of the measure, the differences (pairs × topics), their means, and the
-    maximum difference of each pair that counts as 0. Resamples are drawn only once.
-    """
-    if test == "t":
-        return lambda _, differences, estimates, zero: _t(estimates, alpha)
-    if test == "bootstrap":
-        counts = resample_counts(len(clusters), n_resamples, rng)
-        return lambda _, differences, estimates, zero: _bootstrap(
-            differences, estimates.means, zero, clusters, counts, alpha
-        )
-    if test == "permutation":
-        bits = rng.integers(2, size=(n_resamples, len(clusters)), dtype=np.int8)
-        signs = (2 * bits - 1).T  # clusters × n_resamples
-        return lambda _, differences, estimates, zero: _permutation(
-            differences, estimates.means, zero, clusters, signs, alpha
-        )
-    ranges = permuted_ranges(values, clusters, n_resamples, rng)
-    return lambda measure, differences, estimates, zero: _tukey(
-        estimates.means, zero, ranges[measure], alpha
-    )
 
 
 def resample_counts(
@@ -532,16 +611,20 @@ def resample_counts(
     for draws in slices(n_resamples, n_topics):
         n_draws = draws.stop - draws.start
         topics = rng.integers(n_topics, size=(n_draws, n_topics))
-        cells = topics + np.arange(n_draws)[:, None] * n_topics
-        by_cell = np.bincount(cells.ravel(), minlength=n_draws * n_topics)
-        counts[:, draws] = by_cell.reshape(n_draws, n_topics).T
+        # Count the cells of a table with one row per draw and one column per topic.
+        first_cell = np.arange(n_draws)[:, None] * n_topics
+        cells = topics + first_cell
+        count_of_cell = np.bincount(cells.ravel(), minlength=n_draws * n_topics)
+        by_draw = count_of_cell.reshape(n_draws, n_topics)
+        counts[:, draws] = by_draw.T
     return counts
 
 
 def resample_weights(clusters: Clusters, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Draw clusters with replacement, and return topics' weights in means, topics × n_resamples."""
     counts = resample_topics(clusters, n_resamples, rng)
-    return np.asarray(counts / counts.sum(axis=0), dtype=np.float64)
+    n_drawn = counts.sum(axis=0)
+    return np.asarray(counts / n_drawn, dtype=np.float64)
 
 
 def resample_topics(
@@ -555,36 +638,57 @@ def resample_topics(
 def permuted_ranges(
     values: Floats, clusters: Clusters, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Permute the systems on each cluster, and return ranges of means, measures × n_resamples."""
+    """Permute the systems on each cluster, and return ranges of means, measures × n_resamples.
+
+    The range is the highest mean of a system minus the lowest one.
+    """
     n_systems, _, n_measures = values.shape
     n_clusters = len(clusters)
-    ranges = np.empty((n_measures, n_resamples))
-    scores = []  # of each measure: clusters × systems, flattened
+    sums_of_measure = []
     for measure in range(n_measures):
         by_system = clusters.sums(values[:, :, measure])
-        scores.append(np.ascontiguousarray(by_system.T).ravel())
-    first_cell = np.arange(n_clusters)[:, None] * n_systems
+        by_cluster = np.ascontiguousarray(by_system.T)  # clusters × systems
+        sums_of_measure.append(by_cluster.ravel())
+    ranges = np.empty((n_measures, n_resamples))
+    first_cell = np.arange(n_clusters)[:, None] * n_systems  # of each cluster in `ravel`
+    # The factor 16 leaves room for several temporary arrays.
     for draws in slices(n_resamples, 16 * n_clusters * n_systems):
-        shape = (draws.stop - draws.start, n_clusters, n_systems)
-        in_order = np.broadcast_to(np.arange(n_systems), shape)
-        cells = rng.permuted(in_order, axis=2) + first_cell
-        for measure in range(n_measures):
-            means = scores[measure][cells].mean(axis=1) / clusters.mean_size
+        n_draws = draws.stop - draws.start
+        systems = np.broadcast_to(np.arange(n_systems), (n_draws, n_clusters, n_systems))
+        cells = rng.permuted(systems, axis=2) + first_cell
+        for measure, sums in enumerate(sums_of_measure):
+            mean_sums = sums[cells].mean(axis=1)  # draws × systems
+            means = mean_sums / clusters.mean_size
             ranges[measure, draws] = means.max(axis=1) - means.min(axis=1)
     return ranges
 
 
-def slices(length: int, width: int, most: int = _CHUNK) -> list[slice]:
-    """Split rows of `width` numbers into parts of at most `most` numbers, but at least a row."""
-    size = max(1, most // max(width, 1))
-    return [slice(start, min(start + size, length)) for start in range(0, length, size)]
+def slices(n_rows: int, width: int, max_size: int | None = None) -> list[slice]:
+    """Split rows of `width` numbers into parts of at most `max_size` numbers, but at least a row.
+
+    The maximum size is `_CHUNK` by default.
+    """
+    if max_size is None:
+        max_size = _CHUNK
+    n_numbers = max(width, 1)
+    n_rows_of_part = max(1, max_size // n_numbers)
+    parts = []
+    for start in range(0, n_rows, n_rows_of_part):
+        stop = min(start + n_rows_of_part, n_rows)
+        parts.append(slice(start, stop))
+    return parts
 
 
-def _product(rows: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
-    """Compute a matrix product with an array of small integers, converted to floats in parts."""
-    for draws in slices(drawn.shape[1], drawn.shape[0]):
+def _multiply(sums: Floats, drawn: npt.NDArray[Any], out: Floats) -> None:
+    """Write the sums of all resamples, rows × n_resamples, to `out`.
+
+    They are the product of `sums`, rows × clusters, and `drawn`, clusters × n_resamples: small
+    integers, of which only a part at a time becomes floats.
+    """
+    n_clusters, n_resamples = drawn.shape
+    for draws in slices(n_resamples, n_clusters):
         part = drawn[:, draws].astype(np.float64)
-        out[:, draws] = rows @ part
+        out[:, draws] = sums @ part
 
 
 def _bootstrap(
@@ -592,7 +696,7 @@ def _bootstrap(
     means: Floats,
     zero: Floats,
     clusters: Clusters,
-    drawn: npt.NDArray[np.uint16],
+    counts: npt.NDArray[np.uint16],
     alpha: float,
 ) -> tuple[Floats, float]:
     """Return the levels by Sakai's test of the sums over clusters, and the required difference.
@@ -602,53 +706,73 @@ def _bootstrap(
     the difference of nearly equal numbers.
     """
     n_pairs = len(differences)
-    n_clusters, n_resamples = drawn.shape
+    n_clusters, n_resamples = counts.shape
     sums = clusters.sums(differences)  # pairs × clusters
+    shifted = _shift_to_zero(sums, means, zero, clusters)
+    squares = (sums**2).sum(axis=1)
     totals = clusters.n_topics * means
-    observed = _squared_cosine(totals, (sums**2).sum(axis=1), n_clusters)
-    shifted = sums - (clusters.mean_size * means)[:, None]
-    is_zero = np.abs(shifted) <= zero[:, None] * clusters.sizes
-    shifted[is_zero] = 0.0
-    has_equal_sums = ~shifted.any(axis=1) & sums.any(axis=1)  # the same sum in all clusters
+    observed = _squared_cosine(totals, squares, n_clusters)
+    # t is infinite if all clusters have the same sum, which is not 0.
+    has_equal_sums = ~shifted.any(axis=1) & sums.any(axis=1)
     observed[has_equal_sums] = np.inf
-    n_beyond = math.ceil(n_resamples * alpha - 1e-9)
+    n_beyond = math.ceil(n_resamples * alpha - 1e-9)  # samples that count as significant
     position = n_resamples - n_beyond  # of the critical sample, in ascending order
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
     parts = slices(n_pairs, n_resamples)
-    largest_part = parts[0].stop
-    all_x = np.empty((largest_part, n_resamples))
-    all_u = np.empty((largest_part, n_resamples))
+    # The arrays of X and u are allocated once.
+    shape = (parts[0].stop, n_resamples)
+    all_x = np.empty(shape)
+    all_u = np.empty(shape)
     for part in parts:
         size = part.stop - part.start
         x = all_x[:size]
         u = all_u[:size]
-        _product(shifted[part], drawn, x)
-        _product(shifted[part] ** 2, drawn, u)
+        _multiply(shifted[part], counts, out=x)
+        _multiply(shifted[part] ** 2, counts, out=u)  # Q
         _squared_cosine(x, u, n_clusters)
         is_beyond = u >= observed[part, None] - TOLERANCE
         levels[part] = is_beyond.sum(axis=1) / n_resamples
         critical = np.argpartition(u, position, axis=1)[:, position]
-        required[part] = np.abs(x[np.arange(size), critical]) / clusters.n_topics
+        critical_x = x[np.arange(size), critical]
+        required[part] = np.abs(critical_x) / clusters.n_topics
     return levels, float(required.max())
 
 
+def _shift_to_zero(sums: Floats, means: Floats, zero: Floats, clusters: Clusters) -> Floats:
+    """Return sums over clusters (pairs × clusters), shifted so that the mean difference is 0."""
+    mean_sums = clusters.mean_size * means
+    shifted = sums - mean_sums[:, None]
+    largest_zero = zero[:, None] * clusters.sizes
+    is_rounding_error = np.abs(shifted) <= largest_zero
+    shifted[is_rounding_error] = 0.0
+    return shifted
+
+
 def _squared_cosine(sums: Floats, squares: Floats, n: int) -> Floats:
-    """Return X² / (n Q), and 0 where Q is 0, in the array of the squares Q."""
-    squares *= n
-    np.maximum(squares, np.finfo(np.float64).tiny, out=squares)
-    np.divide(sums, squares, out=squares)
-    squares *= sums
-    return squares
+    """Return X² / (n Q) of sums X and sums of squares Q, and 0 where Q is 0.
+
+    To save memory, the result replaces the squares.
+    """
+    ratio = squares
+    ratio *= n
+    # Where Q is 0, X is 0, too: divide by a number above 0.
+    smallest = np.finfo(np.float64).tiny
+    np.maximum(ratio, smallest, out=ratio)
+    np.divide(sums, ratio, out=ratio)
+    ratio *= sums
+    return ratio
 
 
 def _critical_position(n_resamples: int, alpha: float) -> int:
-    """Return the index of the critical sample in ascending order.
+    """Return the index of the lowest significant sample in ascending order.
 
-    The observed value counts as a sample.
+    The observed value counts as a sample. The last index is the highest one returned.
     """
-    n_beyond = math.ceil((n_resamples + 1) * alpha - 1e-9)
-    return min(n_resamples - n_beyond + 1, n_resamples - 1)
+    n_samples = n_resamples + 1
+    n_significant = math.ceil(n_samples * alpha - 1e-9)
+    position = n_samples - n_significant
+    return min(position, n_resamples - 1)
 
 
 def _permutation(
@@ -656,33 +780,36 @@ def _permutation(
     means: Floats,
     zero: Floats,
     clusters: Clusters,
-    drawn: npt.NDArray[np.int8],
+    signs: npt.NDArray[np.int8],
     alpha: float,
 ) -> tuple[Floats, float]:
     """Return the levels by flipping signs of sums over clusters, and the required difference."""
     n_pairs = len(differences)
-    n_resamples = drawn.shape[1]
+    n_resamples = signs.shape[1]
     sums = clusters.sums(differences)  # pairs × clusters
+    # Less the rounding errors, so that equal totals count as equal.
     observed = clusters.n_topics * (np.abs(means) - zero)
     position = _critical_position(n_resamples, alpha)
     levels = np.empty(n_pairs)
     required = np.empty(n_pairs)
     parts = slices(n_pairs, n_resamples)
-    flipped = np.empty((parts[0].stop, n_resamples))
+    all_totals = np.empty((parts[0].stop, n_resamples))  # allocated once
     for part in parts:
         size = part.stop - part.start
-        x = flipped[:size]
-        _product(sums[part], drawn, x)
-        np.abs(x, out=x)
-        n_beyond = (x >= observed[part, None]).sum(axis=1)
+        totals = all_totals[:size]
+        _multiply(sums[part], signs, out=totals)
+        np.abs(totals, out=totals)
+        is_beyond = totals >= observed[part, None]
+        n_beyond = is_beyond.sum(axis=1)
+        # The observed value counts as a sample.
         levels[part] = (1 + n_beyond) / (1 + n_resamples)
-        x.partition(position, axis=1)
-        required[part] = x[:, position] / clusters.n_topics
+        totals.partition(position, axis=1)
+        required[part] = totals[:, position] / clusters.n_topics
     return levels, float(required.max())
 
 
 def _t(estimates: MeanEstimates, alpha: float) -> tuple[Floats, float]:
-    """Return the levels of t-tests, and the required difference."""
+    """Return the levels of two-sided t-tests, and the largest required difference of a pair."""
     from scipy.stats import t as student
 
     levels = t_levels(estimates.means, estimates.errors, estimates.freedom)
@@ -695,8 +822,11 @@ def _tukey(means: Floats, zero: Floats, ranges: Floats, alpha: float) -> tuple[F
     """Return the levels by the ranges of permuted systems, and the required difference."""
     n_resamples = len(ranges)
     ascending = np.sort(ranges)
+    # Less the rounding errors, so that equal ranges count as equal.
     observed = np.abs(means) - zero
     n_below = np.searchsorted(ascending, observed, side="left")
-    levels = (1 + n_resamples - n_below) / (1 + n_resamples)
+    n_beyond = n_resamples - n_below
+    # The observed value counts as a sample.
+    levels = (1 + n_beyond) / (1 + n_resamples)
     required = ascending[_critical_position(n_resamples, alpha)]
     return levels, float(required)
