@@ -178,37 +178,54 @@ def correlation(
         cluster_of_topic = read_clusters(cluster, frame)
         check_clusters_apply(cluster_of_topic, level)
     read = read_oriented(frame, measures, "correlation")
-    values = read.values
-    labels = read.labels
+    values = read.values  # systems × topics × measures
     clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     best = None
     if top is not None:
-        if rank_by == "query":
-            raise MultiAspectError(
-                "top: expected rank_by='mean', by which the best systems are chosen, got 'query'"
-            )
-        best = _best_systems(values, count("top", low=2)(top))
-        kernel = _among(best, kernel)
+        n_best = _check_top(top, rank_by)
+        best = _best_systems(values, n_best)
+        kernel = _kernel_among(best, kernel)
     if rank_by == "query":
         statistic = _statistic_of_queries(values, kernel)
     else:
         statistic = _statistic_of_means(values, kernel)
-    whole = statistic(np.ones(clusters.n_topics))
-    _warn_of_constants(values, labels, method, rank_by, best)
+    equal_weights = np.ones(clusters.n_topics)
+    correlations = statistic(equal_weights)
+    _warn_of_constants(values, read.labels, method, rank_by, best)
     if level is None:
-        return pd.DataFrame(whole, index=labels, columns=labels)
+        return pd.DataFrame(correlations, index=read.labels, columns=read.labels)
     counts = resample_topics(clusters, n_resamples, np.random.default_rng(seed))
-    replicates = [statistic(times.astype(np.float64)) for times in counts.T]
-    low, high = percentile_interval(np.stack(replicates), level, whole)
+    replicates = []
+    for count_of_topic in counts.T:
+        weights = count_of_topic.astype(np.float64)
+        replicates.append(statistic(weights))
+    low, high = percentile_interval(np.stack(replicates), level, correlations)
+    return _frame_of_intervals(read.labels, correlations, low, high)
+
+
+def _check_top(top: int, rank_by: str) -> int:
+    """Return the number of best systems, after checking that means choose them."""
+    if rank_by == "query":
+        raise MultiAspectError(
+            "top: expected rank_by='mean', by which the best systems are chosen, got 'query'"
+        )
+    return count("top", low=2)(top)
+
+
+def _frame_of_intervals(
+    labels: list[Any], correlations: Floats, low: Floats, high: Floats
+) -> pd.DataFrame:
+    """Return one row per ordered pair of measures, given matrices of references × measures."""
     rows = []
-    for row, column in permutations(range(len(labels)), 2):
+    for reference, measure in permutations(range(len(labels)), 2):
+        cell = (reference, measure)
         rows.append(
             {
-                "reference": labels[row],
-                "measure": labels[column],
-                "correlation": whole[row, column],
-                "low": low[row, column],
-                "high": high[row, column],
+                "reference": labels[reference],
+                "measure": labels[measure],
+                "correlation": correlations[cell],
+                "low": low[cell],
+                "high": high[cell],
             }
         )
     return pd.DataFrame(rows, columns=["reference", "measure", "correlation", "low", "high"])
@@ -328,9 +345,9 @@ def tau_ap(reference: Iterable[float], other: Iterable[float]) -> float:
 
 
 def kernel_of(method: str, p: float) -> Kernel:
-    """Return the function from scores (measures × systems) to the correlation matrix.
+    """Return the function that correlates scores, measures × systems, by a method.
 
-    Rows of the matrix are references.
+    It returns the matrix of correlations, references × measures.
     """
     choice("method", *METHODS)(method)
     persistence = proportion("p")(p)
@@ -347,32 +364,37 @@ def kernel_of(method: str, p: float) -> Kernel:
 
 
 def round_scores(scores: Floats) -> Floats:
-    """Round scores to `DECIMALS` decimals, so that rounding errors do not break ties.
-
-    Large numbers are kept.
-    """
-    result = np.array(scores, dtype=np.float64)
-    has_decimals = np.abs(result) < 1e15
-    result[has_decimals] = result[has_decimals].round(DECIMALS)
-    return result
+    """Round scores to `DECIMALS` decimals, so that rounding errors do not break ties."""
+    rounded = np.array(scores, dtype=np.float64)
+    # Larger numbers have no decimals in double precision, and NumPy would change them.
+    can_have_decimals = np.abs(rounded) < 1e15
+    rounded[can_have_decimals] = rounded[can_have_decimals].round(DECIMALS)
+    return rounded
 
 
 def _check_same_systems(reference: object, other: object) -> None:
-    """Check that series have the same systems in the same order, as scores match by position."""
+    """Check that two series have the same systems in the same order, as scores match by position.
+
+    Series with indexes other than names, such as numbers, and other lists are not compared.
+    """
     first = _index_of(reference)
     second = _index_of(other)
     if len(first) != len(second) or first.equals(second):
         return
-    if first.isin(second).all() and second.isin(first).all():
+    has_same_systems = first.isin(second).all() and second.isin(first).all()
+    if has_same_systems:
         raise MultiAspectError(
             "the indexes of the two series have the same elements in different orders, but scores "
             "match by position: align them with other.reindex(reference.index)"
         )
-    if pd.api.types.infer_dtype(first) == pd.api.types.infer_dtype(second) == "string":
+    first_type = pd.api.types.infer_dtype(first)
+    second_type = pd.api.types.infer_dtype(second)
+    if first_type == "string" and second_type == "string":
         only_in_one = first.symmetric_difference(second)
+        examples = choices(only_in_one[:5])
         raise MultiAspectError(
             "expected scores of the same systems, got series with different indexes: only one of "
-            f"them has {choices(only_in_one[:5])}; pass to_numpy() if the systems are the same"
+            f"them has {examples}; pass to_numpy() if the systems are the same"
         )
 
 
@@ -392,34 +414,47 @@ def _scores(reference: Iterable[float], other: Iterable[float]) -> Floats:
         second = np.asarray(list(other), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise MultiAspectError(f"expected two lists of numbers: {error}") from None
-    if first.ndim != 1 or second.ndim != 1 or len(first) != len(second):
+    are_lists = first.ndim == 1 and second.ndim == 1
+    if not are_lists or len(first) != len(second):
         raise MultiAspectError(
             f"expected scores of the same systems, got arrays of shapes {first.shape} and "
             f"{second.shape}"
         )
-    if len(first) < 2:
-        raise MultiAspectError(f"expected scores of at least two systems, got {len(first)}")
+    n_systems = len(first)
+    if n_systems < 2:
+        raise MultiAspectError(f"expected scores of at least two systems, got {n_systems}")
     scores = np.stack([first, second])
-    is_finite = np.isfinite(scores)
-    if not is_finite.all():
-        raise MultiAspectError(f"expected finite scores, got {scores[~is_finite][0]:g}")
+    not_finite = scores[~np.isfinite(scores)]
+    if len(not_finite):
+        raise MultiAspectError(f"expected finite scores, got {not_finite[0]:g}")
     return round_scores(scores)
 
 
 def _statistic_of_means(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    """Return the function from weights of topics to the correlations of weighted means."""
+    """Return the function from weights of topics to the correlations of weighted means.
+
+    `values` are systems × topics × measures.
+    """
 
     def statistic(weights: Floats) -> Floats:
-        means = np.tensordot(values, weights, axes=(1, 0)) / weights.sum()
-        return kernel(round_scores(means.T))
+        """Return the correlations, given one weight per topic."""
+        weighted_sums = np.tensordot(values, weights, axes=(1, 0))  # systems × measures
+        means = weighted_sums / weights.sum()
+        scores = round_scores(means.T)
+        return kernel(scores)
 
     return statistic
 
 
 def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], Floats]:
-    """Return the function from weights of topics to the weighted means of their correlations."""
+    """Return the function from weights of topics to the weighted means of their correlations.
+
+    `values` are systems × topics × measures. Topics on which a correlation is undefined (NaN) do
+    not count in its mean.
+    """
+    n_topics = values.shape[1]
     matrices = []
-    for topic in range(values.shape[1]):
+    for topic in range(n_topics):
         scores = round_scores(values[:, topic].T)
         matrices.append(kernel(scores))
     correlations = np.stack(matrices)  # topics × measures × measures
@@ -427,32 +462,39 @@ def _statistic_of_queries(values: Floats, kernel: Kernel) -> Callable[[Floats], 
     correlations = np.where(is_defined, correlations, 0.0)
 
     def statistic(weights: Floats) -> Floats:
-        total = np.tensordot(weights, is_defined, axes=1)
-        weighted_sum = np.tensordot(weights, correlations, axes=1)
+        """Return the weighted mean of each correlation; NaN if all topics are undefined."""
+        weighted_sum = np.tensordot(weights, correlations, axes=1)  # measures × measures
+        total_weight = np.tensordot(weights, is_defined, axes=1)
         with np.errstate(invalid="ignore"):
-            return np.asarray(weighted_sum / total)
+            return np.asarray(weighted_sum / total_weight)
 
     return statistic
 
 
-def _best_systems(values: Floats, top: int) -> list[Ints]:
-    """Return the best systems by each measure, with those tied with the last of them."""
-    means = round_scores(values.mean(axis=1).T)  # measures × systems
-    n_best = min(top, means.shape[1])
-    descending = -np.sort(-means, axis=1)
-    lowest_of_best = descending[:, n_best - 1]
-    is_best = means >= lowest_of_best[:, None]
+def _best_systems(values: Floats, n_best: int) -> list[Ints]:
+    """Return the indices of the best systems by each measure, and of those tied with the last."""
+    means = values.mean(axis=1)  # systems × measures
+    scores = round_scores(means.T)
+    n_systems = scores.shape[1]
+    descending = -np.sort(-scores, axis=1)
+    last = min(n_best, n_systems) - 1
+    lowest_of_best = descending[:, last]
+    is_best = scores >= lowest_of_best[:, None]
     return [np.flatnonzero(row) for row in is_best]
 
 
-def _among(systems: list[Ints], kernel: Kernel) -> Kernel:
-    """Return a kernel that correlates the measure of each row over its own systems only."""
+def _kernel_among(systems: list[Ints], kernel: Kernel) -> Kernel:
+    """Return a kernel that correlates each reference over its own systems only.
+
+    `systems` has the indices of these systems, by reference.
+    """
 
     def kernel_among(scores: Floats) -> Floats:
+        """Return the correlations, references × measures, of scores, measures × systems."""
         rows = []
-        for row, chosen in enumerate(systems):
-            matrix = kernel(scores[:, chosen])
-            rows.append(matrix[row])
+        for reference, own_systems in enumerate(systems):
+            correlations = kernel(scores[:, own_systems])
+            rows.append(correlations[reference])
         return np.stack(rows)
 
     return kernel_among
@@ -465,73 +507,102 @@ def _warn_of_constants(
     rank_by: str,
     best: list[Ints] | None,
 ) -> None:
-    """Warn if a measure gives all systems the same score, so that correlations are undefined."""
-    if method == "rbo":
+    """Warn if a measure gives all systems the same score, so that correlations are undefined.
+
+    Parameters
+    ----------
+    values : ndarray, systems × topics × measures
+    measures : list
+        The labels of the measures.
+    method, rank_by : str
+        The parameters of `correlation`.
+    best : list of ndarray of int, optional
+        The best systems by each reference, which are correlated alone.
+    """
+    if method == "rbo":  # which is always defined
         return
     if rank_by == "query":
         scores = round_scores(values)
     else:
         scores = round_scores(values.mean(axis=1, keepdims=True))
-    all_systems = [np.arange(len(scores))]
-    by_reference = []
-    for rows in best or all_systems:
-        of_systems = scores[rows]
-        by_reference.append((of_systems == of_systems[:1]).all(axis=0))
-    is_constant = np.concatenate(by_reference)  # (references × topics) × measures
+    compared_systems = best or [np.arange(len(scores))]
+    constant_parts = []
+    for systems in compared_systems:
+        own_scores = scores[systems]  # systems × topics × measures
+        is_same_as_first = own_scores == own_scores[:1]
+        constant_parts.append(is_same_as_first.all(axis=0))
+    is_constant = np.concatenate(constant_parts)  # (references × topics) × measures
     if not is_constant.any():
         return
-    worst = int(is_constant.sum(axis=0).argmax())
-    if rank_by == "query":
-        n_constant = is_constant[:, worst].sum()
-        consequence = (
-            f"on {n_constant} of {len(is_constant)} topics, which are excluded from the mean"
-        )
-    elif best is None:
-        consequence = "on average, so its correlations are NaN"
-    else:
-        reference = measures[int(is_constant[:, worst].argmax())]
-        consequence = f"among the best by {reference}, so this correlation is NaN"
+    worst = int(is_constant.sum(axis=0).argmax())  # the measure that is most often constant
+    consequence = _consequence_of_constant(is_constant[:, worst], measures, rank_by, best)
+    remedy = parameter("method", "rbo")
     warn_once(
         f"{method} is undefined if a measure gives all systems the same score: {measures[worst]} "
-        f"does so {consequence}. Omit such measures or topics, or use {parameter('method', 'rbo')}"
+        f"does so {consequence}. Omit such measures or topics, or use {remedy}"
     )
 
 
+def _consequence_of_constant(
+    is_constant: Bools, measures: list[object], rank_by: str, best: list[Ints] | None
+) -> str:
+    """Return where a measure is constant, by topic or by reference, and what follows from it."""
+    if rank_by == "query":
+        n_topics = len(is_constant)
+        n_constant = is_constant.sum()
+        return f"on {n_constant} of {n_topics} topics, which are excluded from the mean"
+    if best is None:
+        return "on average, so its correlations are NaN"
+    reference = measures[int(is_constant.argmax())]
+    return f"among the best by {reference}, so this correlation is NaN"
+
+
 def _kendall(scores: Floats) -> Floats:
-    first, second = np.triu_indices(scores.shape[1], 1)
-    signs = np.sign(scores[:, first] - scores[:, second])
+    """Return Kendall's τ-b of scores, measures × systems: the cosine of the signs of pairs."""
+    n_systems = scores.shape[1]
+    first, second = np.triu_indices(n_systems, 1)
+    signs = np.sign(scores[:, first] - scores[:, second])  # measures × pairs of systems
     return _normalise(signs @ signs.T)
 
 
 def _spearman(scores: Floats) -> Floats:
+    """Return Spearman's ρ of scores, measures × systems: the cosine of centred ranks."""
     from scipy.stats import rankdata
 
+    n_systems = scores.shape[1]
+    mean_rank = (n_systems + 1) / 2
     ranks = np.asarray(rankdata(scores, axis=1), dtype=np.float64)
-    ranks -= (scores.shape[1] + 1) / 2
-    return _normalise(ranks @ ranks.T)
+    deviations = ranks - mean_rank
+    return _normalise(deviations @ deviations.T)
 
 
 def _pearson(scores: Floats) -> Floats:
-    differences = scores - scores[:, :1]  # exactly 0 if all scores are equal
+    """Return Pearson's r of scores, measures × systems: the cosine of centred scores."""
+    # Without the first score, equal scores are exactly 0; scaled, their squares are finite.
+    differences = scores - scores[:, :1]
     largest = np.abs(differences).max(axis=1, keepdims=True)
-    scaled = np.divide(differences, largest, out=np.zeros_like(differences), where=largest > 0)
+    zeros = np.zeros_like(differences)
+    scaled = np.divide(differences, largest, out=zeros, where=largest > 0)
     deviations = scaled - scaled.mean(axis=1, keepdims=True)
     return _normalise(deviations @ deviations.T)
 
 
 def _normalise(products: Floats) -> Floats:
-    """Divide by the square roots of the diagonal. NaN where the diagonal is 0."""
-    squares = np.diag(products)
-    norms = np.sqrt(np.outer(squares, squares))
+    """Return the cosines of vectors, given the matrix of their inner products.
+
+    Those of vectors of length 0 are NaN.
+    """
+    squared_lengths = np.diag(products)
+    products_of_lengths = np.sqrt(np.outer(squared_lengths, squared_lengths))
     with np.errstate(invalid="ignore", divide="ignore"):
-        result: Floats = products / norms
-    return result.clip(-1, 1)
+        cosines: Floats = products / products_of_lengths
+    return cosines.clip(-1, 1)
 
 
 def _ranks(scores: Floats) -> Ints:
     """Return the ranks of systems from 0 by each measure; tied systems keep the order given."""
-    order = np.argsort(-scores, axis=1, kind="stable")
-    return np.argsort(order, axis=1)
+    descending = np.argsort(-scores, axis=1, kind="stable")
+    return np.argsort(descending, axis=1)  # the inverse permutation
 
 
 def _is_constant(scores: Floats) -> Bools:
@@ -540,16 +611,23 @@ def _is_constant(scores: Floats) -> Bools:
 
 
 def _tau_ap(scores: Floats) -> Floats:
+    """Return Yilmaz's τ_AP of scores, measures × systems.
+
+    Of each system but the first by the other measure, it is the fraction of the systems above it
+    that the reference does not rank below it.
+    """
     n_measures, n_systems = scores.shape
     rank = _ranks(scores)
-    n_above = np.maximum(rank, 1)
-    # share[m, i, j]: the contribution of system j to the fraction of i, if m ranks j above i.
+    # measures × systems × systems that may be above
     is_above = rank[:, None, :] < rank[:, :, None]
-    share = is_above / n_above[:, :, None]
     is_correct = scores[:, None, :] >= scores[:, :, None]
-    correct = is_correct.astype(np.float64)
-    total = correct.reshape(n_measures, -1) @ share.reshape(n_measures, -1).T
-    result = 2 * total / (n_systems - 1) - 1
+    n_above = np.maximum(rank, 1)  # no system is above the first: avoid 0 / 0
+    share = is_above / n_above[:, :, None]
+    # Sum over pairs of systems: the shares of the pairs that the reference orders alike.
+    flat_correct = is_correct.astype(np.float64).reshape(n_measures, -1)
+    flat_share = share.reshape(n_measures, -1)
+    sum_of_fractions = flat_correct @ flat_share.T  # references × measures
+    result = 2 * sum_of_fractions / (n_systems - 1) - 1
     is_constant = _is_constant(scores)
     result[is_constant, :] = np.nan
     result[:, is_constant] = np.nan
@@ -557,54 +635,73 @@ def _tau_ap(scores: Floats) -> Floats:
 
 
 def _tau_ap_b(scores: Floats) -> Floats:
+    """Return τ_AP,b of scores, measures × systems: the mean of both directions of τ_AP.
+
+    Systems of the first tied group are left out, and pairs that the reference ties are wrong.
+    """
     n_measures = len(scores)
-    # measures × systems × systems that are above
+    # measures × systems × systems that may be above
     is_above = scores[:, None, :] > scores[:, :, None]
     n_above = is_above.sum(axis=2)
-    share = is_above / np.maximum(n_above, 1)[:, :, None]
-    correct = is_above.astype(np.float64)
-    total = correct.reshape(n_measures, -1) @ share.reshape(n_measures, -1).T
-    n_below_first = (n_above > 0).sum(axis=1)
+    divisor = np.maximum(n_above, 1)  # avoids 0 / 0 in the first tied group
+    share = is_above / divisor[:, :, None]
+    # Sum over pairs of systems: the shares of the pairs that the reference orders alike.
+    flat_correct = is_above.astype(np.float64).reshape(n_measures, -1)
+    flat_share = share.reshape(n_measures, -1)
+    sum_of_fractions = flat_correct @ flat_share.T  # references × measures
+    n_counted = (n_above > 0).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        one_way = 2 * total / n_below_first - 1  # NaN if all scores of the column are equal
+        one_way = 2 * sum_of_fractions / n_counted - 1  # NaN for a measure with equal scores
     both_ways = (one_way + one_way.T) / 2
     return np.asarray(both_ways.clip(-1, 1), dtype=np.float64)
 
 
 def _tau_gap(scores: Floats) -> Floats:
+    """Return Gao and Oard's τ_GAP of scores, measures × systems.
+
+    Of each system, it is the fraction of the reference's gaps to the systems above it by the other
+    measure that belong to pairs in the right order.
+    """
     rank = _ranks(scores)
-    # How far other systems are above a system by each reference: systems × references × others.
-    gap = (scores[:, None, :] - scores[:, :, None]).transpose(1, 0, 2)
-    # Which ones are above it by each other measure: systems × others × measures.
-    is_above = (rank[:, None, :] < rank[:, :, None]).transpose(1, 2, 0)
-    above = is_above.astype(np.float64)
+    # How far other systems are above a system by each reference.
+    gap = scores[:, None, :] - scores[:, :, None]  # references × systems × others
+    gap = gap.transpose(1, 0, 2)  # systems × references × others
+    # Which ones are above it by each measure.
+    is_above = rank[:, None, :] < rank[:, :, None]  # measures × systems × others
+    above = is_above.transpose(1, 2, 0).astype(np.float64)  # systems × others × measures
     right = gap.clip(0) @ above  # systems × references × measures
     total = np.abs(gap) @ above
+    # Systems without a gap to those above are left out.
     has_gap = total > 0
     fraction = np.divide(right, total, out=np.zeros_like(total), where=has_gap)
+    n_counted = has_gap.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        result = 2 * fraction.sum(axis=0) / has_gap.sum(axis=0) - 1
+        result = 2 * fraction.sum(axis=0) / n_counted - 1
     result[:, _is_constant(scores)] = np.nan
     return np.asarray(result.clip(-1, 1))
 
 
 def _rbo(scores: Floats, p: float) -> Floats:
+    """Return the extrapolated rank-biased overlap of scores, measures × systems."""
     n_measures, n_systems = scores.shape
-    n_above = (scores[:, None, :] > scores[:, :, None]).sum(axis=2)
-    ranks: Ints = 1 + n_above
+    is_above = scores[:, None, :] > scores[:, :, None]  # measures × systems × others
+    ranks: Ints = 1 + is_above.sum(axis=2)  # tied systems share the first of their ranks
     depths = np.arange(1, n_systems + 1)
     weights = p ** depths.astype(np.float64)
-    sizes = (ranks[:, :, None] <= depths).sum(axis=1)  # measures × depths
-    first_cell = np.arange(n_measures)[:, None] * n_systems
+    is_within = ranks[:, :, None] <= depths  # measures × systems × depths
+    n_within = is_within.sum(axis=1)
+    first_cell = np.arange(n_measures)[:, None] * n_systems  # of each row of measures × depths
     result = np.empty((n_measures, n_measures))
     for reference in range(n_measures):
-        # The depth from which both rankings contain a system, measures × systems.
-        depth_of_both = np.maximum(ranks, ranks[reference])
-        cells = depth_of_both - 1 + first_cell
-        entering = np.bincount(cells.ravel(), minlength=n_measures * n_systems)
-        overlap = entering.reshape(n_measures, n_systems).cumsum(axis=1)
-        agreement = 2 * overlap / (sizes + sizes[reference])
-        seen = (1 - p) / p * (agreement @ weights)
+        # The depth from which both rankings contain a system.
+        depth_of_both = np.maximum(ranks, ranks[reference])  # measures × systems
+        cells = first_cell + depth_of_both - 1
+        count_of_cell = np.bincount(cells.ravel(), minlength=n_measures * n_systems)
+        n_entering = count_of_cell.reshape(n_measures, n_systems)  # measures × depths
+        overlap = n_entering.cumsum(axis=1)
+        agreement = 2 * overlap / (n_within + n_within[reference])
+        # Below the last depth, the agreement is assumed to remain the same.
+        weighted_agreement = (1 - p) / p * (agreement @ weights)
         extrapolated = agreement[:, -1] * p**n_systems
-        result[reference] = seen + extrapolated
+        result[reference] = weighted_agreement + extrapolated
     return result.clip(0, 1)
