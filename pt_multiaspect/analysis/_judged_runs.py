@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .._typing import Floats, Ints
-from ..collection import Judgments
+from ..collection import Judgments, Rankings
 from ..collection.long_judgments import JUDGE, LongJudgments
 from ..errors import MultiAspectError, choices, refuse_single
 from ..evaluation.topics import check_all_topics
@@ -45,7 +45,8 @@ def read_judges(
 ) -> LongJudgments:
     """Read judgments, and check that they have a column of judges."""
     judged = LongJudgments.read(frame, criterion, value, judge, aspects, warn=warn)
-    if judged.judges == ("",):
+    has_no_judges = judged.judges == ("",)
+    if has_no_judges:
         raise MultiAspectError(
             f"expected a column of judges, got no column {judge}; rename the one with the judges"
         )
@@ -75,53 +76,87 @@ def evaluate_by_judge(
         raise MultiAspectError(f"expected at least two judges, got {choices(judged.judges)}")
     _check_overlap(judged)
     check_all_topics(measure, "judges disagree on the topics with a positive document")
-    by_label = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects))
-    (declared,) = by_label.values()
-    evaluated = as_measure(declared)
+    with_scales = with_aspects(parse_all(measure), judged.aspects, list(judged.aspects))
+    (measure_with_scales,) = with_scales.values()
+    evaluated = as_measure(measure_with_scales)
     named = named_runs(runs)
     refuse_single(named, "runs")
-    every_row = np.arange(len(judged.judge))
-    nothing = {name: np.full(judged.n_pairs, np.nan) for name in judged.aspects}
-    combined = _combine_labels(judged, every_row, nothing)
-    judgments = Judgments(judged.to_wide(combined))
-    refuse_single(judgments.qids.tolist(), "topics")
-    scales = _judgments_of_all_grades(judged)
+    medians = _medians(judged)
+    judgments = Judgments(judged.to_wide(medians))
+    qids = judgments.qids.tolist()
+    refuse_single(qids, "topics")
     rankings = [join(name, run, judgments) for name, run in named.items()]
+    values = _values_by_judge(evaluated, judged, medians, judgments, rankings)
+    criteria = _criteria_read(evaluated, judgments)
+    n_labelled, n_documents = _count_documents(judged, criteria)
+    return JudgedRuns(
+        judges=judged.judges,
+        names=list(named),
+        qids=qids,
+        values=values,
+        criteria=criteria,
+        n_labelled=n_labelled,
+        n_documents=n_documents,
+    )
+
+
+def _values_by_judge(
+    measure: Measure,
+    judged: LongJudgments,
+    medians: Labels,
+    judgments: Judgments,
+    rankings: Sequence[Rankings],
+) -> Floats:
+    """Return the values of the runs by the labels of each judge, judges × runs × topics.
+
+    `judgments` are those of the medians, which documents keep that a judge did not label.
+    """
+    scales = _judgments_of_all_grades(judged)
     values = []
     for judge in range(len(judged.judges)):
         own_rows = np.flatnonzero(judged.judge == judge)
-        labels = _combine_labels(judged, own_rows, combined)
+        labels = _combine_labels(judged, own_rows, medians)
         own_judgments = judgments.with_labels(labels, scales)
-        by_run = []
+        values_of_runs = []
         for ranking in rankings:
             judged_run = ranking.with_judgments(own_judgments)
-            by_run.append(evaluated.evaluate(judged_run))
-        values.append(by_run)
-    criteria = _read_criteria(evaluated, judgments)
-    n_labelled, n_documents = _count_documents(judged, criteria)
-    qids = judgments.qids.tolist()
-    return JudgedRuns(
-        judged.judges, list(named), qids, np.array(values), criteria, n_labelled, n_documents
-    )
+            values_of_runs.append(measure.evaluate(judged_run))
+        values.append(values_of_runs)
+    return np.array(values)
 
 
 def _check_overlap(judged: LongJudgments) -> None:
     """Check that a document has labels of at least two judges on a criterion."""
-    unit = judged.pair * len(judged.aspects) + judged.criterion
-    if np.bincount(unit).max(initial=0) < 2:
+    # One number per document and criterion.
+    n_criteria = len(judged.aspects)
+    unit = judged.pair * n_criteria + judged.criterion
+    n_labels = np.bincount(unit)
+    if n_labels.max(initial=0) < 2:
         raise MultiAspectError(
             "expected documents with labels of at least two judges, got none: judges cannot be "
             "compared"
         )
 
 
+def _medians(judged: LongJudgments) -> Labels:
+    """Return the median of the labels of all judges by criterion; NaN where there is none."""
+    every_row = np.arange(len(judged.judge))
+    no_labels = {name: np.full(judged.n_pairs, np.nan) for name in judged.aspects}
+    return _combine_labels(judged, every_row, no_labels)
+
+
 def _combine_labels(judged: LongJudgments, rows: Ints, otherwise: Labels) -> Labels:
     """Return the medians of the labels in some rows; other documents have those of `otherwise`."""
     result = {}
-    for number, (name, aspect) in enumerate(judged.aspects.items()):
-        aspect_rows = rows[judged.criterion[rows] == number]
-        index = judged.combine_labels(judged.pair[aspect_rows], judged.grade[aspect_rows], "median")
-        result[name] = np.where(index < 0, otherwise[name], aspect.scale.grades[index])
+    for criterion, (name, aspect) in enumerate(judged.aspects.items()):
+        has_criterion = judged.criterion[rows] == criterion
+        own_rows = rows[has_criterion]
+        pair = judged.pair[own_rows]
+        grade = judged.grade[own_rows]
+        grade_index = judged.combine_labels(pair, grade, "median")
+        has_no_label = grade_index < 0
+        medians = aspect.scale.grades[grade_index]
+        result[name] = np.where(has_no_label, otherwise[name], medians)
     return result
 
 
@@ -135,31 +170,41 @@ def _judgments_of_all_grades(judged: LongJudgments) -> Judgments:
     return Judgments(grades.assign(qid="q", docno=docnos))
 
 
-def _read_criteria(measure: Measure, judgments: Judgments) -> list[str]:
+def _criteria_read(measure: Measure, judgments: Judgments) -> list[str]:
     """Return the criteria on which the value depends: not those of weight 0."""
     names = [view.name for view in measure.views(judgments)]
-    make_terms = measure.stated.label_terms
-    if make_terms is None:
-        terms = []
-    else:
-        terms = make_terms(judgments)
-    if not terms:
+    label_terms = measure.stated.label_terms
+    if label_terms is None:
+        return names
+    terms = label_terms(judgments)
+    if not terms:  # it is not known which criteria matter
         return names
     read: set[str] = set()
     for term in terms:
-        read.update(term.aspects or names)
+        if term.aspects:
+            read.update(term.aspects)
+        else:  # a term of all criteria
+            read.update(names)
     return [name for name in names if name in read]
 
 
 def _count_documents(judged: LongJudgments, criteria: Sequence[str]) -> tuple[Ints, Ints]:
-    """Return the numbers of documents labelled by each judge, judges × criteria, and by any."""
+    """Count the documents that each judge, and any judge, labelled on each criterion.
+
+    Returns
+    -------
+    n_labelled : ndarray of int, judges × criteria
+    n_documents : ndarray of int, shape (n_criteria,)
+    """
     n_judges = len(judged.judges)
     n_labelled = np.zeros((n_judges, len(criteria)), dtype=np.intp)
     n_documents = np.zeros(len(criteria), dtype=np.intp)
-    numbers = {name: number for number, name in enumerate(judged.aspects)}
+    all_criteria = list(judged.aspects)
     for column, name in enumerate(criteria):
-        rows = judged.criterion == numbers[name]
-        labels = np.unique(np.stack([judged.judge[rows], judged.pair[rows]]), axis=1)
-        n_labelled[:, column] = np.bincount(labels[0], minlength=n_judges)
-        n_documents[column] = len(np.unique(labels[1]))
+        rows = judged.criterion == all_criteria.index(name)
+        # A judge who labelled a document several times counts once.
+        judge_and_document = np.stack([judged.judge[rows], judged.pair[rows]])
+        judge, document = np.unique(judge_and_document, axis=1)
+        n_labelled[:, column] = np.bincount(judge, minlength=n_judges)
+        n_documents[column] = len(np.unique(document))
     return n_labelled, n_documents

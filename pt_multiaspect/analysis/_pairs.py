@@ -62,37 +62,43 @@ def pairs_of_runs(
     in_order : list
         The same, in the order of the pairs.
     baseline : str, sequence of str or None
-        The second runs of the pairs; None for all pairs, of which one run has none.
+        The second runs of the pairs. By default, each run is paired with all that follow it.
     """
     if baseline is None:
         return make_pairs(names, combinations(in_order, 2))
     pairs = []
-    for b in read_baselines(baseline, names):
-        for a in in_order:
-            if a != b:
-                pairs.append((a, b))
+    for second in read_baselines(baseline, names):
+        for first in in_order:
+            if first != second:
+                pairs.append((first, second))
     return make_pairs(names, pairs)
 
 
 def make_pairs(names: list[Any], pairs: Iterable[tuple[Any, Any]]) -> Pairs:
     """Return pairs of runs that are given by name; `names` are the runs by row of the values."""
-    row = {name: index for index, name in enumerate(names)}
-    first = []
-    second = []
-    for a, b in pairs:
-        first.append(row[a])
-        second.append(row[b])
-    return Pairs(names, np.array(first, dtype=np.intp), np.array(second, dtype=np.intp))
+    row_of_name = {name: row for row, name in enumerate(names)}
+    first_rows = []
+    second_rows = []
+    for first, second in pairs:
+        first_rows.append(row_of_name[first])
+        second_rows.append(row_of_name[second])
+    first_array = np.array(first_rows, dtype=np.intp)
+    second_array = np.array(second_rows, dtype=np.intp)
+    return Pairs(names, first_array, second_array)
 
 
 def read_baselines(baseline: str | Sequence[str], names: list[str]) -> list[str]:
     """Return the baselines as a list, after checking that they are systems."""
+    is_list = isinstance(baseline, Sequence) and not isinstance(baseline, str)
     baselines: list[Any]
-    if isinstance(baseline, str) or not isinstance(baseline, Sequence):
-        baselines = [baseline]
-    else:
+    if is_list:
         baselines = list(baseline)
-    refuse_unknown(baselines or ["none"], names, "names of systems", "baseline")
+    else:
+        baselines = [baseline]
+    if not baselines:
+        # An empty list is an error that shows "none".
+        refuse_unknown(["none"], names, "names of systems", "baseline")
+    refuse_unknown(baselines, names, "names of systems", "baseline")
     refuse_repeated(baselines, "names", "baseline")
     return baselines
 
@@ -111,11 +117,12 @@ def rows_per_pair(
     statistics : mapping of str to ndarray, pairs × items
         The other columns.
     """
-    keys = pd.DataFrame(pairs)
-    n_pairs = len(keys)
-    n_items = len(next(iter(items.values())))
-    repeated = keys.index.repeat(n_items)
-    table = keys.loc[repeated].reset_index(drop=True)
+    pair_columns = pd.DataFrame(pairs)
+    n_pairs = len(pair_columns)
+    first_item_column = next(iter(items.values()))
+    n_items = len(first_item_column)
+    row_of_pair = pair_columns.index.repeat(n_items)
+    table = pair_columns.loc[row_of_pair].reset_index(drop=True)
     for name, column in items.items():
         table[name] = list(column) * n_pairs
     for name, values in statistics.items():
@@ -149,35 +156,42 @@ def pairs_blocks(
     most : int
         The maximum number of pairs.
     """
-    if len(pairs) > most:
+    n_pairs = len(pairs)
+    if n_pairs > most:
         note += f" The {most} pairs shown are those that depend most on the choice;"
-        note += f" `.pairs` has all {len(pairs)}."
-        order = balance.abs().to_numpy().argsort(kind="stable")
-        pairs = pairs.iloc[order]
+        note += f" `.pairs` has all {n_pairs}."
+        by_balance = balance.abs().to_numpy().argsort(kind="stable")
+        pairs = pairs.iloc[by_balance]
     rows: list[list[str | Cell]] = []
-    for row in pairs.to_dict("records"):
-        cells: list[str | Cell] = [str(row["a"]), str(row["b"])]
-        cells += [decimals(row["difference"]), decimals(row["p"])]
-        cells += further_cells(row)
+    for pair in pairs.to_dict("records"):
+        cells: list[str | Cell] = []
+        cells.append(str(pair["a"]))
+        cells.append(str(pair["b"]))
+        cells.append(decimals(pair["difference"]))
+        cells.append(decimals(pair["p"]))
+        cells.extend(further_cells(pair))
         rows.append(cells)
-    heads = [Column("a", left=True, shorten=12), Column("b", left=True, shorten=12)]
-    heads += columns
-    return [Table(heads, rows, most=most), Sentence(note)]
+    name_columns = [Column("a", left=True, shorten=12), Column("b", left=True, shorten=12)]
+    table = Table([*name_columns, *columns], rows, most=most)
+    return [table, Sentence(note)]
 
 
 def joint_level(confidence: float, n_intervals: int) -> str:
     """Return the level that several intervals have together: '95 % for all three'."""
+    level = level_text(confidence)
     if n_intervals == 2:
-        together = "both"
-    else:
-        together = f"all {_NUMBERS.get(n_intervals, n_intervals)}"
-    return f"{level_text(confidence)} for {together}"
+        return f"{level} for both"
+    number = _NUMBERS.get(n_intervals, n_intervals)
+    return f"{level} for all {number}"
 
 
-def share(number: int, total: int, noun: str, one: str, several: str) -> str:
-    """Return how many of all do what a verb says, in the singular or plural: '1 of 2 pairs has'."""
+def share(number: int, total: int, noun: str, singular: str, plural: str) -> str:
+    """Return how many of all do what a verb says: '1 of 2 pairs has'.
+
+    The verb is given in the singular and in the plural.
+    """
     of_all = number_of(total, noun)
-    verb = agree(number, total, one, several)
+    verb = agree(number, total, singular, plural)
     return f"{number} of {of_all} {verb}"
 
 

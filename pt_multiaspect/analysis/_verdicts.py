@@ -46,49 +46,91 @@ MOST, _FEW_VARIANTS = 0.95, 10
 
 
 def verdict_of(holds: bool, fails: bool) -> str:
-    """Return the verdict; what both holds and fails is undecided."""
-    if holds == fails:
-        return UNDECIDED
-    if holds:
+    """Return the verdict, given whether the conditions of 'holds' and 'does not hold' are met.
+
+    The verdict is undecided if neither is met, or both.
+    """
+    if holds and not fails:
         return HOLDS
-    return FAILS
+    if fails and not holds:
+        return FAILS
+    return UNDECIDED
 
 
 def verdict_of_fractions(significant: float, other: float) -> str:
     """Return the verdict of weightings, given the fractions for and against the order.
 
-    These have the same sign and p < .05, and the other sign.
+    Parameters
+    ----------
+    significant : float in [0, 1]
+        The fraction that gives the same sign, and p < .05.
+    other : float in [0, 1]
+        The fraction that gives the other sign.
     """
-    return verdict_of(significant >= MOST, other > 1 - MOST)
+    holds = significant >= MOST
+    fails = other > 1 - MOST
+    return verdict_of(holds, fails)
 
 
 def verdict_of_variants(n_significant: int, n_other: int, n_variants: int) -> str:
-    """Return the verdict of variants, of which few must all agree."""
+    """Return the verdict of variants, all of which must agree if they are few.
+
+    `n_significant` is the number of those with the same sign and p < .05, `n_other` that of those
+    with the other sign.
+    """
     if n_variants < _FEW_VARIANTS:
         return verdict_of(n_significant == n_variants, n_other > 0)
-    return verdict_of_fractions(n_significant / n_variants, n_other / n_variants)
+    significant = n_significant / n_variants
+    other = n_other / n_variants
+    return verdict_of_fractions(significant, other)
 
 
 def verdict_of_labels(sign: float, low: float, high: float, expected: float) -> str:
-    """Return the verdict of missing labels, given the interval of a difference and its mean."""
-    certain_sign = float(low > 0) - float(high < 0)
-    fails = certain_sign == -sign or np.sign(expected) == -sign
-    return verdict_of(certain_sign == sign, fails)
+    """Return the verdict of missing labels.
+
+    Parameters
+    ----------
+    sign : float
+        The observed sign of the difference, 1 or −1.
+    low, high : float
+        The ends of the difference over all missing labels, NaN if not known.
+    expected : float
+        The expected difference, NaN if not known.
+    """
+    if low > 0:
+        certain_sign = 1.0
+    elif high < 0:
+        certain_sign = -1.0
+    else:
+        certain_sign = 0.0
+    holds = certain_sign == sign
+    is_certainly_other = certain_sign == -sign
+    is_expected_other = np.sign(expected) == -sign
+    return verdict_of(holds, is_certainly_other or is_expected_other)
 
 
 def verdict_of_judges(signs: Sequence[float], sign: float) -> str:
-    """Return the verdict of judges, from the sign of the difference by the labels of each."""
-    n_other = sum(own == -sign for own in signs)
-    return verdict_of(all(own == sign for own in signs), n_other > len(signs) / 2)
+    """Return the verdict of judges, from the sign of the difference by the labels of each.
+
+    `sign` is the sign by the labels of all judges, 1 or −1.
+    """
+    n_same = sum(sign_of_judge == sign for sign_of_judge in signs)
+    n_other = sum(sign_of_judge == -sign for sign_of_judge in signs)
+    n_judges = len(signs)
+    return verdict_of(n_same == n_judges, n_other > n_judges / 2)
 
 
 def p_value(p: float) -> str:
-    """Return a p-value with its relation, never rounded to the significance level."""
+    """Return a p-value with its relation, such as 'p = 0.0123'.
+
+    Three digits are shown, but more of a value that would be rounded to the significance level.
+    """
     if p < 0.0001:
         return "p < 0.0001"
-    text = f"{p:#.3g}"
-    for digits in range(4, 12):
-        if p == ALPHA or float(text) != ALPHA:
+    if p == ALPHA:
+        return f"p = {p:#.3g}"
+    for n_digits in range(3, 12):
+        text = f"{p:#.{n_digits}g}"
+        if float(text) != ALPHA:
             break
-        text = f"{p:#.{digits}g}"
     return f"p = {text}"

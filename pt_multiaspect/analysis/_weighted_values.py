@@ -56,7 +56,10 @@ class WeightedValues:
 
     @property
     def basis(self) -> Floats:
-        """The values whose means determine the order of runs under all weightings."""
+        """The values whose means determine the order of runs under all weightings.
+
+        They are those of the samples or, if the measure is linear in its weights, of the aspects.
+        """
         if self.sampled is not None:
             return self.sampled
         assert self.values is not None
@@ -75,10 +78,39 @@ class WeightedValues:
             The largest absolute values of both runs, by which zeros of weighted sums are decided.
         """
         if self.sampled is not None:
-            is_positive = differences > 0
+            is_positive = differences > 0  # … × weightings
             return np.asarray(is_positive.mean(axis=-1))
+        # A linear measure is positive in a part of the simplex that its corners determine.
         at_corners = differences_at_corners(differences, self.least, largest)
         return positive_fraction(at_corners)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weightings:
+    """The weightings under which a mean is evaluated."""
+
+    #: The weights of the measure, one per aspect.
+    declared: Floats
+    #: The least weight of each aspect.
+    least: Floats
+    #: weightings × aspects.
+    sampled: Floats
+
+    @property
+    def rows(self) -> Floats:
+        """The declared weighting, the samples and the corners, weightings × aspects.
+
+        At a corner, one aspect has all weight that the least weights leave.
+        """
+        n_aspects = len(self.least)
+        weight_left = 1 - self.least.sum()
+        corners = self.least + weight_left * np.eye(n_aspects)
+        return np.vstack([self.declared, self.sampled, corners])
+
+    def split(self, values: Floats) -> list[Floats]:
+        """Split values, systems × topics × rows: the declared weighting, samples and corners."""
+        first_corner = 1 + len(self.sampled)
+        return np.split(values, [1, first_corner], axis=2)
 
 
 def read_mean(measure: ir_measures.Measure | str | None) -> AspectMean:
@@ -138,36 +170,44 @@ def find_labels_of_aspects(mean: AspectMean, known: Mapping[str, Any]) -> dict[s
             is_repeated = True
         label_of_aspect[aspect] = label
         bases.add(measure.bases.one.text)
-    has_several_bases = "base" not in mean.params and len(bases) > 1
+    # If the mean names its base, all of them have it.
+    is_any_base_allowed = "base" not in mean.params
+    has_several_bases = is_any_base_allowed and len(bases) > 1
     if len(label_of_aspect) < 2 or is_repeated or has_several_bases:
+        labels = choices(known)
+        remedy = parameter("measures")
         raise MultiAspectError(
             "expected one measure per aspect, such as On(aspect='credibility', base='nDCG@10'), "
-            f"with the base and the scales of {mean}, got {choices(known)}; name those of the "
-            f"aspects by {parameter('measures')}"
+            f"with the base and the scales of {mean}, got {labels}; name those of the aspects by "
+            f"{remedy}"
         )
     return label_of_aspect
 
 
 def _is_combined(measure: Any, mean: AspectMean) -> bool:
-    """Return whether a mean combines the values of a measure of one aspect."""
+    """Return whether a mean combines the values of a measure of one aspect.
+
+    The measure needs the base, the aspect and the scale that the mean declares; those that the mean
+    does not declare may be any.
+    """
     aspect = getattr(measure, "one_aspect", None)
-    if aspect is None:
+    if aspect is None:  # a measure of several aspects, or none
         return False
-    has_base = "base" in mean.params or mean.cutoff is not None
-    if has_base and measure.bases.one != mean.bases.of(aspect):
+    declares_base = "base" in mean.params or mean.cutoff is not None
+    if declares_base and measure.bases.one != mean.bases.of(aspect):
         return False
     if not mean.spec:
         return True
-    return _is_declared(measure, mean)
+    return _has_declared_aspect(measure, mean.spec)
 
 
-def _is_declared(measure: Any, mean: AspectMean) -> bool:
-    """Return whether a mean contains the aspect of a measure, with the same scale if declared."""
+def _has_declared_aspect(measure: Any, spec: Any) -> bool:
+    """Return whether the aspects of a mean have that of a measure, with the same scale if any."""
     aspect = measure.one_aspect
-    spec = mean.spec or ()
     if aspect not in spec:
         return False
-    if not isinstance(spec, Aspects):
+    has_scales = isinstance(spec, Aspects)
+    if not has_scales:
         return True
     return isinstance(measure.spec, Aspects) and measure.spec[aspect] == spec[aspect]
 
@@ -193,18 +233,36 @@ def combine_aspects(
     at_least, seed
         The parameters of `weightings`.
     """
-    weights, least, points = _sample_weightings(mean, aspects, at_least, seed)
+    weightings = _sample_weightings(mean, aspects, at_least, seed)
     if has_linear_weights(mean):
-        declared = (values @ weights)[:, :, None]
-        return WeightedValues(names, aspects, weights, least, points, declared, values, None, None)
-    by_aspect = np.moveaxis(values, 2, 0).reshape(len(aspects), -1)
-    weightings = np.vstack([weights, points, _corners(least)])
-    by_weighting = [_combine(mean, by_aspect, weighting) for weighting in weightings]
-    n_systems, n_topics, _ = values.shape
-    combined = np.stack(by_weighting, axis=-1).reshape(n_systems, n_topics, -1)
-    declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
+        # The mean of each weighting follows from those of the aspects: none is computed here.
+        declared = values @ weightings.declared
+        return WeightedValues(
+            names=names,
+            aspects=aspects,
+            weights=weightings.declared,
+            least=weightings.least,
+            points=weightings.sampled,
+            declared=declared[:, :, None],
+            values=values,
+            sampled=None,
+            at_corners=None,
+        )
+    n_systems, n_topics, n_aspects = values.shape
+    by_aspect = np.moveaxis(values, 2, 0).reshape(n_aspects, -1)  # aspects × (systems × topics)
+    combined_values = [_combine(mean, by_aspect, weights) for weights in weightings.rows]
+    combined = np.stack(combined_values, axis=-1).reshape(n_systems, n_topics, -1)
+    declared, sampled, at_corners = weightings.split(combined)
     return WeightedValues(
-        names, aspects, weights, least, points, declared, values, sampled, at_corners
+        names=names,
+        aspects=aspects,
+        weights=weightings.declared,
+        least=weightings.least,
+        points=weightings.sampled,
+        declared=declared,
+        values=values,
+        sampled=sampled,
+        at_corners=at_corners,
     )
 
 
@@ -234,51 +292,54 @@ def evaluate_weightings(
             "evaluate it under many weightings"
         )
     aspects = [view.name for view in mean.views(Judgments.of(qrels))]
-    weights, least, points = _sample_weightings(mean, aspects, at_least, seed)
-    weightings = np.vstack([weights, points, _corners(least)])
-    combined = _evaluate_points(mean, weightings, aspects, names, qids, runs, qrels)
-    declared, sampled, at_corners = np.split(combined, [1, 1 + len(points)], axis=2)
+    weightings = _sample_weightings(mean, aspects, at_least, seed)
+    evaluated = _evaluate_weightings(mean, weightings.rows, aspects, names, qids, runs, qrels)
+    declared, sampled, at_corners = weightings.split(evaluated)
     return WeightedValues(
-        names, aspects, weights, least, points, declared, None, sampled, at_corners
+        names=names,
+        aspects=aspects,
+        weights=weightings.declared,
+        least=weightings.least,
+        points=weightings.sampled,
+        declared=declared,
+        values=None,
+        sampled=sampled,
+        at_corners=at_corners,
     )
-
-
-def _corners(least: Floats) -> Floats:
-    """Return the weightings at which one aspect has all weight that the least ones leave.
-
-    The shape is aspects × aspects.
-    """
-    rest = 1 - least.sum()
-    return np.asarray(least + rest * np.eye(len(least)))
 
 
 def _sample_weightings(
     mean: AspectMean, aspects: list[str], at_least: object, seed: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return the weights of the measure, the least ones, and samples, weightings × aspects."""
+) -> _Weightings:
+    """Return the weights of the measure, the least ones, and samples of all between."""
     refuse_single(aspects, "aspects")
     least = _least_weights(at_least, aspects)
-    weights = _weights(mean, aspects, least)
+    declared = _declared_weights(mean, aspects, least)
     if has_linear_weights(mean):
-        n_points = N_SAMPLED
+        n_samples = N_SAMPLED
     else:
-        n_points = N_EVALUATED
-    draws = simplex_points(n_points, len(aspects), seed)
-    rest = 1 - least.sum()
-    return weights, least, least + rest * draws
+        n_samples = N_EVALUATED
+    shares = simplex_points(n_samples, len(aspects), seed)
+    weight_left = 1 - least.sum()  # which the shares divide among the aspects
+    sampled = least + weight_left * shares
+    return _Weightings(declared, least, sampled)
 
 
 def _combine(mean: AspectMean, values: Floats, weights: Floats) -> Floats:
-    """Return the mean of the values, aspects × cells; aspects of weight 0 do not count."""
+    """Return the means of values, aspects × cells, under one weighting.
+
+    Aspects of weight 0 do not count.
+    """
     has_weight = weights > 0
-    counted = values[has_weight]
-    weight_of_cell = np.broadcast_to(weights[has_weight, None], counted.shape)
-    return mean.combine(counted, weight_of_cell)
+    counted_values = values[has_weight]
+    counted_weights = weights[has_weight, None]
+    weight_of_cell = np.broadcast_to(counted_weights, counted_values.shape)
+    return mean.combine(counted_values, weight_of_cell)
 
 
-def _evaluate_points(
+def _evaluate_weightings(
     mean: AspectMean,
-    points: Floats,
+    weightings: Floats,
     aspects: list[str],
     names: list[Any],
     qids: list[Any],
@@ -289,14 +350,14 @@ def _evaluate_points(
 
     Higher is better.
     """
-    by_label = {}
-    for row, point in enumerate(points):
-        weights = dict(zip(aspects, point.tolist(), strict=True))
-        by_label[str(row)] = mean(weights=weights)
-    frame = evaluate(runs, qrels, by_label, progress=False)
+    mean_by_label = {}
+    for row, weighting in enumerate(weightings):
+        weights = dict(zip(aspects, weighting.tolist(), strict=True))
+        mean_by_label[str(row)] = mean(weights=weights)
+    frame = evaluate(runs, qrels, mean_by_label, progress=False)
     frame = _select_rows(frame, "name", names, "runs")
     frame = _select_rows(frame, "qid", qids, "topics")
-    values, *_ = matrix(frame)  # names and topics are sorted as text
+    values, *_ = matrix(frame)  # sorts names and topics as text, like those given
     if mean.lower_is_better:
         return values * -1.0
     return values
@@ -313,7 +374,7 @@ def _select_rows(frame: pd.DataFrame, column: str, wanted: list[Any], noun: str)
 def _least_weights(at_least: object, aspects: list[str]) -> Floats:
     """Return the least weight of each aspect, 0 by default."""
     if at_least is None:
-        at_least = {}
+        return np.zeros(len(aspects))
     if not isinstance(at_least, Mapping):
         raise MultiAspectError(
             f"at_least: expected a mapping {{aspect: weight}}, got {shown(at_least)}"
@@ -322,23 +383,25 @@ def _least_weights(at_least: object, aspects: list[str]) -> Floats:
     weights = []
     for aspect in aspects:
         check = real(f"at_least: {aspect}", low=0)
-        weights.append(check(at_least.get(aspect, 0)))
+        weight = at_least.get(aspect, 0)
+        weights.append(check(weight))
     least = np.array(weights)
-    if least.sum() > 1 + _TOLERANCE:
-        raise MultiAspectError(
-            f"at_least: expected weights that sum to at most 1, got {least.sum():g}"
-        )
+    total = least.sum()
+    if total > 1 + _TOLERANCE:
+        raise MultiAspectError(f"at_least: expected weights that sum to at most 1, got {total:g}")
     return least
 
 
-def _weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
+def _declared_weights(mean: AspectMean, aspects: list[str], least: Floats) -> Floats:
     """Return the weights of the measure, by default in the middle of all weightings."""
-    if mean["weights"] is None:
-        return np.asarray(least + (1 - least.sum()) / len(aspects))
-    weights = np.array(normalised_weights(mean["weights"], aspects))
-    is_below = weights < least - _TOLERANCE
-    if is_below.any():
-        below = [aspects[row] for row in np.flatnonzero(is_below)]
+    declared = mean["weights"]
+    if declared is None:
+        weight_left = 1 - least.sum()
+        return np.asarray(least + weight_left / len(aspects))
+    weights = np.array(normalised_weights(declared, aspects))
+    is_below_least = weights < least - _TOLERANCE
+    if is_below_least.any():
+        below = [aspects[row] for row in np.flatnonzero(is_below_least)]
         raise MultiAspectError(
             f"expected weights of {mean} of at least those of at_least, got less for "
             f"{choices(below)}"

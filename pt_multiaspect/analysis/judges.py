@@ -33,9 +33,6 @@ from ._significance import resample_topics
 #: Maximum size of the arrays that the library of Krippendorff's α allocates (1.6 GB).
 _LARGEST = 200_000_000
 
-#: The columns of intervals.
-_ENDS = ("low", "high")
-
 #: Number of bootstrap samples of the intervals of Krippendorff's α.
 _RESAMPLES = 1000
 
@@ -131,42 +128,71 @@ def judge_agreement(
     0  fluent  0.8203            5         3        14         0
     """
     choice("level", "ordinal", "nominal", "interval")(level)
-    ci, seed = None if ci is None else proportion("ci")(ci), random_seed(seed)
+    if ci is not None:
+        ci = proportion("ci")(ci)
+    seed = random_seed(seed)
     table = to_pandas(frame)
     if table is not None and is_judged_answers(table.columns):
-        table = with_usual_names(table).rename(
-            columns={criterion: "criterion", value: "value", judge: JUDGE}
-        )
+        # Repetitions of judged answers count as judges.
+        usual_names = {criterion: "criterion", value: "value", judge: JUDGE}
+        table = with_usual_names(table).rename(columns=usual_names)
         frame = long_answers(table, parse_aspects(aspects), "judge_agreement")
         criterion, value, judge = "criterion", "value", JUDGE
     judged = read_judges(frame, criterion, value, judge, aspects, warn=False)
-    clusters = None
+    cluster_of_topic = None
     if ci is not None or cluster is not None:
-        clusters = read_clusters(cluster, _topics(table, judged))
-        check_clusters_apply(clusters, ci)
+        cluster_of_topic = read_clusters(cluster, _frame_of_topics(table, judged))
+        check_clusters_apply(cluster_of_topic, ci)
     rows = []
-    for number, (name, aspect) in enumerate(judged.aspects.items()):
-        aspect_rows = judged.criterion == number
-        n_labels = np.bincount(judged.pair[aspect_rows], minlength=judged.n_pairs)
-        kept = np.flatnonzero(aspect_rows)[n_labels[judged.pair[aspect_rows]] > 1]
-        pair, grade = judged.pair[kept], judged.grade[kept]
-        agreement = Agreement.of(name, pair, grade, aspect.scale.grades, level)
-        ends = {}
+    for name in judged.aspects:
+        labels = _ComparedLabels.of_aspect(judged, name)
+        agreement = Agreement.of(name, labels.pair, labels.grade, labels.grades, level)
+        row: dict[str, Any] = {"aspect": name, "alpha": agreement.alpha}
         if ci is not None:
-            interval = agreement.interval(judged.qids[np.unique(pair)], clusters, ci, seed)
-            ends = dict(zip(_ENDS, interval, strict=True))
-        rows.append(
-            {
-                "aspect": name,
-                "alpha": agreement.alpha,
-                **ends,
-                "n_documents": int((n_labels > 1).sum()),
-                "n_judges": len(np.unique(judged.judge[kept])),
-                "n_labels": len(kept),
-                "n_single": int((n_labels == 1).sum()),
-            }
-        )
+            row["low"], row["high"] = agreement.interval(labels.qids, cluster_of_topic, ci, seed)
+        rows.append(row | labels.counts)
     return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class _ComparedLabels:
+    """The labels of one aspect that are compared: those of pairs with at least two.
+
+    A pair is a (query, document) pair.
+    """
+
+    #: The pair of each label.
+    pair: Ints
+    #: The grade of each label, as an index of `grades`.
+    grade: Ints
+    grades: Floats
+    #: The query of each pair, in the order of the pairs' numbers.
+    qids: Objects
+    #: The numbers of pairs, judges and labels, and of pairs with one label, by column.
+    counts: dict[str, int]
+
+    @classmethod
+    def of_aspect(cls, judged: LongJudgments, name: str) -> _ComparedLabels:
+        """Select the labels of an aspect."""
+        criterion = list(judged.aspects).index(name)
+        rows = np.flatnonzero(judged.criterion == criterion)
+        n_labels_of_pair = np.bincount(judged.pair[rows], minlength=judged.n_pairs)
+        is_compared = n_labels_of_pair[judged.pair[rows]] > 1
+        compared_rows = rows[is_compared]
+        pair = judged.pair[compared_rows]
+        counts = {
+            "n_documents": int((n_labels_of_pair > 1).sum()),
+            "n_judges": len(np.unique(judged.judge[compared_rows])),
+            "n_labels": len(compared_rows),
+            "n_single": int((n_labels_of_pair == 1).sum()),
+        }
+        return cls(
+            pair=pair,
+            grade=judged.grade[compared_rows],
+            grades=judged.aspects[name].scale.grades,
+            qids=judged.qids[np.unique(pair)],
+            counts=counts,
+        )
 
 
 @dataclass(frozen=True)
@@ -181,59 +207,100 @@ class Agreement:
 
     @classmethod
     def of(cls, name: str, pair: Ints, grade: Ints, grades: Floats, level: str) -> Agreement:
-        """Return the agreement on the labels ``grades[grade]`` of pairs with several labels."""
-        _library()
-        used, value = np.unique(grade, return_inverse=True)
-        units, unit = np.unique(pair, return_inverse=True)
-        if len(units) * len(used) ** 2 > _LARGEST:
+        """Return the agreement on labels of documents with several labels.
+
+        Parameters
+        ----------
+        name : str
+            The aspect.
+        pair, grade : ndarray of int, shape (n_labels,)
+            The document of each label, and its grade as an index of `grades`.
+        grades : ndarray
+            The grades of the aspect.
+        level : str
+            The level of measurement.
+        """
+        _import_krippendorff()  # before other errors
+        used_grades, column = np.unique(grade, return_inverse=True)
+        pairs, document = np.unique(pair, return_inverse=True)
+        n_documents = len(pairs)
+        n_grades = len(used_grades)
+        if n_documents * n_grades**2 > _LARGEST:
             raise MultiAspectError(
-                f"{name}: {len(used)} distinct labels of {len(units)} documents are too many for "
-                "Krippendorff's α; round the labels to fewer grades"
+                f"{name}: {n_grades} distinct labels of {n_documents} documents are too many "
+                "for Krippendorff's α; round the labels to fewer grades"
             )
-        counts = np.bincount(unit * len(used) + value, minlength=len(units) * len(used))
-        counts = counts.reshape(len(units), len(used))
-        if len(used) < 2:
-            why = "all labels are equal" if len(used) else "no document has labels of two judges"
-            warn_once(
-                f"Krippendorff's α of {name} is undefined: {why}", key=f"alpha of {name}: {why}"
-            )
-        return cls(_alpha(counts, grades[used], level), counts, grades[used], level)
+        if n_grades < 2:
+            _warn_undefined(name, n_grades)
+        # Count the cells of documents × grades.
+        cell = document * n_grades + column
+        counts = np.bincount(cell, minlength=n_documents * n_grades)
+        counts = counts.reshape(n_documents, n_grades)
+        labels = grades[used_grades]
+        alpha = _alpha(counts, labels, level)
+        return cls(alpha, counts, labels, level)
 
     def interval(
         self, qids: Objects, cluster_of_topic: Mapping[str, str] | None, ci: float, seed: int
     ) -> tuple[float, float]:
-        """Return the interval of α over topics, given the topics of documents; NaN if undefined."""
-        topic, topics = pd.factorize(qids)
+        """Return the ends of the interval of α over topics; NaN if undefined.
+
+        `qids` has the topic of each document.
+        """
+        topic_of_document, topics = pd.factorize(qids)
         if len(topics) < 2 or np.isnan(self.alpha):
             return np.nan, np.nan
         clusters = check_drawn_clusters(clusters_of_topics(cluster_of_topic, topics.tolist()))
-        counts = resample_topics(clusters, _RESAMPLES, np.random.default_rng(seed))
-        alphas = [
-            _alpha(np.repeat(self.counts, times[topic], axis=0), self.grades, self.level)
-            for times in counts.T
-        ]
+        counts_of_topics = resample_topics(clusters, _RESAMPLES, np.random.default_rng(seed))
+        alphas = []
+        for count_of_topic in counts_of_topics.T:
+            # A topic that is drawn several times has its documents as often.
+            times = count_of_topic[topic_of_document]
+            drawn_counts = np.repeat(self.counts, times, axis=0)
+            alphas.append(_alpha(drawn_counts, self.grades, self.level))
         low, high = percentile_interval(np.array(alphas), ci, self.alpha)
         return float(low), float(high)
 
 
-def _topics(table: pd.DataFrame | None, judged: LongJudgments) -> pd.DataFrame:
-    """Return a frame with the topics, and the columns that may name their clusters."""
-    if table is None or not {*QUERY_COLUMNS} & {*table.columns}:
+def _warn_undefined(name: str, n_grades: int) -> None:
+    """Warn that α is undefined, as there are not two distinct labels."""
+    if n_grades == 1:
+        reason = "all labels are equal"
+    else:
+        reason = "no document has labels of two judges"
+    warn_once(
+        f"Krippendorff's α of {name} is undefined: {reason}", key=f"alpha of {name}: {reason}"
+    )
+
+
+def _frame_of_topics(table: pd.DataFrame | None, judged: LongJudgments) -> pd.DataFrame:
+    """Return a frame with the topics, and the columns that may name their clusters.
+
+    `table` has these columns, if it has a column of queries.
+    """
+    if table is None:
+        return pd.DataFrame({"qid": judged.qids})
+    has_queries = any(column in QUERY_COLUMNS for column in table.columns)
+    if not has_queries:
         return pd.DataFrame({"qid": judged.qids})
     queries = id_column(table, QUERY_COLUMNS, "judge_agreement")
-    return table.assign(qid=identifiers(queries, "judge_agreement"))
+    qids = identifiers(queries, "judge_agreement")
+    return table.assign(qid=qids)
 
 
 def _alpha(counts: Ints, grades: Floats, level: str) -> float:
     """Return Krippendorff's α of numbers of labels, documents × grades, NaN if all are equal."""
-    if (counts.sum(axis=0) > 0).sum() < 2:
+    n_labels_of_grade = counts.sum(axis=0)
+    n_used_grades = (n_labels_of_grade > 0).sum()
+    if n_used_grades < 2:
         return float("nan")
-    return float(
-        _library().alpha(value_counts=counts, value_domain=grades, level_of_measurement=level)
-    )
+    krippendorff = _import_krippendorff()
+    alpha = krippendorff.alpha(value_counts=counts, value_domain=grades, level_of_measurement=level)
+    return float(alpha)
 
 
-def _library() -> Any:
+def _import_krippendorff() -> Any:
+    """Return the module krippendorff; an error that tells how to install it if it is missing."""
     try:
         return import_module("krippendorff")
     except ImportError as error:
