@@ -52,40 +52,71 @@ class Material:
 
 
 def material_of_values(values: Any, measure: Any, variants: Any, cluster: ClusterSpec) -> Material:
-    """Return the material of a frame of values."""
+    """Return the material of a frame of values.
+
+    Parameters
+    ----------
+    values : DataFrame or path
+        A long frame of per-query values.
+    measure : measure, str, mapping or None
+        The measure, by default the first one of the frame.
+    variants : sequence of measures or str, mapping or None
+        The variants.
+    cluster : str, path, mapping or Series, optional
+        The clusters of topics.
+    """
     perquery = read_named_values(values)
     refuse_none(perquery, "row in the frame of values")
+    chosen = _as_list(measure)
     if measure is None:
-        if len(perquery):
-            measure = [str(perquery["measure"].iloc[0])]
-        else:
-            measure = []
-    if isinstance(measure, Mapping | list):
-        chosen = measure
-    else:
-        chosen = [measure]
+        first_measures = perquery["measure"].head(1)
+        chosen = [str(label) for label in first_measures]
     _, given = select_measures(perquery, chosen)
-    label = _one(find_labels(perquery, chosen))
+    label = _only_label(find_labels(perquery, chosen))
+    declared: dict[str, Any] = {}
     if isinstance(variants, Mapping):
         _, declared = select_measures(perquery, variants)
-    else:
-        _, declared = (None, {})
+    # What a user gives precedes the record of the frame.
     known = {**measures_by_label(perquery), **declared, **given}
-    without_directions = {
-        key: None if isinstance(found, Direction) else found for key, found in known.items()
-    }
-    aspects = labels_of_aspects(without_directions)
-    if label in aspects.values() or len(aspects) < 2:
-        aspects = {}
     _check_mean(label, known[label])
     if variants is None:
         variants = []
     elif isinstance(variants, str):
         variants = [variants]
-    others = find_labels(perquery, variants)
-    refuse_unknown(others, known, "measures of the frame", "variants")
-    others = [other for other in others if other != label]
-    return _material(perquery, cluster, known, label, aspects, others)
+    labels_of_variants = find_labels(perquery, variants)
+    refuse_unknown(labels_of_variants, known, "measures of the frame", "variants")
+    return _read_material(
+        perquery,
+        cluster,
+        known,
+        label,
+        aspects=_labels_of_aspects(known, label),
+        variants=[variant for variant in labels_of_variants if variant != label],
+    )
+
+
+def _as_list(measure: Any) -> Any:
+    """Return a measure in a list; lists and mappings are returned unchanged."""
+    if isinstance(measure, Mapping | list):
+        return measure
+    return [measure]
+
+
+def _labels_of_aspects(known: Mapping[str, Any], label: str) -> dict[str, str]:
+    """Return the labels of the measures on one aspect, by aspect.
+
+    None are returned if they are fewer than two, or include the examined measure itself.
+    """
+    measures: dict[str, Any] = {}
+    for key, measure in known.items():
+        if isinstance(measure, Direction):
+            measures[key] = None
+        else:
+            measures[key] = measure
+    aspects = labels_of_aspects(measures)
+    if len(aspects) < 2 or label in aspects.values():
+        return {}
+    return aspects
 
 
 def material_of_runs(
@@ -98,28 +129,43 @@ def material_of_runs(
     named = {name: read_if_file(as_repeatable(run)) for name, run in given_runs}
     default = default_measures(judgments.label_names)
     if measure is None:
-        given = dict([next(iter(default.items()))])
+        first_default = next(iter(default))
+        given = {first_default: default[first_default]}
     else:
         given = parse_all(measure)
-    label = _one(list(given))
-    reported = given[label]
-    _check_mean(label, reported)
-    names = _evaluated_aspects(reported, judgments)
-    aspects = _measures_of_aspects(reported, judgments, names)
+    given_label = _only_label(list(given))
+    examined = given[given_label]
+    _check_mean(given_label, examined)
+    names = _evaluated_aspects(examined, judgments)
+    measure_of_aspect = _measures_of_aspects(examined, judgments, names)
     if variants is None:
-        others = one_choice_variants(reported, names)
+        all_variants = one_choice_variants(examined, names)
     else:
-        others = parse_all(variants)
-    others = {key: variant for key, variant in others.items() if variant != reported}
-    short = short_label(label, reported)
-    label = label if short in others else short
-    columns = {label: reported, **{str(part): part for part in aspects.values()}, **others}
-    perquery = evaluate(named, judgments, columns, progress=False)
-    labels = {name: str(part) for name, part in aspects.items()}
-    return _material(perquery, cluster, columns, label, labels, list(others), named, judgments)
+        all_variants = parse_all(variants)
+    others = {key: variant for key, variant in all_variants.items() if variant != examined}
+    # The measure is printed by its short name, if no variant has this name.
+    label = short_label(given_label, examined)
+    if label in others:
+        label = given_label
+    label_of_aspect = {name: str(part) for name, part in measure_of_aspect.items()}
+    measures = {label: examined}
+    for name, part in measure_of_aspect.items():
+        measures[label_of_aspect[name]] = part
+    measures.update(others)
+    perquery = evaluate(named, judgments, measures, progress=False)
+    return _read_material(
+        perquery,
+        cluster,
+        measures,
+        label,
+        aspects=label_of_aspect,
+        variants=list(others),
+        runs=named,
+        qrels=judgments,
+    )
 
 
-def _material(
+def _read_material(
     perquery: pd.DataFrame,
     cluster: ClusterSpec,
     known: Mapping[str, Any],
@@ -129,51 +175,80 @@ def _material(
     runs: dict[str, object] | None = None,
     qrels: Judgments | None = None,
 ) -> Material:
-    """Read the values of the measure, its aspects and its variants once, and their clusters."""
+    """Read the values of the measure, its aspects and its variants once, and their clusters.
+
+    `known` are measures by label; the other parameters are attributes of `Material`.
+    """
     clusters = read_clusters(cluster, perquery)
     rows = rows_of_measures(perquery, [label])
     refuse_single(rows["name"].unique().tolist(), "runs")
     means = rows.groupby("name", sort=False)["value"].mean()
-    labels = list(dict.fromkeys([label, *aspects.values(), *variants]))
-    values = ValuesByMeasure(perquery, {name: known[name] for name in labels})
-    return Material(means, values, label, known[label], aspects, variants, clusters, runs, qrels)
+    all_labels = [label, *aspects.values(), *variants]
+    measures = {key: known[key] for key in all_labels}
+    return Material(
+        means=means,
+        values=ValuesByMeasure(perquery, measures),
+        label=label,
+        measure=known[label],
+        aspects=aspects,
+        variants=variants,
+        clusters=clusters,
+        runs=runs,
+        qrels=qrels,
+    )
 
 
 def _check_mean(label: str, measure: Any) -> None:
-    """Check that values of topics are averaged: differences of means are examined."""
-    if not aggregate_is_mean(None if isinstance(measure, Direction) else measure):
-        raise MultiAspectError(
-            f"measure: expected one whose values are averaged over topics, got {label}; use "
-            "another, such as AP"
-        )
+    """Check that values of topics are averaged: differences of means are examined.
+
+    A measure of which only the direction is known counts as averaged.
+    """
+    if isinstance(measure, Direction):
+        measure = None
+    if aggregate_is_mean(measure):
+        return
+    raise MultiAspectError(
+        f"measure: expected one whose values are averaged over topics, got {label}; use another, "
+        "such as AP"
+    )
 
 
-def _one(labels: Sequence[str]) -> str:
-    if len(labels) != 1:
-        raise MultiAspectError(f"measure: expected one measure, got {choices(labels) or 'none'}")
-    return labels[0]
+def _only_label(labels: Sequence[str]) -> str:
+    """Return the label, after checking that there is one."""
+    if len(labels) == 1:
+        return labels[0]
+    given = choices(labels) or "none"
+    raise MultiAspectError(f"measure: expected one measure, got {given}")
 
 
 def _evaluated_aspects(measure: Any, judgments: Judgments) -> list[str]:
-    """Return the aspects that a measure evaluates."""
+    """Return the aspects that a measure evaluates; none if this package cannot evaluate it."""
     try:
-        return [view.name for view in as_measure(measure).views(judgments)]
+        views = as_measure(measure).views(judgments)
     except MultiAspectError:
-        # Of ir-measures' ERR, which has no equal here; `evaluate` reports other errors.
+        # ERR of ir-measures, for example, has no equal here. `evaluate` reports other errors.
         return []
+    return [view.name for view in views]
 
 
 def _measures_of_aspects(
     measure: Any, judgments: Judgments, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the measure on each of several aspects: its base, or nDCG at its cutoff."""
+    """Return the measure on each of several aspects: its base, or nDCG at its cutoff.
+
+    Empty for a measure of one aspect.
+    """
     if len(names) < 2:
         return {}
     if isinstance(measure, AspectMean):
-        return {part.one_aspect: part for part in measures_of_aspects(measure, judgments).values()}
+        parts = measures_of_aspects(measure, judgments).values()
+        return {part.one_aspect: part for part in parts}
     if isinstance(measure, BasedMeasure):
         base = measure.bases.one.text
     else:
-        base = f"nDCG@{measure.cutoff or 10}"
-    scales = measure.spec if isinstance(measure.spec, Aspects) else None
+        cutoff = measure.cutoff or 10
+        base = f"nDCG@{cutoff}"
+    scales = None
+    if isinstance(measure.spec, Aspects):
+        scales = measure.spec
     return {name: On(aspect=name, base=base, aspects=scales) for name in names}

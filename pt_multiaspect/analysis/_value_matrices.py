@@ -92,26 +92,35 @@ def matrix(
     """
     perquery = without_attrs(read_long_frame(perquery))
     refuse_none(perquery, "row in the long frame")
-    system, names = _levels(perquery[KEYS[0]])
-    topic, qids = _levels(perquery[KEYS[1]])
-    measure, measures = _levels(perquery[KEYS[2]])
+    system, names = _codes_and_labels(perquery["name"])
+    topic, qids = _codes_and_labels(perquery["qid"])
+    measure, measures = _codes_and_labels(perquery["measure"])
     values = _read_values(perquery)
     if least > 1:
         refuse_single(names, "systems")
         refuse_single(qids, "topics")
     shape = (len(names), len(qids), len(measures))
-    cells = np.ravel_multi_index((system, topic, measure), shape)
-    times = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
-    _check_complete(times, names, qids, measures, gap_remedy)
-    result = np.empty(shape)
-    result.reshape(-1)[cells] = values
+    n_cells = int(np.prod(shape))
+    cell_of_row = np.ravel_multi_index((system, topic, measure), shape)
+    n_values = np.bincount(cell_of_row, minlength=n_cells).reshape(shape)
+    _check_complete(n_values, names, qids, measures, gap_remedy)
+    cells = np.empty(n_cells)
+    cells[cell_of_row] = values
+    array = cells.reshape(shape)
     if as_given:
-        return result, names, qids, measures
-    systems = sorted(range(len(names)), key=lambda row: str(names[row]))
-    topics = sorted(range(len(qids)), key=lambda row: str(qids[row]))
-    names = [names[row] for row in systems]
-    qids = [qids[row] for row in topics]
-    return result[np.ix_(systems, topics)], names, qids, measures
+        return array, names, qids, measures
+    system_order = _order_as_text(names)
+    topic_order = _order_as_text(qids)
+    sorted_array = array[np.ix_(system_order, topic_order)]
+    sorted_names = [names[row] for row in system_order]
+    sorted_qids = [qids[row] for row in topic_order]
+    return sorted_array, sorted_names, sorted_qids, measures
+
+
+def _order_as_text(labels: list[Any]) -> list[int]:
+    """Return the positions of labels in the order of their texts."""
+    texts = list(map(str, labels))
+    return sorted(range(len(texts)), key=texts.__getitem__)
 
 
 def select_measures(
@@ -139,13 +148,8 @@ def select_measures(
     """
     if measures is None:
         return perquery, {}
-    by_label: dict[str, Any] = {}
     if isinstance(measures, Mapping):
-        declared, parsed = read_directions(measures)
-        measure_of_name = {**parsed, **declared}
-        labels = find_labels(perquery, measures)
-        for label, name in zip(labels, measures, strict=True):
-            by_label[label] = measure_of_name[name]
+        by_label = _declared_by_label(perquery, measures)
         return rows_of_measures(perquery, list(by_label)), by_label
     if isinstance(measures, str) or not isinstance(measures, Sequence):
         raise MultiAspectError(
@@ -154,10 +158,24 @@ def select_measures(
         )
     refuse_none(measures, "measure of the frame", "measures")
     labels = find_labels(perquery, measures)
+    # Names are only labels: the measures that they stand for are in the record of the frame.
+    by_label = {}
     for label, measure in zip(labels, measures, strict=True):
         if not isinstance(measure, str):
             by_label[label] = measure
-    return rows_of_measures(perquery, list(dict.fromkeys(labels))), by_label
+    distinct_labels = list(dict.fromkeys(labels))
+    return rows_of_measures(perquery, distinct_labels), by_label
+
+
+def _declared_by_label(perquery: pd.DataFrame, measures: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return the measures or directions of a mapping by the labels of the frame."""
+    declared, parsed = read_directions(measures)
+    measure_of_name = {**parsed, **declared}
+    labels = find_labels(perquery, measures)
+    by_label = {}
+    for label, name in zip(labels, measures, strict=True):
+        by_label[label] = measure_of_name[name]
+    return by_label
 
 
 @dataclass(frozen=True)
@@ -205,22 +223,32 @@ class ValuesByMeasure:
     def __init__(self, perquery: pd.DataFrame, known: Mapping[str, Any]) -> None:
         self.known = known
         self._rows = rows_of_measures(perquery, list(known))
+        labels = list(known)
+        # Measures with the same topics are converted together.
         if topics_differ(self._rows):
-            groups = [[label] for label in known]
+            groups = [[label] for label in labels]
         else:
-            groups = [list(known)]
+            groups = [labels]
         self._names: list[Any] = []
+        #: By label: the values, systems × topics × 1, and the topics.
         self._arrays: dict[str, tuple[Floats, list[Any]]] = {}
-        for labels in groups:
-            values, names, qids, _ = matrix(rows_of_measures(self._rows, labels))
-            self._names = self._names or names
-            if names != self._names:
-                raise MultiAspectError(
-                    f"expected values of {choices(labels)} for the systems {choices(self._names)}, "
-                    f"got those of {choices(names)}"
-                )
-            for column, label in enumerate(labels):
+        for group in groups:
+            values, names, qids, _ = matrix(rows_of_measures(self._rows, group))
+            self._check_names(names, group)
+            self._names = names
+            for column, label in enumerate(group):
                 self._arrays[label] = values[:, :, [column]], qids
+
+    def _check_names(self, names: list[Any], labels: Sequence[str]) -> None:
+        """Check that some measures have values of the same systems as those before."""
+        is_first_group = not self._names
+        if is_first_group or names == self._names:
+            return
+        measures = choices(labels)
+        expected = choices(self._names)
+        raise MultiAspectError(
+            f"expected values of {measures} for the systems {expected}, got those of {choices(names)}"
+        )
 
     def select(self, labels: Sequence[str], function: str | None = None) -> OrientedValues:
         """Return the values of some measures, which must have the same topics.
@@ -233,11 +261,11 @@ class ValuesByMeasure:
             If given, directions are checked for this caller, as by `check_directions`.
         """
         arrays = []
-        qids = self._arrays[labels[0]][1]
+        _, qids_of_first = self._arrays[labels[0]]
         for label in labels:
-            array, own_qids = self._arrays[label]
+            array, qids = self._arrays[label]
             arrays.append(array)
-            if own_qids != qids:
+            if qids != qids_of_first:
                 # Raises an error that says which values are missing.
                 matrix(rows_of_measures(self._rows, labels))
         known = {label: self.known[label] for label in labels}
@@ -245,7 +273,14 @@ class ValuesByMeasure:
         if function is not None:
             check_directions(self._rows, values, list(labels), known, function)
         signs = np.array([_sign(measure) for measure in known.values()])
-        return OrientedValues(values * signs, signs, self._names, qids, list(labels), known)
+        return OrientedValues(
+            values=values * signs,
+            signs=signs,
+            names=self._names,
+            qids=qids_of_first,
+            labels=list(labels),
+            known=known,
+        )
 
 
 def _known_measures(
@@ -272,12 +307,15 @@ def read_directions(
     declared: dict[str, Direction] = {}
     others = {}
     for label, measure in measures.items():
-        if isinstance(label, str) and isinstance(measure, str) and measure in _DIRECTIONS:
+        is_text = isinstance(label, str) and isinstance(measure, str)
+        if is_text and measure in _DIRECTIONS:
             declared[label] = _DIRECTIONS[measure]
         else:
             others[label] = measure
-    if declared and not others:
+    has_only_directions = len(declared) > 0 and not others
+    if has_only_directions:
         return declared, {}
+    # An empty mapping is an error there.
     return declared, parse_all(others)
 
 
@@ -297,10 +335,15 @@ def read_differences(given: object, labels: Sequence[str], name: str) -> dict[st
         return None
     if not isinstance(given, Mapping):
         check = real(name, low=0, open_low=True)
-        return dict.fromkeys(labels, check(given))
+        difference = check(given)
+        return dict.fromkeys(labels, difference)
     known = dict.fromkeys(labels)
-    by_label = {find_label(known, label): number for label, number in given.items()}
+    by_label = {}
+    for measure, number in given.items():
+        label = find_label(known, measure)
+        by_label[label] = number
     refuse_unknown(by_label, labels, "measures", name)
+    # Nor may a measure be left out.
     refuse_unknown(labels, by_label, "one difference per measure", name)
     differences = {}
     for label, number in by_label.items():
@@ -331,15 +374,17 @@ def rows_of_measures(perquery: pd.DataFrame, labels: Sequence[str]) -> pd.DataFr
     """
     if not isinstance(perquery, pd.DataFrame) or perquery.empty:
         return perquery
-    if list(perquery.columns).count("measure") != 1:
+    n_measure_columns = list(perquery.columns).count("measure")
+    if n_measure_columns != 1:
         return perquery
     names = perquery["measure"].map(str)
     refuse_unknown(labels, names.unique(), "measures of the frame")
-    rows = [np.zeros(0, dtype=np.intp)]
+    rows_by_label = [np.zeros(0, dtype=np.intp)]  # so that no labels select no rows
     for label in labels:
         has_label = (names == label).to_numpy()
-        rows.append(np.flatnonzero(has_label))
-    return perquery.assign(measure=names).iloc[np.concatenate(rows)]
+        rows_by_label.append(np.flatnonzero(has_label))
+    rows = np.concatenate(rows_by_label)
+    return perquery.assign(measure=names).iloc[rows]
 
 
 def directions(
@@ -396,7 +441,7 @@ def check_directions(
     known: Mapping[str, Any],
     function: str,
 ) -> None:
-    """Warn of labels of unknown measures, and raise an error for negated values.
+    """Warn of labels of unknown measures, and raise an error for values that were negated.
 
     See `directions`.
     """
@@ -404,9 +449,10 @@ def check_directions(
     warn_of_unknown_labels(function, perquery, known, labels, "higher is assumed to be better")
     for column, label in enumerate(labels):
         measure = known[label]
-        lowest_possible = getattr(measure, "RANGE", (0.0,))[0]
-        has_negative = (values[:, :, column] < 0).any()
-        if lower_is_better(measure) and lowest_possible >= 0 and has_negative:
+        if not lower_is_better(measure) or _can_be_negative(measure):
+            continue
+        has_negative_values = (values[:, :, column] < 0).any()
+        if has_negative_values:
             raise MultiAspectError(
                 f"expected non-negative values for {label}, as {measure} is never negative, got "
                 "negative ones. Lower is better for this measure, which is taken into account: do "
@@ -414,84 +460,134 @@ def check_directions(
             )
 
 
-def _levels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
+def _can_be_negative(measure: Any) -> bool:
+    """Return whether a measure has negative values; only measures of this package state a range."""
+    lowest, *_ = getattr(measure, "RANGE", (0.0,))
+    return bool(lowest < 0)
+
+
+def _codes_and_labels(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
     """Return a code per cell, and the label of each code."""
     try:
-        code, level = pd.factorize(column)
+        codes, distinct = pd.factorize(column)
     except TypeError as error:
         raise MultiAspectError(f"invalid label in the column {column.name}: {error}") from None
-    names: dict[str, Any] = {}
-    for name in level.tolist():
-        first = names.setdefault(str(name), name)
-        if first is not name:
+    labels = distinct.tolist()
+    label_of_text: dict[str, Any] = {}
+    for label in labels:
+        first = label_of_text.setdefault(str(label), label)
+        if first is not label:
             raise MultiAspectError(
-                f"the column {column.name} has {first!r} and {name!r}, of different types but the "
+                f"the column {column.name} has {first!r} and {label!r}, of different types but the "
                 "same name; convert the column, for example with astype(str)"
             )
-    return np.asarray(code, dtype=np.intp), level.tolist()
+    return np.asarray(codes, dtype=np.intp), labels
 
 
 def _read_values(perquery: pd.DataFrame) -> Floats:
+    """Return the values of a long frame, after checking that they are finite."""
     values: Floats = perquery["value"].to_numpy()
-    wrong = np.flatnonzero(~np.isfinite(values))
-    if wrong.size:
-        name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[wrong[0]]
+    not_finite = np.flatnonzero(~np.isfinite(values))
+    if len(not_finite):
+        row = not_finite[0]
+        name, qid, measure = perquery[KEYS].to_numpy(dtype=object)[row]
+        number = tally(len(not_finite), "value")
         raise MultiAspectError(
-            f"expected finite values, got {values[wrong[0]]:g} for {measure} of system {name} on "
-            f"topic {qid} {tally(wrong.size, 'value')}; leave out topics without judgments, to "
-            "which pt.Experiment gives NaN"
+            f"expected finite values, got {values[row]:g} for {measure} of system {name} on topic "
+            f"{qid} {number}; leave out topics without judgments, to which pt.Experiment gives NaN"
         )
     return values
 
 
 def _check_complete(
-    times: npt.NDArray[np.intp],
+    n_values: npt.NDArray[np.intp],
     names: list[Any],
     qids: list[Any],
     measures: list[Any],
     gap_remedy: str | None,
 ) -> None:
-    """Check that each system has exactly one value of each measure on each topic."""
-    twice = np.argwhere(times > 1)
-    if len(twice):
-        system, topic, measure = twice[0]
-        n_values = times[system, topic, measure]
-        raise MultiAspectError(
-            f"expected one value of {measures[measure]} for system {names[system]} on topic "
-            f"{qids[topic]}, got {n_values} {tally(len(twice), 'cell')}; give each system its own "
-            "name, as in pt.Experiment(names=[...])"
-        )
-    has_measure = np.asarray(times.max(axis=1) > 0)  # systems × measures
-    lacking = np.argwhere(~has_measure)
-    if len(lacking):
-        system, measure = lacking[0]
-        others = [names[row] for row in np.flatnonzero(has_measure[:, measure])]
-        if len(others) == 1:
-            verb = "has"
-        else:
-            verb = "have"
-        raise MultiAspectError(
-            f"system {names[system]} has no value of {measures[measure]}, but "
-            f"{choices(others[:3])} {verb} {tally(len(lacking), 'gap')}"
-        )
-    gaps = np.argwhere(times.max(axis=0) == 0)
-    if len(gaps):
-        topic, measure = gaps[0]
-        raise MultiAspectError(
-            f"measures have different sets of topics: no system has {measures[measure]} on topic "
-            f"{qids[topic]} {tally(len(gaps), 'gap')}; evaluate with "
-            f"{parameter('average_over', 'judged')}, or give the measures one at a time"
-        )
-    gaps = np.argwhere(times == 0)
-    if len(gaps):
-        system, topic, measure = gaps[0]
-        if gap_remedy is None:
-            gap_remedy = _remedy_of_gaps(measures)
-        raise MultiAspectError(
-            f"systems have different sets of topics: {names[system]} has no {measures[measure]} on "
-            f"topic {qids[topic]}, which others have {tally(len(gaps), 'gap')}; {gap_remedy}, or "
-            "keep only the topics that all systems have"
-        )
+    """Check that each system has exactly one value of each measure on each topic.
+
+    Parameters
+    ----------
+    n_values : ndarray of int, systems × topics × measures
+        The number of values of each cell.
+    names, qids, measures : list
+        The labels of the axes.
+    gap_remedy : str, optional
+        What to do about gaps, for the error.
+    """
+    _check_unique(n_values, names, qids, measures)
+    _check_measures_of_systems(n_values, names, measures)
+    _check_topics_of_measures(n_values, qids, measures)
+    gaps = np.argwhere(n_values == 0)
+    if len(gaps) == 0:
+        return
+    system, topic, measure = gaps[0]
+    if gap_remedy is None:
+        gap_remedy = _remedy_of_gaps(measures)
+    number = tally(len(gaps), "gap")
+    raise MultiAspectError(
+        f"systems have different sets of topics: {names[system]} has no {measures[measure]} on "
+        f"topic {qids[topic]}, which others have {number}; {gap_remedy}, or keep only the topics "
+        "that all systems have"
+    )
+
+
+def _check_unique(
+    n_values: npt.NDArray[np.intp], names: list[Any], qids: list[Any], measures: list[Any]
+) -> None:
+    """Check that no cell, systems × topics × measures, has several values."""
+    repeated = np.argwhere(n_values > 1)
+    if len(repeated) == 0:
+        return
+    system, topic, measure = repeated[0]
+    n_of_first = n_values[system, topic, measure]
+    number = tally(len(repeated), "cell")
+    raise MultiAspectError(
+        f"expected one value of {measures[measure]} for system {names[system]} on topic "
+        f"{qids[topic]}, got {n_of_first} {number}; give each system its own name, as in "
+        "pt.Experiment(names=[...])"
+    )
+
+
+def _check_measures_of_systems(
+    n_values: npt.NDArray[np.intp], names: list[Any], measures: list[Any]
+) -> None:
+    """Check that each system has values of each measure."""
+    has_measure = np.asarray(n_values.max(axis=1) > 0)  # systems × measures
+    gaps = np.argwhere(~has_measure)
+    if len(gaps) == 0:
+        return
+    system, measure = gaps[0]
+    others = [names[row] for row in np.flatnonzero(has_measure[:, measure])]
+    if len(others) == 1:
+        verb = "has"
+    else:
+        verb = "have"
+    examples = choices(others[:3])
+    number = tally(len(gaps), "gap")
+    raise MultiAspectError(
+        f"system {names[system]} has no value of {measures[measure]}, but {examples} {verb} "
+        f"{number}"
+    )
+
+
+def _check_topics_of_measures(
+    n_values: npt.NDArray[np.intp], qids: list[Any], measures: list[Any]
+) -> None:
+    """Check that each measure has values on each topic."""
+    is_empty = n_values.max(axis=0) == 0  # topics × measures
+    gaps = np.argwhere(is_empty)
+    if len(gaps) == 0:
+        return
+    topic, measure = gaps[0]
+    number = tally(len(gaps), "gap")
+    remedy = parameter("average_over", "judged")
+    raise MultiAspectError(
+        f"measures have different sets of topics: no system has {measures[measure]} on topic "
+        f"{qids[topic]} {number}; evaluate with {remedy}, or give the measures one at a time"
+    )
 
 
 def _remedy_of_gaps(measures: list[Any]) -> str:
@@ -525,23 +621,23 @@ def matrices(perquery: pd.DataFrame, *, least: int = 2) -> tuple[list[Any], dict
         As for `matrix`, if the systems of one measure have different topics, or lack a measure that
         others have.
     """
-    result: dict[Any, Floats] = {}
+    array_of_measure: dict[Any, Floats] = {}
     if not topics_differ(perquery):
         values, names, _, measures = matrix(perquery, as_given=True, least=least)
         for column, measure in enumerate(measures):
-            result[measure] = values[:, :, column]
-        return names, result
+            array_of_measure[measure] = values[:, :, column]
+        return names, array_of_measure
     names = perquery["name"].unique().tolist()
     for measure, rows in by_measure(perquery):
-        values, systems, _, _ = matrix(rows, as_given=True, least=least)
-        lacking = [name for name in names if name not in systems]
-        if lacking:
+        values, own_names, _, _ = matrix(rows, as_given=True, least=least)
+        missing_names = [name for name in names if name not in own_names]
+        if missing_names:
             raise MultiAspectError(
-                f"system {lacking[0]} has no value of {measure}, but {systems[0]} has"
+                f"system {missing_names[0]} has no value of {measure}, but {own_names[0]} has"
             )
-        order = [systems.index(name) for name in names]
-        result[measure] = values[order, :, 0]
-    return names, result
+        order = [own_names.index(name) for name in names]
+        array_of_measure[measure] = values[order, :, 0]
+    return names, array_of_measure
 
 
 def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
@@ -551,10 +647,14 @@ def by_measure(perquery: pd.DataFrame) -> Iterator[tuple[Any, pd.DataFrame]]:
 
 
 def topics_differ(perquery: object) -> bool:
-    """Return whether the measures of a long frame have different topics."""
+    """Return whether the measures of a long frame have different topics.
+
+    False for frames that `matrix` rejects.
+    """
     if not isinstance(perquery, pd.DataFrame):
-        return False  # `matrix` reports the error
-    if not {"measure", "qid"} <= set(perquery.columns):
+        return False
+    has_columns = "measure" in perquery.columns and "qid" in perquery.columns
+    if not has_columns:
         return False
     try:
         pairs = perquery[["measure", "qid"]].drop_duplicates()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -247,132 +247,159 @@ def compare_with_levels(
         groups = read_topic_groups(by, perquery)
     clusters = read_clusters(cluster, perquery, groups)
     macro_mean = read_macro(macro, groups, clusters, measures_by_label(perquery), ("test", test))
-    margins = _read_margins(margin, perquery, test, alpha)
-    options = {"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed}
-
-    def compare(rows: pd.DataFrame) -> list[pd.DataFrame]:
-        return _compare(
-            rows, perquery, baseline, groups, macro_mean, clusters, correction, margins, options
-        )
-
+    comparison = _Comparison(
+        baseline=baseline,
+        groups=groups,
+        macro=macro_mean,
+        clusters=clusters,
+        margins=_read_margins(margin, perquery, test, alpha),
+        lower_is_better=_directions(perquery),
+        correction=correction,
+        alpha=alpha,
+        options={"test": test, "n_resamples": n_resamples, "alpha": alpha, "seed": seed},
+    )
     parts: list[pd.DataFrame] = []
     if topics_differ(perquery):  # each measure is tested on its own
         for measure, rows in by_measure(perquery):
             with errors_of(measure):
-                parts += compare(rows)
+                parts += comparison.compare(rows)
     else:
-        parts = compare(perquery)
+        parts = comparison.compare(perquery)
     tests = pd.concat(parts, ignore_index=True)
     if groups is None:
         tests = tests.drop(columns="group")
     else:
         tests = _sort_groups(tests, groups)
-    return add_verdicts(tests, _directions(perquery))
+    return add_verdicts(tests, comparison.lower_is_better)
 
 
 def _sort_groups(tests: pd.DataFrame, group_of_topic: Mapping[str, str]) -> pd.DataFrame:
     """Return the tests by group: in the order given, then all topics and macro means."""
-    in_order = [*dict.fromkeys(group_of_topic.values()), ALL, MACRO]
+    groups = dict.fromkeys(group_of_topic.values())
+    in_order = [*groups, ALL, MACRO]
     position = {group: row for row, group in enumerate(in_order)}
-    return tests.sort_values(
-        "group", key=lambda column: column.map(position), kind="stable", ignore_index=True
-    )
+    position_of_test = tests["group"].map(position)
+    by_position = position_of_test.argsort(kind="stable")
+    return tests.iloc[by_position].reset_index(drop=True)
 
 
-def _compare(
-    rows: pd.DataFrame,
-    perquery: pd.DataFrame,
-    baseline: str | Sequence[str],
-    by: Mapping[str, str] | None,
-    macro: MacroMean | None,
-    clusters: Mapping[str, str] | None,
-    correction: str | None,
-    margins: Mapping[str, float] | None,
-    options: dict[str, Any],
-) -> list[pd.DataFrame]:
-    """Return the comparisons of measures with the same topics, by measure and group of topics.
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """The baselines, and how systems are compared with them."""
 
-    The whole frame tells in which direction measures are better.
-    """
-    values, names, qids, measures = matrix(rows)
-    pairs = pairs_of_runs(names, rows["name"].unique().tolist(), baseline)
-    compared = _OncePairs(pairs)
-    lower = _directions(perquery)
-    alpha = options["alpha"]
-    all_clusters = check_clusters(clusters_of_topics(clusters, qids))
-    test_of_group = _tests_by_group(values, _topics_by_group(by, qids), all_clusters, options)
-    if macro is not None:
-        counted_equally = macro.groups_of_topics(qids)
-        if counted_equally is not None:
-            test_of_group[MACRO] = paired_test(
-                values, clusters=all_clusters, groups=counted_equally, **options
+    baseline: str | Sequence[str]
+    #: The group of each topic; None if topics are not grouped.
+    groups: Mapping[str, str] | None
+    macro: MacroMean | None
+    #: The cluster of each topic; None if topics are independent.
+    clusters: Mapping[str, str] | None
+    #: The margin of each measure.
+    margins: Mapping[str, float] | None
+    #: Whether lower is better for each measure, None if unknown.
+    lower_is_better: Mapping[str, bool | None]
+    correction: str | None
+    alpha: float
+    #: The arguments of `paired_test`.
+    options: dict[str, Any]
+
+    def compare(self, rows: pd.DataFrame) -> list[pd.DataFrame]:
+        """Return the tests of measures with the same topics, by measure and group of topics."""
+        values, names, qids, measures = matrix(rows)
+        in_order = rows["name"].unique().tolist()
+        pairs = pairs_of_runs(names, in_order, self.baseline)
+        once = _OncePairs(pairs)
+        test_of_group = self._tests_by_group(values, qids)
+        frames = []
+        for number, measure in enumerate(measures):
+            tests_of_group = {}
+            for group, test_pairs in test_of_group.items():
+                tests_of_group[group] = test_pairs(number, once.low, once.high)
+            columns_of_group = self._columns_by_group(str(measure), once, tests_of_group)
+            for group, statistics in columns_of_group.items():
+                columns = {
+                    "group": group,
+                    "measure": measure,
+                    "baseline": pairs.columns["b"],
+                    "name": pairs.columns["a"],
+                    **statistics,
+                }
+                frames.append(pd.DataFrame(columns))
+        return frames
+
+    def _tests_by_group(
+        self, values: Floats, qids: list[Any]
+    ) -> dict[str, Callable[[int, Ints, Ints], PairTests]]:
+        """Return the test of pairs on the topics of each group that has any.
+
+        All topics, and macro means if wanted, are groups, too.
+        """
+        clusters = check_clusters(clusters_of_topics(self.clusters, qids))
+        tests = {}
+        for group, topics in _topics_by_group(self.groups, qids):
+            if len(topics) == 0:
+                continue
+            clusters_within = clusters.take(topics)
+            if len(clusters_within) > 1:
+                check_clusters(clusters_within)
+            tests[group] = paired_test(values[:, topics], clusters=clusters_within, **self.options)
+        if self.macro is None:
+            return tests
+        equal_groups = self.macro.groups_of_topics(qids)
+        if equal_groups is not None:
+            tests[MACRO] = paired_test(
+                values, clusters=clusters, groups=equal_groups, **self.options
             )
-    families = [family_of(group) for group in test_of_group]
-    parts = []
-    for number, measure in enumerate(measures):
-        is_lower = bool(lower[str(measure)])
-        by_group = []
-        for test_pairs in test_of_group.values():
-            by_group.append(test_pairs(number, compared.low, compared.high))
-        levels = np.stack([tests.levels for tests in by_group])
-        corrected, alphas = correct_groups(levels, families, options["test"], correction, alpha)
-        of_margin: list[dict[str, Floats]] = [{} for _ in by_group]
-        if margins is not None:
-            margin = _Margin(margins[str(measure)], is_lower, families, correction, alpha)
-            of_margin = margin.columns(compared, by_group)
-        for row, group in enumerate(test_of_group):
-            statistics = _columns_of_tests(
-                compared,
-                by_group[row],
+        return tests
+
+    def _columns_by_group(
+        self, measure: str, once: _OncePairs, tests_of_group: Mapping[str, PairTests]
+    ) -> dict[str, dict[str, Any]]:
+        """Return the statistics of each pair under one measure, by group of topics."""
+        is_lower_better = bool(self.lower_is_better[measure])
+        tests_by_row = list(tests_of_group.values())
+        families = [family_of(group) for group in tests_of_group]
+        levels = np.stack([tests.levels for tests in tests_by_row])
+        corrected, alphas = correct_groups(
+            levels, families, self.options["test"], self.correction, self.alpha
+        )
+        margin_columns: list[dict[str, Floats]] = [{} for _ in tests_by_row]
+        if self.margins is not None:
+            margin = _Margin(
+                margin=self.margins[measure],
+                lower_is_better=is_lower_better,
+                families=families,
+                correction=self.correction,
+                alpha=self.alpha,
+            )
+            margin_columns = margin.columns(once, tests_by_row)
+        columns = {}
+        for row, group in enumerate(tests_of_group):
+            columns[group] = _columns_of_tests(
+                once,
+                tests_by_row[row],
                 corrected[row],
                 alphas[row],
-                alpha,
-                is_lower,
-                of_margin[row],
+                self.alpha,
+                is_lower_better,
+                margin_columns[row],
             )
-            columns = {
-                "group": group,
-                "measure": measure,
-                "baseline": pairs.columns["b"],
-                "name": pairs.columns["a"],
-                **statistics,
-            }
-            parts.append(pd.DataFrame(columns))
-    return parts
-
-
-def _tests_by_group(
-    values: Floats,
-    groups: Iterable[tuple[str, Ints]],
-    clusters: Clusters,
-    options: dict[str, Any],
-) -> dict[str, Callable[[int, Ints, Ints], PairTests]]:
-    """Return the test of pairs on the topics of each group that has any."""
-    tests = {}
-    for group, topics in groups:
-        if not len(topics):
-            continue
-        clusters_within = clusters.take(topics)
-        if len(clusters_within) > 1:
-            check_clusters(clusters_within)
-        tests[group] = paired_test(values[:, topics], clusters=clusters_within, **options)
-    return tests
+        return columns
 
 
 def _columns_of_tests(
-    compared: _OncePairs,
+    once: _OncePairs,
     tests: PairTests,
     corrected: Floats,
     interval_level: float,
     alpha: float,
-    is_lower: bool,
-    of_margin: dict[str, Floats],
+    is_lower_better: bool,
+    margin_columns: dict[str, Floats],
 ) -> dict[str, Any]:
     """Return the statistics of each pair in one group of topics.
 
     Parameters
     ----------
-    compared : _OncePairs
+    once : _OncePairs
         The pairs.
     tests : PairTests
         The tests of distinct pairs.
@@ -382,23 +409,24 @@ def _columns_of_tests(
         One minus the confidence level of the intervals.
     alpha : float
         The significance level.
-    is_lower : bool
+    is_lower_better : bool
         Whether lower values of the measure are better.
-    of_margin : dict of str to ndarray
+    margin_columns : dict of str to ndarray
         The columns on the margin.
     """
-    p = corrected[compared.pair]
+    p = corrected[once.pair]
     freedom = np.broadcast_to(tests.freedom, tests.means.shape)
+    design_effects = tests.design_effects()
     return {
-        **compared.mean_and_interval(tests, interval_level),
-        "asl": tests.levels[compared.pair],
+        **once.mean_and_interval(tests, interval_level),
+        "asl": tests.levels[once.pair],
         "p": p,
         "significant": p < alpha,
-        **compared.outcomes(tests.differences, lower_is_better=is_lower),
-        **of_margin,
+        **once.outcomes(tests.differences, lower_is_better=is_lower_better),
+        **margin_columns,
         "confidence": 1 - interval_level,
-        "freedom": freedom[compared.pair],
-        "design_effect": tests.design_effects()[compared.pair],
+        "freedom": freedom[once.pair],
+        "design_effect": design_effects[once.pair],
     }
 
 
@@ -435,26 +463,30 @@ class _Margin:
     alpha: float
 
     def columns(
-        self, compared: _OncePairs, by_group: Sequence[PairTests]
+        self, once: _OncePairs, tests_by_row: Sequence[PairTests]
     ) -> list[dict[str, Floats]]:
         """Return the ``p_not_worse p_equivalent margin_low margin_high`` of each pair, by group."""
-        is_first_above = (compared.sign > 0) != self.lower_is_better
+        # Whether "not worse" means that the tested difference is above −margin, or below the margin.
+        is_in_tested_order = once.sign > 0
+        must_be_above = is_in_tested_order != self.lower_is_better
         levels_equivalent = []
         levels_not_worse = []
-        for tests in by_group:
+        for tests in tests_by_row:
             above, below = tests.margin_levels(self.margin)
             levels_equivalent.append(np.maximum(above, below))
-            not_worse = np.where(is_first_above, above[compared.pair], below[compared.pair])
+            not_worse = np.where(must_be_above, above[once.pair], below[once.pair])
             levels_not_worse.append(not_worse)
         p_equivalent, alphas = self._correct(levels_equivalent)
         p_not_worse, _ = self._correct(levels_not_worse)
         columns = []
-        for row, tests in enumerate(by_group):
-            interval = compared.mean_and_interval(tests, 2 * alphas[row])
+        for row, tests in enumerate(tests_by_row):
+            # Two one-sided tests at α have an interval of level 1 − 2α.
+            interval = once.mean_and_interval(tests, 2 * alphas[row])
+            p_equivalent_of_group = p_equivalent[row]
             columns.append(
                 {
                     "p_not_worse": p_not_worse[row],
-                    "p_equivalent": p_equivalent[row][compared.pair],
+                    "p_equivalent": p_equivalent_of_group[once.pair],
                     "margin_low": interval["low"],
                     "margin_high": interval["high"],
                 }
@@ -484,14 +516,16 @@ def t_test_pairs(
     clusters : Clusters, optional
         Topics that belong together.
     """
-    compared = _OncePairs(pairs)
+    once = _OncePairs(pairs)
+    # The test 't' draws no resamples.
     test_pairs = paired_test(values, "t", n_resamples=1, alpha=ALPHA, seed=0, clusters=clusters)
-    tests = test_pairs(0, compared.low, compared.high)
-    p = corrector("t", correction)(tests.levels)
-    level = interval_alpha(p, correction, ALPHA)
-    columns = compared.mean_and_interval(tests, level)
-    columns["p"] = p[compared.pair]
-    columns["confidence"] = np.full(len(pairs), 1 - level)
+    tests = test_pairs(0, once.low, once.high)
+    correct = corrector("t", correction)
+    p = correct(tests.levels)
+    alpha = interval_alpha(p, correction, ALPHA)
+    columns = once.mean_and_interval(tests, alpha)
+    columns["p"] = p[once.pair]
+    columns["confidence"] = np.full(len(pairs), 1 - alpha)
     return columns
 
 
@@ -499,16 +533,24 @@ class _OncePairs:
     """The distinct unordered pairs, which are tested once, and the statistics of all pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
-        once, self.pair = unordered_pairs(pairs)
+        once, position = unordered_pairs(pairs)
+        #: The distinct pairs: the lower and the higher row of their systems.
         self.low = np.minimum(pairs.first, pairs.second)[once]
         self.high = np.maximum(pairs.first, pairs.second)[once]
-        #: Of each pair: 1 if it is in the order in which it was tested, else −1.
+        #: The position of each given pair among the distinct ones.
+        self.pair = position
+        #: Of each given pair: 1 if it is in the order in which it was tested, else −1.
         self.sign = np.where(pairs.first < pairs.second, 1.0, -1.0)
 
     def mean_and_interval(self, tests: PairTests, alpha: float) -> dict[str, Floats]:
-        """Return the ``difference low high`` of each pair, from the tests of distinct pairs."""
-        half = tests.half_widths(alpha)[self.pair]
-        difference = self.sign * tests.means[self.pair] + 0.0  # no negative zeros
+        """Return the ``difference low high`` of each pair, from the tests of distinct pairs.
+
+        The confidence level of the intervals is 1 − alpha.
+        """
+        half_widths = tests.half_widths(alpha)
+        half = half_widths[self.pair]
+        tested_difference = tests.means[self.pair]
+        difference = self.sign * tested_difference + 0.0  # no negative zeros
         return {"difference": difference, "low": difference - half, "high": difference + half}
 
     def outcomes(self, differences: Floats, *, lower_is_better: bool) -> dict[str, Ints]:
@@ -524,13 +566,14 @@ class _OncePairs:
 
 
 def _topics_by_group(
-    group_of: Mapping[str, str] | None, qids: list[Any]
+    group_of_topic: Mapping[str, str] | None, qids: list[Any]
 ) -> Iterator[tuple[str, Ints]]:
     """Yield each group of topics, and the positions of its topics; all topics last."""
-    if group_of is not None:
-        group = np.array([group_of[str(qid)] for qid in qids], dtype=object)
-        for name in dict.fromkeys(group_of.values()):
-            yield name, np.flatnonzero(group == name)
+    if group_of_topic is not None:
+        groups = [group_of_topic[str(qid)] for qid in qids]
+        group_of_position = np.array(groups, dtype=object)
+        for group in dict.fromkeys(group_of_topic.values()):
+            yield group, np.flatnonzero(group_of_position == group)
     yield ALL, np.arange(len(qids))
 
 
@@ -550,16 +593,24 @@ def add_verdicts(tests: pd.DataFrame, lower: Mapping[str, bool | None]) -> pd.Da
     verdicts = []
     rows = zip(tests["measure"], tests["difference"], tests["significant"], strict=True)
     for measure, difference, is_significant in rows:
-        if is_significant and difference:
-            verdicts.append(_verdict(difference, lower[str(measure)]))
+        if is_significant and difference != 0:
+            is_lower_better = lower[str(measure)]
+            verdicts.append(_verdict(difference, is_lower_better))
         else:
             verdicts.append("")
     return tests.assign(verdict=pd.Series(verdicts, tests.index, dtype=object))
 
 
 def _verdict(difference: float, is_lower_better: bool | None) -> str:
-    """Return the verdict of a significant difference; None if the direction is unknown."""
+    """Return the verdict of a significant difference: which value, or system, is better.
+
+    `is_lower_better` is None if the direction is unknown.
+    """
+    is_lower = difference < 0
     if is_lower_better is None:
-        return "lower" if difference < 0 else "higher"
-    is_below = difference < 0
-    return "better" if is_below == is_lower_better else "worse"
+        if is_lower:
+            return "lower"
+        return "higher"
+    if is_lower == is_lower_better:
+        return "better"
+    return "worse"

@@ -11,10 +11,10 @@ import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from .._validation import count, random_seed
 from ..aspects import Scale
-from ..collection import Judgments, Rankings
+from ..collection import AspectView, Judgments, Rankings
 from ..collection.label_draws import (
     NoDonorError,
     draw_labels,
@@ -92,26 +92,24 @@ class MissingLabels(View):
         """The number of missing labels, and of the pairs whose sign is certain, in sentences."""
         sentences = []
         for measure, aspects in self.universe.groupby("measure", sort=False):
-            missing = choices(f"{row.missing} of {row.aspect}" for row in aspects.itertuples())
+            missing_by_aspect = []
+            for row in aspects.itertuples():
+                missing_by_aspect.append(f"{row.missing} of {row.aspect}")
+            missing = choices(missing_by_aspect)
             documents = number_of(int(aspects["documents"].iloc[0]), "document")
             sentences.append(
                 f"{measure}: {documents} in the qrels and runs; labels missing: {missing}."
             )
             pairs = self.pairs[self.pairs["measure"] == measure]
             if len(pairs):
-                has_sign = (pairs["low"] > 0) | (pairs["high"] < 0)
-                is_significant = pairs["p"] < 0.05
-                n_both = (has_sign & is_significant).sum()
-                sentences.append(
-                    f"The sign is certain for {has_sign.sum()} of {len(pairs)} pairs, and for "
-                    f"{n_both} of {is_significant.sum()} with p < 0.05."
-                )
+                sentences.append(_sentence_on_signs(pairs))
         return " ".join(sentences)
 
     def _title(self) -> str:
         return "Missing labels"
 
     def _content(self) -> list[Block]:
+        """Return the summary, the tables of runs and of pairs, and the notes."""
         columns_of_runs = ("value", "low", "high", "expected", "exact")
         cells_of_runs: dict[str, Any] = {column: column for column in columns_of_runs}
         cells_of_runs["judged"] = lambda row: percent(row["judged"])
@@ -125,6 +123,35 @@ class MissingLabels(View):
         for note in self.notes:
             blocks.append(Sentence(note))
         return blocks
+
+
+def _sentence_on_signs(pairs: pd.DataFrame) -> str:
+    """Return for how many pairs of one measure the sign is certain, and for how many with low p."""
+    has_certain_sign = (pairs["low"] > 0) | (pairs["high"] < 0)
+    is_significant = pairs["p"] < 0.05
+    n_certain = has_certain_sign.sum()
+    n_significant = is_significant.sum()
+    n_both = (has_certain_sign & is_significant).sum()
+    return (
+        f"The sign is certain for {n_certain} of {len(pairs)} pairs, and for {n_both} of "
+        f"{n_significant} with p < 0.05."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Completions:
+    """The values of one measure, and their intervals over all completions."""
+
+    label: str
+    search: LabelIntervals
+    #: The values as evaluated, runs × topics.
+    values: Floats
+    of_runs: Interval
+    of_pairs: Interval
+    #: The expected values, runs × topics; NaN if they are not known.
+    expected: Floats
+    #: The number of labels without an expected value, by aspect.
+    unfilled: Ints
 
 
 def missing_labels(
@@ -292,32 +319,24 @@ def compare_completions(
             search = _search(measure, judgments, rankings, pairs.first, pairs.second)
             _check_order(label, search)
             of_runs, of_pairs = search.compute()
-            try:
-                expected, unfilled = _expected_values(search, model, n_samples, seed)
-            except NoDonorError as error:
-                expected = np.full_like(search.at_lowest, np.nan)
-                unfilled = search.missing.sum(axis=1)
-                notes.append(f"{label} has no expected values: {error}.")
-            except MultiAspectError as error:
-                raise MultiAspectError(
-                    f"{label}: {error}, or n_samples=0 for no expected values"
-                ) from None
-            frame = _frame_of_runs(label, search, of_runs, values, expected, pairs.names)
-            runs.append(frame)
-            compared.append(
-                _frame_of_pairs(label, of_runs, of_pairs, values, expected, pairs, clusters)
-            )
-            universes.append(_frame_of_universe(label, search, unfilled))
+            expected, unfilled, note = _expected_or_note(label, search, model, n_samples, seed)
+            notes += note
+            completions = _Completions(label, search, values, of_runs, of_pairs, expected, unfilled)
+            frame_of_runs = _frame_of_runs(completions, pairs.names)
+            runs.append(frame_of_runs)
+            compared.append(_frame_of_pairs(completions, pairs, clusters))
+            universes.append(_frame_of_universe(completions))
             if not clusters.are_single_topics:
-                notes.append(f"p of {label}: {clusters_note(values[:, :, None], pairs, clusters)}.")
-            notes += _notes_on_intervals(label, search, of_runs, of_pairs)
-            notes += _notes_on_values(label, search, frame)
-            notes += _note_of_single_run(label, judgments, joined, search, of_runs)
+                note_on_clusters = clusters_note(values[:, :, None], pairs, clusters)
+                notes.append(f"p of {label}: {note_on_clusters}.")
+            notes += _notes_on_intervals(completions)
+            notes += _notes_on_values(label, search, frame_of_runs)
+            notes += _note_of_single_run(completions, judgments, joined)
     return MissingLabels(
-        pd.concat(runs, ignore_index=True),
-        pd.concat(compared, ignore_index=True),
-        pd.concat(universes, ignore_index=True),
-        notes,
+        runs=pd.concat(runs, ignore_index=True),
+        pairs=pd.concat(compared, ignore_index=True),
+        universe=pd.concat(universes, ignore_index=True),
+        notes=notes,
     )
 
 
@@ -337,24 +356,31 @@ def check_measure(label: str, measure: ir_measures.Measure, judgments: Judgments
                 f"{label}: expected declared grades of {view.name}, as the top grade of missing "
                 f"labels is unknown otherwise; {remedy}"
             )
-        view.check_gains(f"{label}: an interval over missing labels")
-        if view.scale.identity:
-            raise MultiAspectError(
-                f"{label}: expected one probability per grade of {view.name}, got "
-                "probabilities='identity', which leaves open which labels are possible"
-            )
-        if not view.known.any():
-            raise MultiAspectError(
-                f"{label}: expected labels of {view.name}, got none; leave the aspect out"
-            )
+        _check_labels(label, view)
     return evaluated
+
+
+def _check_labels(label: str, view: AspectView) -> None:
+    """Check that the possible labels of an aspect have known gains, and that it has labels."""
+    view.check_gains(f"{label}: an interval over missing labels")
+    if view.scale.identity:
+        raise MultiAspectError(
+            f"{label}: expected one probability per grade of {view.name}, got "
+            "probabilities='identity', which leaves open which labels are possible"
+        )
+    if not view.known.any():
+        raise MultiAspectError(
+            f"{label}: expected labels of {view.name}, got none; leave the aspect out"
+        )
 
 
 def _remedy_of_inferred(measure: ir_measures.Measure, evaluated: Measure, aspect: str) -> str:
     """Return how to declare the grades of an aspect of a measure."""
     declared = f"aspects={{'{aspect}': [0, 1, 2]}}"
-    if evaluated is not measure or evaluated.SINGLE_ASPECT:
-        return f"declare them, as in On(base={str(measure)!r}, {declared})"
+    is_of_one_aspect = evaluated is not measure or evaluated.SINGLE_ASPECT
+    if is_of_one_aspect:
+        base = repr(str(measure))
+        return f"declare them, as in On(base={base}, {declared})"
     if evaluated.accepts_aspects:
         return f"declare them, as in {declared}"
     return "leave the measure out"
@@ -378,20 +404,24 @@ def _check_order(label: str, search: LabelIntervals) -> None:
     if order is None:
         return
     rows = [search.names.index(name) for name in order.names]
-    labels = search.labels[rows]
-    lacks_label = np.isnan(labels).any(axis=0)
-    for known in np.unique(labels[:, lacks_label].T, axis=0):
-        indices = _grade_tuples(known, order.scales)
-        impossible = indices[~order.is_possible(indices)]
-        if not len(impossible):
+    labels = search.labels[rows]  # aspects × documents
+    has_missing_label = np.isnan(labels).any(axis=0)
+    for known_labels in np.unique(labels[:, has_missing_label].T, axis=0):
+        tuples = _grade_tuples(known_labels, order.scales)
+        has_no_weight = ~order.is_possible(tuples)
+        n_without_weight = int(has_no_weight.sum())
+        if n_without_weight == 0:
             continue
-        lacking = []
-        for scale, index in zip(order.scales, impossible[0], strict=True):
-            lacking.append(float(scale.grades[index]))
+        example = tuples[has_no_weight][0]
+        grades = []
+        for scale, index in zip(order.scales, example, strict=True):
+            grades.append(float(scale.grades[index]))
+        aspects = choices(order.names)
+        number = tally(n_without_weight, "tuple")
         raise MultiAspectError(
             f"{label}: expected weights of the order for all labels that documents with missing "
-            f"ones may have, got none for {tuple(lacking)} of {choices(order.names)} "
-            f"{tally(len(impossible), 'tuple')}; add them to the order"
+            f"ones may have, got none for {tuple(grades)} of {aspects} {number}; add them to the "
+            "order"
         )
 
 
@@ -412,11 +442,15 @@ def _grade_tuples(known: Floats, scales: Sequence[Scale]) -> Ints:
 def _search(
     measure: Measure, judgments: Judgments, rankings: Sequence[Rankings], first: Ints, second: Ints
 ) -> LabelIntervals:
-    """Return the intervals of a measure, on the documents of the judgments and the runs."""
+    """Return the intervals of a measure, on the documents of the judgments and the runs.
+
+    `first` and `second` are the runs of each pair.
+    """
     views = judgments.views(measure.spec)
     if _condenses(measure):
-        is_junk = np.any([view.junk < 0 for view in views], axis=0)
-        universe = join_universe(judgments, views, rankings, measure.cutoff, is_junk)
+        # Documents below the cutoff move up when others are left out, so that whole runs count.
+        is_left_out = np.any([view.junk < 0 for view in views], axis=0)  # by their labels
+        universe = join_universe(judgments, views, rankings, measure.cutoff, is_left_out)
         cutoff = None
     else:
         universe = join_universe(judgments, views, rankings, measure.cutoff)
@@ -436,10 +470,30 @@ def _condenses(measure: Measure) -> bool:
     Then it reads below its cutoff.
     """
     if isinstance(measure, MeasureMean):
-        return any(_condenses(member) for member, _ in measure.members)
+        parts = [member for member, _ in measure.members]
+        return any(_condenses(part) for part in parts)
     if isinstance(measure, BasedMeasure):
-        return any(base.params.get("judged_only") for base in measure.bases.each())
+        bases = measure.bases.each()
+        return any(base.params.get("judged_only") for base in bases)
     return False
+
+
+def _expected_or_note(
+    label: str, search: LabelIntervals, model: Judgments | None, n_samples: int, seed: int
+) -> tuple[Floats, Ints, list[str]]:
+    """Return the result of `_expected_values`, and no note.
+
+    If a label cannot be drawn, as no document has it, values are NaN and the note says so.
+    """
+    try:
+        expected, unfilled = _expected_values(search, model, n_samples, seed)
+    except NoDonorError as error:
+        unknown = np.full_like(search.at_lowest, np.nan)
+        n_missing = search.missing.sum(axis=1)
+        return unknown, n_missing, [f"{label} has no expected values: {error}."]
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{label}: {error}, or n_samples=0 for no expected values") from None
+    return expected, unfilled, []
 
 
 def _expected_values(
@@ -450,129 +504,138 @@ def _expected_values(
     Without a model's labels, observed ones are drawn; without draws, values are NaN.
     """
     values = search.at_lowest.copy()
+    n_missing = search.missing.sum(axis=1)
+    if n_samples == 0:
+        return np.full_like(values, np.nan), n_missing
     topics = np.flatnonzero(search.is_open)
-    if not n_samples:
-        return np.full_like(values, np.nan), search.missing.sum(axis=1)
-    if not len(topics):
-        return values, search.missing.sum(axis=1)
+    if len(topics) == 0:
+        return values, n_missing
     if model is None:
         n_draws = n_samples
     else:
-        n_draws = 1
-    documents = np.flatnonzero(search.is_open[search.universe.pool_query])
+        n_draws = 1  # the labels of a model are always the same
+    is_of_open_topic = search.is_open[search.universe.pool_query]
+    documents = np.flatnonzero(is_of_open_topic)
     views = [search.views[aspect] for aspect in np.flatnonzero(search.is_read)]
-    missing = search.missing[search.is_read]
+    missing_of_views = search.missing[search.is_read]
+    missing_of_documents = search.missing[:, documents]
     total = np.zeros((len(values), len(topics)))
     for part in slices(n_draws, len(documents), _BATCH):
         draws = np.arange(part.start, part.stop)
         # draws × aspects × documents
         labels = np.repeat(search.lowest_labels[None, :, documents], len(draws), axis=0)
-        drawn = draw_labels(model, search.universe, views, missing, seed, draws)
-        labels[:, search.missing[:, documents]] = drawn
-        total += search.values_of_copies(topics, labels).sum(axis=1)
+        drawn = draw_labels(model, search.universe, views, missing_of_views, seed, draws)
+        labels[:, missing_of_documents] = drawn
+        values_of_draws = search.values_of_copies(topics, labels)  # runs × draws × topics
+        total += values_of_draws.sum(axis=1)
     values[:, topics] = total / n_draws
-    return values, np.isnan(labels[0]).sum(axis=1)
+    # A model lacks the same labels in all draws.
+    n_unfilled = np.isnan(labels[0]).sum(axis=1)
+    return values, n_unfilled
 
 
-def _frame_of_runs(
-    label: str,
-    search: LabelIntervals,
-    of_runs: Interval,
-    values: Floats,
-    expected: Floats,
-    names: Sequence[Any],
-) -> pd.DataFrame:
+def _frame_of_runs(completions: _Completions, names: Sequence[Any]) -> pd.DataFrame:
     """Return the rows of ``runs`` of one measure."""
+    search = completions.search
     cutoff = search.measure.cutoff or np.inf
-    judged = []
+    judged = []  # the share of the labels of each run's documents that are not missing
     for run in search.rankings:
-        documents = run.hits.row[run.hits.rank <= cutoff]
+        is_above_cutoff = run.hits.rank <= cutoff
+        documents = run.hits.row[is_above_cutoff]
         is_known = ~search.missing[:, documents]
         if is_known.size:
             judged.append(float(is_known.mean()))
         else:
             judged.append(np.nan)
     columns = {
-        "measure": label,
+        "measure": completions.label,
         "name": names,
-        "value": values.mean(axis=1),
-        **of_runs.columns(),
-        "expected": expected.mean(axis=1),
+        "value": completions.values.mean(axis=1),
+        **completions.of_runs.columns(),
+        "expected": completions.expected.mean(axis=1),
         "judged": judged,
     }
     return pd.DataFrame(columns)
 
 
-def _frame_of_pairs(
-    label: str,
-    of_runs: Interval,
-    of_pairs: Interval,
-    values: Floats,
-    expected: Floats,
-    pairs: Pairs,
-    clusters: Clusters,
-) -> pd.DataFrame:
+def _frame_of_pairs(completions: _Completions, pairs: Pairs, clusters: Clusters) -> pd.DataFrame:
     """Return the rows of ``pairs`` of one measure."""
+    values = completions.values
     first, second = pairs.first, pairs.second
-    low_of_runs, high_of_runs = of_runs.ends
-    possible = np.concatenate([values, low_of_runs, high_of_runs], axis=1)
-    largest = largest_of_pairs(np.nan_to_num(possible), first, second)
+    # Differences are rounding errors relative to all values that both runs may have.
+    low_of_runs, high_of_runs = completions.of_runs.ends
+    possible_values = np.concatenate([values, low_of_runs, high_of_runs], axis=1)
+    largest = largest_of_pairs(np.nan_to_num(possible_values), first, second)
     mean = values.mean(axis=1)
-    expected_mean = expected.mean(axis=1)
-    columns = of_pairs.columns()
-    low = remove_rounding_errors(columns["low"], largest)
-    high = remove_rounding_errors(columns["high"], largest)
+    difference = remove_rounding_errors(mean[first] - mean[second], largest)
+    expected_mean = completions.expected.mean(axis=1)
+    expected = remove_rounding_errors(expected_mean[first] - expected_mean[second], largest)
+    interval = completions.of_pairs.columns()
+    low = remove_rounding_errors(interval["low"], largest)
+    high = remove_rounding_errors(interval["high"], largest)
     is_always_equal = (low == 0) & (high == 0)
-    levels = t_test_levels(values[:, :, None], pairs, corrector("t", None), clusters)
+    has_certain_sign = (low > 0) | (high < 0)
+    uncorrected = corrector("t", None)
+    levels = t_test_levels(values[:, :, None], pairs, uncorrected, clusters)
     columns = {
-        "measure": label,
+        "measure": completions.label,
         **pairs.columns,
-        "difference": remove_rounding_errors(mean[first] - mean[second], largest),
+        "difference": difference,
         "low": low,
         "high": high,
-        "exact": columns["exact"],
-        "certain": (low > 0) | (high < 0) | is_always_equal,
-        "expected": remove_rounding_errors(expected_mean[first] - expected_mean[second], largest),
+        "exact": interval["exact"],
+        "certain": has_certain_sign | is_always_equal,
+        "expected": expected,
         "p": levels[:, 0],
     }
     return pd.DataFrame(columns)
 
 
-def _frame_of_universe(label: str, search: LabelIntervals, unfilled: Ints) -> pd.DataFrame:
+def _frame_of_universe(completions: _Completions) -> pd.DataFrame:
     """Return the rows of ``universe`` of one measure."""
+    search = completions.search
     columns = {
-        "measure": label,
+        "measure": completions.label,
         "aspect": search.names,
         "documents": len(search.universe),
         "missing": search.missing.sum(axis=1),
-        "unfilled": unfilled,
+        "unfilled": completions.unfilled,
     }
     return pd.DataFrame(columns)
 
 
-def _notes_on_intervals(
-    label: str, search: LabelIntervals, of_runs: Interval, of_pairs: Interval
-) -> list[str]:
+def _notes_on_intervals(completions: _Completions) -> list[str]:
     """Return notes on intervals that are unknown or not exact."""
-    notes = []
-    unknown = np.flatnonzero(np.isnan(of_runs.ends[0]).any(axis=0))
-    if len(unknown):
-        reason = "a missing label matters to several of its terms, or their extremes are unknown"
+    label = completions.label
+    search = completions.search
+    has_unknown_end = np.isnan(completions.of_runs.ends[0]).any(axis=0)
+    unknown_topics = np.flatnonzero(has_unknown_end)
+    if len(unknown_topics):
         if search.measure.stated.label_terms is None:
             reason = "how it depends on labels is not known"
-        notes.append(
-            f"{label} has no interval: {reason}, and {number_of(len(unknown), 'topic')}, such as "
-            f"{search.universe.qids[unknown[0]]}, have too many completions to enumerate."
+        else:
+            reason = (
+                "a missing label matters to several of its terms, or their extremes are unknown"
+            )
+        topics = number_of(len(unknown_topics), "topic")
+        example = search.universe.qids[unknown_topics[0]]
+        note = (
+            f"{label} has no interval: {reason}, and {topics}, such as {example}, have too many "
+            "completions to enumerate."
         )
-    elif not of_runs.exact.all():
+        return [note]
+    notes = []
+    if not completions.of_runs.exact.all():
         notes.append(
             f"The intervals of {label} are bounds: the search for exact extremes was stopped."
         )
-    if len(search.first) and not of_pairs.exact.all() and not len(unknown):
-        n_bounded = int((~of_pairs.exact).sum())
+    has_pairs = len(search.first) > 0
+    n_bounded = int((~completions.of_pairs.exact).sum())
+    if has_pairs and n_bounded:
+        topics = number_of(n_bounded, "topic")
         notes.append(
-            f"Differences in {label} are bounded by the intervals of both runs in "
-            f"{number_of(n_bounded, 'topic')}: the exact intervals may be narrower."
+            f"Differences in {label} are bounded by the intervals of both runs in {topics}: the "
+            "exact intervals may be narrower."
         )
     return notes
 
@@ -580,19 +643,23 @@ def _notes_on_intervals(
 def _notes_on_values(label: str, search: LabelIntervals, runs: pd.DataFrame) -> list[str]:
     """Return notes on values outside their intervals, and on grades that no document has."""
     notes = []
-    value, low, high = runs[["value", "low", "high"]].to_numpy().T
+    value = runs["value"].to_numpy()
+    low = runs["low"].to_numpy()
+    high = runs["high"].to_numpy()
     is_below = value < low - ROUNDING * np.abs(low)
     is_above = value > high + ROUNDING * np.abs(high)
     n_outside = int((is_below | is_above).sum())
     if n_outside:
+        runs_outside = number_of(n_outside, "run")
         notes.append(
-            f"{label}: the value as evaluated of {number_of(n_outside, 'run')} is not that of any "
-            "completion, as documents without labels count as less than, or otherwise than, the "
-            "lowest grade."
+            f"{label}: the value as evaluated of {runs_outside} is not that of any completion, as "
+            "documents without labels count as less than, or otherwise than, the lowest grade."
         )
     for view in search.views:
-        is_lowest = view.grade_index[view.known] == 0
-        if len(view.scale) > 1 and not is_lowest.any():
+        if len(view.scale) == 1:
+            continue
+        has_lowest_grade = view.grade_index[view.known] == 0
+        if not has_lowest_grade.any():
             notes.append(
                 f"{label}: no document has the lowest grade of {view.name}. If the qrels list only "
                 "positive documents, those that are not listed may have been judged."
@@ -601,43 +668,54 @@ def _notes_on_values(label: str, search: LabelIntervals, runs: pd.DataFrame) -> 
 
 
 def _note_of_single_run(
-    label: str,
-    judgments: Judgments,
-    joined: Mapping[str, Rankings],
-    search: LabelIntervals,
-    of_runs: Interval,
+    completions: _Completions, judgments: Judgments, joined: Mapping[str, Rankings]
 ) -> list[str]:
-    """Return a note on a run that alone retrieves most of the documents without judgments."""
-    if len(joined) < 3:
+    """Return a note on a run that alone retrieves most of the documents without judgments.
+
+    The list is empty if there is no such run, or if the intervals are not known.
+    """
+    search = completions.search
+    are_unknown = np.isnan(completions.of_runs.ends).any()
+    if len(joined) < 3 or are_unknown:
         return []
-    universe = search.universe
-    is_new = matching_pairs(judgments, universe) < 0
-    is_retrieved = np.zeros((len(search.rankings), len(universe)), dtype=np.bool_)
-    for row, run in enumerate(search.rankings):
-        is_retrieved[row, run.hits.row] = True
-    is_retrieved &= is_new
-    is_by_one_run = is_retrieved.sum(axis=0) == 1
-    n_alone = (is_retrieved & is_by_one_run).sum(axis=1)  # by run
-    most = int(n_alone.argmax())
+    is_new = matching_pairs(judgments, search.universe) < 0  # −1: not in the qrels
     n_new = int(is_new.sum())
-    if n_alone[most] <= _ALONE * n_new or np.isnan(of_runs.ends).any():
+    n_alone = _n_retrieved_alone(search, is_new)
+    row = int(n_alone.argmax())
+    n_of_run = n_alone[row]
+    if n_of_run <= _ALONE * n_new:
         return []
+    # Compare the intervals of the other runs with and without this run's documents.
     names = list(joined)
-    others = [joined[name] for name in names if name != names[most]]
-    nothing = np.zeros(0, dtype=np.intp)
-    without, _ = _search(search.measure, judgments, others, nothing, nothing).compute()
-    narrow = _mean_width(without.ends)
-    wide = _mean_width(np.delete(of_runs.ends, most, axis=1))
+    run = names[row]
+    others = [joined[name] for name in names if name != run]
+    no_pairs = np.zeros(0, dtype=np.intp)
+    search_of_others = _search(search.measure, judgments, others, no_pairs, no_pairs)
+    intervals_without, _ = search_of_others.compute()
+    narrow = _mean_width(intervals_without.ends)
+    wide = _mean_width(np.delete(completions.of_runs.ends, row, axis=1))
     documents = number_of(n_new, "document")
     note = (
-        f"{label}: {names[most]} alone retrieves {n_alone[most]} of {documents} without "
-        f"judgments. Without it, the intervals of the others would be {narrow} wide on average, "
-        f"rather than {wide}."
+        f"{completions.label}: {run} alone retrieves {n_of_run} of {documents} without judgments. "
+        f"Without it, the intervals of the others would be {narrow} wide on average, rather than "
+        f"{wide}."
     )
     return [note]
+
+
+def _n_retrieved_alone(search: LabelIntervals, is_new: Bools) -> Ints:
+    """Return the number of new documents that each run retrieves, and no other run."""
+    shape = (len(search.rankings), len(search.universe))
+    is_retrieved = np.zeros(shape, dtype=np.bool_)
+    for row, run in enumerate(search.rankings):
+        is_retrieved[row, run.hits.row] = True
+    n_runs = is_retrieved.sum(axis=0)
+    is_alone = is_new & (n_runs == 1)
+    return np.asarray((is_retrieved & is_alone).sum(axis=1))
 
 
 def _mean_width(ends: Floats) -> str:
     """Return the mean width of intervals, 2 × runs × topics, with the usual decimals."""
     low, high = ends
-    return decimals(float((high - low).mean()))
+    widths = high - low
+    return decimals(float(widths.mean()))
