@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import ir_measures
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats
+from .._typing import Bools, Floats, Ints
 from .._validation import proportion
 from ..errors import choices, number_of, refuse_single, refuse_unknown
 from ..evaluation.long_frames import find_label, read_long_frame
@@ -91,25 +90,31 @@ class Multiverse(View):
     @property
     def same_as(self) -> dict[str, str]:
         """The variants whose values are those of an earlier one, with that one."""
-        rows = self.variants.drop_duplicates("measure").dropna(subset=["same_as"])
-        return dict(zip(rows["measure"], rows["same_as"], strict=True))
+        # `variants` has each variant once per pair.
+        one_row_per_variant = self.variants.drop_duplicates("measure")
+        repeated = one_row_per_variant.dropna(subset=["same_as"])
+        return dict(zip(repeated["measure"], repeated["same_as"], strict=True))
 
     @property
     def summary(self) -> str:
         """The number of variants, and of the pairs for which they agree, in sentences."""
         pairs = self.pairs
-        n_variants = len(self.options)
-        n_distinct = n_variants - len(self.same_as)
-        n_unanimous = ((pairs["better"] == 1) | (pairs["worse"] == 1)).sum()
-        unanimous = share(n_unanimous, len(pairs), "pair", "has", "have")
+        n_distinct = len(self.options) - len(self.same_as)
+        n_variants = number_of(len(self.options), "variant")
+
+        is_better_under_all = pairs["better"] == 1
+        is_worse_under_all = pairs["worse"] == 1
+        n_unanimous = (is_better_under_all | is_worse_under_all).sum()
+        unanimous_pairs = share(n_unanimous, len(pairs), "pair", "has", "have")
+
+        # Of the pairs that differ significantly by the reference.
         tested = pairs[pairs["p"] < self.alpha]
-        fractions = tested[["significantly_better", "significantly_worse"]]
-        n_kept = (fractions.max(axis=1) == 1).sum()
+        is_kept = (tested["significantly_better"] == 1) | (tested["significantly_worse"] == 1)
         level = f"p < {self.alpha:g} by {self.reference}"
-        kept = significant_share(n_kept, len(tested), level, "under all of these")
+        kept_pairs = significant_share(is_kept.sum(), len(tested), level, "under all of these")
         return (
-            f"{number_of(n_variants, 'variant')}, {n_distinct} with distinct values. "
-            f"{unanimous} the same order under all of these. {kept}"
+            f"{n_variants}, {n_distinct} with distinct values. "
+            f"{unanimous_pairs} the same order under all of these. {kept_pairs}"
         )
 
     @property
@@ -119,24 +124,31 @@ class Multiverse(View):
         if self._clusters:
             notes.append(f"{self._clusters}.")
         if self.same_as:
-            equal = [f"{label} ({earlier})" for label, earlier in self.same_as.items()]
-            shown = choices(equal[:5])
-            if len(equal) > 5:
-                shown += ", …"
-            notes.append(f"Variants with the values of an earlier one count once: {shown}.")
-        if len(self.choices) and self.choices["effect"].isna().all():
+            notes.append(self._equal_variants_note())
+        has_choices = len(self.choices) > 0
+        if has_choices and self.choices["effect"].isna().all():
             notes.append(
                 "Effects of choices are NaN: the variants are no full grid of the options of all "
                 "choices, or have equal differences."
             )
         return notes
 
+    def _equal_variants_note(self) -> str:
+        """Return a sentence with the first five variants that have the values of an earlier one."""
+        equal = [f"{label} ({earlier})" for label, earlier in self.same_as.items()]
+        shown = choices(equal[:5])
+        if len(equal) > 5:
+            shown += ", …"
+        return f"Variants with the values of an earlier one count once: {shown}."
+
     def _title(self) -> str:
         return "Variants"
 
     def _content(self) -> list[Block]:
+        """Return the summary, the table of the pairs and the notes."""
         heads = ("difference", "p", "better", "worse", "sig. better", "sig. worse")
         columns = [Column(head) for head in heads]
+        # If there are too many pairs, those on which the variants disagree most are shown.
         balance = self.pairs["better"] - self.pairs["worse"]
         note = (
             f"Difference and p: a minus b by the reference, {self.reference}. Others: fractions of "
@@ -149,9 +161,13 @@ class Multiverse(View):
 
 
 def _fractions_in_percent(row: Mapping[Any, Any]) -> list[str]:
-    """Return the cells of a pair after its difference and p."""
-    fractions = ("better", "worse", "significantly_better", "significantly_worse")
-    return [percent(row[fraction]) for fraction in fractions]
+    """Return the fractions of the variants under which a is better or worse, as texts in percent."""
+    return [
+        percent(row["better"]),
+        percent(row["worse"]),
+        percent(row["significantly_better"]),
+        percent(row["significantly_worse"]),
+    ]
 
 
 def multiverse(
@@ -256,27 +272,28 @@ def multiverse(
        a  b  better  worse  agrees
     0  a  b    0.75   0.25    True
     """
-    alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
+    alpha = proportion("alpha")(alpha)
+    ci = proportion("ci")(ci)
     check_correction("t", correction)
     frame = read_long_frame(perquery)
     cluster_of_topic = read_clusters(cluster, frame)
-    read = read_oriented(frame, measures, "multiverse")
-    clusters = check_clusters(clusters_of_topics(cluster_of_topic, read.qids))
-    labels = list(map(str, read.labels))
+    variants = read_oriented(frame, measures, "multiverse")
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, variants.qids))
+    labels = list(map(str, variants.labels))
     refuse_single(labels, "variants")
     if reference is None:
-        chosen = labels[0]
+        reference_label = labels[0]
     else:
-        chosen = find_label(read.known, reference)
-    refuse_unknown([chosen], labels, "variants", "reference")
-    in_order = frame["name"].unique().tolist()
-    pairs = pairs_of_runs(read.names, in_order, baseline)
-    return compare_variants(read, in_order, pairs, clusters, chosen, alpha, correction, ci)
+        reference_label = find_label(variants.known, reference)
+    refuse_unknown([reference_label], labels, "variants", "reference")
+    runs = frame["name"].unique().tolist()
+    pairs = pairs_of_runs(variants.names, runs, baseline)
+    return compare_variants(variants, runs, pairs, clusters, reference_label, alpha, correction, ci)
 
 
 def compare_variants(
-    read: OrientedValues,
-    in_order: list[Any],
+    variants: OrientedValues,
+    runs: list[Any],
     pairs: Pairs,
     clusters: Clusters,
     reference: str,
@@ -284,13 +301,13 @@ def compare_variants(
     correction: str | None,
     ci: float,
 ) -> Multiverse:
-    """Compare pairs of runs under all variants.
+    """Compare pairs of runs under all variants of a measure.
 
     Parameters
     ----------
-    read : OrientedValues
+    variants : OrientedValues
         The values of the variants.
-    in_order : list
+    runs : list
         The runs, in the order of the results.
     pairs : Pairs
         The pairs, which form a family of tests under each variant.
@@ -299,28 +316,36 @@ def compare_variants(
     reference, alpha, correction, ci
         The parameters of `multiverse`.
     """
-    values, labels = read.values, list(map(str, read.labels))
-    options = _options({label: read.known[label] for label in labels})
+    values = variants.values  # (n_runs, n_topics, n_variants)
+    labels = list(map(str, variants.labels))
+    reference_column = labels.index(reference)
     same_as = _equal_variants(values, labels)
+    # Variants with equal values would weight a fraction: the first of them counts.
     is_distinct = np.array([label not in same_as for label in labels])
-    position = labels.index(reference)
-    statistics = _variants(values, pairs, clusters, ci, corrector("t", correction))
-    ranks = _ranks(values, read.names, in_order, is_distinct, position)
-    effects = _main_effects(statistics["difference"], options)
-    fractions = _fractions(statistics, is_distinct, position, alpha)
-    variants: dict[str, Sequence[Any]] = {
+
+    statistics = _statistics_of_variants(values, pairs, clusters, ci, corrector("t", correction))
+    fractions = _fractions(statistics, is_distinct, reference_column, alpha)
+    ranks = _ranks(values, is_distinct, reference_column)
+    rows_of_runs = [variants.names.index(run) for run in runs]
+    runs_table = pd.DataFrame({"name": runs})
+    for name, ranks_of_rows in ranks.items():
+        runs_table[name] = ranks_of_rows[rows_of_runs]
+
+    variant_columns: dict[str, Sequence[Any]] = {
         "measure": labels,
-        "same_as": [same_as.get(label) for label in labels],
+        "same_as": list(map(same_as.get, labels)),
     }
-    choices_of_variants: dict[str, Sequence[Any]] = {
+    options = _options({label: variants.known[label] for label in labels})
+    effects = _main_effects(statistics["difference"], options)
+    choice_columns: dict[str, Sequence[Any]] = {
         "choice": list(options),
         "n_options": options.nunique().to_list(),
     }
     return Multiverse(
         pairs=pd.DataFrame(pairs.columns | fractions),
-        runs=pd.DataFrame(ranks),
-        choices=rows_per_pair(pairs.columns, choices_of_variants, {"effect": effects}),
-        variants=rows_per_pair(pairs.columns, variants, statistics),
+        runs=runs_table,
+        choices=rows_per_pair(pairs.columns, choice_columns, {"effect": effects}),
+        variants=rows_per_pair(pairs.columns, variant_columns, statistics),
         options=options,
         reference=reference,
         alpha=alpha,
@@ -331,103 +356,182 @@ def compare_variants(
 
 
 def _options(measures: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the options of the choices, one row per label.
+    """Return the options of the choices, with one row per label and one column per choice.
 
-    Choices are parameters with several options that all classes have, or that differ within a
-    class.
+    Choices are parameters with several options that all classes of measures have, or that differ
+    within a class; and the class itself.
     """
     rows = {}
     for label, measure in measures.items():
-        if measure is None or isinstance(measure, Direction):
+        is_unknown = measure is None or isinstance(measure, Direction)
+        if is_unknown:
             rows[label] = {"measure": label}
             continue
         options = {name: option_name(measure[name]) for name in measure.SUPPORTED_PARAMS}
         options["measure"] = measure.NAME
         rows[label] = options
     table = pd.DataFrame.from_dict(rows, orient="index")
-    n_options_of_class = table.groupby("measure").nunique()
-    differs_within_class = (n_options_of_class > 1).any()
-    differs_within_class = differs_within_class.reindex(table.columns, fill_value=False)
+
+    # Parameters that the class does not have are NaN.
     is_common = table.notna().all()
-    table = table.loc[:, is_common | differs_within_class].fillna("none")
-    return table.loc[:, table.nunique() > 1]
+    n_options_within_class = table.groupby("measure").nunique()
+    differs_within_class = (n_options_within_class > 1).any()
+    # Grouping removes the column of the class, in which no class differs.
+    differs_within_class = differs_within_class.reindex(table.columns, fill_value=False)
+    choices_of_table = table.loc[:, is_common | differs_within_class].fillna("none")
+    has_several_options = choices_of_table.nunique() > 1
+    return choices_of_table.loc[:, has_several_options]
 
 
 def _equal_variants(values: Floats, labels: list[str]) -> dict[str, str]:
-    """Return the variants with the values of an earlier one, and that one."""
-    near = _TOLERANCE * np.abs(values).max(initial=0.0)
+    """Return the labels of variants that repeat the values of an earlier one, with that one.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_runs, n_topics, n_variants)
+        The values of the variants.
+    labels : list of str
+        The labels of the variants.
+    """
+    tolerance = _TOLERANCE * np.abs(values).max(initial=0.0)
     same_as: dict[str, str] = {}
-    for (earlier, a), (later, b) in combinations(enumerate(labels), 2):
-        if a in same_as or b in same_as:
-            continue
-        distance = np.abs(values[:, :, later] - values[:, :, earlier])
-        if (distance <= near).all():
-            same_as[b] = a
+    for column, label in enumerate(labels):
+        for earlier_column, earlier_label in enumerate(labels[:column]):
+            # A repeated variant is skipped: the one that it repeats is compared.
+            if earlier_label in same_as:
+                continue
+            distances = np.abs(values[:, :, column] - values[:, :, earlier_column])
+            if (distances <= tolerance).all():
+                same_as[label] = earlier_label
+                break
     return same_as
 
 
-def _variants(
-    values: Floats, pairs: Pairs, clusters: Clusters, ci: float, correct: Any
+def _statistics_of_variants(
+    values: Floats,
+    pairs: Pairs,
+    clusters: Clusters,
+    ci: float,
+    correct: Callable[[Floats], Floats],
 ) -> dict[str, Floats]:
-    """Return the difference, interval and level of each pair by each variant, pairs × variants."""
-    mean = mean_differences(values, pairs)
-    half: Floats = np.empty_like(mean)
-    for column in range(half.shape[1]):
-        differences = topic_differences(values[:, :, [column]], pairs)
-        half[:, column] = half_width(differences[:, :, 0], ci, clusters)
-    p = t_test_levels(values, pairs, correct, clusters)
-    return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
+    """Return the difference, its interval and p of each pair by each variant.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_runs, n_topics, n_variants)
+        The values of the variants.
+    pairs, clusters, ci
+        The pairs of runs, the clusters of topics and the confidence level.
+    correct : callable
+        Corrects the levels of the pairs for multiple testing.
+
+    Returns
+    -------
+    dict of str to ndarray of float, shape (n_pairs, n_variants)
+    """
+    difference = mean_differences(values, pairs)
+    margin: Floats = np.empty_like(difference)
+    # The differences of all variants on all topics would need much memory: one variant at a time.
+    for column in range(values.shape[2]):
+        differences_on_topics = topic_differences(values[:, :, [column]], pairs)[:, :, 0]
+        margin[:, column] = half_width(differences_on_topics, ci, clusters)
+    return {
+        "difference": difference,
+        "low": difference - margin,
+        "high": difference + margin,
+        "p": t_test_levels(values, pairs, correct, clusters),
+    }
 
 
 def _fractions(
-    variants: dict[str, Floats], is_distinct: Any, reference: int, alpha: float
+    statistics: dict[str, Floats], is_distinct: Bools, reference_column: int, alpha: float
 ) -> dict[str, Any]:
-    """Return the statistics of pairs over the distinct variants."""
-    difference = variants["difference"][:, is_distinct]
-    is_significant = variants["p"][:, is_distinct] < alpha
-    sign = np.sign(variants["difference"][:, reference])
-    has_sign = np.sign(difference) == sign[:, None]
+    """Return the difference of pairs by the reference, and fractions of the distinct variants.
+
+    Parameters
+    ----------
+    statistics : dict of str to ndarray, shape (n_pairs, n_variants)
+        As from `_statistics_of_variants`.
+    is_distinct : ndarray of bool, shape (n_variants,)
+        Whether a variant counts: it does not have the values of an earlier one.
+    reference_column : int
+        The column of the reference.
+    alpha : float
+        The significance level.
+    """
+    reference_difference = statistics["difference"][:, reference_column]
+    difference = statistics["difference"][:, is_distinct]
     is_better = difference > 0
     is_worse = difference < 0
+    is_significant = statistics["p"][:, is_distinct] < alpha
+    reference_sign = np.sign(reference_difference)[:, None]
+    has_reference_sign = np.sign(difference) == reference_sign
     return {
-        "difference": variants["difference"][:, reference],
-        "p": variants["p"][:, reference],
+        "difference": reference_difference,
+        "p": statistics["p"][:, reference_column],
         "better": is_better.mean(axis=1),
         "worse": is_worse.mean(axis=1),
         "significantly_better": (is_better & is_significant).mean(axis=1),
         "significantly_worse": (is_worse & is_significant).mean(axis=1),
-        "agrees": has_sign.mean(axis=1) > 0.5,
+        "agrees": has_reference_sign.mean(axis=1) > 0.5,
     }
 
 
-def _ranks(
-    values: Floats, names: list[Any], in_order: list[Any], is_distinct: Any, reference: int
-) -> dict[str, Any]:
-    """Return the rank of each run by the reference, and the range over the distinct variants."""
-    signs = signs_of_means(mean_over_topics(values), values)  # runs × runs × variants
-    ranks = 1 + (signs < 0).sum(axis=1)
-    rows = [names.index(name) for name in in_order]
-    ranks = ranks[rows]
+def _ranks(values: Floats, is_distinct: Bools, reference_column: int) -> dict[str, Ints]:
+    """Return the rank of each run by the reference, and its range over the distinct variants.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_runs, n_topics, n_variants)
+        The values of the variants.
+    is_distinct : ndarray of bool, shape (n_variants,)
+        Whether a variant does not have the values of an earlier one.
+    reference_column : int
+        The column of the reference.
+    """
+    # The sign of the difference from each other run, (n_runs, n_runs, n_variants).
+    signs = signs_of_means(mean_over_topics(values), values)
+    n_better_runs = (signs < 0).sum(axis=1)
+    ranks = 1 + n_better_runs
     distinct_ranks = ranks[:, is_distinct]
     return {
-        "name": in_order,
-        "rank": ranks[:, reference],
+        "rank": ranks[:, reference_column],
         "best": distinct_ranks.min(axis=1),
         "worst": distinct_ranks.max(axis=1),
     }
 
 
 def _main_effects(differences: Floats, options: pd.DataFrame) -> Floats:
-    """Return the main effect of each choice, pairs × choices, NaN without a full grid."""
+    """Return the fraction of the variance of differences that each choice explains.
+
+    Parameters
+    ----------
+    differences : ndarray of float, shape (n_pairs, n_variants)
+        The differences of pairs by each variant.
+    options : DataFrame
+        One row per variant, one column per choice.
+
+    Returns
+    -------
+    ndarray of float, shape (n_pairs, n_choices)
+        NaN if the variants are no full grid of the options, or the differences are equal.
+    """
     effects = np.full((len(differences), options.shape[1]), np.nan)
-    if options.duplicated().any() or len(options) != options.nunique().prod():
+    n_combinations = options.nunique().prod()
+    has_all_combinations = len(options) == n_combinations
+    if options.duplicated().any() or not has_all_combinations:
         return effects
-    total = differences.var(axis=1)
-    near = _TOLERANCE * np.abs(differences).max(axis=1)
-    varies = total > near**2
+
+    # Rounding errors are no variance.
+    total_variance = differences.var(axis=1)
+    largest_error = _TOLERANCE * np.abs(differences).max(axis=1)
+    varies = total_variance > largest_error**2
     for column, choice in enumerate(options):
+        # As each option has equally many variants in a grid, the means of options count equally.
         has_option = pd.get_dummies(options[choice]).to_numpy(np.float64)  # variants × options
-        # Each option is as frequent in a grid.
-        means = differences @ (has_option / has_option.sum(axis=0))
-        np.divide(means.var(axis=1), total, out=effects[:, column], where=varies)
+        n_variants_of_option = has_option.sum(axis=0)
+        weights_of_variants = has_option / n_variants_of_option
+        means_of_options = differences @ weights_of_variants  # (n_pairs, n_options)
+        variance_of_means = means_of_options.var(axis=1)
+        np.divide(variance_of_means, total_variance, out=effects[:, column], where=varies)
     return effects

@@ -125,23 +125,32 @@ def zero_aspect_documents(
     2    MM@2   1-2          4.0     2.0      0.50
     """
     last = count("cutoff")(cutoff)
-    best = _BestRuns("zero_aspect_documents", perquery, runs, qrels, ties, measures)
-    views = best.judgments.views(parse_aspects(aspects))
-    inferred = [view for view in views if view.inferred and _may_have_other_lowest_grade(view)]
-    _warn_of_inferred("zero_aspect_documents", inferred)
+    best_runs = _BestRuns("zero_aspect_documents", perquery, runs, qrels, ties, measures)
+    views = best_runs.judgments.views(parse_aspects(aspects))
+    _warn_of_inferred("zero_aspect_documents", _views_with_uncertain_lowest_grade(views))
+
+    # One element per judged document, and a last one for unjudged documents.
     is_zero = np.full(len(views[0].grade) + 1, True)
     for view in views:
-        is_zero &= _with_unjudged(view.grade) == 0
+        has_lowest_grade = _with_unjudged(view.grade) == 0
+        is_zero &= has_lowest_grade
     ranks = range(1, last + 1)
-    # Ranks × measures.
-    documents, zero = best.totals([(rank, rank) for rank in ranks], is_zero.astype(np.float64))
+    single_ranks = [(rank, rank) for rank in ranks]
+    n_documents, n_zero = best_runs.totals(single_ranks, is_zero.astype(np.float64))
+
     labels = [str(rank) for rank in ranks]
     if last > 1:
         labels.append(f"1-{last}")
-        documents = np.vstack([documents, documents.sum(axis=0)])
-        zero = np.vstack([zero, zero.sum(axis=0)])
-    fraction = zero / (best.n_topics * last)
-    return best.table(labels, n_documents=documents, n_zero=zero, fraction=fraction)
+        n_documents = _append_sum_of_ranks(n_documents)
+        n_zero = _append_sum_of_ranks(n_zero)
+    fraction = n_zero / (best_runs.n_topics * last)
+    return best_runs.table(labels, n_documents=n_documents, n_zero=n_zero, fraction=fraction)
+
+
+def _append_sum_of_ranks(numbers: Floats) -> Floats:
+    """Return numbers of shape (n_ranks, n_measures), followed by a row with the sums over ranks."""
+    sums = numbers.sum(axis=0)
+    return np.vstack([numbers, sums])
 
 
 def document_quality(
@@ -249,24 +258,28 @@ def document_quality(
     """
     groups = _check_ranges(ranges)
     choice("labels", "gains", "probabilities")(labels)
-    best = _BestRuns("document_quality", perquery, runs, qrels, ties, measures)
-    views = best.judgments.views(parse_aspects(aspects))
+    best_runs = _BestRuns("document_quality", perquery, runs, qrels, ties, measures)
+    views = best_runs.judgments.views(parse_aspects(aspects))
+
+    # The worth of each judged document on each aspect, and as last that of unjudged documents.
     if labels == "probabilities":
-        inferred = [view for view in views if view.inferred and not view.scale.identity]
+        uncertain = [view for view in views if view.inferred and not view.scale.identity]
         worth_of_aspects = [view.probability for view in views]
     else:
-        inferred = [view for view in views if view.inferred and _may_have_other_lowest_grade(view)]
-        worth_of_aspects = [view.scale.gains[_with_unjudged(view.grade)] for view in views]
-    _warn_of_inferred("document_quality", inferred)
+        uncertain = _views_with_uncertain_lowest_grade(views)
+        worth_of_aspects = [_gains_with_unjudged(view) for view in views]
+    _warn_of_inferred("document_quality", uncertain)
     worth = np.sum(worth_of_aspects, axis=0)
-    documents, total = best.totals(groups, worth)
-    quality = np.full(total.shape, np.nan)
-    np.divide(total, documents, out=quality, where=documents > 0)
-    ranks = [_ranks_in_words(low, high) for low, high in groups]
-    return best.table(ranks, n_documents=documents, quality=quality)
+
+    n_documents, total_worth = best_runs.totals(groups, worth)
+    quality = np.full(total_worth.shape, np.nan)
+    np.divide(total_worth, n_documents, out=quality, where=n_documents > 0)
+    names_of_groups = [_ranks_in_words(low, high) for low, high in groups]
+    return best_runs.table(names_of_groups, n_documents=n_documents, quality=quality)
 
 
 def _ranks_in_words(low: int, high: int) -> str:
+    """Return the name of a range of ranks, such as '1-25', or '1' for a single rank."""
     if low == high:
         return str(low)
     return f"{low}-{high}"
@@ -275,6 +288,12 @@ def _ranks_in_words(low: int, high: int) -> str:
 def _with_unjudged(grades: Ints) -> Ints:
     """Return the grades of judged documents, followed by that of unjudged ones, the lowest."""
     return np.append(grades, 0)
+
+
+def _gains_with_unjudged(view: AspectView) -> Floats:
+    """Return the gains of judged documents, followed by that of unjudged ones."""
+    grades = _with_unjudged(view.grade)
+    return view.scale.gains[grades]
 
 
 class _BestRuns:
@@ -294,38 +313,50 @@ class _BestRuns:
         self, function: str, perquery: Any, runs: object, qrels: object, ties: str, measures: object
     ) -> None:
         choice("ties", "average", "first")(ties)
-        # The order of the rows is that for ties='first'.
+        # The order of the rows decides between ties if ties='first'.
         read = read_oriented(as_pandas(perquery), measures, function, as_given=True)
         self.measures = read.labels
         self.n_topics = len(read.qids)
         self._runs = _check_runs(runs, read.names)
         self.judgments = Judgments.of(qrels)
-        queries = _queries(self.judgments, read.qids)
+
+        # Judged queries that are not topics keep the weight 0.
+        query_of_topic = _query_positions(self.judgments, read.qids)
         n_queries = self.judgments.n_queries
-        # 0 for queries that are not topics.
         weights = np.zeros((len(read.names), n_queries, len(self.measures)))
-        weights[:, queries] = _weights_of_runs(read.values, ties)
-        #: The weights of runs that are best for some topic, n_queries × measures. Runs are sorted
-        #: by name, so that sums do not depend on the order of `perquery`.
+        weights[:, query_of_topic] = _weights_of_runs(read.values, ties)
+
+        #: The weights of runs that are best for some topic, shape (n_queries, n_measures).
         self._weights: dict[str, Floats] = {}
-        names = list(map(str, read.names))
-        for row in sorted(range(len(names)), key=names.__getitem__):
-            if weights[row].any():
-                self._weights[names[row]] = weights[row]
+        weights_by_name = dict(zip(map(str, read.names), weights, strict=True))
+        # Runs are sorted, so that sums do not depend on the order of `perquery`.
+        for name in sorted(weights_by_name):
+            is_best_somewhere = weights_by_name[name].any()
+            if is_best_somewhere:
+                self._weights[name] = weights_by_name[name]
 
     def table(self, ranks: list[str], **columns: Floats) -> pd.DataFrame:
-        """Return one row per measure and group of ranks, from columns of ranks × measures."""
+        """Return a frame with one row per measure and group of ranks.
+
+        Parameters
+        ----------
+        ranks : list of str
+            The names of the groups.
+        **columns : ndarray of float, shape (n_groups, n_measures)
+            Further columns.
+        """
         labels = np.array(self.measures, dtype=object)
         table: dict[str, Any] = {
             "measure": np.repeat(labels, len(ranks)),
             "ranks": ranks * len(labels),
         }
         for name, column in columns.items():
-            table[name] = column.T.ravel()
+            by_measure = column.T
+            table[name] = by_measure.ravel()
         return pd.DataFrame(table)
 
     def totals(self, ranges: list[tuple[int, int]], worth: Floats) -> tuple[Floats, Floats]:
-        """Count documents and sum their worth.
+        """Count documents of the best runs and sum their worth, by group of ranks and measure.
 
         Parameters
         ----------
@@ -336,64 +367,86 @@ class _BestRuns:
 
         Returns
         -------
-        documents, total : ndarray, shape (n_ranges, n_measures)
+        n_documents, total_worth : ndarray, shape (n_ranges, n_measures)
         """
-        deepest = max(high for _, high in ranges)
+        n_ranges = len(ranges)
+        shape = (self.judgments.n_queries, n_ranges)
+        n_cells = self.judgments.n_queries * n_ranges
+        deepest_rank = max(high for _, high in ranges)
         intervals = pd.IntervalIndex.from_tuples(ranges, closed="both")
-        shape = (self.judgments.n_queries, len(ranges))
-        documents, total = np.zeros((2, len(ranges), len(self.measures)))
+        n_documents = np.zeros((n_ranges, len(self.measures)))
+        total_worth = np.zeros((n_ranges, len(self.measures)))
         for name, weights in self._weights.items():
             rankings = join(name, self._runs[name], self.judgments)
-            hits = rankings.top(deepest).dense()
-            group = intervals.get_indexer(pd.Index(hits.rank))  # -1 for ranks in no range
-            kept = group >= 0
-            cells = np.ravel_multi_index((hits.query[kept], group[kept]), shape)
-            worth_of_hits = worth[hits.row[kept]]
-            counts = np.bincount(cells, minlength=shape[0] * shape[1])
-            sums = np.bincount(cells, weights=worth_of_hits, minlength=shape[0] * shape[1])
-            documents += counts.reshape(shape).T @ weights
-            total += sums.reshape(shape).T @ weights
-        return documents, total
+            hits = rankings.top(deepest_rank).dense()
+            group = intervals.get_indexer(pd.Index(hits.rank))
+            is_in_group = group >= 0  # -1 for ranks in no group
+
+            # A cell is a query and a group of ranks.
+            query = hits.query[is_in_group]
+            cell = query * n_ranges + group[is_in_group]
+            worth_of_hits = worth[hits.row[is_in_group]]
+            counts = np.bincount(cell, minlength=n_cells).reshape(shape)
+            sums = np.bincount(cell, weights=worth_of_hits, minlength=n_cells).reshape(shape)
+            n_documents += counts.T @ weights
+            total_worth += sums.T @ weights
+        return n_documents, total_worth
 
 
 def _weights_of_runs(values: Floats, ties: str) -> Floats:
-    """Return the weight of each run among the best runs, systems × topics × measures."""
-    highest = np.abs(values).max(axis=0)
+    """Return the weights of the best runs, which sum to 1 for each topic and measure.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_systems, n_topics, n_measures)
+        The values of the runs, of which the highest are best. The result has the same shape.
+    ties : {'average', 'first'}
+        Whether runs with the best value share the weight, or the first one has it.
+    """
     # Values that differ by rounding errors only are equal.
-    is_best: Bools = np.asarray(values >= values.max(axis=0) - _TOLERANCE * highest)
+    tolerance = _TOLERANCE * np.abs(values).max(axis=0)
+    least_best_value = values.max(axis=0) - tolerance
+    is_best: Bools = np.asarray(values >= least_best_value)
     if ties == "average":
-        return np.asarray(is_best / is_best.sum(axis=0), dtype=np.float64)
-    first = is_best.argmax(axis=0)
+        n_best = is_best.sum(axis=0)
+        return np.asarray(is_best / n_best, dtype=np.float64)
+    first_best = is_best.argmax(axis=0)  # (n_topics, n_measures)
     systems = np.arange(len(values))[:, None, None]
-    return np.asarray(systems == first, dtype=np.float64)
+    return np.asarray(systems == first_best, dtype=np.float64)
 
 
 def _check_runs(runs: object, names: list[Any]) -> dict[str, object]:
     """Return the runs by name, which must include all names of the frame."""
     named = named_runs(runs)
     missing = [str(name) for name in names if str(name) not in named]
-    if missing:
-        given = choices(list(named)[:10])
-        if len(named) > 10:
-            given += " …"
-        raise MultiAspectError(
-            f"runs: expected all names in perquery, missing are {choices(missing[:5])} "
-            f"{tally(len(missing), 'run')}; got {given}"
-        )
-    return named
+    if not missing:
+        return named
+    first_missing = choices(missing[:5])
+    n_missing = tally(len(missing), "run")
+    given = choices(list(named)[:10])
+    if len(named) > 10:
+        given += " …"
+    raise MultiAspectError(
+        f"runs: expected all names in perquery, missing are {first_missing} {n_missing}; got "
+        f"{given}"
+    )
 
 
-def _queries(judgments: Judgments, qids: list[Any]) -> Ints:
-    """Return the positions of the topics among the judged queries."""
+def _query_positions(judgments: Judgments, qids: list[Any]) -> Ints:
+    """Return the positions of topics among the judged queries, which must include all of them."""
     topics = np.array([str(qid) for qid in qids], dtype=object)
-    queries = judgments.query_positions(topics)
-    missing = [qids[position] for position in np.flatnonzero(queries < 0)]
-    if missing:
+    query_of_topic = judgments.query_positions(topics)
+    is_missing = query_of_topic < 0
+    if is_missing.any():
+        missing = [qids[position] for position in np.flatnonzero(is_missing)]
+        first_missing = choices(missing[:5])
+        n_missing = tally(len(missing), "topic")
+        examples = choices(judgments.qids[:5])
         raise MultiAspectError(
-            f"qrels: expected all topics in perquery, missing are {choices(missing[:5])} "
-            f"{tally(len(missing), 'topic')}; got topics such as {choices(judgments.qids[:5])}"
+            f"qrels: expected all topics in perquery, missing are {first_missing} {n_missing}; got "
+            f"topics such as {examples}"
         )
-    return queries
+    return query_of_topic
 
 
 def _elements(value: object) -> list[Any]:
@@ -408,6 +461,7 @@ def _elements(value: object) -> list[Any]:
 
 
 def _check_ranges(ranges: object) -> list[tuple[int, int]]:
+    """Return pairs of a first and a last rank, after checking that they do not overlap."""
     expected = (
         "ranges: expected pairs of a first and a last rank from 1, without overlap, as "
         "[(1, 10), (11, 20)]"
@@ -415,9 +469,10 @@ def _check_ranges(ranges: object) -> list[tuple[int, int]]:
     pairs: list[tuple[int, int]] = []
     for element in _elements(ranges):
         pair = _elements(element)
-        if len(pair) != 2 or not all(map(_is_integer, pair)) or not 1 <= pair[0] <= pair[1]:
+        if not _is_range(pair):
             raise MultiAspectError(f"{expected}, got {shown(element)}")
-        pairs.append((int(pair[0]), int(pair[1])))
+        low, high = pair
+        pairs.append((int(low), int(high)))
     if not pairs:
         raise MultiAspectError(f"{expected}, got {shown(ranges)}")
     for (low, high), (next_low, next_high) in pairwise(sorted(pairs)):
@@ -426,6 +481,16 @@ def _check_ranges(ranges: object) -> list[tuple[int, int]]:
                 f"{expected}, got ({low}, {high}) and ({next_low}, {next_high}), which overlap"
             )
     return pairs
+
+
+def _is_range(elements: list[Any]) -> bool:
+    """Return whether a list consists of a first and a last rank."""
+    if len(elements) != 2:
+        return False
+    first, last = elements
+    if not _is_integer(first) or not _is_integer(last):
+        return False
+    return bool(1 <= first <= last)
 
 
 def _is_integer(rank: object) -> bool:
@@ -437,16 +502,23 @@ def _may_have_other_lowest_grade(view: AspectView) -> bool:
     return view.scale.is_fractional or aspect_from_one(view.label_counts) is not None
 
 
+def _views_with_uncertain_lowest_grade(views: Sequence[AspectView]) -> list[AspectView]:
+    """Return the views whose scale was inferred and may have the wrong lowest grade."""
+    inferred = [view for view in views if view.inferred]
+    return list(filter(_may_have_other_lowest_grade, inferred))
+
+
 def _warn_of_inferred(function: str, inferred: Sequence[AspectView]) -> None:
-    """Warn once of inferred scales that the result depends on."""
+    """Warn once of inferred scales that the result of a function depends on."""
     if not inferred:
         return
     scales = "; ".join(f"{view.name} {view.scale}" for view in inferred)
     names = choices(repr(view.name) for view in inferred)
     note = start_at_one_note(view.label_counts for view in inferred)
+    remedy = f"Declare them with {parameter('aspects')} to get comparable values on other qrels"
     warn_once(
         f"{function} depends on the label scales, which were inferred from these qrels: {scales}. "
-        f"Declare them with {parameter('aspects')} to get comparable values on other qrels{note}",
+        f"{remedy}{note}",
         key=scales,
         group=f"{function}: {names}",
     )

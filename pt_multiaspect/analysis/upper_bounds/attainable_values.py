@@ -17,7 +17,7 @@ from ...collection import Judgments, Rankings
 from ...errors import MultiAspectError, choices
 from ...integration import parsing
 from ...kernels.best_ranking import best_ranking
-from ...kernels.forms import Linear
+from ...kernels.forms import Additive, Linear
 from ...kernels.hits import Hits, ranks_within_queries
 from ...measures import Measure
 from ...measures.best_rank import best_alone, best_rank, forms_of
@@ -35,7 +35,7 @@ MOST_ASPECTS = 6
 
 
 def sorted_judgments(qrels: object) -> Judgments:
-    """Return sorted judgments.
+    """Return the judgments of qrels, sorted by query and docno.
 
     The choice among equally good rankings is therefore independent of the order of rows.
     """
@@ -44,7 +44,8 @@ def sorted_judgments(qrels: object) -> Judgments:
     # All rows of a pair that is judged more than once are kept, to detect conflicting labels.
     docno_of_row = judgments.row_values(docno_codes)
     query_of_row = judgments.row_values(judgments.pool_query)
-    return judgments.take_rows(np.lexsort((docno_of_row, query_of_row)))
+    order = np.lexsort((docno_of_row, query_of_row))
+    return judgments.take_rows(order)
 
 
 def read_measure(measure: ir_measures.Measure | str) -> Measure:
@@ -60,8 +61,12 @@ def read_measure(measure: ir_measures.Measure | str) -> Measure:
 
 def rankings_at(judgments: Judgments, rank: Ints) -> Rankings:
     """Return the run with each judged document at the given rank."""
-    run = {"qid": judgments.qids[judgments.pool_query], "docno": judgments.docnos, "score": -rank}
-    return Rankings(pd.DataFrame(run), judgments)
+    columns = {
+        "qid": judgments.qids[judgments.pool_query],
+        "docno": judgments.docnos,
+        "score": -rank,
+    }
+    return Rankings(pd.DataFrame(columns), judgments)
 
 
 def evaluate_at(measure: Measure, judgments: Judgments, rank: Ints) -> Floats:
@@ -70,22 +75,29 @@ def evaluate_at(measure: Measure, judgments: Judgments, rank: Ints) -> Floats:
 
 
 def ideal_rankings(measure: Measure, judgments: Judgments) -> list[tuple[str, Ints]]:
-    """Return the names of the paper's strategies, with the ranks that they assign to documents."""
+    """Return the names of the paper's rankings, and the rank of each judged document in them.
+
+    There is one ranking per order of preference of the aspects, such as 'a > b', and one per score
+    of `SCORES`.
+    """
     views = measure.views(judgments)
     if len(views) > MOST_ASPECTS:
+        names = choices(view.name for view in views)
         raise MultiAspectError(
             "strategy='recursive' tries all orders of the aspects: expected at most "
-            f"{MOST_ASPECTS} aspects, got {len(views)} for {measure.NAME}: "
-            f"{choices(view.name for view in views)}"
+            f"{MOST_ASPECTS} aspects, got {len(views)} for {measure.NAME}: {names}"
         )
     query = judgments.pool_query
-    gains = np.stack([view.scale.gains[view.grade] for view in views])  # aspects × documents
+    gains = np.stack([view.scale.gains[view.grade] for view in views])  # (n_aspects, n_pool)
     rankings = []
-    for order in permutations(range(len(views))):
-        name = " > ".join(views[aspect].name for aspect in order)
-        rankings.append((name, ranks_within_queries(query, *gains[list(order)])))
+    for preference in permutations(range(len(views))):
+        name = " > ".join(views[aspect].name for aspect in preference)
+        # Documents are sorted by the first aspect, ties by the second, and so on.
+        preferred_gains = gains[list(preference)]
+        rankings.append((name, ranks_within_queries(query, *preferred_gains)))
     for name, score in SCORES.items():
-        rankings.append((name, ranks_within_queries(query, score(gains), *gains)))
+        score_of_documents = score(gains)
+        rankings.append((name, ranks_within_queries(query, score_of_documents, *gains)))
     return rankings
 
 
@@ -180,24 +192,27 @@ def upper_bound(
     0       q1  squares  0.8801    1.0  0.1199
     """
     choice("strategy", *STRATEGIES)(strategy)
-    width, rounds = count("width")(width), count("rounds")(rounds)
-    judgments, checked = sorted_judgments(qrels), read_measure(measure)
-    for term in checked.terms(judgments):
-        if not term.base.stated.is_ordinal:  # where harmful documents have an ideal rank
-            term.check_gains(f"the upper bound of {checked}")
+    width = count("width")(width)
+    rounds = count("rounds")(rounds)
+    judgments = sorted_judgments(qrels)
+    checked = read_measure(measure)
+    _check_gains(checked, judgments)
     if strategy == "auto":
-        strategy = "exact"
-        if checked.terms(judgments) and best_rank(checked, judgments) is None:
-            strategy = "search"
+        strategy = _best_strategy(checked, judgments)
+
     if strategy == "exact":
-        value = bound = _exact(checked, judgments)
+        value = _exact(checked, judgments)
+        bound = value
     elif strategy == "search":
         value, bound = _search(checked, judgments, width, rounds)
     else:
         value = _best_ideal_value(checked, judgments, strategy)
         bound = _separate_bound(checked, judgments)
     bound = bound + _unjudged_contribution(checked, judgments)
-    bound = np.where(bound - value < TOLERANCE, value, bound)
+    # Sums in different orders are rounded differently: a tiny gap is none.
+    is_proven = bound - value < TOLERANCE
+    bound = np.where(is_proven, value, bound)
+
     columns = {
         "qid": judgments.qids,
         "strategy": strategy,
@@ -210,17 +225,39 @@ def upper_bound(
     return result
 
 
+def _check_gains(measure: Measure, judgments: Judgments) -> None:
+    """Raise an error if a base adds up gains, and negative ones are declared."""
+    for term in measure.terms(judgments):
+        # Bases that read only the order of gains, such as CRP, have a rank for harmful documents.
+        if term.base.stated.is_ordinal:
+            continue
+        term.check_gains(f"the upper bound of {measure}")
+
+
+def _best_strategy(measure: Measure, judgments: Judgments) -> str:
+    """Return 'search' if a measure has terms but no known best ranking, else 'exact'."""
+    if not measure.terms(judgments):
+        return "exact"
+    if best_rank(measure, judgments) is None:
+        return "search"
+    return "exact"
+
+
 def _best_ideal_value(measure: Measure, judgments: Judgments, strategy: str) -> Floats:
-    """Return the best value of the rankings of one of the paper's strategies."""
+    """Return the best value of each query by the rankings of one of the paper's strategies."""
     values = []
     for name, rank in ideal_rankings(measure, judgments):
-        if name == strategy or (strategy == "recursive" and name not in SCORES):
+        if name in SCORES:
+            strategy_of_ranking = name
+        else:
+            strategy_of_ranking = "recursive"  # an order of preference, such as 'a > b'
+        if strategy_of_ranking == strategy:
             values.append(evaluate_at(measure, judgments, rank))
     return np.asarray(np.max(values, axis=0))
 
 
 def _exact(measure: Measure, judgments: Judgments) -> Floats:
-    """Return the value of the best ranking."""
+    """Return the value of the best ranking of each query, or raise an error if it is not known."""
     rank = best_rank(measure, judgments)
     if rank is None:
         _check_known(measure, measure.terms(judgments))
@@ -233,15 +270,19 @@ def _exact(measure: Measure, judgments: Judgments) -> Floats:
 
 
 def _unjudged_contribution(measure: Measure, judgments: Judgments) -> Floats:
-    """Return the maximum contribution of unjudged documents below all judged ones to the value."""
-    total = np.zeros(judgments.n_queries)
+    """Return how much unjudged documents below all judged ones can add to the value of each query.
+
+    It is 0 unless the lowest grade has a gain.
+    """
+    contribution = np.zeros(judgments.n_queries)
     for term in measure.terms(judgments):
         form = term.base.additive(term.target)
+        # Only linear bases give unjudged documents a gain.
         if isinstance(form, Linear):
-            total += term.weight * form.beyond()
-    if total.any() and not measure.stated.is_weighted_sum:
+            contribution += term.weight * form.beyond()
+    if contribution.any() and not measure.stated.is_weighted_sum:
         raise _unknown(f"{measure} with gains of unjudged documents")
-    return total
+    return contribution
 
 
 def _check_known(measure: Measure, terms: list[Term]) -> None:
@@ -257,6 +298,7 @@ def _check_known(measure: Measure, terms: list[Term]) -> None:
 
 
 def _unknown(measures: str) -> MultiAspectError:
+    """Return the error for measures or bases without a known upper bound."""
     return MultiAspectError(
         f"no upper bound is known for {measures}: expected a measure whose bases are computed rank "
         "by rank, such as nDCG, AP or ERR (they define `progression`), and whose value never falls "
@@ -266,7 +308,7 @@ def _unknown(measures: str) -> MultiAspectError:
 
 
 def _best_alone(term: Term, judgments: Judgments) -> Ints:
-    """Return the best ranking for a single term."""
+    """Return the rank of each judged document in the best ranking for a single term."""
     rank = best_alone(term, judgments)
     if rank is None:
         raise _unknown(term.base.text)
@@ -274,17 +316,19 @@ def _best_alone(term: Term, judgments: Judgments) -> Ints:
 
 
 def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
-    """Return the value of the measure if each term had its own best ranking."""
+    """Return the value of the measure, by query, if each term had its own best ranking."""
     terms = measure.terms(judgments)
+    # A bound by separate rankings requires that the measure rises with each of several terms.
     if len(terms) <= 1 or not measure.stated.never_falls_with_terms:
         return _exact(measure, judgments)
-    rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
-    values = []
-    for term, best in zip(terms, rankings, strict=True):
-        values.append(term.base.values(best, term.target))
+    best_rankings = [rankings_at(judgments, _best_alone(term, judgments)) for term in terms]
+    best_values = []
+    for term, rankings in zip(terms, best_rankings, strict=True):
+        best_values.append(term.base.values(rankings, term.target))
     weights = np.stack([term.weight for term in terms])
-    bound = measure.combine(np.stack(values), weights)
+    bound = measure.combine(np.stack(best_values), weights)
     if measure.params.get("normalized"):
+        # Values are divided by their maximum, which is therefore 1.
         return np.where(bound > 0, 1.0, 0.0)
     return bound
 
@@ -292,8 +336,31 @@ def _separate_bound(measure: Measure, judgments: Judgments) -> Floats:
 def _search(
     measure: Measure, judgments: Judgments, width: int, rounds: int
 ) -> tuple[Floats, Floats]:
-    """Return the best value found, and an upper bound."""
+    """Return the best value that a search finds for each query, and an upper bound."""
     terms = measure.terms(judgments)
+    _check_searchable(measure, terms)
+    candidates = _Candidates(measure, judgments, width)
+    # Element [i, j] is the value of term j by the best ranking for term i, by query.
+    values = np.stack([candidates.add(_best_alone(term, judgments)) for term in terms])
+    # The orders of preference of more aspects are too many.
+    if len(measure.views(judgments)) < MOST_ASPECTS:
+        for _, rank in ideal_rankings(measure, judgments):
+            candidates.add(rank)
+
+    diagonal = np.arange(len(terms))
+    best_values = values[diagonal, diagonal]  # (n_terms, n_queries)
+    bound = measure.combine(best_values, candidates.weights)
+    if measure.stated.is_weighted_sum:
+        bound_of_search = candidates.search(terms, candidates.value)
+        return candidates.value, np.minimum(bound, bound_of_search)
+    has_slope = measure.slope(np.ones_like(best_values), candidates.weights) is not None
+    if has_slope:
+        bound = candidates.improve(bound, values.mean(axis=0), rounds)
+    return candidates.value, np.maximum(bound, candidates.value)
+
+
+def _check_searchable(measure: Measure, terms: list[Term]) -> None:
+    """Raise an error if the search does not apply to a measure with these terms."""
     if not measure.stated.never_falls_with_terms:
         raise _unknown(str(measure))
     if measure.params.get("normalized"):
@@ -302,45 +369,39 @@ def _search(
             "strategy='exact'"
         )
     _check_known(measure, terms)
-    candidates = _Candidates(measure, judgments, width)
-    # The values of all terms by the best ranking of each one: rankings × terms × queries.
-    alone = np.stack([candidates.add(_best_alone(term, judgments)) for term in terms])
-    if len(measure.views(judgments)) < MOST_ASPECTS:
-        for _, rank in ideal_rankings(measure, judgments):
-            candidates.add(rank)
-    own = np.arange(len(terms))
-    best_alone = alone[own, own]
-    bound = measure.combine(best_alone, candidates.weights)
-    if measure.stated.is_weighted_sum:
-        bound = np.minimum(bound, candidates.search(terms, candidates.value))
-        return candidates.value, bound
-    if measure.slope(np.ones_like(best_alone), candidates.weights) is not None:
-        bound = candidates.improve(bound, alone.mean(axis=0), rounds)
-    return candidates.value, np.maximum(bound, candidates.value)
 
 
 class _Candidates:
-    """The values of the rankings evaluated so far, and the best ranking of each query."""
+    """The values of the rankings evaluated so far, and the best value of each query."""
 
     def __init__(self, measure: Measure, judgments: Judgments, width: int) -> None:
-        self._measure, self._judgments, self._width = measure, judgments, width
+        self._measure = measure
+        self._judgments = judgments
+        self._width = width
         self._terms = measure.terms(judgments)
+        #: The weights of the terms, shape (n_terms, n_queries).
         self.weights = np.stack([term.weight for term in self._terms])
+        #: The values of the terms, shape (n_terms, n_queries), of each ranking.
         self._values: list[Floats] = []
-        #: The best value of each query.
+        #: The best value of each query; below all values before the first ranking is added.
         self.value = np.full(judgments.n_queries, -np.inf)
 
     def add(self, rank: Ints) -> Floats:
-        """Add a ranking, and return the values of its terms."""
+        """Add a ranking, and return the values of its terms, shape (n_terms, n_queries)."""
         rankings = rankings_at(self._judgments, rank)
         values = np.stack([term.base.values(rankings, term.target) for term in self._terms])
-        self.value = np.maximum(self.value, self._measure.combine(values, self.weights))
+        combined = self._measure.combine(values, self.weights)
+        self.value = np.maximum(self.value, combined)
         self._values.append(values)
         return values
 
     def search(self, terms: list[Term], floor: Floats, mean: Mean | None = None) -> Floats:
-        """Add the best ranking that a beam search finds, and return its upper bound."""
-        rank, bound = search(terms, self._judgments.pool_query, floor, self._width, mean=mean)
+        """Add the best ranking that a beam search finds, and return the upper bound of each query.
+
+        Values up to `floor`, one per query, are not searched for.
+        """
+        query = self._judgments.pool_query
+        rank, bound = search(terms, query, floor, self._width, mean=mean)
         self.add(rank)
         return bound
 
@@ -356,70 +417,94 @@ class _Candidates:
         rounds : int
             As in `upper_bound`.
         """
-        steps = np.linspace(0.0, 1.0, 65)
         for _ in range(rounds):
-            values, limit = self._maximise(self._slope(point, bound))
-            bound = np.where(bound > 0, np.minimum(bound, limit), bound)
+            values, tangent_bound = self._maximise(self._slope(point, bound))
+            bound = np.where(bound > 0, np.minimum(bound, tangent_bound), bound)
             if (bound - self.value < TOLERANCE).all():
-                break
-            # The best point on the line segment between both.
-            along_line = []  # steps × queries
-            for step in steps:
-                between = (1 - step) * point + step * values
-                along_line.append(self._measure.combine(between, self.weights))
-            best_step = steps[np.argmax(along_line, axis=0)]
-            point = (1 - best_step) * point + best_step * values
+                return bound
+            point = self._best_between(point, values)
+
+        # The bound of the last tangent leaves a gap: search for the mean itself.
         if (bound - self.value >= TOLERANCE).any():
             mean = Mean(self._measure.combine, self._slope(point, bound), bound)
-            bound = np.minimum(bound, self.search(self._terms, self.value, mean))
+            bound_of_search = self.search(self._terms, self.value, mean)
+            bound = np.minimum(bound, bound_of_search)
         return bound
 
+    def _best_between(self, start: Floats, end: Floats) -> Floats:
+        """Return the point with the highest mean, by query, of 65 from one point to another.
+
+        Points are values of the terms, shape (n_terms, n_queries).
+        """
+        steps = np.linspace(0.0, 1.0, 65)
+        means = []  # (n_steps, n_queries)
+        for step in steps:
+            between = (1 - step) * start + step * end
+            means.append(self._measure.combine(between, self.weights))
+        best_step = steps[np.argmax(means, axis=0)]  # (n_queries,)
+        best: Floats = (1 - best_step) * start + best_step * end
+        return best
+
     def _slope(self, point: Floats, bound: Floats) -> Floats:
-        """Return the slope of the mean at a point; queries whose bound is 0 need no search."""
+        """Return the slopes of the mean in each term at a point, shape (n_terms, n_queries).
+
+        They are 0 for queries whose upper bound is 0, which need no search.
+        """
+        # Means such as the harmonic one have no finite slope where a value is 0.
         inside = np.where(point > 0, point, 1.0)
-        slope = self._measure.slope(inside, self.weights)
-        return np.where(bound > 0, np.asarray(slope, dtype=np.float64), 0.0)
+        slope = np.asarray(self._measure.slope(inside, self.weights), dtype=np.float64)
+        return np.where(bound > 0, slope, 0.0)
 
     def _maximise(self, slope: Floats) -> tuple[Floats, Floats]:
-        """Maximise Σ slope · term.
+        """Maximise Σ slope · term, the tangent of the mean, by query.
 
         Returns
         -------
         values : ndarray of float, shape (n_terms, n_queries)
             The values of the terms at the maximum.
-        limit : ndarray of float, shape (n_queries,)
+        bound : ndarray of float, shape (n_queries,)
             An upper bound of the maximum.
         """
         forms = forms_of(self._terms)
         if forms is None:
-            limit = self._search_weighted_sum(slope)
+            bound = self._search_weighted_sum(slope)
         else:
-            query, n_queries = self._judgments.pool_query, self._judgments.n_queries
-            rank = best_ranking(list(zip(forms, slope, strict=True)), query, n_queries)
-            self.add(rank)
-            best = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
-            weighted = []
-            for form, weight in zip(forms, slope, strict=True):
-                weighted.append(weight * form.values(best))
-            limit = np.sum(weighted, axis=0)
+            bound = self._add_best_of_sum(forms, slope)
         values, _ = self._best_for_weights(slope)
-        return values, limit
+        return values, bound
+
+    def _add_best_of_sum(self, forms: list[Additive], slope: Floats) -> Floats:
+        """Add the ranking with the maximum of Σ slope · term, and return that maximum by query.
+
+        The terms are sums over ranks, of the given forms.
+        """
+        query = self._judgments.pool_query
+        n_queries = self._judgments.n_queries
+        weighted_forms = list(zip(forms, slope, strict=True))
+        rank = best_ranking(weighted_forms, query, n_queries)
+        self.add(rank)
+        hits = Hits.of_rows(n_queries, query, np.arange(len(rank)), rank)
+        weighted_values = []
+        for form, weight in weighted_forms:
+            weighted_values.append(weight * form.values(hits))
+        return np.asarray(np.sum(weighted_values, axis=0))
 
     def _search_weighted_sum(self, slope: Floats) -> Floats:
         """Add the ranking that a beam search finds, and return an upper bound of Σ slope · term."""
-        terms = []
+        weighted_terms = []
         for term, weight in zip(self._terms, slope, strict=True):
-            terms.append(replace(term, weight=weight))
+            weighted_terms.append(replace(term, weight=weight))
         _, largest_sum = self._best_for_weights(slope)
-        return self.search(terms, largest_sum)
+        return self.search(weighted_terms, largest_sum)
 
     def _best_for_weights(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the values of the terms with the maximum weighted sum, and that sum."""
+        """Return the values of the terms with the maximum weighted sum, by query, and that sum."""
         sums = np.array([(weights * values).sum(axis=0) for values in self._values])
-        best = sums.argmax(axis=0)  # the ranking of each query
-        queries = np.arange(len(best))
-        values = np.stack(self._values)  # rankings × terms × queries
-        return values[best, :, queries].T, sums[best, queries]
+        best_ranking_of_query = sums.argmax(axis=0)
+        queries = np.arange(len(best_ranking_of_query))
+        values_of_rankings = np.stack(self._values)  # (n_rankings, n_terms, n_queries)
+        best_values = values_of_rankings[best_ranking_of_query, :, queries]
+        return best_values.T, sums[best_ranking_of_query, queries]
 
 
 def attainable(
@@ -481,16 +566,17 @@ def attainable(
         raise MultiAspectError("expected qrels with at least one query, got none")
     rows = []
     for label, measure in parsing.parse_all(measures).items():
-        best = upper_bound(judgments, measure, width=width, rounds=rounds)
-        is_reached = best["value"] >= 1 - TOLERANCE
-        is_possible = best["bound"] >= 1 - TOLERANCE
+        bounds = upper_bound(judgments, measure, width=width, rounds=rounds)
+        is_attained = bounds["value"] >= 1 - TOLERANCE
+        is_possible = bounds["bound"] >= 1 - TOLERANCE
+        is_undecided = is_possible & ~is_attained
         row = {
             "measure": label,
-            "n_queries": len(best),
-            "attainable": is_reached.mean(),
+            "n_queries": len(bounds),
+            "attainable": is_attained.mean(),
             "unattainable": (~is_possible).mean(),
-            "undecided": (is_possible & ~is_reached).mean(),
-            "minimum": best["value"].min(),
+            "undecided": is_undecided.mean(),
+            "minimum": bounds["value"].min(),
         }
         rows.append(row)
     return pd.DataFrame(rows)
@@ -537,14 +623,18 @@ def ideal_values(qrels: object, measure: ir_measures.Measure | str) -> pd.DataFr
     3       q1                  squares  0.8801
     4       q1                      max  0.8801
     """
-    judgments, checked = sorted_judgments(qrels), read_measure(measure)
-    rankings = ideal_rankings(checked, judgments)
-    names = [name for name, _ in rankings]
-    values = np.stack([evaluate_at(checked, judgments, rank) for _, rank in rankings])
+    judgments = sorted_judgments(qrels)
+    checked = read_measure(measure)
+    names = []
+    values = []
+    for name, rank in ideal_rankings(checked, judgments):
+        names.append(name)
+        values.append(evaluate_at(checked, judgments, rank))
+    values_by_query = np.stack(values, axis=1)  # (n_queries, n_rankings)
     columns = {
-        "qid": np.repeat(judgments.qids, len(rankings)),
+        "qid": np.repeat(judgments.qids, len(names)),
         "strategy": names * judgments.n_queries,
-        "value": values.T.ravel(),
+        "value": values_by_query.ravel(),
     }
     result = pd.DataFrame(columns)
     parsing.record_measures(result, {str(measure): checked})
