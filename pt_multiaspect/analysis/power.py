@@ -83,29 +83,29 @@ class DetectableDifference(View):
         corrected = ""
         if self.correction is not None:
             corrected = " divided by the number of pairs of a measure"
-        found = (
+        meaning = (
             f"Differences that a two-sided paired t-test at the level {self.alpha:g}{corrected} "
             f"finds with the probability {self.power:g}. Smaller ones can be found, too, less "
             "often. Differences are in the units of their measure: they do not rank measures."
         )
-        assumed = (
+        assumptions = (
             "Assumed: topics are drawn from those of interest, the standard deviation of the "
             "differences stays as observed, and the number of topics is fixed in advance. Adding "
             "topics until p is below the level is another test, which finds differences that do "
             "not exist far more often."
         )
-        notes = [found, assumed]
+        notes = [meaning, assumptions]
         if self._clusters:
             notes.append(f"{self._clusters}.")
         n_equal = int(self.table["n_equal"].sum())
         if n_equal:
-            notes.append(
-                f"{number_of(n_equal, 'pair')} left out, whose differences do not vary over topics."
-            )
+            pairs = number_of(n_equal, "pair")
+            notes.append(f"{pairs} left out, whose differences do not vary over topics.")
         if "n_needed" in self.pairs:
+            units = self._units
             notes.append(
-                f"{self._units.capitalize()} needed: by the standard deviation, and by its upper "
-                f"80 % confidence limit, as that of few {self._units} is uncertain."
+                f"{units.capitalize()} needed: by the standard deviation, and by its upper "
+                f"80 % confidence limit, as that of few {units} is uncertain."
             )
         return notes
 
@@ -120,6 +120,7 @@ class DetectableDifference(View):
         return "Detectable differences"
 
     def _content(self) -> list[Block]:
+        """Return the table, a sentence on its columns and the notes."""
         units = self._units
         cells: dict[str, Any] = {
             "topics": "n_topics",
@@ -133,16 +134,13 @@ class DetectableDifference(View):
         )
         table = self.table
         if "n_needed" in self.pairs:
-            columns = ["difference", "n_needed", "n_needed_high"]
-            planned_pairs = self.pairs.dropna(subset=["n_needed"])
-            medians = planned_pairs.groupby("measure")[columns].median()
-            table = table.merge(medians, how="left", left_on="measure", right_index=True)
+            table = self._table_with_needed()
             needed = "needed"
             if units == "clusters":
                 needed = "clusters needed"
             cells["difference"] = "difference"
-            cells[needed] = lambda row: fixed_point(np.ceil(row["n_needed"]), 0)
-            cells["up to"] = lambda row: fixed_point(np.ceil(row["n_needed_high"]), 0)
+            cells[needed] = _needed_text
+            cells["up to"] = _most_needed_text
             about += (
                 f" {needed}, up to: medians over the pairs of the {units} needed for the "
                 "difference."
@@ -150,6 +148,24 @@ class DetectableDifference(View):
         blocks: list[Block] = [records_table(table, ["measure"], cells), Sentence(about)]
         blocks += [Sentence(note) for note in self.notes]
         return blocks
+
+    def _table_with_needed(self) -> pd.DataFrame:
+        """Return the table with the medians over pairs of the numbers of topics needed."""
+        columns = ["difference", "n_needed", "n_needed_high"]
+        # The number is NaN for pairs whose differences do not vary.
+        known = self.pairs.dropna(subset=["n_needed"])
+        medians = known.groupby("measure")[columns].median()
+        return self.table.merge(medians, how="left", left_on="measure", right_index=True)
+
+
+def _needed_text(row: Mapping[Any, Any]) -> str:
+    """Return the number of topics needed, rounded up."""
+    return fixed_point(np.ceil(row["n_needed"]), 0)
+
+
+def _most_needed_text(row: Mapping[Any, Any]) -> str:
+    """Return the number of topics needed for the upper limit of the deviation, rounded up."""
+    return fixed_point(np.ceil(row["n_needed_high"]), 0)
 
 
 def detectable_difference(
@@ -256,11 +272,9 @@ def detectable_difference(
       measure  a  b     sd  detectable  n_needed  n_needed_high
     0      AP  a  b  0.258       0.549      16.0           42.0
     """
-    power, alpha = proportion("power")(power), proportion("alpha")(alpha)
-    if power <= alpha:
-        raise MultiAspectError(
-            f"power: expected a probability above alpha={alpha:g}, got {power:g}"
-        )
+    power = proportion("power")(power)
+    alpha = proportion("alpha")(alpha)
+    _check_power(power, alpha)
     choice("correction", None, *CORRECTIONS)(correction)
     if n_topics is not None:
         n_topics = count("n_topics", low=2)(n_topics)
@@ -269,32 +283,29 @@ def detectable_difference(
     rows, _ = select_measures(frame, measures)
     values, names, qids, labels = matrix(rows)
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, qids))
-    wanted = read_differences(difference, list(map(str, labels)), "difference")
+    difference_by_label = read_differences(difference, list(map(str, labels)), "difference")
     pairs = pairs_of_runs(names, frame["name"].unique().tolist(), baseline)
-    once, _ = unordered_pairs(pairs)
-    deviations = deviations_of_differences(values, pairs, clusters)  # pairs × measures
-    level = planned_level(alpha, correction, len(once))
-    sizes_at_hand = _sizes(clusters, clusters.n_topics)
-    sizes = sizes_at_hand
+    # With several baselines, a pair may be there in both directions: it is one test.
+    distinct_pairs, _ = unordered_pairs(pairs)
+    level = planned_level(alpha, correction, len(distinct_pairs))
+
+    observed_sizes = _sizes(clusters, clusters.n_topics)
+    planned_sizes = observed_sizes
     if n_topics is not None:
-        sizes = _sizes(clusters, n_topics)
-    n_units = sizes.get("n_clusters", sizes["n_topics"])
-    ratio = clusters.freedom_ratio
-    effect = detectable_effect(n_units, power, level, ratio)  # in standard deviations
-    tables, tables_of_pairs = [], []
+        planned_sizes = _sizes(clusters, n_topics)
+    plan = _Plan(planned_sizes, power, level, clusters)
+
+    deviations = deviations_of_differences(values, pairs, clusters)  # (n_pairs, n_measures)
+    tables = []
+    tables_of_pairs = []
     for column, label in enumerate(labels):
-        sd = deviations[:, column]
-        table = {"measure": label, **pairs.columns, **sizes_at_hand}
-        table |= {"sd": sd, "detectable": effect * sd}
-        if wanted is not None:
-            target = wanted[str(label)]
-            sd_high = upper_deviation(sd, len(clusters), CONFIDENCE, ratio)
-            table["difference"] = target
-            table["n_needed"] = topics_needed(target / sd, power, level, ratio)
-            table["n_needed_high"] = topics_needed(target / sd_high, power, level, ratio)
-        tables_of_pairs.append(pd.DataFrame(table))
-        statistics = _detectable_statistics(effect, sd[once], level)
-        tables.append({"measure": label, **sizes, **statistics})
+        deviation = deviations[:, column]
+        tables.append({"measure": label, **plan.statistics(deviation[distinct_pairs])})
+        keys = {"measure": label, **pairs.columns, **observed_sizes}
+        statistics = plan.statistics_of_pairs(deviation)
+        if difference_by_label is not None:
+            statistics |= plan.needed(deviation, difference_by_label[str(label)])
+        tables_of_pairs.append(pd.DataFrame(keys | statistics))
     return DetectableDifference(
         pd.DataFrame(tables),
         pd.concat(tables_of_pairs, ignore_index=True),
@@ -305,39 +316,97 @@ def detectable_difference(
     )
 
 
-def _detectable_statistics(effect: float, sd: Floats, level: float) -> dict[str, float]:
-    """Return the statistics of the detectable differences of the pairs of one measure."""
-    known = sd[~np.isnan(sd)]
-    median = high = np.nan
-    if len(known):
-        median, high = np.quantile(effect * known, [0.5, 0.9])
-    return {
-        "n_pairs": len(sd),
-        "n_equal": len(sd) - len(known),
-        "alpha": level,
-        "median": median,
-        "high": high,
-    }
+def _check_power(power: float, alpha: float) -> None:
+    """Raise an error unless the power is above alpha, which a test without any effect reaches."""
+    if power <= alpha:
+        raise MultiAspectError(
+            f"power: expected a probability above alpha={alpha:g}, got {power:g}"
+        )
+
+
+class _Plan:
+    """Paired t-tests that are planned, with a number of topics or clusters, a power and a level."""
+
+    def __init__(
+        self, sizes: dict[str, int], power: float, level: float, clusters: Clusters
+    ) -> None:
+        self._sizes = sizes
+        self._power = power
+        self._level = level
+        self._n_observed = len(clusters)
+        self._freedom_ratio = clusters.freedom_ratio
+        # Clusters are planned if there are any, else topics.
+        n_units = sizes.get("n_clusters", sizes["n_topics"])
+        #: The detectable difference in standard deviations.
+        self._effect = detectable_effect(n_units, power, level, self._freedom_ratio)
+
+    def statistics(self, deviation: Floats) -> dict[str, float]:
+        """Return the columns of one measure, from the standard deviations of its pairs."""
+        varying = deviation[~np.isnan(deviation)]
+        median = np.nan
+        high = np.nan
+        if len(varying):
+            median, high = np.quantile(self._effect * varying, [0.5, 0.9])
+        return {
+            **self._sizes,
+            "n_pairs": len(deviation),
+            "n_equal": len(deviation) - len(varying),
+            "alpha": self._level,
+            "median": median,
+            "high": high,
+        }
+
+    def statistics_of_pairs(self, deviation: Floats) -> dict[str, Any]:
+        """Return the standard deviations of pairs, and the differences that can be detected."""
+        return {"sd": deviation, "detectable": self._effect * deviation}
+
+    def needed(self, deviation: Floats, difference: float) -> dict[str, Any]:
+        """Return the difference to detect, and the numbers of topics or clusters that it needs."""
+        high_deviation = upper_deviation(
+            deviation, self._n_observed, CONFIDENCE, self._freedom_ratio
+        )
+        return {
+            "difference": difference,
+            "n_needed": self._n_needed(difference / deviation),
+            "n_needed_high": self._n_needed(difference / high_deviation),
+        }
+
+    def _n_needed(self, effects: Floats) -> Floats:
+        """Return the numbers of topics or clusters for effects in standard deviations."""
+        return topics_needed(effects, self._power, self._level, self._freedom_ratio)
 
 
 def _sizes(clusters: Clusters, n_topics: int) -> dict[str, int]:
-    """Return the columns with the number of topics, and of clusters unless these are topics."""
+    """Return the number of topics, and that of clusters like the given ones if there are any.
+
+    The keys are the columns ``n_topics`` and ``n_clusters``.
+    """
     if clusters.are_single_topics:
         return {"n_topics": n_topics}
-    if n_topics == clusters.n_topics:
+    has_given_size = n_topics == clusters.n_topics
+    if has_given_size:
         return {"n_topics": n_topics, "n_clusters": len(clusters)}
-    if not clusters.has_equal_sizes:
-        raise MultiAspectError(
-            f"{parameter('n_topics')}: expected clusters of one size, got sizes from "
-            f"{clusters.sizes.min()} to {clusters.sizes.max()}; omit it"
-        )
-    size = int(clusters.sizes[0])
+
+    # Another number of topics needs clusters of one size: others cannot be planned.
+    size = _common_size(clusters)
     if n_topics % size or n_topics < 2 * size:
         raise MultiAspectError(
             f"{parameter('n_topics')}: expected a multiple of the size of the clusters, {size}, of "
             f"at least {2 * size}, got {n_topics}"
         )
     return {"n_topics": n_topics, "n_clusters": n_topics // size}
+
+
+def _common_size(clusters: Clusters) -> int:
+    """Return the size of all clusters, or raise an error if they have different sizes."""
+    if clusters.has_equal_sizes:
+        return int(clusters.sizes[0])
+    smallest = clusters.sizes.min()
+    largest = clusters.sizes.max()
+    raise MultiAspectError(
+        f"{parameter('n_topics')}: expected clusters of one size, got sizes from {smallest} to "
+        f"{largest}; omit it"
+    )
 
 
 def deviations_of_differences(
@@ -348,15 +417,19 @@ def deviations_of_differences(
     They are NaN where differences do not vary. With clusters, they are the standard errors of the
     means, times the square root of the number of clusters.
     """
-    differences = topic_differences(values, pairs)
-    by_measure = np.ascontiguousarray(differences.swapaxes(1, 2))
+    differences = topic_differences(values, pairs)  # (n_pairs, n_topics, n_measures)
+    topics_last = np.ascontiguousarray(differences.swapaxes(1, 2))
+    # Deviations are rounding errors or not by the size of the values, not of the differences.
     largest = largest_of_pairs(values, pairs.first, pairs.second)
-    deviations = np.sqrt(variance(by_measure, clusters, largest))
+    deviations = np.sqrt(variance(topics_last, clusters, largest))
     return np.where(deviations == 0, np.nan, deviations)
 
 
 def planned_level(alpha: float, correction: str | None, n_pairs: int) -> float:
-    """Return the level at which each test is planned."""
+    """Return the level at which each test is planned: alpha, or with a correction alpha / n_pairs.
+
+    Other corrections than Bonferroni's reject at least as often: the plan is on the safe side.
+    """
     if correction is None:
         return alpha
     return alpha / n_pairs
@@ -405,23 +478,27 @@ class DiscriminativePower(View):
             Columns ``measure rank a b asl``: the pairs of each measure by significance level,
             highest first. The closer a curve is to the axes, the more discriminative the measure.
         """
-        measures, _ = pd.factorize(self.pairs["measure"])
-        order = np.lexsort((-self.pairs["asl"], measures))
+        # Measures keep their order; the last key of `lexsort` is the first one to sort by.
+        measure_codes, _ = pd.factorize(self.pairs["measure"])
+        decreasing_levels = -self.pairs["asl"]
+        order = np.lexsort((decreasing_levels, measure_codes))
         curve = self.pairs.iloc[order].reset_index(drop=True)
-        curve["rank"] = curve.groupby("measure", sort=False).cumcount() + 1
+        pairs_of_measure = curve.groupby("measure", sort=False)
+        curve["rank"] = pairs_of_measure.cumcount() + 1
         return curve.loc[:, ["measure", "rank", "a", "b", "asl"]]
 
     def _title(self) -> str:
         return "Discriminative power"
 
     def _content(self) -> list[Block]:
+        """Return a sentence with the parameters of the test, the table and a note on it."""
         settings = f"test={self.test!r}, alpha={self.alpha:g}"
         if self.correction:
             settings += f", correction={self.correction!r}"
         settings += self._topics
         cells: dict[str, Any] = {
-            "power": lambda row: percent(row["power"]),
-            "pairs": lambda row: f"{row['n_discriminated']} of {row['n_pairs']}",
+            "power": _power_in_percent,
+            "pairs": _discriminated_pairs_in_words,
             "required difference": "required_difference",
         }
         required = (
@@ -433,6 +510,18 @@ class DiscriminativePower(View):
             records_table(self.table, ["measure"], cells),
             Sentence(required),
         ]
+
+
+def _power_in_percent(row: Mapping[Any, Any]) -> str:
+    """Return the discriminative power of a measure in percent."""
+    return percent(row["power"])
+
+
+def _discriminated_pairs_in_words(row: Mapping[Any, Any]) -> str:
+    """Return how many of the pairs a measure discriminates, such as '3 of 10'."""
+    n_discriminated = row["n_discriminated"]
+    n_pairs = row["n_pairs"]
+    return f"{n_discriminated} of {n_pairs}"
 
 
 def discriminative_power(
@@ -552,16 +641,20 @@ def discriminative_power(
     correct = corrector(test, correction)
     perquery = as_pandas(perquery)
     values, names, qids, measures = matrix(perquery)
-    clusters = check_clusters(clusters_of_topics(read_clusters(cluster, perquery), qids))
+    cluster_of_topic = read_clusters(cluster, perquery)
+    clusters = check_clusters(clusters_of_topics(cluster_of_topic, qids))
     test_pairs = paired_test(
         values, test, n_resamples=n_resamples, alpha=alpha, seed=seed, clusters=clusters
     )
-    first, second = np.triu_indices(len(names), 1)
+    first, second = np.triu_indices(len(names), 1)  # all pairs, each once
     systems = np.array(names, dtype=object)
-    rows, tables_of_pairs = [], []
-    for index, measure in enumerate(measures):
-        tests = test_pairs(index, first, second)
+    n_pairs = len(first)
+    rows = []
+    tables_of_pairs = []
+    for column, measure in enumerate(measures):
+        tests = test_pairs(column, first, second)
         p = correct(tests.levels)
+        is_discriminated = p < alpha
         pairs = {
             "measure": measure,
             "a": systems[first],
@@ -569,15 +662,15 @@ def discriminative_power(
             "difference": tests.means,
             "asl": tests.levels,
             "p": p,
-            "discriminated": p < alpha,
+            "discriminated": is_discriminated,
         }
         tables_of_pairs.append(pd.DataFrame(pairs))
-        n_discriminated = int((p < alpha).sum())
+        n_discriminated = int(is_discriminated.sum())
         row = {
             "measure": measure,
-            "power": n_discriminated / len(first),
+            "power": n_discriminated / n_pairs,
             "n_discriminated": n_discriminated,
-            "n_pairs": len(first),
+            "n_pairs": n_pairs,
             "required_difference": tests.required_difference,
         }
         rows.append(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -89,13 +89,15 @@ class PredictionPowered(View):
     @property
     def notes(self) -> list[str]:
         """The assumptions and limits of the intervals."""
-        assumed = (
-            f"{100 * self.ci:g} % intervals. The n human topics are assumed to be a random sample "
+        level = f"{100 * self.ci:g} %"
+        assumptions = (
+            f"{level} intervals. The n human topics are assumed to be a random sample "
             "of all topics. N counts the topics that only the model judged, not those among the n. "
             "The interval of the labels alone ignores the model's errors."
         )
-        notes = [assumed]
+        notes = [assumptions]
         notes += [f"{note}." for note in self._clusters]
+        # Clusters are not planned: there are no numbers to halve the interval.
         if not self._clusters:
             notes.append(
                 "To halve: the number of human topics, of all n + N topics, that would halve the "
@@ -105,16 +107,21 @@ class PredictionPowered(View):
             notes.append(
                 "Where N is 0, the model judged no further topics, and its labels have no effect."
             )
-        is_constant = self.table["low"] == self.table["high"]
-        if is_constant.any():
-            rows = self.table[is_constant]
-            names = zip(rows["measure"], rows["name"], strict=True)
-            constant = [f"{measure} of {name}" for measure, name in names]
-            notes.append(
-                "All human values are equal, so that the interval has no width: "
-                f"{choices(constant)}."
-            )
+        constant = self._constant_values()
+        if constant:
+            names = choices(constant)
+            notes.append(f"All human values are equal, so that the interval has no width: {names}.")
         return notes
+
+    def _constant_values(self) -> list[str]:
+        """Return the measures and runs of intervals without width, such as 'nDCG of bm25'."""
+        has_no_width = self.table["low"] == self.table["high"]
+        names = []
+        for row in self.table[has_no_width].to_dict("records"):
+            measure = row["measure"]
+            run = row["name"]
+            names.append(f"{measure} of {run}")
+        return names
 
     def human_topics(
         self, *, width: float | None = None, difference: float | None = None, power: float = 0.8
@@ -181,28 +188,38 @@ class PredictionPowered(View):
             rows = self.table
         else:
             rows = self.differences
-        n_further = rows["n_further"].to_numpy(dtype=np.float64)
         n_topics = (rows["n_human"] + rows["n_further"]).to_numpy(dtype=np.float64)
         plan = _Plan(rows["sd"].to_numpy(), rows["error_sd"].to_numpy(), n_topics, self.ci)
         if width is not None:
-            half = real("width", low=0, open_low=True)(width) / 2
-            needed = plan.least(lambda n: plan.is_narrow(n, half))
+            half_of_width = real("width", low=0, open_low=True)(width) / 2
+            needed = plan.least_topics(lambda n_human: plan.is_narrow(n_human, half_of_width))
         else:
             wanted = real("difference", low=0, open_low=True)(difference)
-            chance = proportion("power")(power)
-            if chance <= 1 - self.ci:
-                raise MultiAspectError(
-                    f"power: expected a probability above 1 − ci, {1 - self.ci:g}, got {chance:g}"
-                )
+            chance = self._check_power(power)
+            # λ is the slope times N / (n + N).
+            n_further = rows["n_further"].to_numpy(dtype=np.float64)
             slope = ratio(rows["lambda"].to_numpy() * n_topics, n_further)
-            needed = plan.least(lambda n: plan.has_power(n, wanted, chance, slope))
+            needed = plan.least_topics(
+                lambda n_human: plan.has_power(n_human, wanted, chance, slope)
+            )
         keys = [key for key in ("measure", "baseline", "name") if key in rows]
         return rows[keys].assign(n_topics=n_topics.astype(np.int64), n_needed=needed)
+
+    def _check_power(self, power: float) -> float:
+        """Return the power, after checking that it is above that without any difference, 1 − ci."""
+        chance = proportion("power")(power)
+        error_level = 1 - self.ci
+        if chance <= error_level:
+            raise MultiAspectError(
+                f"power: expected a probability above 1 − ci, {error_level:g}, got {chance:g}"
+            )
+        return chance
 
     def _title(self) -> str:
         return "Prediction-powered estimates"
 
     def _content(self) -> list[Block]:
+        """Return the table of the runs, that of their differences if there is one, and the notes."""
         blocks: list[Block] = [estimates_table(self.table)]
         if self.differences is not None:
             blocks.append(Heading(f"Differences from {self.baseline}"))
@@ -212,7 +229,7 @@ class PredictionPowered(View):
 
 
 def estimates_table(frame: pd.DataFrame) -> Table:
-    """Return the table of estimates and intervals."""
+    """Return the table of estimates and intervals, from the rows of `PredictionPowered.table`."""
     cells: dict[str, Any] = {
         "estimate": lambda row: with_interval(row, "estimate"),
         "human topics alone": lambda row: with_interval(row, "human", "human_low", "human_high"),
@@ -356,26 +373,31 @@ def prediction_powered(
     cluster_of_topic = read_clusters(cluster, model_frame)
     human_values = _drop_missing(human_frame, "human")
     model_values = _drop_missing(model_frame, "model")
-    tables, tables_of_differences = [], []
-    notes: dict[str, None] = {}
-    for label, names, qids, values in _pair_values(human_values, model_values):
-        clusters = clusters_of_topics(cluster_of_topic, qids)
-        judged = check_clusters(clusters.take(np.arange(values.human.shape[1])))
-        if not judged.are_single_topics:
-            notes[_clusters_note(values.human, judged)] = None
-        keys = {"measure": label, "name": names}
+    tables = []
+    tables_of_differences = []
+    notes = []
+    for measured in _pair_values(human_values, model_values):
+        values = measured.values
+        names = measured.names
+        clusters = clusters_of_topics(cluster_of_topic, measured.topics)
+        human_clusters = check_clusters(clusters.take(np.arange(values.n_human)))
+        if not human_clusters.are_single_topics:
+            notes.append(_clusters_note(values.human, human_clusters))
+        keys = {"measure": measured.label, "name": names}
         tables.append(_estimates(keys, confidence, clusters, values))
-        if baseline is None:
-            continue
-        row = _row_of_baseline(baseline, list(map(str, names)))
-        keys = {"measure": label, "baseline": baseline, "name": names[:row] + names[row + 1 :]}
-        differences = values.minus_baseline(row)
-        tables_of_differences.append(_estimates(keys, confidence, clusters, differences))
-    differences_of_all = None
+        if baseline is not None:
+            row = _row_of_baseline(baseline, list(map(str, names)))
+            other_names = names[:row] + names[row + 1 :]
+            keys = {"measure": measured.label, "baseline": baseline, "name": other_names}
+            differences = values.minus_baseline(row)
+            tables_of_differences.append(_estimates(keys, confidence, clusters, differences))
+
+    all_differences = None
     if tables_of_differences:
-        differences_of_all = pd.concat(tables_of_differences, ignore_index=True)
+        all_differences = pd.concat(tables_of_differences, ignore_index=True)
     table = pd.concat(tables, ignore_index=True)
-    return PredictionPowered(table, differences_of_all, baseline, confidence, tuple(notes))
+    distinct_notes = tuple(dict.fromkeys(notes))
+    return PredictionPowered(table, all_differences, baseline, confidence, distinct_notes)
 
 
 def _row_of_baseline(baseline: str, names: list[str]) -> int:
@@ -388,7 +410,7 @@ def _row_of_baseline(baseline: str, names: list[str]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """The values H, L and L' of one measure, each runs × topics."""
+    """The values H, L and L' of one measure, each of shape (n_runs, n_topics)."""
 
     #: H: human values of the n human topics.
     human: Floats
@@ -396,6 +418,16 @@ class _Values:
     labels: Floats
     #: L': the model's values of the N further topics.
     further: Floats
+
+    @property
+    def n_human(self) -> int:
+        """The number of human topics, n."""
+        return int(self.human.shape[1])
+
+    @property
+    def n_further(self) -> int:
+        """The number of further topics, N."""
+        return int(self.further.shape[1])
 
     @property
     def all_labels(self) -> Floats:
@@ -409,6 +441,18 @@ class _Values:
             _differences(self.labels, row),
             _differences(self.further, row),
         )
+
+
+class _Measured(NamedTuple):
+    """The values of one measure, with the labels of their axes."""
+
+    #: The label of the measure.
+    label: Any
+    #: The runs, in the order of the model's frame.
+    names: list[Any]
+    #: The human topics, and then the further ones.
+    topics: list[Any]
+    values: _Values
 
 
 def _read(perquery: Any, title: str) -> pd.DataFrame:
@@ -425,60 +469,71 @@ def _drop_missing(perquery: pd.DataFrame, title: str) -> pd.DataFrame:
         return drop_missing(perquery, f"prediction_powered: {title}")
 
 
-def _pair_values(
-    human: pd.DataFrame, model: pd.DataFrame
-) -> Iterator[tuple[Any, list[Any], list[Any], _Values]]:
-    """Yield each measure, its runs in the order of the model's frame, its topics, and its values.
-
-    The topics are those of L, and then those of L'.
-    """
+def _pair_values(human: pd.DataFrame, model: pd.DataFrame) -> Iterator[_Measured]:
+    """Yield the values of each measure of two long frames, with runs and topics in the same order."""
     _check_same(human, model, "measure")
     _check_means(human)
     _check_means(model)
-    by_label = {str(measure): rows for measure, rows in by_measure(human)}
+    human_rows_by_label = {str(measure): rows for measure, rows in by_measure(human)}
     for label, model_rows in by_measure(model):
-        human_rows = by_label[str(label)]
+        human_rows = human_rows_by_label[str(label)]
         _check_same(human_rows, model_rows, "name", f"{label}: ")
         with errors_of("human"):
-            remedy = "judge it for all systems"
-            human_values, names, qids, _ = matrix(human_rows, least=1, gap_remedy=remedy)
+            human_values, human_names, human_topics, _ = matrix(
+                human_rows, least=1, gap_remedy="judge it for all systems"
+            )
         with errors_of("model"):
-            remedy = "let the model judge it for all systems"
-            model_values, _, topics, _ = matrix(model_rows, least=1, gap_remedy=remedy)
-        _check_topics(str(label), qids, topics)
-        in_order = model_rows["name"].unique().tolist()
-        runs = _positions(in_order, names)
-        human_topics = _positions(qids, topics)
-        further_topics = np.setdiff1d(np.arange(len(topics)), human_topics)
-        of_model = model_values[:, :, 0]
+            model_values, model_names, model_topics, _ = matrix(
+                model_rows, least=1, gap_remedy="let the model judge it for all systems"
+            )
+        _check_topics(str(label), human_topics, model_topics)
+
+        # `matrix` sorts runs and topics as text.
+        names = model_rows["name"].unique().tolist()
+        human_run_rows = _positions(names, human_names)
+        model_run_rows = _positions(names, model_names)
+        human_columns = _positions(human_topics, model_topics)
+        further_columns = np.setdiff1d(np.arange(len(model_topics)), human_columns)
+        values_of_model = model_values[:, :, 0]
         values = _Values(
-            human_values[:, :, 0][runs],
-            of_model[np.ix_(runs, human_topics)],
-            of_model[np.ix_(runs, further_topics)],
+            human=human_values[:, :, 0][human_run_rows],
+            labels=values_of_model[np.ix_(model_run_rows, human_columns)],
+            further=values_of_model[np.ix_(model_run_rows, further_columns)],
         )
-        ordered_topics = [topics[column] for column in (*human_topics, *further_topics)]
-        yield label, in_order, ordered_topics, values
+        columns = [*human_columns, *further_columns]
+        topics = [model_topics[column] for column in columns]
+        yield _Measured(label, names, topics, values)
 
 
 def _positions(items: list[Any], among: list[Any]) -> Ints:
-    """Return the positions of items in a list that has all of them."""
-    names = pd.Index(list(map(str, among)))
-    return names.get_indexer(pd.Index(list(map(str, items))))
+    """Return the positions of items in a list that has all of them, compared as text."""
+    wanted = list(map(str, items))
+    texts = pd.Index(list(map(str, among)))
+    return texts.get_indexer(pd.Index(wanted))
 
 
 def _check_same(human: pd.DataFrame, model: pd.DataFrame, column: str, where: str = "") -> None:
-    """Check that two frames have the same runs or measures."""
-    of_human = list(map(str, human[column].unique()))
-    of_model = list(map(str, model[column].unique()))
-    for title, own, others in (("human", of_human, of_model), ("model", of_model, of_human)):
-        surplus = [value for value in dict.fromkeys(own) if value not in others]
-        if surplus:
-            noun = {"name": "runs", "measure": "measures"}[column]
-            raise MultiAspectError(
-                f"{where}expected the same {noun} in human and model, got {choices(surplus)} in "
-                f"{title} only; evaluate the same runs by the same measures on both judgments, or "
-                "leave them out"
-            )
+    """Check that two frames have the same runs or measures: the same values in a column.
+
+    `where` begins the error.
+    """
+    human_values = list(map(str, human[column].unique()))
+    model_values = list(map(str, model[column].unique()))
+    noun = {"name": "runs", "measure": "measures"}[column]
+    expected = f"{where}expected the same {noun} in human and model"
+    _refuse_surplus(human_values, model_values, "human", expected)
+    _refuse_surplus(model_values, human_values, "model", expected)
+
+
+def _refuse_surplus(own: list[str], others: list[str], title: str, expected: str) -> None:
+    """Raise an error if a frame, `title`, has values that the other frame lacks."""
+    surplus = [value for value in dict.fromkeys(own) if value not in others]
+    if surplus:
+        names = choices(surplus)
+        raise MultiAspectError(
+            f"{expected}, got {names} in {title} only; evaluate the same runs by the same measures "
+            "on both judgments, or leave them out"
+        )
 
 
 def _check_means(perquery: pd.DataFrame) -> None:
@@ -495,17 +550,20 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
     """Check that there are enough human topics, and that the model judged all of them."""
     lacking = sorted(set(map(str, human)) - set(map(str, model)))
     if lacking:
+        human_parameter = parameter("human")
+        model_parameter = parameter("model")
+        n_lacking = tally(len(lacking), "topic")
+        # More human topics than topics of the model: probably given the wrong way round.
         if len(human) > len(model):
-            remedy = f"Are {parameter('human')} and {parameter('model')} swapped?"
+            remedy = f"Are {human_parameter} and {model_parameter} swapped?"
         else:
             remedy = (
                 "Evaluate the runs on the model's judgments of these topics too, or leave the "
                 "topics out"
             )
         raise MultiAspectError(
-            f"{label}: expected all {len(human)} topics of {parameter('human')} in "
-            f"{parameter('model')}, which has {len(model)} topics, got none for topic "
-            f"{lacking[0]} {tally(len(lacking), 'topic')}. {remedy}"
+            f"{label}: expected all {len(human)} topics of {human_parameter} in {model_parameter}, "
+            f"which has {len(model)} topics, got none for topic {lacking[0]} {n_lacking}. {remedy}"
         )
     if len(human) < LEAST_TOPICS:
         raise MultiAspectError(
@@ -515,196 +573,288 @@ def _check_topics(label: str, human: list[Any], model: list[Any]) -> None:
 
 
 def _differences(values: Floats, baseline: int) -> Floats:
-    """Return the values of other runs minus those of the baseline.
+    """Return the values of the other runs minus those of the baseline, shape (n_runs - 1, n_topics).
 
     They are 0 where they differ by rounding errors only.
     """
-    largest = np.abs(values).max(axis=1, initial=0.0)
+    largest = np.abs(values).max(axis=1, initial=0.0)  # (n_runs,)
     largest_of_both = np.maximum(largest, largest[baseline])
-    differences = remove_rounding_errors(values - values[baseline], largest_of_both[:, None])
+    raw_differences = values - values[baseline]
+    differences = remove_rounding_errors(raw_differences, largest_of_both[:, None])
     return np.delete(differences, baseline, axis=0)
 
 
-def _clusters_note(human: Floats, judged: Clusters) -> str:
-    """Return a note on the clusters of the human topics."""
-    words = clusters_in_words(judged, design_effect(human, judged))
+def _clusters_note(human: Floats, human_clusters: Clusters) -> str:
+    """Return a note on the clusters of the human topics, from the human values."""
+    effect = design_effect(human, human_clusters)
+    words = clusters_in_words(human_clusters, effect)
     return f"Human topics: {words}, one less where λ is estimated"
 
 
 def _estimates(
     keys: dict[str, Any], confidence: float, clusters: Clusters, values: _Values
 ) -> pd.DataFrame:
-    """Return the estimates of one measure, from values with topics in the order of clusters."""
-    human, labels, all_labels = values.human, values.labels, values.all_labels
-    n = human.shape[1]
-    n_further = values.further.shape[1]
-    fraction_further = n_further / (n + n_further)
-    judged = _check_freedom(clusters.take(np.arange(n)))
-    mean = human.mean(axis=1)
-    human_half = half_width(human, confidence, judged)
-    slope = _slope(human, labels)
-    weight = slope * n_further / (n + n_further)
-    error_sd = _error_sd(human, labels, slope, judged)
-    estimate, half = mean, human_half
-    if n_further:
-        distance = values.further.mean(axis=1) - labels.mean(axis=1)
-        estimate = mean + weight * distance
-        squared_error = _squared_error(
-            human, all_labels, slope, error_sd, fraction_further * distance, clusters
-        )
-        # Labels that do not vary say nothing: the human topics alone remain.
-        powered = t_quantile(judged.freedom - 1, confidence) * np.sqrt(squared_error)
-        half = np.where(variance(labels) > 0, powered, human_half)
-    sd = np.sqrt(variance(human, judged))
-    to_halve = np.full(len(human), np.nan)
-    if clusters.are_single_topics:
-        n_topics = np.full(len(human), float(n + n_further))
-        plan = _Plan(sd, error_sd, n_topics, confidence)
-        to_halve = plan.least(lambda topics: plan.is_narrow(topics, half / 2), above=n)
-    model_mean = all_labels.mean(axis=1)
-    model_half = half_width(all_labels, confidence, clusters)
-    columns = keys | {
-        "n_human": n,
-        "n_further": n_further,
-        "estimate": estimate,
-        "low": estimate - half,
-        "high": estimate + half,
-        "lambda": weight,
-        "human": mean,
-        "human_low": mean - human_half,
-        "human_high": mean + human_half,
-        "model": model_mean,
-        "model_low": model_mean - model_half,
-        "model_high": model_mean + model_half,
-        "sd": sd,
-        "error_sd": error_sd,
-        "n_to_halve": to_halve,
-    }
-    return pd.DataFrame(columns)
-
-
-def _check_freedom(judged: Clusters) -> Clusters:
-    """Return the clusters of the human topics, if they leave enough degrees of freedom."""
-    if judged.freedom > _LEAST_FREEDOM:
-        return judged
-    raise MultiAspectError(
-        f"{parameter('cluster')}: expected human topics that leave more than {_LEAST_FREEDOM} "
-        f"degrees of freedom, got {topics_in_words(judged)}. Judge topics of further clusters"
-    )
-
-
-def _slope(human: Floats, labels: Floats) -> Floats:
-    """Return the slope b of H on L, limited to [0, 1], one per run."""
-    n = human.shape[1]
-    human_deviations = human - human.mean(axis=1, keepdims=True)
-    label_deviations = labels - labels.mean(axis=1, keepdims=True)
-    covariance = (human_deviations * label_deviations).sum(axis=1) / (n - 1)
-    slope = ratio(covariance, variance(labels))
-    return np.where(variance(human) > 0, slope, 0.0).clip(0, 1)
-
-
-def _error_sd(human: Floats, labels: Floats, slope: Floats, judged: Clusters) -> Floats:
-    """Return the standard deviation of H − b·L, of clusters if topics are in some, by run."""
-    # One degree of freedom is lost to the slope, unless the labels do not vary.
-    freedom = np.where(variance(labels) > 0, judged.freedom - 1, judged.freedom)
-    residuals = human - slope[:, None] * labels
-    squared_sd = variance(residuals, judged) * judged.freedom / freedom
-    return np.asarray(np.sqrt(squared_sd))
-
-
-def _squared_error(
-    human: Floats, every: Floats, slope: Floats, error: Floats, distance: Floats, clusters: Clusters
-) -> Floats:
-    """Return the squared standard errors of the estimates, one per run.
+    """Return one row per run, with its estimates by one measure.
 
     Parameters
     ----------
-    human, every : ndarray, runs × topics
-        The human values, and all labels, those of the human topics first.
-    slope, error : ndarray, one per run
-        As `_slope` and `_error_sd` return them.
+    keys : dict of str to object
+        The first columns.
+    confidence : float
+        The confidence level.
+    clusters : Clusters
+        The clusters of all topics, of which the human topics are the first ones.
+    values : _Values
+        The values of the measure.
+    """
+    human_clusters = _check_freedom(clusters.take(np.arange(values.n_human)))
+    human_mean = values.human.mean(axis=1)
+    human_margin = half_width(values.human, confidence, human_clusters)
+    labels = values.all_labels
+    label_mean = labels.mean(axis=1)
+    label_margin = half_width(labels, confidence, clusters)
+
+    fit = _fit(values, human_clusters)
+    weight = fit.slope * values.n_further / (values.n_human + values.n_further)  # λ
+    estimate = human_mean
+    margin = human_margin
+    if values.n_further:
+        distance = values.further.mean(axis=1) - values.labels.mean(axis=1)
+        estimate = human_mean + weight * distance
+        squared_error = _squared_error(values, fit, distance, clusters)
+        quantile = t_quantile(human_clusters.freedom - 1, confidence)
+        powered_margin = quantile * np.sqrt(squared_error)
+        # Labels that do not vary say nothing: the human topics alone remain.
+        labels_vary = variance(values.labels) > 0
+        margin = np.where(labels_vary, powered_margin, human_margin)
+
+    sd = np.sqrt(variance(values.human, human_clusters))
+    # Clusters of topics are not planned.
+    n_to_halve = np.full(len(human_mean), np.nan)
+    if clusters.are_single_topics:
+        n_topics = np.full(len(human_mean), float(values.n_human + values.n_further))
+        plan = _Plan(sd, fit.error_sd, n_topics, confidence)
+        n_to_halve = plan.least_topics(
+            lambda n_human: plan.is_narrow(n_human, margin / 2), above=values.n_human
+        )
+    columns = {
+        "n_human": values.n_human,
+        "n_further": values.n_further,
+        **_interval_columns("estimate", "low", "high", estimate, margin),
+        "lambda": weight,
+        **_interval_columns("human", "human_low", "human_high", human_mean, human_margin),
+        **_interval_columns("model", "model_low", "model_high", label_mean, label_margin),
+        "sd": sd,
+        "error_sd": fit.error_sd,
+        "n_to_halve": n_to_halve,
+    }
+    return pd.DataFrame(keys | columns)
+
+
+def _interval_columns(
+    center: str, low: str, high: str, means: Floats, margin: Floats
+) -> dict[str, Floats]:
+    """Return columns, with the given names, of means and the ends of their intervals."""
+    return {center: means, low: means - margin, high: means + margin}
+
+
+def _check_freedom(human_clusters: Clusters) -> Clusters:
+    """Return the clusters of the human topics, if they leave enough degrees of freedom."""
+    if human_clusters.freedom > _LEAST_FREEDOM:
+        return human_clusters
+    words = topics_in_words(human_clusters)
+    raise MultiAspectError(
+        f"{parameter('cluster')}: expected human topics that leave more than {_LEAST_FREEDOM} "
+        f"degrees of freedom, got {words}. Judge topics of further clusters"
+    )
+
+
+class _Fit(NamedTuple):
+    """The regression of the human values H on the labels L of the same topics, by run."""
+
+    #: The slope b, limited to [0, 1].
+    slope: Floats
+    #: H − b·L, shape (n_runs, n_human).
+    residuals: Floats
+    #: The standard deviation of the residuals over topics, or over clusters.
+    error_sd: Floats
+
+
+def _fit(values: _Values, human_clusters: Clusters) -> _Fit:
+    """Return the regression of the human values on the labels."""
+    slope = _slope(values.human, values.labels)
+    residuals = values.human - slope[:, None] * values.labels
+    # The slope costs one degree of freedom, unless the labels do not vary.
+    labels_vary = variance(values.labels) > 0
+    freedom = np.where(labels_vary, human_clusters.freedom - 1, human_clusters.freedom)
+    error_variance = variance(residuals, human_clusters) * human_clusters.freedom / freedom
+    return _Fit(slope, residuals, np.sqrt(error_variance))
+
+
+def _slope(human: Floats, labels: Floats) -> Floats:
+    """Return the slope of H on L, cov(H, L) / var(L), limited to [0, 1], one per run."""
+    n_human = human.shape[1]
+    human_deviations = human - human.mean(axis=1, keepdims=True)
+    label_deviations = labels - labels.mean(axis=1, keepdims=True)
+    products = human_deviations * label_deviations
+    covariance = products.sum(axis=1) / (n_human - 1)
+    slope = ratio(covariance, variance(labels))
+    # Deviations of equal human values are rounding errors.
+    human_varies = variance(human) > 0
+    return np.where(human_varies, slope, 0.0).clip(0, 1)
+
+
+def _squared_error(values: _Values, fit: _Fit, distance: Floats, clusters: Clusters) -> Floats:
+    """Return the squared standard errors of the estimates, one per run.
+
+    They are the sum of the errors of the regression and of the mean label, and of their
+    covariance; see the Notes of `prediction_powered`.
+
+    Parameters
+    ----------
+    values : _Values
+        The values H, L and L', with N > 0.
+    fit : _Fit
+        The regression of H on L.
     distance : ndarray, one per run
-        The mean of all labels minus that of the human topics.
+        mean(L') − mean(L).
     clusters : Clusters
         The clusters of all topics.
     """
-    n = human.shape[1]
-    labels = every[:, :n]
-    judged = clusters.take(np.arange(n))
-    n_judged = len(judged)
-    residuals = human - slope[:, None] * labels
-    shift = ratio(distance**2, (n - 1) * variance(labels))  # δ² / SS
-    of_residuals = error**2 * (1 / n_judged + n / n_judged * shift)
-    of_labels = slope**2 * variance(every, clusters) / len(clusters)
-    of_both = 2 * slope * _covariance_within_clusters(residuals, every, clusters)
-    least = variance(residuals, judged) / n_judged
-    return np.asarray(np.maximum(of_residuals + of_labels + of_both, least))
+    n_human = values.n_human
+    labels = values.all_labels
+    human_clusters = clusters.take(np.arange(n_human))
+    n_clusters = len(human_clusters)
+
+    # δ is by how much the mean of all labels differs from that of the human topics, SS the sum of
+    # squares of L.
+    fraction_further = values.n_further / (n_human + values.n_further)
+    delta = fraction_further * distance
+    sum_of_squares = (n_human - 1) * variance(values.labels)
+    delta_term = ratio(delta**2, sum_of_squares)
+    regression_error = fit.error_sd**2 * (1 / n_clusters + n_human / n_clusters * delta_term)
+    label_error = fit.slope**2 * variance(labels, clusters) / len(clusters)
+    covariance = _covariance_within_clusters(fit.residuals, labels, clusters)
+    total = regression_error + label_error + 2 * fit.slope * covariance
+    # A negative covariance must not make it smaller than the error of the residuals alone.
+    least = variance(fit.residuals, human_clusters) / n_clusters
+    return np.asarray(np.maximum(total, least))
 
 
-def _covariance_within_clusters(residuals: Floats, every: Floats, clusters: Clusters) -> Floats:
-    """Return the covariance of mean residuals and labels over topics of the same clusters.
+def _covariance_within_clusters(residuals: Floats, labels: Floats, clusters: Clusters) -> Floats:
+    """Return the covariance of mean residuals and mean labels over topics of the same clusters.
 
-    Only different topics count: it is 0 if each cluster has one topic.
+    Only pairs of different topics count: it is 0 if each cluster has one topic.
+
+    Parameters
+    ----------
+    residuals : ndarray of float, shape (n_runs, n_human)
+        The residuals of the human topics.
+    labels : ndarray of float, shape (n_runs, n_topics)
+        The labels of all topics, of which the human topics are the first ones.
+    clusters : Clusters
+        The clusters of all topics.
     """
-    n = residuals.shape[1]
-    of_residuals = np.zeros_like(every)
-    of_residuals[:, :n] = (residuals - residuals.mean(axis=1, keepdims=True)) / n
-    of_labels = (every - every.mean(axis=1, keepdims=True)) / every.shape[1]
-    products_of_clusters = clusters.sums(of_residuals) * clusters.sums(of_labels)
-    products_of_topics = of_residuals * of_labels
+    n_human = residuals.shape[1]
+    n_topics = labels.shape[1]
+    # What each topic adds to the deviations of both means; further topics have no residual.
+    residual_parts = np.zeros_like(labels)
+    residual_parts[:, :n_human] = (residuals - residuals.mean(axis=1, keepdims=True)) / n_human
+    label_parts = (labels - labels.mean(axis=1, keepdims=True)) / n_topics
+
+    # All pairs of topics of a cluster, less those of a topic with itself.
+    products_of_clusters = clusters.sums(residual_parts) * clusters.sums(label_parts)
+    products_of_topics = residual_parts * label_parts
     return np.asarray(products_of_clusters.sum(axis=1) - products_of_topics.sum(axis=1))
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Intervals to expect if people judge another number of the same topics."""
+    """Intervals to expect if people judge another number of the same topics, one per row."""
 
+    #: The standard deviations of the human values, and of what labels leave unexplained of them.
     sd: Floats
     error_sd: Floats
     #: The number of topics that the model judged, T = n + N.
     n_topics: Floats
     confidence: float
 
-    def least(self, suffices: Callable[[Floats], Bools], above: float = LEAST_TOPICS - 1) -> Floats:
-        """Return the least number of human topics that suffices.
+    def least_topics(
+        self, suffices: Callable[[Floats], Bools], above: float = LEAST_TOPICS - 1
+    ) -> Floats:
+        """Return the least number of human topics above a number that suffices, by bisection.
 
         It is NaN if none does, or if values are equal.
-        """
-        low = np.full(len(self.sd), float(above))
-        high = self.n_topics
-        while (high - low > 1).any():
-            middle = np.maximum(np.floor((low + high) / 2), LEAST_TOPICS)
-            is_enough = suffices(middle)
-            low = np.where(is_enough, low, middle)
-            high = np.where(is_enough, middle, high)
-        return np.where((self.sd > 0) & suffices(high), high, np.nan)
 
-    def is_narrow(self, n: Floats, half: Floats | float) -> Bools:
+        Parameters
+        ----------
+        suffices : callable
+            Tells of numbers of human topics, one per row, which suffice.
+        above : float
+            A number that does not suffice.
+        """
+        too_few = np.full(len(self.sd), float(above))
+        enough = self.n_topics  # unless no number suffices
+        while (enough - too_few > 1).any():
+            middle = np.floor((too_few + enough) / 2)
+            # In rows that are found already, the middle is `too_few`, which may be below 4.
+            middle = np.maximum(middle, LEAST_TOPICS)
+            is_enough = suffices(middle)
+            too_few = np.where(is_enough, too_few, middle)
+            enough = np.where(is_enough, middle, enough)
+        varies = self.sd > 0
+        return np.where(varies & suffices(enough), enough, np.nan)
+
+    def is_narrow(self, n_human: Floats, half: Floats | float) -> Bools:
         """Return whether half the width of the interval is at most `half` with n human topics."""
-        fraction_further = 1 - n / self.n_topics
-        freedom = np.where(n < self.n_topics, n - 2, n - 1)
+        has_further = n_human < self.n_topics
+        # The slope costs a degree of freedom if labels of further topics are used.
+        freedom = np.where(has_further, n_human - 2, n_human - 1)
+        fraction_further = 1 - n_human / self.n_topics  # k
+
+        # σ²(1 − ρ²) and σ²ρ²
         unexplained = np.minimum(self.error_sd, self.sd) ** 2
         explained = self.sd**2 - unexplained
-        of_human = unexplained * (1 + fraction_further / (n - 3))
-        of_labels = explained * (1 - fraction_further)
-        error = np.sqrt((of_human + of_labels) / n)
-        return np.asarray(t_quantile(freedom, self.confidence) * error <= half)
+        human_variance = unexplained * (1 + fraction_further / (n_human - 3))
+        label_variance = explained * (1 - fraction_further)
+        error = np.sqrt((human_variance + label_variance) / n_human)
+        margin = t_quantile(freedom, self.confidence) * error
+        return np.asarray(margin <= half)
 
-    def has_power(self, n: Floats, difference: float, power: float, slope: Floats) -> Bools:
-        """Return whether the interval of n human topics excludes 0 with this probability."""
+    def has_power(self, n_human: Floats, difference: float, power: float, slope: Floats) -> Bools:
+        """Return whether the interval of n human topics excludes 0 with this probability.
+
+        Parameters
+        ----------
+        n_human : ndarray of float, one per row
+            The numbers of human topics.
+        difference, power : float
+            The difference to find, and the probability.
+        slope : ndarray of float, one per row
+            The slope of human values on labels, from 0 to 1.
+        """
         alpha = 1 - self.confidence
+        # Everything is in standard deviations of the human values: the difference, √(1 − ρ²), ρ.
         effects = ratio(np.array(difference), self.sd)
         unexplained = ratio(self.error_sd, self.sd).clip(max=1)
-        # The slope, at most 1, in standard deviations.
         explained = np.sqrt(1 - unexplained**2)
-        highest = np.full(len(n), np.inf)
-        np.divide(explained, slope, out=highest, where=slope > 0)
-        achieved = power_of_t_test(effects, n, alpha)
-        for size, total in np.unique(np.stack([n, self.n_topics], axis=1), axis=0):
-            if size >= total:
+        # A slope is at most 1, which is ρ / slope in standard deviations.
+        highest_slope = np.full(len(n_human), np.inf)
+        np.divide(explained, slope, out=highest_slope, where=slope > 0)
+
+        # Without further topics, the test is Student's. Other rows share the draws of their sizes.
+        achieved = power_of_t_test(effects, n_human, alpha)
+        sizes = np.stack([n_human, self.n_topics], axis=1)
+        for n_judged, n_all in np.unique(sizes, axis=0):
+            if n_judged >= n_all:
                 continue
-            rows = (n == size) & (self.n_topics == total)
+            rows = (n_human == n_judged) & (self.n_topics == n_all)
             achieved[rows] = power_of_double_sampling(
-                effects[rows], unexplained[rows], highest[rows], int(size), int(total), alpha
+                effects[rows],
+                unexplained[rows],
+                highest_slope[rows],
+                int(n_judged),
+                int(n_all),
+                alpha,
             )
         return achieved >= power

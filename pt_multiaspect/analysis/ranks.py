@@ -71,10 +71,12 @@ class Ranks(View):
         return "Ranks"
 
     def _content(self) -> list[Block]:
+        """Return the table of the ranks, and sentences on its columns and on the clusters."""
+        level = f"{100 * self.ci:g} %"
         note = (
             f"Ranks with intervals from paired tests (α = {self.alpha:g}, corrected for the number "
             f"of runs{self._topics}). Borda: mean rank; Copeland: runs beaten by more measures "
-            f"than not, minus runs that beat it; both with {100 * self.ci:g} % bootstrap intervals."
+            f"than not, minus runs that beat it; both with {level} bootstrap intervals."
         )
         blocks: list[Block] = [self._ranks_table(), Sentence(note)]
         if self._clusters:
@@ -87,20 +89,34 @@ class Ranks(View):
         columns = [Column("name", left=True, shorten=12)]
         columns += [Column(str(measure)) for measure in measures]
         columns += [Column("Borda"), Column("Copeland")]
-        rank_cells: dict[tuple[Any, Any], Cell] = {}
-        for row in self.table.to_dict("records"):
-            interval = f"[{row['low']}, {row['high']}]"
-            rank_cells[row["name"], row["measure"]] = Cell(str(row["rank"]), after=interval)
+        rank_cells = self._rank_cells()
         rows: list[Cells] = []
         for row in self.consensus.to_dict("records"):
-            cells: list[Cell | str] = [str(row["name"])]
+            run = row["name"]
+            cells: list[Cell | str] = [str(run)]
             for measure in measures:
-                cells.append(rank_cells[row["name"], measure])
-            for method in ("borda", "copeland"):
-                interval = f"[{row[f'{method}_low']:.1f}, {row[f'{method}_high']:.1f}]"
-                cells.append(Cell(f"{row[method]:.1f}", after=interval))
+                cells.append(rank_cells[run, measure])
+            cells.append(_consensus_cell(row["borda"], row["borda_low"], row["borda_high"]))
+            cells.append(
+                _consensus_cell(row["copeland"], row["copeland_low"], row["copeland_high"])
+            )
             rows.append(cells)
         return Table(columns, rows)
+
+    def _rank_cells(self) -> dict[tuple[Any, Any], Cell]:
+        """Return the cells with the rank and its interval, by run and measure."""
+        cells = {}
+        for row in self.table.to_dict("records"):
+            low = row["low"]
+            high = row["high"]
+            rank = str(row["rank"])
+            cells[row["name"], row["measure"]] = Cell(rank, after=f"[{low}, {high}]")
+        return cells
+
+
+def _consensus_cell(value: float, low: float, high: float) -> Cell:
+    """Return the cell of a consensus value and its interval, with one decimal."""
+    return Cell(f"{value:.1f}", after=f"[{low:.1f}, {high:.1f}]")
 
 
 def ranks(
@@ -208,36 +224,46 @@ def ranks(
     1    b    2.5      -1.0
     2    c    2.5      -1.0
     """
-    alpha, ci = proportion("alpha")(alpha), proportion("ci")(ci)
-    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    alpha = proportion("alpha")(alpha)
+    ci = proportion("ci")(ci)
+    n_resamples = count("n_resamples")(n_resamples)
+    seed = random_seed(seed)
     frame = read_long_frame(perquery)
     cluster_of_topic = read_clusters(cluster, frame)
     read = read_oriented(frame, measures, "ranks")
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, read.qids))
     check_drawn_clusters(clusters)
-    values, names = read.values, read.names
-    rows = [names.index(name) for name in frame["name"].unique()]
-    names_in_order = [names[row] for row in rows]
+
+    values = read.values  # (n_runs, n_topics, n_measures)
     means = mean_over_topics(values)
-    pairs = _all_pairs(names)
+    pairs = _all_pairs(read.names)
     low, high = _rank_intervals(values, pairs, alpha, clusters)
-    rank = 1 + (signs_of_means(means, values) < 0).sum(axis=1)  # runs × measures
-    statistics = {"mean": means * read.signs, "rank": rank, "low": low, "high": high}
+    statistics = {
+        "mean": means * read.signs,  # as given: lower may be better
+        "rank": _ranks_of_means(means, values),
+        "low": low,
+        "high": high,
+    }
+    consensus = _consensus(values, means, clusters, ci, n_resamples, seed)
+
+    # The results have the runs in the order of the frame.
+    rows = [read.names.index(name) for name in frame["name"].unique()]
+    names_in_order = [read.names[row] for row in rows]
     tables = []
     for column, label in enumerate(read.labels):
         table = pd.DataFrame({"measure": label, "name": names_in_order})
         for name, statistic in statistics.items():
             table[name] = statistic[rows, column]
         tables.append(table)
-    consensus = pd.DataFrame({"name": names_in_order})
-    for name, values_of_runs in _consensus(values, means, clusters, ci, n_resamples, seed).items():
-        consensus[name] = values_of_runs[rows]
+    consensus_table = pd.DataFrame({"name": names_in_order})
+    for name, value_of_runs in consensus.items():
+        consensus_table[name] = value_of_runs[rows]
     topics = ""
     if not clusters.are_single_topics:
         topics = f", {topics_in_words(clusters)}"
     return Ranks(
         table=pd.concat(tables, ignore_index=True),
-        consensus=consensus,
+        consensus=consensus_table,
         alpha=alpha,
         ci=ci,
         _topics=topics,
@@ -251,54 +277,106 @@ def _all_pairs(names: list[Any]) -> Pairs:
     return Pairs(names, first, second)
 
 
+def _ranks_of_means(means: Floats, values: Floats) -> Ints:
+    """Return the rank of each run by its mean, from 1, shape (n_runs, n_measures).
+
+    Runs whose means differ by rounding errors only, relative to `values`, share the best rank.
+    """
+    signs = signs_of_means(means, values)  # of run minus other run, (n_runs, n_runs, n_measures)
+    n_better_runs = (signs < 0).sum(axis=1)
+    return np.asarray(1 + n_better_runs)
+
+
 def _rank_intervals(
     values: Floats, pairs: Pairs, alpha: float, clusters: Clusters
 ) -> tuple[Ints, Ints]:
-    """Return the first and last rank of each run that tests do not exclude, runs × measures."""
-    n_runs = len(values)
-    p = t_test_levels(values, pairs, lambda levels: levels, clusters)
+    """Return the first and last rank of each run that tests do not exclude.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_runs, n_topics, n_measures)
+        The per-topic values.
+    pairs : Pairs
+        All pairs of runs, each once.
+    alpha : float
+        The error level of an interval.
+    clusters : Clusters
+        The clusters of the topics.
+
+    Returns
+    -------
+    first, last : ndarray of int, shape (n_runs, n_measures)
+    """
+    n_runs, _, n_measures = values.shape
+    p = t_test_levels(values, pairs, lambda levels: levels, clusters)  # not corrected
+    # Each run is compared with n - 1 others: Bonferroni's correction.
     is_significant = p < alpha / (n_runs - 1)
-    signs = np.zeros((n_runs, n_runs, values.shape[2]))
-    signs[pairs.first, pairs.second] = np.sign(mean_differences(values, pairs)) * is_significant
+    sign_of_pairs = np.sign(mean_differences(values, pairs)) * is_significant
+
+    # 1 where a run (row) is significantly better than another (column), -1 where it is worse.
+    signs = np.zeros((n_runs, n_runs, n_measures))
+    signs[pairs.first, pairs.second] = sign_of_pairs
     signs -= signs.transpose(1, 0, 2)
-    n_better = (signs < 0).sum(axis=1)
-    n_worse = (signs > 0).sum(axis=1)
-    return 1 + n_better, n_runs - n_worse
+    n_better_runs = (signs < 0).sum(axis=1)
+    n_worse_runs = (signs > 0).sum(axis=1)
+    return 1 + n_better_runs, n_runs - n_worse_runs
 
 
 def _consensus(
     values: Floats, means: Floats, clusters: Clusters, ci: float, n_resamples: int, seed: int
 ) -> dict[str, Floats]:
-    """Return Borda's and Copeland's values of each run, and their intervals."""
-    n_runs, _, n_measures = values.shape
-    weights = resample_weights(clusters, n_resamples, np.random.default_rng(seed))
-    samples = np.empty((2, n_resamples, n_runs))
-    for part in slices(n_resamples, n_runs * n_runs * n_measures):
-        sampled_means = np.einsum("stm,tr->rsm", values, weights[:, part], optimize=True)
-        samples[:, part] = _scores(signs_of_means(sampled_means, values))
-    scores = _scores(signs_of_means(means[None], values))[:, 0]
-    low, high = percentile_interval(samples.swapaxes(0, 1), ci, scores)
-    columns = {}
-    for row, name in enumerate(("borda", "copeland")):
-        columns[name] = scores[row]
-        columns[f"{name}_low"] = low[row]
-        columns[f"{name}_high"] = high[row]
-    return columns
-
-
-def _scores(signs: Floats) -> Floats:
-    """Return Borda's and Copeland's values, 2 × samples × runs.
+    """Return Borda's and Copeland's value of each run, with bootstrap intervals.
 
     Parameters
     ----------
-    signs : ndarray, samples × runs × runs × measures
-        1 where a run is better than another, -1 where it is worse.
+    values : ndarray of float, shape (n_runs, n_topics, n_measures)
+        The per-topic values.
+    means : ndarray of float, shape (n_runs, n_measures)
+        Their means.
+    clusters, ci, n_resamples, seed
+        The clusters of the topics, and the parameters of `ranks`.
+
+    Returns
+    -------
+    dict of str to ndarray of float, shape (n_runs,)
     """
-    # Ties share the mean of their ranks, so that a run has the middle rank less half of what it
-    # wins less it loses.
+    n_runs, _, n_measures = values.shape
+    # A single "sample": the topics as they are.
+    scores = _scores(signs_of_means(means[None], values))[:, 0]  # (2, n_runs)
+
+    rng = np.random.default_rng(seed)
+    weights = resample_weights(clusters, n_resamples, rng)  # (n_topics, n_resamples)
+    sampled_scores = np.empty((2, n_resamples, n_runs))
+    # The signs of all samples together would need too much memory.
+    for part in slices(n_resamples, n_runs * n_runs * n_measures):
+        sampled_means = np.einsum("stm,tr->rsm", values, weights[:, part], optimize=True)
+        sampled_scores[:, part] = _scores(signs_of_means(sampled_means, values))
+    samples_first = sampled_scores.swapaxes(0, 1)
+    low, high = percentile_interval(samples_first, ci, scores)
+    return {
+        "borda": scores[0],
+        "borda_low": low[0],
+        "borda_high": high[0],
+        "copeland": scores[1],
+        "copeland_low": low[1],
+        "copeland_high": high[1],
+    }
+
+
+def _scores(signs: Floats) -> Floats:
+    """Return Borda's and Copeland's values, shape (2, n_samples, n_runs).
+
+    Parameters
+    ----------
+    signs : ndarray, shape (n_samples, n_runs, n_runs, n_measures)
+        1 where a run is better than another one, -1 where it is worse, 0 where they tie.
+    """
     n_runs = signs.shape[1]
-    surplus_of_wins = signs.sum(axis=2)
+    # With as many wins as losses, a run has the middle rank, (n + 1) / 2. A win more and a loss
+    # less, a surplus of 2, is one rank up. Ties thereby share the mean of their ranks.
+    surplus_of_wins = signs.sum(axis=2)  # (n_samples, n_runs, n_measures)
     borda = (n_runs + 1) / 2 - surplus_of_wins.mean(axis=-1) / 2
-    surplus_of_measures = signs.sum(axis=-1)
+    # A run beats another one if more measures say so than say the opposite.
+    surplus_of_measures = signs.sum(axis=-1)  # (n_samples, n_runs, n_runs)
     copeland = np.sign(surplus_of_measures).sum(axis=2)
     return np.stack([borda, copeland])
