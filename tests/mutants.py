@@ -264,11 +264,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "values.iloc[0]",
         "values.iloc[1]",
     ): "the rows are equal where one is shown for all",
-    (
-        "analysis/multiverse.py",
-        "a not in same_as and b not in same_as",
-        "a not in same_as or b not in same_as",
-    ): "variants equal to the same one are equal, except for rounding",
 }
 
 _OPERATORS: dict[type[ast.AST], type[ast.AST]] = {

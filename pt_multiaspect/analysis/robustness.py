@@ -39,11 +39,11 @@ from .weightings import Weightings
 NUMBERS = ["difference", "low", "high", "p", "detectable", "same_sign", "significant"]
 
 #: The number of pairs that are shown in full.
-_IN_FULL = 3
+_FEW_PAIRS = 3
 
 #: The emphasis of verdicts, and their words in a table with a column per question.
-_MARKS: dict[str, Mark] = {HOLDS: "holds", FAILS: "fails"}
-_SHORT = {FAILS: "does not"}
+_MARKS_BY_VERDICT: dict[str, Mark] = {HOLDS: "holds", FAILS: "fails"}
+_SHORT_VERDICTS = {FAILS: "does not"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,17 +100,27 @@ class Robustness(View):
     @property
     def summary(self) -> str:
         """The verdicts of up to three pairs in sentences, or the number of pairs by verdict."""
-        pairs = [rows for _, rows in self.table.groupby(["a", "b"], sort=False)]
-        if len(pairs) <= _IN_FULL:
-            sentences = [f"{self._claim(rows.iloc[0])}; this {_verdicts(rows)}." for rows in pairs]
+        if self._has_few_pairs():
+            sentences = [self._verdicts_sentence(rows) for rows in self._rows_of_pairs()]
             return " ".join(sentences)
         counts = []
         for question, rows in self.table.groupby("question", sort=False):
             n_holds = (rows["verdict"] == HOLDS).sum()
             n_fails = (rows["verdict"] == FAILS).sum()
             counts.append(f"{question} in {n_holds} ({n_fails} not)")
-        n_pairs = number_of(len(pairs), "pair")
-        return f"Of {n_pairs}, the order on {self.label} holds for {choices(counts)}."
+        n_pairs = number_of(len(self._rows_of_pairs()), "pair")
+        counts_of_questions = choices(counts)
+        return f"Of {n_pairs}, the order on {self.label} holds for {counts_of_questions}."
+
+    def _rows_of_pairs(self) -> list[pd.DataFrame]:
+        """Return the rows of each pair of runs, one row per question."""
+        return [rows for _, rows in self.table.groupby(["a", "b"], sort=False)]
+
+    def _verdicts_sentence(self, rows: pd.DataFrame) -> str:
+        """Return the claim of a pair and its verdicts, given the rows of the pair."""
+        claim = self._claim(rows.iloc[0])
+        verdicts = _verdicts(rows)
+        return f"{claim}; this {verdicts}."
 
     @property
     def notes(self) -> list[str]:
@@ -129,13 +139,17 @@ class Robustness(View):
     @property
     def rules(self) -> list[str]:
         """The rules of the verdicts, for the questions that have rows."""
+        answered = set(self.table["question"])
         rules = []
-        for question, (source, holds, fails) in RULES.items():
-            if question in set(self.table["question"]):
-                rule = f"{question} ({source}): holds if {holds}"
-                if fails:
-                    rule += f"; does not hold if {fails}"
-                rules.append(f"{rule}.")
+        for question in RULES:
+            if question not in answered:
+                continue
+            source, holds, fails = RULES[question]
+            rule = f"{question} ({source}): holds if {holds}"
+            # Topics alone cannot show that an order does not hold.
+            if fails:
+                rule += f"; does not hold if {fails}"
+            rules.append(f"{rule}.")
         return rules
 
     def to_latex(self, caption: str | None = None, label: str | None = None) -> str:
@@ -156,80 +170,117 @@ class Robustness(View):
     def _as_table(self) -> Table:
         """Return the table that other formats show.
 
-        It is that in full, or one row per pair and one column per question.
+        Up to three pairs have one row per question, under a row with the claim. More pairs have one
+        row each, with one column per question.
         """
         notes = [Sentence(note) for note in (*self.notes, *self.rules)]
-        if not self._is_full():
+        if not self._has_few_pairs():
             return _verdict_table(self.table, notes)
         lines: list[Row | Cells] = []
-        for _, rows in self.table.groupby(["a", "b"], sort=False):
-            lines.append(Row([self._claim(rows.iloc[0])], span=3))
+        for rows in self._rows_of_pairs():
+            claim = self._claim(rows.iloc[0])
+            lines.append(Row([claim], span=3))
             for row in rows.to_dict("records"):
-                verdict = Cell(row["verdict"], _MARKS.get(row["verdict"], ""))
-                lines.append([row["question"], verdict, row["evidence"]])
-        columns = [Column(head, left=True) for head in ("question", "verdict", "evidence")]
+                verdict = row["verdict"]
+                mark = _MARKS_BY_VERDICT.get(verdict, "")
+                lines.append([row["question"], Cell(verdict, mark), row["evidence"]])
+        columns = [
+            Column("question", left=True),
+            Column("verdict", left=True),
+            Column("evidence", left=True),
+        ]
         return Table(columns, lines, notes=notes)
 
-    def _is_full(self) -> bool:
-        return len(self.table[["a", "b"]].drop_duplicates()) <= _IN_FULL
+    def _has_few_pairs(self) -> bool:
+        """Return whether there are at most three pairs, which are shown in full."""
+        return len(self.table[["a", "b"]].drop_duplicates()) <= _FEW_PAIRS
 
     def _claim(self, row: pd.Series[Any]) -> str:
-        """Return what is claimed of a pair."""
+        """Return the claim of a pair, such as 'a is better than b by 0.1 on nDCG'."""
+        a = row["a"]
+        b = row["b"]
         difference = float(row["difference"])
         if not difference:
-            return f"{row['a']} and {row['b']} are equal on {self.label}"
-        if (difference > 0) != self.lower_is_better:
+            return f"{a} and {b} are equal on {self.label}"
+        is_higher = difference > 0
+        if is_higher != self.lower_is_better:
             word = "better"
         else:
             word = "worse"
-        by = decimals(abs(difference))
-        return f"{row['a']} is {word} than {row['b']} by {by} on {self.label}"
+        distance = decimals(abs(difference))
+        return f"{a} is {word} than {b} by {distance} on {self.label}"
 
     def _title(self) -> str:
         return f"How far it holds: {self.label}"
 
     def _content(self) -> list[Block]:
-        blocks: list[Block] = [Sentence(self.notes[0])]
-        if self._is_full():
-            for _, rows in self.table.groupby(["a", "b"], sort=False):
-                blocks.append(Sentence(f"{self._claim(rows.iloc[0])}:"))
-                blocks.append(Items([[Sentence(line)] for line in _question_lines(rows)]))
+        """Return the verdicts, with the evidence of up to three pairs, the notes and the rules."""
+        how_to_read, *further_notes = self.notes
+        blocks: list[Block] = [Sentence(how_to_read)]
+        if self._has_few_pairs():
+            for rows in self._rows_of_pairs():
+                claim = self._claim(rows.iloc[0])
+                blocks += [Sentence(f"{claim}:"), _list_of(_question_lines(rows))]
         else:
             blocks += [Sentence(self.summary), _verdict_table(self.table, [])]
-        blocks += [Sentence(note) for note in self.notes[1:]]
+        blocks += map(Sentence, further_notes)
         blocks.append(Sentence("Rules; what does neither is undecided:"))
-        blocks.append(Items([[Sentence(rule)] for rule in self.rules]))
+        blocks.append(_list_of(self.rules))
         return blocks
 
 
+def _list_of(texts: list[str]) -> Items:
+    """Return a list of sentences."""
+    return Items([[Sentence(text)] for text in texts])
+
+
 def _question_lines(rows: pd.DataFrame) -> list[str]:
-    """Return the verdict and the evidence of each question of a pair."""
-    return [
-        f"{row['question']}: {row['verdict']}; {row['evidence']}" for row in rows.to_dict("records")
-    ]
+    """Return the question, verdict and evidence of each row of a pair, as 'topics: holds; …'."""
+    lines = []
+    for row in rows.to_dict("records"):
+        question = row["question"]
+        verdict = row["verdict"]
+        evidence = row["evidence"]
+        lines.append(f"{question}: {verdict}; {evidence}")
+    return lines
 
 
 def _verdicts(rows: pd.DataFrame) -> str:
-    """Return the questions of a pair by verdict, that of topics first."""
-    words = {HOLDS: "holds for", FAILS: "does not hold for", UNDECIDED: "is undecided for"}
+    """Return the verdicts of a pair with their questions, that of topics first.
+
+    For example: 'holds for topics and labels, and is undecided for aspects'.
+    """
+    verbs = {HOLDS: "holds for", FAILS: "does not hold for", UNDECIDED: "is undecided for"}
     parts: list[str] = []
-    for verdict, verb in words.items():
-        questions = rows.loc[rows["verdict"] == verdict, "question"].tolist()
+    for verdict, verb in verbs.items():
+        has_verdict = rows["verdict"] == verdict
+        questions = rows.loc[has_verdict, "question"].tolist()
         if not questions:
             continue
-        part = f"{verb} {join_names(questions)}"
+        names = join_names(questions)
+        part = f"{verb} {names}"
         if "topics" in questions:
             parts.insert(0, part)
         else:
             parts.append(part)
     if len(parts) == 1:
         return parts[0]
-    return f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    all_but_last = ", ".join(parts[:-1])
+    return f"{all_but_last}, and {parts[-1]}"
 
 
 def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:
-    """Return one row per pair and one column per question."""
-    questions = [question for question in RULES if question in set(table["question"])]
+    """Return a table with one row per pair and one column per question.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per pair and question.
+    notes : sequence of Sentence
+        The notes under the table.
+    """
+    answered = set(table["question"])
+    questions = [question for question in RULES if question in answered]
     columns = [
         Column("a", left=True, shorten=12),
         Column("b", left=True, shorten=12),
@@ -238,11 +289,14 @@ def _verdict_table(table: pd.DataFrame, notes: Sequence[Sentence]) -> Table:
     columns += [Column(question, left=True) for question in questions]
     lines: list[Cells] = []
     for (a, b), rows in table.groupby(["a", "b"], sort=False):
-        cells: list[Cell | str] = [str(a), str(b), decimals(rows["difference"].iloc[0])]
-        verdicts = dict(zip(rows["question"], rows["verdict"], strict=True))
+        difference = rows["difference"].iloc[0]  # the same in all rows of the pair
+        cells: list[Cell | str] = [str(a), str(b), decimals(difference)]
+        verdict_by_question = dict(zip(rows["question"], rows["verdict"], strict=True))
         for question in questions:
-            verdict = str(verdicts.get(question, ""))
-            cells.append(Cell(_SHORT.get(verdict, verdict), _MARKS.get(verdict, "")))
+            verdict = str(verdict_by_question.get(question, ""))
+            text = _SHORT_VERDICTS.get(verdict, verdict)
+            mark = _MARKS_BY_VERDICT.get(verdict, "")
+            cells.append(Cell(text, mark))
         lines.append(cells)
     return Table(columns, lines, elsewhere="`.table`", most=40, notes=notes)
 
@@ -381,15 +435,7 @@ def robustness(
     choice("correction", None, "holm")(correction)
     model = parse_labels(labels)
     if is_long_frame(runs):
-        if qrels is not None:
-            raise MultiAspectError(
-                "qrels: expected None, as runs is a frame of values; omit it, and give the measure "
-                "by its name, measure=..."
-            )
-        if topics is not None:
-            raise MultiAspectError(
-                "topics: expected None, as runs is a frame of values; select its rows by qid"
-            )
+        _refuse_with_values(qrels, topics)
         material = material_of_values(runs, measure, variants, cluster)
     elif qrels is None:
         raise MultiAspectError(
@@ -397,8 +443,9 @@ def robustness(
         )
     else:
         material = material_of_runs(runs, qrels, measure, variants, topics, cluster)
+
     study = Study(material, baseline, correction)
-    questions = [
+    answers_by_question = [
         study.topics(),
         study.aspects(),
         study.weights(),
@@ -406,11 +453,12 @@ def robustness(
         study.missing_labels(model),
     ]
     if judges is not None:
-        questions.append(study.judges(judges))
-    answered = [answers for answers in questions if answers]
+        answers_by_question.append(study.judges(judges))
+    # Questions that cannot be answered have no answers; the others have one per pair.
+    answered = [answers for answers in answers_by_question if answers]
     rows = []
-    for answers_of_claim in zip(*answered, strict=True):
-        rows += [answer.row() for answer in answers_of_claim]
+    for answers_of_pair in zip(*answered, strict=True):
+        rows += [answer.row() for answer in answers_of_pair]
     columns = ["a", "b", "question", "verdict", "evidence", *NUMBERS]
     return Robustness(
         table=pd.DataFrame(rows, columns=columns),
@@ -425,3 +473,16 @@ def robustness(
         _unanswered=study.unanswered,
         _clusters=study.clusters_note,
     )
+
+
+def _refuse_with_values(qrels: object, topics: object) -> None:
+    """Raise an error if qrels or topics are given with values, which are evaluated already."""
+    if qrels is not None:
+        raise MultiAspectError(
+            "qrels: expected None, as runs is a frame of values; omit it, and give the measure "
+            "by its name, measure=..."
+        )
+    if topics is not None:
+        raise MultiAspectError(
+            "topics: expected None, as runs is a frame of values; select its rows by qid"
+        )

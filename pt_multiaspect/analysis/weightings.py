@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -61,9 +61,12 @@ from ._weighted_values import (
 #: The confidence level of the intervals of fractions.
 CI = 0.95
 
-#: The fractions that summaries count: of orders between a tenth and nine tenths, and of differences
-#: from 95 %.
-_LIMITS = (0.1, 0.9, 0.95)
+#: Between these fractions of the weightings, the order of a pair is open.
+_FEW = 0.1
+_MANY = 0.9
+
+#: The fraction of the weightings under which a difference that remains significant is so.
+_MOST = 0.95
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,20 +127,22 @@ class Weightings(View):
     def summary(self) -> str:
         """The number of pairs whose order and significance depend on the weights, in a sentence."""
         pairs = self.pairs
-        low, high, most = _LIMITS
-        undecided = (pairs["fraction"] > low) & (pairs["fraction"] < high)
         n_changing = int(self._is_changing.sum())
         changing = share(n_changing, len(pairs), "pair", "changes its", "change their")
         under = "under some weighting"
         if self._n_sampled is not None:
             under += f" (of {self._n_sampled} sampled, and those that give one aspect all weight)"
+        is_open = (pairs["fraction"] > _FEW) & (pairs["fraction"] < _MANY)
+        n_open = is_open.sum()
+
+        # Of the pairs that differ significantly under the weights of the measure.
         tested = pairs[pairs["p"] < ALPHA]
-        kept = int((tested["fraction_significant"] >= most).sum())
+        is_kept = tested["fraction_significant"] >= _MOST
         level = f"p < {ALPHA:g} under the weights of the measure"
         under_most = "under at least 95 % of all weightings"
-        still_significant = significant_share(kept, len(tested), level, under_most)
+        still_significant = significant_share(int(is_kept.sum()), len(tested), level, under_most)
         return (
-            f"{changing} order {under}, {undecided.sum()} for between a tenth and nine tenths of "
+            f"{changing} order {under}, {n_open} for between a tenth and nine tenths of "
             f"all weightings. {still_significant}"
         )
 
@@ -151,9 +156,11 @@ class Weightings(View):
         """Return the table of all pairs, with the explanation of its columns."""
         table, *notes = self._pairs_blocks(most=len(self.pairs))
         assert isinstance(table, Table)
-        return replace(table, notes=[note for note in notes if isinstance(note, Sentence)])
+        sentences = [note for note in notes if isinstance(note, Sentence)]
+        return replace(table, notes=sentences)
 
     def _pairs_blocks(self, most: int = MAX_SHOWN) -> list[Block]:
+        """Return the table of the pairs, at most `most` of them, and notes on it."""
         columns = [
             Column("difference", in_text="diff."),
             Column("p"),
@@ -166,13 +173,15 @@ class Weightings(View):
             correction = "Holm"
         else:
             correction = "not corrected"
-        declared = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
+        weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights.items())
+        level = f"{100 * CI:g} %"
         note = (
-            f"Weights of the measure: {declared}. a higher: fraction of all weightings under which "
-            f"a has the higher mean, with its {100 * CI:g} % interval over topics. significant "
+            f"Weights of the measure: {weights}. a higher: fraction of all weightings under which "
+            f"a has the higher mean, with its {level} interval over topics. significant "
             f"(sig.): fraction with the same sign and p < {ALPHA:g} ({correction}). moved: the "
             "least weight to move to reverse the order."
         )
+        # If there are too many pairs, those whose fractions are nearest to one half are shown.
         balance = self.pairs["fraction"] - 0.5
         blocks = pairs_blocks(self.pairs, balance, columns, _cells_of_pair, note, most=most)
         if self._clusters:
@@ -181,18 +190,24 @@ class Weightings(View):
 
 
 def _cells_of_pair(row: Mapping[Any, Any]) -> list[str | Cell]:
-    """Return the cells of a pair after its difference and p."""
-    fraction = percent(row["fraction"], *_LIMITS)
+    """Return the cells of a pair after its difference and p: fractions, distance and reversal."""
+    # Rounding must not move a fraction to the other side of what the summary counts.
+    limits = (_FEW, _MANY, _MOST)
+    fraction = percent(row["fraction"], *limits)
     interval = _interval_in_percent(row["low"], row["high"])
-    significant = percent(row["fraction_significant"], *_LIMITS)
+    significant = percent(row["fraction_significant"], *limits)
+    distance = percent(row["distance"])
     reversal = row["reversal"] or "-"
-    return [Cell(fraction, after=interval), significant, percent(row["distance"]), reversal]
+    return [Cell(fraction, after=interval), significant, distance, reversal]
 
 
 def _interval_in_percent(low: float, high: float) -> str:
+    """Return an interval such as '[12, 57]', empty if it is not known."""
     if np.isnan(low):
         return ""
-    return f"[{100 * low:.0f}, {100 * high:.0f}]"
+    low_percent = 100 * low
+    high_percent = 100 * high
+    return f"[{low_percent:.0f}, {high_percent:.0f}]"
 
 
 def weightings(
@@ -324,11 +339,13 @@ def weightings(
     >>> found.pairs["reversal"][2]
     'relevance 0.90 instead of 0.50, credibility 0.10'
     """
-    n_resamples, seed = count("n_resamples")(n_resamples), random_seed(seed)
+    n_resamples = count("n_resamples")(n_resamples)
+    seed = random_seed(seed)
     mean = read_mean(measure)
     frame = read_long_frame(perquery)
     cluster_of_topic = read_clusters(cluster, frame)
     if reads_rankings(mean):
+        # Its values do not follow from those of the aspects in the frame.
         if measures is not None:
             raise MultiAspectError(
                 f"measures: {mean} is evaluated on the qrels, not on measures of the frame; omit it"
@@ -337,34 +354,43 @@ def weightings(
         _, names, qids, _ = matrix(frame[is_first_measure])
         weighted = evaluate_weightings(mean, names, qids, at_least, seed, runs, qrels)
     else:
-        values, names, qids, aspects = _read_aspects(frame, mean, measures)
-        weighted = combine_aspects(mean, values, names, aspects, at_least, seed)
+        read = _read_aspects(frame, mean, measures)
+        qids = read.qids
+        weighted = combine_aspects(mean, read.values, read.names, read.aspects, at_least, seed)
     in_order = frame["name"].unique().tolist()
     pairs = pairs_of_runs(weighted.names, in_order, baseline)
     clusters = check_clusters(clusters_of_topics(cluster_of_topic, qids))
     check_drawn_clusters(clusters)
-    return compare_weightings(mean, weighted, pairs, clusters, n_resamples, seed, None)
+    return compare_weightings(mean, weighted, pairs, clusters, n_resamples, seed, correction=None)
 
 
-def _read_aspects(
-    frame: pd.DataFrame, mean: AspectMean, measures: Any
-) -> tuple[Floats, list[Any], list[Any], list[str]]:
-    """Return the values of the aspects, systems × topics × aspects, and what the axes are.
+class _AspectValues(NamedTuple):
+    """The values of the aspects, higher is better, and what the axes are."""
 
-    Higher values are better.
+    #: Shape (n_runs, n_topics, n_aspects).
+    values: Floats
+    names: list[Any]
+    qids: list[Any]
+    aspects: list[str]
+
+
+def _read_aspects(frame: pd.DataFrame, mean: AspectMean, measures: Any) -> _AspectValues:
+    """Return the values of the measures of the aspects.
+
+    If `measures` is None, these are the measures of the frame that are `On` an aspect.
     """
     by_label: dict[str, Any] = {}
     if measures is None:
-        labels_of_aspects = find_labels_of_aspects(mean, measures_by_label(frame))
-        aspects = list(labels_of_aspects)
-        rows = rows_of_measures(frame, list(labels_of_aspects.values()))
+        label_of_aspect = find_labels_of_aspects(mean, measures_by_label(frame))
+        aspects = list(label_of_aspect)
+        rows = rows_of_measures(frame, list(label_of_aspect.values()))
     else:
         rows, by_label = select_measures(frame, measures)
-        aspects = [str(label) for label in rows["measure"].unique()]
+        aspects = list(map(str, rows["measure"].unique()))
         mean.check_criteria(aspects)
     values, names, qids, labels = matrix(rows)
     signs = directions(rows, values, labels, by_label, "weightings")
-    return values * signs, names, qids, aspects
+    return _AspectValues(values * signs, names, qids, aspects)
 
 
 def compare_weightings(
@@ -393,55 +419,128 @@ def compare_weightings(
     correction : {'holm', None}
         The correction for multiple testing.
     """
-    differences = mean_differences(weighted.basis, pairs)
-    largest = largest_of_pairs(weighted.basis, pairs.first, pairs.second).max(axis=1)
-    declared = mean_differences(weighted.declared, pairs)[:, 0]
-    fraction = weighted.positive_fraction(differences, largest)
-    low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
-    n_aspects = len(weighted.aspects)
+    differences = _differences(weighted, pairs)
     if weighted.sampled is None:
-        covariances = _covariances(weighted.basis, pairs, clusters)
-        significant = _significant_fraction(
-            differences, declared, largest, covariances, weighted, pairs, clusters, correction
-        )
-        nearest = nearest_reversal(differences, weighted.weights, weighted.least, largest)
-        reverses_at = reversing_weight(differences, weighted.weights, weighted.least, largest)
-        extremes = differences_at_corners(differences, weighted.least, largest)
+        dependence = _linear_dependence(weighted, differences, pairs, clusters, correction)
     else:
-        assert weighted.at_corners is not None
-        covariances = np.full((len(pairs), n_aspects, n_aspects), np.nan)
-        significant = _sampled_significant_fraction(
-            differences, declared, weighted.sampled, pairs, clusters, correction
-        )
-        nearest = reverses_at = np.full((len(pairs), n_aspects), np.nan)
-        extremes = np.hstack([differences, mean_differences(weighted.at_corners, pairs)])
-    p = t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)[:, 0]
+        dependence = _sampled_dependence(weighted, differences, pairs, clusters, correction)
+    fraction = weighted.positive_fraction(differences.basis, differences.largest)
+    low, high = _intervals(weighted, pairs, clusters, fraction, n_resamples, seed)
+    p = t_test_levels(weighted.declared, pairs, corrector("t", correction), clusters)
+    changes = np.abs(dependence.nearest - weighted.weights)  # (n_pairs, n_aspects)
     columns: dict[str, Any] = {
         "n_topics": weighted.basis.shape[1],
-        "difference": declared,
-        "p": p,
+        "difference": differences.declared,
+        "p": p[:, 0],
         "fraction": fraction,
         "low": low,
         "high": high,
-        "fraction_lower": weighted.positive_fraction(-differences, largest),
-        "fraction_significant": significant,
-        "distance": np.abs(nearest - weighted.weights).sum(axis=1) / 2,
-        "reversal": [_reversal_in_words(weights, weighted) for weights in nearest],
+        "fraction_lower": weighted.positive_fraction(-differences.basis, differences.largest),
+        "fraction_significant": dependence.significant_fraction,
+        # What one aspect gains, others lose: half of the changes is moved.
+        "distance": changes.sum(axis=1) / 2,
+        "reversal": [_reversal_in_words(weights, weighted) for weights in dependence.nearest],
     }
     if weighted.values is not None:
         columns |= _unanimous_improvements(weighted.values, pairs)
     return Weightings(
         pairs=pd.DataFrame(pairs.columns | columns),
-        aspects=_aspects_frame(weighted, pairs, nearest, reverses_at),
-        covariances=covariances,
+        aspects=_aspects_frame(weighted, pairs, dependence.nearest, dependence.reverses_at),
+        covariances=dependence.covariances,
         weights=dict(zip(weighted.aspects, weighted.weights.tolist(), strict=True)),
         at_least=dict(zip(weighted.aspects, weighted.least.tolist(), strict=True)),
         measure=mean,
         correction=correction,
-        _is_changing=_have_both_signs(extremes),
+        _is_changing=_have_both_signs(dependence.extremes),
         _n_sampled=_n_sampled(weighted),
         _freedom=clusters.freedom,
         _clusters=clusters_note(weighted.declared, pairs, clusters),
+    )
+
+
+class _Differences(NamedTuple):
+    """The differences of the means of pairs of runs."""
+
+    #: Those of `WeightedValues.basis`, shape (n_pairs, n_aspects), or (n_pairs, n_weightings).
+    basis: Floats
+    #: Those under the weights of the measure, shape (n_pairs,).
+    declared: Floats
+    #: The largest absolute values of both runs, by which zeros are decided, shape (n_pairs,).
+    largest: Floats
+
+
+def _differences(weighted: WeightedValues, pairs: Pairs) -> _Differences:
+    """Return the differences of the means of pairs of runs."""
+    largest_by_column = largest_of_pairs(weighted.basis, pairs.first, pairs.second)
+    return _Differences(
+        basis=mean_differences(weighted.basis, pairs),
+        declared=mean_differences(weighted.declared, pairs)[:, 0],
+        largest=largest_by_column.max(axis=1),
+    )
+
+
+class _Dependence(NamedTuple):
+    """How the differences of pairs of runs depend on the weights."""
+
+    #: The fraction of weightings with p < ALPHA and the declared sign, shape (n_pairs,).
+    significant_fraction: Floats
+    #: Differences under weightings among which both signs are, if there are both at all, shape
+    #: (n_pairs, n_weightings).
+    extremes: Floats
+    #: The covariances of the differences, shape (n_pairs, n_aspects, n_aspects), perhaps NaN.
+    covariances: Floats
+    #: The nearest weighting that reverses the order, shape (n_pairs, n_aspects), perhaps NaN.
+    nearest: Floats
+    #: The weight of each aspect from which the order reverses, of the same shape, perhaps NaN.
+    reverses_at: Floats
+
+
+def _linear_dependence(
+    weighted: WeightedValues,
+    differences: _Differences,
+    pairs: Pairs,
+    clusters: Clusters,
+    correction: str | None,
+) -> _Dependence:
+    """Return how differences depend on the weights if the measure is linear in them."""
+    weights = weighted.weights
+    least = weighted.least
+    largest = differences.largest
+    covariances = _covariances(weighted.basis, pairs, clusters)
+    return _Dependence(
+        significant_fraction=_significant_fraction(
+            differences, covariances, weighted.points, pairs, clusters, correction
+        ),
+        # A linear function is largest and smallest at corners.
+        extremes=differences_at_corners(differences.basis, least, largest),
+        covariances=covariances,
+        nearest=nearest_reversal(differences.basis, weights, least, largest),
+        reverses_at=reversing_weight(differences.basis, weights, least, largest),
+    )
+
+
+def _sampled_dependence(
+    weighted: WeightedValues,
+    differences: _Differences,
+    pairs: Pairs,
+    clusters: Clusters,
+    correction: str | None,
+) -> _Dependence:
+    """Return how differences depend on the weights, from values under sampled weightings."""
+    assert weighted.sampled is not None
+    assert weighted.at_corners is not None
+    n_aspects = len(weighted.aspects)
+    p = t_test_levels(weighted.sampled, pairs, corrector("t", correction), clusters)
+    has_declared_sign = np.sign(differences.basis) == np.sign(differences.declared)[:, None]
+    is_kept = (p < ALPHA) & has_declared_sign
+    differences_at_sampled_corners = mean_differences(weighted.at_corners, pairs)
+    unknown = np.full((len(pairs), n_aspects), np.nan)
+    return _Dependence(
+        significant_fraction=is_kept.mean(axis=1),
+        extremes=np.hstack([differences.basis, differences_at_sampled_corners]),
+        covariances=np.full((len(pairs), n_aspects, n_aspects), np.nan),
+        nearest=unknown,
+        reverses_at=unknown,
     )
 
 
@@ -462,13 +561,17 @@ def _n_sampled(weighted: WeightedValues) -> int | None:
 def _aspects_frame(
     weighted: WeightedValues, pairs: Pairs, nearest: Floats, reverses_at: Floats
 ) -> pd.DataFrame:
-    """Return one row per pair and aspect, from weights that are pairs × aspects."""
-    differences = np.full_like(nearest, np.nan)
-    if weighted.values is not None:
+    """Return one row per pair and aspect, with the difference and the weights that reverse it.
+
+    `nearest` and `reverses_at` have the shape (n_pairs, n_aspects).
+    """
+    if weighted.values is None:
+        differences = np.full_like(nearest, np.nan)
+    else:
         differences = mean_differences(weighted.values, pairs)
-    items = {"aspect": weighted.aspects, "weight": weighted.weights.tolist()}
+    aspect_columns = {"aspect": weighted.aspects, "weight": weighted.weights.tolist()}
     statistics = {"difference": differences, "nearest": nearest, "reverses_at": reverses_at}
-    return rows_per_pair(pairs.columns, items, statistics)
+    return rows_per_pair(pairs.columns, aspect_columns, statistics)
 
 
 def _intervals(
@@ -479,77 +582,109 @@ def _intervals(
     n_resamples: int,
     seed: int,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of the percentile intervals of the fractions by pair."""
-    basis = weighted.basis
-    topic_weights = resample_weights(clusters, n_resamples, np.random.default_rng(seed))
-    means = np.einsum("stk,tr->srk", basis, topic_weights, optimize=True)
-    low, high = np.empty((2, len(pairs)))
-    for part in slices(len(pairs), means[0].size):
-        first, second = pairs.first[part], pairs.second[part]
-        largest = largest_of_pairs(basis, first, second)
-        differences = remove_rounding_errors(means[first] - means[second], largest[:, None])
+    """Return the ends of the bootstrap percentile intervals of `fraction`, both one per pair.
+
+    `fraction` is that of the weightings under which the first run is better.
+    """
+    values = weighted.basis  # (n_runs, n_topics, n_columns)
+    rng = np.random.default_rng(seed)
+    topic_weights = resample_weights(clusters, n_resamples, rng)  # (n_topics, n_resamples)
+    means = np.einsum("stk,tr->srk", values, topic_weights, optimize=True)
+    low = np.empty(len(pairs))
+    high = np.empty(len(pairs))
+    # The differences of all pairs together would need too much memory.
+    size_of_pair = means[0].size
+    for part in slices(len(pairs), size_of_pair):
+        first = pairs.first[part]
+        second = pairs.second[part]
+        largest = largest_of_pairs(values, first, second)  # (n_pairs, n_columns)
+        raw_differences = means[first] - means[second]
+        differences = remove_rounding_errors(raw_differences, largest[:, None])
         largest_of_pair = largest.max(axis=1)[:, None]
-        fractions = weighted.positive_fraction(differences, largest_of_pair)  # pairs × samples
+        fractions = weighted.positive_fraction(differences, largest_of_pair)  # pairs × resamples
         low[part], high[part] = percentile_interval(fractions.T, CI, fraction[part])
     return low, high
 
 
 def _covariances(values: Floats, pairs: Pairs, clusters: Clusters) -> Floats:
-    """Return the covariances of means of differences, pairs × aspects × aspects."""
-    differences = topic_differences(values, pairs).swapaxes(1, 2)
+    """Return the covariances of the mean differences on the aspects.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_runs, n_topics, n_aspects)
+        The per-topic values.
+    pairs, clusters
+        The pairs of runs, and the clusters of the topics.
+
+    Returns
+    -------
+    ndarray of float, shape (n_pairs, n_aspects, n_aspects)
+    """
+    differences = topic_differences(values, pairs)  # (n_pairs, n_topics, n_aspects)
+    topics_last = differences.swapaxes(1, 2)
     largest = largest_of_pairs(values, pairs.first, pairs.second)
-    return mean_covariances(differences, clusters, largest)
+    return mean_covariances(topics_last, clusters, largest)
 
 
 def _unanimous_improvements(values: Floats, pairs: Pairs) -> dict[str, Any]:
-    """Return the unanimous improvement ratio of each pair, and the topics that it counts."""
-    by_aspect = topic_differences(values, pairs)  # pairs × topics × aspects
-    differs = by_aspect.any(axis=2)
-    is_better = (by_aspect >= 0).all(axis=2) & differs
-    is_worse = (by_aspect <= 0).all(axis=2) & differs
+    """Return the unanimous improvement ratio of each pair, and the topics that it counts.
+
+    `values` has the shape (n_runs, n_topics, n_aspects).
+    """
+    differences = topic_differences(values, pairs)  # (n_pairs, n_topics, n_aspects)
+    # Topics on which the runs are equal on every aspect count for neither.
+    differs = differences.any(axis=2)
+    is_better = (differences >= 0).all(axis=2) & differs
+    is_worse = (differences <= 0).all(axis=2) & differs
     n_better = is_better.sum(axis=1)
     n_worse = is_worse.sum(axis=1)
-    n_topics = by_aspect.shape[1]
-    return {"uir": (n_better - n_worse) / n_topics, "n_better": n_better, "n_worse": n_worse}
+    n_topics = differences.shape[1]
+    ratio = (n_better - n_worse) / n_topics
+    return {"uir": ratio, "n_better": n_better, "n_worse": n_worse}
 
 
 def _significant_fraction(
-    means: Floats,
-    declared: Floats,
-    largest: Floats,
+    differences: _Differences,
     covariances: Floats,
-    weighted: WeightedValues,
+    points: Floats,
     pairs: Pairs,
     clusters: Clusters,
     correction: str | None,
 ) -> Floats:
-    """Return the fraction of weightings with p < ALPHA and the sign of the declared one."""
-    once, pair = unordered_pairs(pairs)
-    n_weightings = np.zeros(len(means))
-    for part in slices(len(weighted.points), len(means)):
-        points = weighted.points[part]
-        differences = remove_rounding_errors(means @ points.T, largest[:, None])
+    """Return the fraction of weightings with p < ALPHA and the declared sign, one per pair.
+
+    Parameters
+    ----------
+    differences : _Differences
+        The differences of the pairs; those of `basis` are on the aspects.
+    covariances : ndarray of float, shape (n_pairs, n_aspects, n_aspects)
+        Their covariances.
+    points : ndarray of float, shape (n_points, n_aspects)
+        The weightings.
+    pairs, clusters, correction
+        As for `compare_weightings`.
+    """
+    n_pairs = len(pairs)
+    # A pair and its reverse are one test.
+    distinct_pairs, test_of_pair = unordered_pairs(pairs)
+    declared_signs = np.sign(differences.declared)[:, None]
+    n_kept = np.zeros(n_pairs)
+    for part in slices(len(points), n_pairs):
+        weights = points[part]
+        weighted_sums = remove_rounding_errors(
+            differences.basis @ weights.T, differences.largest[:, None]
+        )  # (n_pairs, n_weightings)
         is_significant = significant_at(
-            points, differences[once], covariances[once], clusters.freedom, correction
+            weights,
+            weighted_sums[distinct_pairs],
+            covariances[distinct_pairs],
+            clusters.freedom,
+            correction,
         )
-        has_sign = np.sign(differences) == np.sign(declared)[:, None]
-        n_weightings += (is_significant[pair] & has_sign).sum(axis=1)
-    return n_weightings / len(weighted.points)
-
-
-def _sampled_significant_fraction(
-    differences: Floats,
-    declared: Floats,
-    sampled: Floats,
-    pairs: Pairs,
-    clusters: Clusters,
-    correction: str | None,
-) -> Floats:
-    """Return the same as `_significant_fraction`, from the values under each weighting."""
-    p = t_test_levels(sampled, pairs, corrector("t", correction), clusters)
-    has_sign = np.sign(differences) == np.sign(declared)[:, None]
-    is_kept = (p < ALPHA) & has_sign
-    return np.asarray(is_kept.mean(axis=1))
+        has_declared_sign = np.sign(weighted_sums) == declared_signs
+        is_kept = is_significant[test_of_pair] & has_declared_sign
+        n_kept += is_kept.sum(axis=1)
+    return n_kept / len(points)
 
 
 def significant_at(
@@ -574,35 +709,48 @@ def significant_at(
     """
     from scipy.stats import t as student
 
-    # The variance of w·d is Σ w_a w_b cov(d_a, d_b).
-    products = (points[:, :, None] * points[:, None]).reshape(len(points), -1)
-    variances = covariances.reshape(len(differences), -1) @ products.T
+    n_pairs = len(differences)
+    n_points = len(points)
+    # The variance of Σ_a w_a d_a is Σ_ab w_a w_b cov(d_a, d_b).
+    products_of_weights = (points[:, :, None] * points[:, None]).reshape(n_points, -1)
+    variances = covariances.reshape(n_pairs, -1) @ products_of_weights.T
     error = np.sqrt(np.maximum(variances, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(differences == 0, 0.0, np.abs(differences) / error)
     if correction is None:
         return np.asarray(statistic > student.isf(ALPHA / 2, freedom))
-    # By Holm's correction, the k-th highest |t| must be above that for ALPHA / (n - k + 1), like
-    # all higher ones.
-    n_left = np.arange(len(differences), 0, -1)
+
+    # Holm's correction rejects pairs by decreasing |t|, down to the first that is not above its
+    # critical value, which is that for ALPHA over the number of pairs that are left.
+    decreasing = -np.sort(-statistic, axis=0)
+    n_left = np.arange(n_pairs, 0, -1)
     critical = student.isf(ALPHA / (2 * n_left), freedom)[:, None]
-    ordered = -np.sort(-statistic, axis=0)
-    is_rejected = np.logical_and.accumulate(ordered > critical, axis=0)
-    n_rejected = is_rejected.sum(axis=0)
-    last = ordered[np.maximum(n_rejected, 1) - 1, np.arange(len(points))]
-    return np.asarray((statistic >= last) & (n_rejected > 0))
+    is_rejected = np.logical_and.accumulate(decreasing > critical, axis=0)
+    n_rejected = is_rejected.sum(axis=0)  # (n_points,)
+    has_rejected = n_rejected > 0
+    last_rejected = np.maximum(n_rejected, 1) - 1  # 0 if none is, which `has_rejected` excludes
+    lowest_rejected_statistic = decreasing[last_rejected, np.arange(n_points)]
+    return np.asarray((statistic >= lowest_rejected_statistic) & has_rejected)
 
 
 def _reversal_in_words(weights: Floats, weighted: WeightedValues) -> str:
-    """Return the weights that change, the one that takes first; empty without a reversal."""
+    """Return the weights that change, such as 'relevance 0.90 instead of 0.50, credibility 0.10'.
+
+    The aspect whose weight rises is first. The text is empty if there is no reversal, NaN.
+    """
     if np.isnan(weights).any():
         return ""
     change = weights - weighted.weights
-    taker = int(change.argmax())
-    digits = max(2, -int(np.floor(np.log10(change[taker]))))  # of small changes, too
-    before = f"{weighted.weights[taker]:.{digits}f}"
-    after = f"{weights[taker]:.{digits}f}"
-    words = [f"{weighted.aspects[taker]} {after} instead of {before}"]
-    for giver in np.flatnonzero(change < 0):
-        words.append(f"{weighted.aspects[giver]} {weights[giver]:.{digits}f}")
+    rising = int(change.argmax())
+    # Small changes need more than two decimals.
+    exponent = int(np.floor(np.log10(change[rising])))
+    decimals = max(2, -exponent)
+    name = weighted.aspects[rising]
+    before = f"{weighted.weights[rising]:.{decimals}f}"
+    after = f"{weights[rising]:.{decimals}f}"
+    words = [f"{name} {after} instead of {before}"]
+    for falling in np.flatnonzero(change < 0):
+        name = weighted.aspects[falling]
+        after = f"{weights[falling]:.{decimals}f}"
+        words.append(f"{name} {after}")
     return ", ".join(words)
