@@ -130,6 +130,8 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
 def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
     """Return whether a measure is one of `namesakes`, perhaps with parameters that their name leaves open.
 
+    On relevance, `On` may have the name of its base.
+
     Parameters
     ----------
     measure : Measure
@@ -137,14 +139,38 @@ def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
     namesakes : sequence of Measure
         The measures that have the name; P has several, with different cutoffs.
     """
+    if getattr(measure, "one_aspect", None) == "relevance":
+        base = measure.bases.one
+        base_measure = getattr(base, "measure", base)  # of ir-measures, or of this package
+        if _has_params_of(base_measure, namesakes):
+            return True
+    return _has_params_of(measure, namesakes)
+
+
+def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
+    """Return whether a measure has the class of namesakes, and the parameters that all of these have."""
     same = [namesake for namesake in namesakes if type(namesake) is type(measure)]
     if not same:
         return False
-    first = same[0].params
-    stated = [
-        name for name in first if all(other.params.get(name) == first[name] for other in same)
-    ]
-    return measure in same or all(measure.params.get(name) == first[name] for name in stated)
+    if measure in same:
+        return True
+    params = _stated_params(measure)
+    first, *others = [_stated_params(namesake) for namesake in same]
+    for name, value in first.items():
+        is_common = all(other.get(name) == value for other in others)
+        if is_common and params.get(name) != value:
+            return False
+    return True
+
+
+def _stated_params(measure: ir_measures.Measure) -> dict[str, Any]:
+    """Return the parameters that a measure prints, as ``CAM(base='nDCG@3')`` prints the cutoff 3."""
+    if not supports(measure):
+        return dict(measure.params)
+    params, cutoff = measure._spell_params()
+    if cutoff is not None:
+        params["cutoff"] = cutoff
+    return params
 
 
 #: Names used by the official evaluator of the TREC Health Misinformation tracks, an extension of
@@ -361,6 +387,15 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
                         "distinct aliases, {'one': ..., 'other': ...}"
                     )
     refuse_none(labelled, "measure")
+    return labelled
+
+
+def parse_to_compute(measures: object) -> dict[str, ir_measures.Measure]:
+    """Parse measures as `parse_all` does, and refuse aliases that are names of other measures."""
+    labelled = parse_all(measures)
+    if isinstance(measures, Mapping):
+        for name, measure in labelled.items():
+            refuse_other_name(name, measure)
     return labelled
 
 

@@ -41,7 +41,7 @@ from ..evaluation.topic_groups import ALL
 from ..evaluation.topic_structure import TopicStructure
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
-from ..integration.parsing import parse_all, record_measures
+from ..integration.parsing import parse_all, parse_to_compute, record_measures
 from ..measures import On
 from ..tables.content import column_heads
 from .settings import ALPHA, BASE, CI, CORRECTION, TEST
@@ -307,7 +307,7 @@ def read_columns(
     if measures is None:
         given = default_measures(chosen)
     else:
-        given = parse_all(measures)
+        given = parse_to_compute(measures)
     given = with_aspects(given, aspects, names)
     columns = dict(given)
     labels = {}
