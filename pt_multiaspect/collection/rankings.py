@@ -73,41 +73,32 @@ class Rankings(Memo):
 
     def __init__(self, run: object, judgments: Judgments, *, dtype: ScoreType = np.float32) -> None:
         source = Run.of(run)
-        docnos = source.docnos
         scores = _round_scores(source, dtype)
-
-        # Rows of judged queries only.
-        common = judgments.query_positions(source.qids)
-        n_common = int((common >= 0).sum())
-        query = common[source.query]
+        position_of_query = judgments.query_positions(source.qids)  # -1 for unjudged queries
+        n_common = int((position_of_query >= 0).sum())
+        rows = _RunRows(position_of_query[source.query], source.docnos, scores)
         if n_common < len(source.qids):
-            kept = query >= 0
-            query = query[kept]
-            scores = scores[kept]
-            docnos = docnos.take(kept)
+            rows = rows.take(rows.query >= 0)
 
-        # The last row of each repeated document. Rows of a query are mostly adjacent.
-        row, keys = judgments.pairs.lookup(query, docnos)
-        begins = heads(query)
+        pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
+        begins = heads(rows.query)
         are_adjacent = len(begins) == n_common
         if are_adjacent:
-            last = _last_occurrences(query, docnos, keys, begins)
+            is_last = _last_occurrences(rows, keys, begins)
         else:
-            last = _last_occurrences(query, docnos, keys, None)
-        if last is not None:
-            query = query[last]
-            scores = scores[last]
-            docnos = docnos.take(last)
-            row = row[last]
-            begins = heads(query)
+            is_last = _last_occurrences(rows, keys, None)
+        if is_last is not None:
+            rows = rows.take(is_last)
+            pool_row = pool_row[is_last]
+            begins = heads(rows.query)
 
-        n_ret = np.bincount(query, minlength=judgments.n_queries)
-        position = positions(query, scores, docnos, n_ret, begins)
-        hits = _judged_hits(judgments, query, row, position, n_ret)
-        self._set_arrays(judgments, query, scores, position, hits, n_common)
+        n_ret = np.bincount(rows.query, minlength=judgments.n_queries)
+        position = positions(rows.query, rows.scores, rows.docnos, n_ret, begins)
+        hits = _judged_hits(judgments, rows.query, pool_row, position, n_ret)
+        self._set_arrays(judgments, rows.query, rows.scores, position, hits, n_common)
         # Subclasses define these as properties.
         self.source = source
-        self._docnos = docnos
+        self._docnos = rows.docnos
 
     def _set_arrays(
         self,
@@ -163,46 +154,63 @@ class Rankings(Memo):
         return result
 
     def top(self, cutoff: int | None) -> Ranking:
-        """Return the first `cutoff` ranks."""
-        if cutoff is None:
-            hits = self.hits
-        else:
+        """Return the first `cutoff` ranks of each query, or all ranks for None."""
+        hits = self.hits
+        if cutoff is not None:
+            # Several measures use the same cutoff.
             hits = self.compute_once(("top", cutoff), lambda: self.hits.top(cutoff))
         return Ranking(
-            hits.n_queries, hits.pool_query, hits.query, hits.rank, hits.row, hits.n_ret, self
+            n_queries=hits.n_queries,
+            pool_query=hits.pool_query,
+            query=hits.query,
+            rank=hits.rank,
+            row=hits.row,
+            n_ret=hits.n_ret,
+            run=self,
         )
 
     def ranked_documents(self, query: int) -> tuple[Objects, Scores]:
         """Return the documents retrieved for a query and their scores, by rank."""
         n_ret = self.hits.n_ret
-        end = int(np.cumsum(n_ret)[query])
-        start = end - int(n_ret[query])
-        rows = self._order[start:end]
-        return self._docnos.take(rows).decode(), self._scores[rows]
+        begin = int(query_starts(n_ret)[query])
+        end = begin + int(n_ret[query])
+        rows = self._order[begin:end]
+        docnos = self._docnos.take(rows).decode()
+        return docnos, self._scores[rows]
 
     def documents(self, cutoff: int | None) -> tuple[Ints, Ints, Objects]:
-        """Return the queries, ranks and names of the retrieved documents, down to the cutoff."""
+        """Return the queries, ranks and names of the retrieved documents, by query and rank.
+
+        Documents below rank `cutoff` are left out, unless it is None.
+        """
         rows, rank = self._first_rows(cutoff)
-        return self._query[rows], rank, self._docnos.take(rows).decode()
+        query = self._query[rows]
+        docnos = self._docnos.take(rows).decode()
+        return query, rank, docnos
 
     def _first_rows(self, cutoff: int | None) -> tuple[Ints, Ints]:
         """Return the rows in the order by query and rank, down to the cutoff, and their ranks."""
-        order = self._order
-        start = query_starts(self.hits.n_ret)[self._query[order]]
-        rank = np.arange(1, len(order) + 1) - start
+        rows = self._order
+        query = self._query[rows]
+        rows_before_query = query_starts(self.hits.n_ret)
+        position = np.arange(1, len(rows) + 1)  # from 1, as ranks
+        rank = position - rows_before_query[query]
         if cutoff is None:
-            return order, rank
-        kept = rank <= cutoff
-        return order[kept], rank[kept]
+            return rows, rank
+        is_kept = rank <= cutoff
+        return rows[is_kept], rank[is_kept]
 
     def cut(self, cutoff: int, judgments: Judgments | None = None) -> Rankings:
         """Return the rankings without documents below rank `cutoff`, also for other judgments."""
-        kept, _ = self._first_rows(cutoff)
-        queries, codes = np.unique(self._query[kept], return_inverse=True)
-        qids = self.judgments.qids[queries]
-        docnos = self._docnos.take(kept)
-        scores = self._scores[kept]
-        run = Run(qids, codes, docnos, scores.astype(np.float64))
+        rows, _ = self._first_rows(cutoff)
+        queries, query_of_row = np.unique(self._query[rows], return_inverse=True)
+        scores = self._scores[rows]
+        run = Run(
+            qids=self.judgments.qids[queries],
+            query=query_of_row,
+            docnos=self._docnos.take(rows),
+            score=scores.astype(np.float64),
+        )
         if judgments is None:
             judgments = self.judgments
         return Rankings(run, judgments, dtype=scores.dtype.type)
@@ -213,19 +221,24 @@ class Rankings(Memo):
         return self.compute_once("levels", self._compute_levels)
 
     def _compute_levels(self) -> Ints:
+        """Return the number of the tie of each retrieved document, from 0, by query and rank."""
         query = self._query[self._order]
         score = self._scores[self._order]
-        differs = (query[1:] != query[:-1]) | (score[1:] != score[:-1])
-        first_level = np.zeros(min(len(score), 1), dtype=np.intp)  # empty for an empty run
-        return np.concatenate([first_level, np.cumsum(differs)])
+        has_new_query = query[1:] != query[:-1]
+        has_new_score = score[1:] != score[:-1]
+        later_levels = np.cumsum(has_new_query | has_new_score)
+        n_first = min(len(score), 1)  # 0 for an empty run
+        first_level = np.zeros(n_first, dtype=np.intp)
+        return np.concatenate([first_level, later_levels])
 
     def frame_by_rank(self) -> pd.DataFrame:
         """Return the run as a frame whose scores count down to 1, for other libraries.
 
-        Scores n - rank + 1 leave no ties, so that every back end sees the same ranking.
+        Such scores leave no ties, so that every back end sees the same ranking.
         """
         query, rank, docnos = self.documents(None)
-        score = self.hits.n_ret[query] - rank + 1
+        n_ret = self.hits.n_ret[query]
+        score = n_ret - rank + 1  # n_ret at rank 1, 1 at the last rank
         columns = {
             "query_id": self.judgments.qids[query],
             "doc_id": docnos,
@@ -249,23 +262,32 @@ class TopicCopies:
 
     def __init__(self, original: Judgments, topics: Ints, labels: Mapping[str, Floats]) -> None:
         self.topics = topics
-        first_labels = next(iter(labels.values()))
-        self.number = len(first_labels)
+        labels_of_first_aspect = next(iter(labels.values()))
+        self.number = len(labels_of_first_aspect)
+        is_of_topics = np.isin(original.pool_query, topics)
         #: The judged pairs of the topics.
-        self.rows: Ints = np.flatnonzero(np.isin(original.pool_query, topics))
+        self.rows: Ints = np.flatnonzero(is_of_topics)
+
         topic_of_row = np.searchsorted(topics, original.pool_query[self.rows])
+        qids = original.qids[topics].tolist()
+        labels_of_copies = {name: values.ravel() for name, values in labels.items()}
         #: The copies as judgments.
         self.judgments = original.with_copies(
             pairs=np.tile(self.rows, self.number),
             query=self.repeat(topic_of_row, len(topics)),
-            qids=_qids_of_copies(original.qids[topics].tolist(), self.number),
-            labels={name: values.ravel() for name, values in labels.items()},
+            qids=_qids_of_copies(qids, self.number),
+            labels=labels_of_copies,
         )
 
     def repeat(self, values: Ints, step: int) -> Ints:
-        """Return integers once per copy, each copy `step` above the last."""
-        offsets = step * np.arange(self.number)
-        repeated = values + offsets[:, None]  # copies × values
+        """Return integers once per copy, each copy `step` above the last.
+
+        For example, positions of topics in the first copy become those in all copies, if `step` is
+        the number of topics.
+        """
+        copy_number = np.arange(self.number)
+        offset = step * copy_number
+        repeated = values + offset[:, None]  # shape (n_copies, n_values)
         return np.asarray(repeated.ravel(), dtype=np.intp)
 
     def rankings(self, run: Rankings) -> Rankings:
@@ -292,105 +314,157 @@ class _CopiedRankings(Rankings):
         self._original = original
         self.judgments = copies.judgments
         self.n_common = copies.judgments.n_queries
-        topics = copies.topics
+        # The hits of the copied topics, with their positions among these topics and their pairs.
         hits = original.hits
-        kept = np.flatnonzero(np.isin(hits.query, topics))
-        topic = np.searchsorted(topics, hits.query[kept])
-        row = np.searchsorted(copies.rows, hits.row[kept])
+        is_of_topics = np.isin(hits.query, copies.topics)
+        topic = np.searchsorted(copies.topics, hits.query[is_of_topics])
+        row = np.searchsorted(copies.rows, hits.row[is_of_topics])
+        rank = hits.rank[is_of_topics]
+        n_ret = hits.n_ret[copies.topics]
+        # The same for every copy: queries and pairs are numbered copy by copy.
         self.hits = Hits(
             self.judgments.n_queries,
             self.judgments.pool_query,
-            query=copies.repeat(topic, len(topics)),
-            rank=np.tile(hits.rank[kept], copies.number),
+            query=copies.repeat(topic, len(copies.topics)),
+            rank=np.tile(rank, copies.number),
             row=copies.repeat(row, len(copies.rows)),
-            n_ret=np.tile(hits.n_ret[topics], copies.number),
+            n_ret=np.tile(n_ret, copies.number),
         )
 
     @cached_property
     def _original_rows(self) -> Ints:
-        """The rows of the original run, by query and rank."""
-        order = self._original._order
-        kept = np.isin(self._original._query[order], self._copies.topics)
-        return np.tile(order[kept], self._copies.number)
+        """The rows of the original run that each row is a copy of, by copy, query and rank."""
+        rows = self._original._order
+        query = self._original._query[rows]
+        is_of_topics = np.isin(query, self._copies.topics)
+        return np.tile(rows[is_of_topics], self._copies.number)
 
     @cached_property
     def _query(self) -> Ints:
-        return np.repeat(np.arange(self.judgments.n_queries), self.hits.n_ret)
+        """The query of each row."""
+        queries = np.arange(self.judgments.n_queries)
+        return np.repeat(queries, self.hits.n_ret)
 
     @cached_property
     def _scores(self) -> Scores:
+        """The score of each row."""
         return self._original._scores[self._original_rows]
 
     @cached_property
     def _position(self) -> Ints:
+        """The position of each row by query and rank, which are the order of the rows."""
         return np.arange(len(self._original_rows))
 
     @cached_property
     def _docnos(self) -> Texts:
+        """The document of each row."""
         return self._original._docnos.take(self._original_rows)
 
     @cached_property
     def source(self) -> Run:
         """The copies as a run."""
-        return Run(self.judgments.qids, self._query, self._docnos, self._scores.astype(np.float64))
+        scores = self._scores.astype(np.float64)
+        return Run(self.judgments.qids, self._query, self._docnos, scores)
 
 
-def _judged_hits(judgments: Judgments, query: Ints, row: Ints, position: Ints, n_ret: Ints) -> Hits:
+@dataclass(frozen=True, eq=False)
+class _RunRows:
+    """Rows of a run: their queries (as positions in the judgments), documents and scores."""
+
+    query: Ints
+    docnos: Texts
+    scores: Scores
+
+    def take(self, kept: Bools) -> _RunRows:
+        """Return the rows of a mask."""
+        return _RunRows(self.query[kept], self.docnos.take(kept), self.scores[kept])
+
+
+def _judged_hits(
+    judgments: Judgments, query: Ints, pool_row: Ints, position: Ints, n_ret: Ints
+) -> Hits:
     """Return the judged documents by query and rank.
 
-    The query of each retrieved document, its judged pair (or -1) and its position in the order by
-    query and rank are in the order of the run.
+    Parameters
+    ----------
+    judgments : Judgments
+        The judged pairs.
+    query : ndarray of int, shape (n_rows,)
+        The query of each row of the run.
+    pool_row : ndarray of int, shape (n_rows,)
+        The judged pair of each row, -1 if it is not judged.
+    position : ndarray of int, shape (n_rows,)
+        The position of each row in the order by query and rank.
+    n_ret : ndarray of int, shape (n_queries,)
+        The number of rows of each query.
     """
-    judged = np.flatnonzero(row >= 0)
-    judged_position = position[judged]
-    is_sorted = not np.any(judged_position[1:] < judged_position[:-1])
-    if not is_sorted:
-        judged = judged[np.argsort(judged_position)]
-    start = query_starts(n_ret)[query[judged]]
-    rank = position[judged] - start + 1
-    return Hits(judgments.n_queries, judgments.pool_query, query[judged], rank, row[judged], n_ret)
+    judged_rows = np.flatnonzero(pool_row >= 0)
+    judged_position = position[judged_rows]
+    decreases = judged_position[1:] < judged_position[:-1]
+    if decreases.any():
+        order = np.argsort(judged_position)
+        judged_rows = judged_rows[order]
+        judged_position = judged_position[order]
+    judged_query = query[judged_rows]
+    rows_before_query = query_starts(n_ret)[judged_query]
+    return Hits(
+        judgments.n_queries,
+        judgments.pool_query,
+        query=judged_query,
+        rank=judged_position - rows_before_query + 1,  # from 1
+        row=pool_row[judged_rows],
+        n_ret=n_ret,
+    )
 
 
 def _round_scores(run: Run, dtype: ScoreType) -> Scores:
-    """Return the scores in the precision of comparisons."""
-    with np.errstate(over="ignore"):
-        # -0 and 0 are the same score, also if a small number is rounded to one of them.
-        if dtype is np.float64:
-            return run.score + np.float64(0)
-        short = run.score.astype(np.float32) + np.float32(0)
-    _warn_of_lost_precision(run.score, short, run.query, run.qids)
-    return short
+    """Return the scores in the precision of comparisons, with 0 instead of -0.
+
+    Warns if 32-bit floats make many scores equal.
+    """
+    if dtype is np.float64:
+        return run.score + np.float64(0)  # turns -0 into 0
+    with np.errstate(over="ignore"):  # large scores become infinite
+        short_scores = run.score.astype(np.float32)
+    # Small negative scores have become -0.
+    short_scores = short_scores + np.float32(0)
+    _warn_of_lost_precision(run, short_scores)
+    return short_scores
 
 
 #: Minimum number of neighbours in a query to conclude that most scores are equal.
 _MIN_PAIRS = 4
 
 
-def _warn_of_lost_precision(
-    values: Floats, short: NDArray[np.float32], codes: Ints, qids: Objects
-) -> None:
+def _warn_of_lost_precision(run: Run, short_scores: NDArray[np.float32]) -> None:
     """Warn if most scores of a query differ, but are equal as 32-bit floats.
 
     Only adjacent rows are compared: if most scores are equal, so are most neighbours, in any order
     of rows.
     """
-    same_query = codes[1:] == codes[:-1]
-    differ = values[1:] != values[:-1]
-    equal_as_short = short[1:] == short[:-1]
-    lost = np.flatnonzero(equal_as_short & differ & same_query)
+    query = run.query
+    is_same_query = query[1:] == query[:-1]
+    differs = run.score[1:] != run.score[:-1]
+    is_equal_as_short = short_scores[1:] == short_scores[:-1]
+    # The rows whose score becomes that of the next row.
+    lost = np.flatnonzero(is_equal_as_short & differs & is_same_query)
     if not len(lost):
         return
-    n_pairs = np.bincount(codes, minlength=len(qids)) - 1
-    n_lost = np.bincount(codes[lost], minlength=len(qids))
-    is_affected = (n_pairs >= _MIN_PAIRS) & (2 * n_lost > n_pairs)
-    lost = lost[is_affected[codes[lost]]]
-    if not len(lost):
+    n_queries = len(run.qids)
+    n_neighbours = np.bincount(query, minlength=n_queries) - 1
+    n_lost = np.bincount(query[lost], minlength=n_queries)
+    has_enough_rows = n_neighbours >= _MIN_PAIRS
+    loses_most = 2 * n_lost > n_neighbours
+    is_affected = has_enough_rows & loses_most  # per query
+    lost_of_affected = lost[is_affected[query[lost]]]
+    if not len(lost_of_affected):
         return
-    row = lost[0]
-    qid = qids[codes[row]]
-    first = float(values[row])
-    second = float(values[row + 1])
-    topics = number_of(int(is_affected.sum()), "topic")
+    row = lost_of_affected[0]
+    qid = run.qids[query[row]]
+    first = float(run.score[row])
+    second = float(run.score[row + 1])
+    n_affected = int(is_affected.sum())
+    topics = number_of(n_affected, "topic")
     warn_of_run(
         f"most scores of {topics} are equal as 32-bit floats, as in trec_eval, "
         f"but differ, such as {first!r} and {second!r} of topic {qid}",
@@ -401,19 +475,35 @@ def _warn_of_lost_precision(
     )
 
 
-def _last_occurrences(query: Ints, docnos: Texts, keys: Words, begins: Ints | None) -> Bools | None:
-    """Return a mask of the last row of each query and document; None if all rows are."""
-    repeated = repeated_pairs(query, docnos, keys, begins)
-    if repeated is None:
+def _last_occurrences(rows: _RunRows, keys: Words, begins: Ints | None) -> Bools | None:
+    """Return a mask of the last row of each query and document, and warn if others are left out.
+
+    Parameters
+    ----------
+    rows : _RunRows
+        The rows of judged queries.
+    keys : ndarray of uint64, shape (n_rows,)
+        A hash of the query and document of each row.
+    begins : ndarray of int or None
+        The first row of each query if the rows of each query are adjacent, which is faster.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,), or None
+        None if no document is repeated.
+    """
+    is_repeated = repeated_pairs(rows.query, rows.docnos, keys, begins)
+    if is_repeated is None:
         return None
-    surplus = docnos.take(repeated)
-    some = surplus.take(slice(3)).decode().tolist()
-    rows = number_of(len(surplus), "surplus row")
+    surplus = rows.docnos.take(is_repeated)
+    n_surplus = len(surplus)
+    examples = surplus.take(slice(3)).decode().tolist()
+    surplus_rows = number_of(n_surplus, "surplus row")
     warn_of_run(
-        f"repeated documents for a query, such as {some[0]} ({rows})",
+        f"repeated documents for a query, such as {examples[0]} ({surplus_rows})",
         "Each document counts once, with its last score. Drop duplicates to choose which score "
         "counts",
-        key=f"{len(surplus)} {some}",
+        key=f"{n_surplus} {examples}",
         group="repeated documents",
     )
-    return ~repeated
+    return ~is_repeated

@@ -13,23 +13,31 @@ from ..errors import MultiAspectError, refuse_surrogates
 
 
 def identifiers(column: pd.Series[Any], what: str) -> Objects:
-    """Return a column of identifiers as strings, which are compared as in PyTerrier."""
+    """Return a column of identifiers as strings, which are compared as in PyTerrier.
+
+    Raises
+    ------
+    MultiAspectError
+        If an identifier is missing or contains a lone surrogate; `what` names the table.
+    """
     values = column.to_numpy(dtype=object)
     kind = pd.api.types.infer_dtype(values, skipna=False)
-    if kind in ("string", "empty"):
-        if is_arrow(column):
-            return values
-        return _check_surrogates(values, what)
-    check_present(values, column.name, what)
-    strings = [str(value) for value in values.tolist()]
-    return _check_surrogates(np.array(strings, dtype=object), what)
+    are_strings = kind in ("string", "empty")
+    if are_strings and is_arrow(column):
+        return values  # Arrow has checked them
+    if not are_strings:
+        check_present(values, column.name, what)
+        strings = [str(value) for value in values.tolist()]
+        values = np.array(strings, dtype=object)
+    _check_encodable(values, what)
+    return values
 
 
 def check_present(values: NDArray[Any], name: object, what: str) -> None:
-    """Raise an error for missing identifiers in a column of this name."""
-    missing = pd.isna(values)
-    if missing.any():
-        row = int(np.argmax(missing))
+    """Raise an error for missing identifiers; `name` is that of the column, `what` the table's."""
+    is_missing = pd.isna(values)
+    if is_missing.any():
+        row = int(np.argmax(is_missing))
         raise MultiAspectError(f"{what}: expected a {name} in every row, got none in row {row}")
 
 
@@ -37,10 +45,11 @@ def is_arrow(column: pd.Series[Any]) -> bool:
     """Return whether a column is stored by Arrow, in valid UTF-8 if it contains strings."""
     if isinstance(column.dtype, pd.ArrowDtype):
         return True
-    return getattr(column.dtype, "storage", None) == "pyarrow"
+    storage = getattr(column.dtype, "storage", None)  # of pandas' type of strings only
+    return storage == "pyarrow"
 
 
-def _check_surrogates(values: Objects, what: str) -> Objects:
+def _check_encodable(strings: Objects, what: str) -> None:
+    """Raise an error for strings with lone surrogates, which UTF-8 cannot encode."""
     with refuse_surrogates(what):
-        "\0".join(values).encode()
-    return values
+        "\0".join(strings).encode()

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import Bools, Ints
 from .texts import Texts, Words
 
-_QUERY = np.uint64(0xA0761D6478BD642F)
+_SPREAD_OF_QUERIES = np.uint64(0xA0761D6478BD642F)
 
 
 def pair_keys(query: Ints, docnos: Texts) -> Words:
-    """Return a 64-bit key per (query, document), equal for equal pairs.
-
-    Rarely, different pairs share one.
-    """
+    """Return a 64-bit hash of each (query, document): equal for equal pairs, rarely for others."""
     keys = docnos.hashes()
-    keys += query.astype(np.uint64) * _QUERY
+    keys += query.astype(np.uint64) * _SPREAD_OF_QUERIES
     return keys
 
 
@@ -46,38 +45,54 @@ class PairTable:
         self._query = query
         self._docnos = docnos
         self._keys = pair_keys(query, docnos)
-        least_slots = _SLOTS_PER_KEY * np.bincount(query)
-        _, n_bits = np.frexp(least_slots - 1)
+
+        # The number of slots of a query is a power of 2: the first bits of a key are a slot.
+        min_slots = _SLOTS_PER_KEY * np.bincount(query)
+        _, n_bits = np.frexp(min_slots - 1)  # 2 to the power of n_bits is above this number
         n_slots = np.left_shift(1, n_bits, dtype=np.intp)
-        #: The shift of the first bits of a key, and the first and last slot of each query.
-        self._shift = (64 - n_bits).astype(np.uint64)
-        self._first = np.cumsum(n_slots) - n_slots
-        self._last = n_slots - 1
+        #: The number of bits after the first bits of a key, per query.
+        self._n_other_bits = (64 - n_bits).astype(np.uint64)
+        #: The first slot of each query, and the last one, counted from the first.
+        self._first_slot = np.cumsum(n_slots) - n_slots
+        self._last_slot_of_query = n_slots - 1
+
+        #: The row in each slot, -1 if it is empty.
         self._row_at: NDArray[np.int32] = np.full(n_slots.sum(), -1, dtype=np.int32)
-        #: The slots that were already taken by another key.
-        self._was_left: Bools = np.zeros(len(self._row_at), dtype=np.bool_)
-        rows = np.arange(len(query), dtype=np.int32)
+        #: The slots of which a row was moved to a later slot, as they were taken.
+        self._has_moved_rows: Bools = np.zeros(len(self._row_at), dtype=np.bool_)
+        self._fill_slots()
+
+    def _fill_slots(self) -> None:
+        """Put each row into the slot of its key, or into the first empty one after it."""
+        rows = np.arange(len(self._query), dtype=np.int32)  # those without a slot
         step = 0
         while len(rows):
-            slots = self._slots(query[rows], self._keys[rows], step)
-            is_vacant = self._row_at[slots] < 0
-            self._row_at[slots[is_vacant]] = rows[is_vacant]
+            query = self._query[rows]
+            keys = self._keys[rows]
+            slots = self._slots(query, keys, step)
+            is_empty = self._row_at[slots] < 0
+            empty_slots = slots[is_empty]
+            self._row_at[empty_slots] = rows[is_empty]
+            # Of several rows with the same empty slot, only one has got it.
             is_left = self._row_at[slots] != rows
             if step == 0:
-                self._was_left[slots[is_left]] = True
+                full_slots = slots[is_left]
+                self._has_moved_rows[full_slots] = True
             rows = rows[is_left]
             step += 1
 
     def _slots(self, query: Ints, keys: Words, step: int) -> Ints:
-        """Return the slots `step` after those of the keys.
+        """Return the slot of each key, or the slot `step` after it.
 
-        After the last slot of a query comes its first one.
+        The first slot of a query comes after its last one.
         """
-        slots = (keys >> self._shift[query]).astype(np.intp)
+        # The first bits of the key are a slot of the query, counted from its first one.
+        slots = (keys >> self._n_other_bits[query]).astype(np.intp)
         if step:
             slots += step
-            slots &= self._last[query]
-        slots += self._first[query]
+            # As the number of slots is a power of 2, this is the remainder of a division by it.
+            slots &= self._last_slot_of_query[query]
+        slots += self._first_slot[query]
         return slots
 
     def lookup(self, query: Ints, docnos: Texts) -> tuple[Ints, Words]:
@@ -88,54 +103,100 @@ class PairTable:
         query : ndarray of int, shape (n,)
         docnos : Texts
         """
-        rows = np.full(len(query), -1, dtype=np.intp)
-        keys = np.empty(len(query), dtype=np.uint64)
+        search = _Search(
+            query,
+            docnos,
+            keys=np.empty(len(query), dtype=np.uint64),
+            rows=np.full(len(query), -1, dtype=np.intp),
+        )
         undecided = [np.zeros(0, dtype=np.intp)]
         for begin in range(0, len(query), _BLOCK):
-            part = slice(begin, begin + _BLOCK)
-            part_query = query[part]
-            part_keys = pair_keys(part_query, docnos.take(part))
-            keys[part] = part_keys
-            slots = self._slots(part_query, part_keys, 0)
-            occupied = np.flatnonzero(self._row_at[slots] >= 0)
-            slots = slots[occupied]
-            asked = occupied + begin
-            is_missed = self._compare(rows, asked, self._row_at[slots], query, docnos, keys)
-            is_undecided = is_missed & self._was_left[slots]
-            undecided.append(asked[is_undecided])
-        asked = np.concatenate(undecided)
-        step = 0
-        while len(asked):
-            step += 1
-            slots = self._slots(query[asked], keys[asked], step)
-            row = self._row_at[slots]
-            occupied = np.flatnonzero(row >= 0)
-            asked = asked[occupied]
-            is_missed = self._compare(rows, asked, row[occupied], query, docnos, keys)
-            asked = asked[is_missed]
-        return rows, keys
+            block = slice(begin, begin + _BLOCK)
+            search.keys[block] = pair_keys(query[block], docnos.take(block))
+            undecided.append(self._search_slots_of_keys(search, block))
+        self._search_later_slots(search, np.concatenate(undecided))
+        return search.rows, search.keys
 
-    def _compare(
-        self,
-        rows: Ints,
-        asked: Ints,
-        row: NDArray[np.int32],
-        query: Ints,
-        docnos: Texts,
-        keys: Words,
-    ) -> Bools:
-        """Set `rows` where the pairs at `asked` equal those of `row`; return where they do not."""
-        alike = np.flatnonzero(self._keys[row] == keys[asked])
-        asked_alike = asked[alike]
-        row_alike = row[alike]
-        has_same_query = self._query[row_alike] == query[asked_alike]
-        table_docnos = self._docnos.take(row_alike)
-        has_same_docno = table_docnos.equals(docnos.take(asked_alike))
+    def _search_slots_of_keys(self, search: _Search, block: slice) -> Ints:
+        """Look up a block of pairs in the slots of their keys.
+
+        Returns
+        -------
+        ndarray of int
+            The pairs that were not found, but may be in a later slot.
+        """
+        slots = self._slots(search.query[block], search.keys[block], step=0)
+        is_occupied = self._row_at[slots] >= 0
+        occupied = np.flatnonzero(is_occupied)
+        slots = slots[occupied]
+        pairs: Ints = occupied + block.start
+        table_rows = self._row_at[slots]
+        is_other_pair = self._compare(search, pairs, table_rows)
+        may_be_later = self._has_moved_rows[slots]
+        return pairs[is_other_pair & may_be_later]
+
+    def _search_later_slots(self, search: _Search, pairs: Ints) -> None:
+        """Look up pairs in the slots after those of their keys, down to the first empty slot."""
+        step = 0
+        while len(pairs):
+            step += 1
+            query = search.query[pairs]
+            keys = search.keys[pairs]
+            slots = self._slots(query, keys, step)
+            table_rows = self._row_at[slots]
+            is_occupied = table_rows >= 0
+            pairs = pairs[is_occupied]
+            table_rows = table_rows[is_occupied]
+            is_other_pair = self._compare(search, pairs, table_rows)
+            pairs = pairs[is_other_pair]
+
+    def _compare(self, search: _Search, pairs: Ints, table_rows: NDArray[np.int32]) -> Bools:
+        """Compare pairs with rows of the table, and store the rows that are equal.
+
+        Parameters
+        ----------
+        search : _Search
+            The search, whose `rows` are set for equal pairs.
+        pairs : ndarray of int, shape (n_pairs,)
+            Positions of pairs that are looked up.
+        table_rows : ndarray of int, shape (n_pairs,)
+            The row of the table that each pair is compared with.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_pairs,)
+            A mask of the pairs that differ from their row.
+        """
+        # Only pairs with the same key are compared themselves.
+        has_same_key = self._keys[table_rows] == search.keys[pairs]
+        candidates = np.flatnonzero(has_same_key)
+        candidate_pairs = pairs[candidates]
+        candidate_rows = table_rows[candidates]
+
+        has_same_query = self._query[candidate_rows] == search.query[candidate_pairs]
+        table_docnos = self._docnos.take(candidate_rows)
+        searched_docnos = search.docnos.take(candidate_pairs)
+        has_same_docno = table_docnos.equals(searched_docnos)
         is_equal = has_same_query & has_same_docno
-        rows[asked_alike[is_equal]] = row_alike[is_equal]
-        is_missed = np.ones(len(asked), dtype=np.bool_)
-        is_missed[alike[is_equal]] = False
-        return is_missed
+        found_pairs = candidate_pairs[is_equal]
+        search.rows[found_pairs] = candidate_rows[is_equal]
+
+        differs = np.ones(len(pairs), dtype=np.bool_)
+        found = candidates[is_equal]
+        differs[found] = False
+        return differs
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Pairs that are looked up in a table, and what was found."""
+
+    query: Ints
+    docnos: Texts
+    #: The `pair_keys` of the pairs.
+    keys: Words
+    #: The row of the table with each pair, -1 if it was not found.
+    rows: Ints
 
 
 def repeated_pairs(
@@ -153,29 +214,41 @@ def repeated_pairs(
         The first row of each query, if the rows of each query are adjacent: parts are searched
         separately.
     """
-    parts = [keys]
-    if begins is not None:  # each part begins with the first query that begins in a block
-        new_blocks = np.flatnonzero(np.diff(begins // _BLOCK, prepend=0))
-        parts = np.split(keys, begins[new_blocks])
-    shared_keys = []
-    for part in parts:
-        ordered = np.sort(part)
-        is_repeated = ordered[1:] == ordered[:-1]
-        shared_keys.append(ordered[1:][is_repeated])
-    shared = np.concatenate(shared_keys)
+    shared = _shared_keys(keys, begins)
     if not len(shared):
         return None
-    # In rare cases, different pairs share a key: sort by the pairs themselves.
-    suspects = np.flatnonzero(np.isin(keys, shared))
-    order = docnos.take(suspects).descending_order(query[suspects])
-    suspects = suspects[order]
-    first = suspects[:-1]
-    second = suspects[1:]
-    has_same_query = query[second] == query[first]
-    has_same_docno = docnos.take(second).equals(docnos.take(first))
+    # Rarely, different pairs share a key: sort by the pairs themselves.
+    rows = np.flatnonzero(np.isin(keys, shared))
+    order = docnos.take(rows).descending_order(query[rows])
+    rows = rows[order]
+
+    # Equal pairs are adjacent now, in the order of their rows.
+    row = rows[:-1]
+    next_row = rows[1:]
+    has_same_query = query[next_row] == query[row]
+    has_same_docno = docnos.take(next_row).equals(docnos.take(row))
     is_followed = has_same_query & has_same_docno
     if not is_followed.any():
         return None
-    repeated = np.zeros(len(keys), dtype=np.bool_)
-    repeated[first[is_followed]] = True
-    return repeated
+    is_repeated = np.zeros(len(keys), dtype=np.bool_)
+    is_repeated[row[is_followed]] = True
+    return is_repeated
+
+
+def _shared_keys(keys: Words, begins: Ints | None) -> Words:
+    """Return the keys that occur more than once, within a query if its rows are adjacent."""
+    parts = [keys]
+    if begins is not None:
+        # Small parts are sorted faster. Each one has whole queries: it begins with the first query
+        # that begins in a block.
+        block_of_query = begins // _BLOCK
+        is_first_of_block = np.diff(block_of_query, prepend=0) != 0
+        parts = np.split(keys, begins[is_first_of_block])
+    shared_keys = []
+    for part in parts:
+        ordered = np.sort(part)
+        key = ordered[1:]
+        previous_key = ordered[:-1]
+        is_shared = key == previous_key
+        shared_keys.append(key[is_shared])
+    return np.concatenate(shared_keys)

@@ -5,6 +5,7 @@ They are hashed, compared and sorted without an object per row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,16 +22,16 @@ from .identifiers import identifiers, is_arrow
 
 Words = NDArray[np.uint64]
 
-#: Bytes per word.
-_WIDTH = 8
+_BYTES_PER_WORD = 8
 #: Odd numbers that spread the bits of a word over all higher bits of the product. With only one of
 #: them, regular ids of several words would have equal hashes.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xD6E8FEB86659FD93)
-_HALF = np.uint64(32)
+_SPREAD_AGAIN = np.uint64(0xD6E8FEB86659FD93)
+#: Half of the bits of a word.
+_HALF_OF_BITS = np.uint64(32)
 #: Masks that keep the first 0, 1, …, 8 bytes of a little-endian word.
 _FIRST_BYTES: Words = np.array(
-    [(1 << (8 * n_bytes)) - 1 for n_bytes in range(_WIDTH + 1)], dtype=np.uint64
+    [(1 << (8 * n_bytes)) - 1 for n_bytes in range(_BYTES_PER_WORD + 1)], dtype=np.uint64
 )
 
 
@@ -57,61 +58,67 @@ class Texts:
 
     @classmethod
     def from_column(cls, column: pd.Series[Any], what: str) -> Texts:
-        """Read a column of identifiers, which are converted to strings.
+        """Encode a column of identifiers, which are converted to strings.
 
         Raises
         ------
         MultiAspectError
             If an identifier is missing or contains a lone surrogate; `what` names the table.
         """
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            codes = column.cat.codes.to_numpy()
-            if len(codes) and codes.min() >= 0:
-                categories = pd.Series(column.cat.categories, name=column.name)
-                return cls.from_column(categories, what).take(codes)
-        elif is_arrow(column):
-            texts = _read_arrow(column)
-            if texts is not None:
-                return texts
-        else:
-            try:
-                with refuse_surrogates(what):
-                    return cls.from_strings(column.to_numpy(dtype=object))
-            except TypeError:
-                pass  # some values are not strings
-        return cls.from_strings(identifiers(column, what))
+        texts = _encode_strings(column, what)
+        if texts is not None:
+            return texts
+        # Some values are missing, which is an error, or are not strings.
+        converted = identifiers(column, what)
+        return cls.from_strings(converted)
 
     @classmethod
     def from_strings(cls, values: Objects) -> Texts:
         """Encode an array of strings; raise TypeError if one of the values is not a string."""
-        content = _join_strings(values)
-        data = _with_padding(np.frombuffer(content, dtype=np.uint8))
-        ends = np.flatnonzero(data[: len(content)] == 0)
-        size = np.diff(ends, prepend=-1) - 1
-        # A zero byte within a string cannot be distinguished from its end.
-        if len(ends) > len(values):
+        content = _join_strings(values)  # such as b"d1\0d20\0"
+        joined = np.frombuffer(content, dtype=np.uint8)
+        ends = np.flatnonzero(joined == 0)
+        if len(ends) == len(values):
+            n_bytes_with_end = np.diff(ends, prepend=-1)
+            size = n_bytes_with_end - 1
+        else:
+            # Some strings contain zero bytes, which look like ends of strings.
             size = np.array([len(value.encode()) for value in values.tolist()])
-        return cls(data, _starts(size, 1), size)
+        start = _starts(size, gap=1)
+        return cls(_with_padding(joined), start, size)
 
     @classmethod
     def from_buffer(cls, data: NDArray[np.uint8], offsets: NDArray[np.integer[Any]]) -> Texts:
-        """Read consecutive strings in a buffer, given their `offsets`."""
-        bounds = offsets.astype(np.int64)
-        used = data[bounds[0] : bounds[-1]]
-        return cls(_with_padding(used), bounds[:-1] - bounds[0], np.diff(bounds))
+        """Read adjacent strings in a buffer.
+
+        Parameters
+        ----------
+        data : ndarray of uint8
+            The bytes of the strings, perhaps with others before and after them.
+        offsets : ndarray of int, shape (n_strings + 1,)
+            The start of each string, and the end of the last one.
+        """
+        offsets = offsets.astype(np.int64)
+        begin = offsets[0]
+        end = offsets[-1]
+        used = data[begin:end]
+        start = offsets[:-1] - begin
+        size = np.diff(offsets)
+        return cls(_with_padding(used), start, size)
 
     @classmethod
     def from_bytes(cls, data: bytes, start: NDArray[np.int64], size: NDArray[np.int64]) -> Texts:
-        """Read consecutive strings in a buffer.
+        """Read strings at increasing positions of a buffer, given their starts and sizes.
 
-        It is copied if there are too few bytes after the last one.
+        The buffer is copied if there are too few bytes after the last string.
         """
+        end = 0
         if len(start):
             end = int(start[-1] + size[-1])
-        else:
-            end = 0
         buffer = np.frombuffer(data, dtype=np.uint8)
-        if len(data) - end < _WIDTH:
+        # Comparisons read whole words, also at the end of the last string.
+        n_bytes_after = len(data) - end
+        if n_bytes_after < _BYTES_PER_WORD:
             buffer = _with_padding(buffer)
         return cls(buffer, start, size)
 
@@ -121,12 +128,14 @@ class Texts:
 
     def decode(self) -> Objects:
         """Return the strings as Python strings."""
-        # Slices of bytes are faster than those of memory, but a copy is too slow for few strings.
         data: bytes | memoryview = self.data.data
-        if len(self.data) < 100 * len(self):
+        # Slices of bytes are faster than those of memory. A few strings are not worth the copy.
+        has_many_strings = len(self.data) < 100 * len(self)
+        if has_many_strings:
             data = self.data.tobytes()
-        ends = self.start + self.size
-        limits = zip(self.start.tolist(), ends.tolist(), strict=True)
+        starts = self.start.tolist()
+        ends = (self.start + self.size).tolist()
+        limits = zip(starts, ends, strict=True)
         strings = [str(data[start:end], "utf-8") for start, end in limits]
         return np.array(strings, dtype=object)
 
@@ -134,163 +143,308 @@ class Texts:
         return len(self.start)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The bytes of other strings are left out, and sizes of short strings take one byte.
-        for gap in (1, 0):  # the distance between Python strings and between Arrow strings
-            start = _starts(self.size, gap)
-            if len(self) and np.array_equal(self.start - self.start[0], start):
-                first = int(self.start[0])
-                length = int(start[-1] + self.size[-1])
-                data = self.data[first : first + length]
-                break
+        """Return the arguments of pickle, without the bytes of other strings in the buffer."""
+        gap = self._gap()
+        if gap is None:
+            gap = 0
+            data = self._bytes_without_gaps()
         else:
-            position = np.repeat(self.start - start, self.size)
-            data = self.data[position + np.arange(len(position))]
-        return _restore_texts, (_with_padding(data).tobytes(), as_bytes(self.size), gap)
+            begin = int(self.start[0])
+            end = int(self.start[-1] + self.size[-1])
+            data = self.data[begin:end]
+        padded_data = _with_padding(data).tobytes()
+        sizes = as_bytes(self.size)
+        return _restore_texts, (padded_data, sizes, gap)
+
+    def _gap(self) -> int | None:
+        """Return the number of bytes after each string: 1, 0, or None if it is not constant.
+
+        Strings from Python are separated by one byte, those from Arrow are adjacent.
+        """
+        if not len(self):
+            return None
+        offsets = self.start - self.start[0]
+        for gap in (1, 0):
+            if np.array_equal(offsets, _starts(self.size, gap)):
+                return gap
+        return None
+
+    def _bytes_without_gaps(self) -> NDArray[np.uint8]:
+        """Return the bytes of the strings, one string directly after the other."""
+        new_start = _starts(self.size, gap=0)
+        shift_of_string = self.start - new_start
+        shift_of_byte = np.repeat(shift_of_string, self.size)
+        new_positions = np.arange(len(shift_of_byte))
+        return self.data[new_positions + shift_of_byte]
 
     # -- comparison ---------------------------------------------------------------------------
 
     @cached_property
     def _words(self) -> Words:
-        """The 8 bytes from each position of the buffer on, as one number (a view)."""
-        n_positions = len(self.data) - _WIDTH + 1
-        return np.ndarray((n_positions,), dtype="<u8", buffer=self.data, strides=(1,))
+        """The words that begin at each byte of the buffer, as a view.
 
-    def _word(self, index: int, rows: Any = slice(None)) -> Words:
-        """Return the bytes from 8 · index on, the first one lowest; 0 beyond a string's end."""
-        begin = _WIDTH * index
-        rest = self.size[rows] - begin
+        A word is 8 bytes as one number, the first byte lowest.
+        """
+        n_words = len(self.data) - _BYTES_PER_WORD + 1
+        one_byte_apart = (1,)
+        return np.ndarray((n_words,), dtype="<u8", buffer=self.data, strides=one_byte_apart)
+
+    def _nth_words(self, index: int, rows: Any = slice(None)) -> Words:
+        """Return word number `index` (from 0) of each string in `rows`, one per row.
+
+        A word is 8 bytes as one number, the first byte lowest. Bytes after the end of a string
+        are 0.
+        """
+        begin = _BYTES_PER_WORD * index
         start = self.start[rows] + begin
-        shortest = rest.min(initial=_WIDTH)
-        longest = rest.max(initial=0)
-        if shortest < 0:
-            # Beyond its end, a string is read at its start, which is in the buffer.
-            start -= np.where(rest < 0, begin, 0)
-            rest = np.maximum(rest, 0)
+        n_bytes_left = self.size[rows] - begin
+        fewest = n_bytes_left.min(initial=_BYTES_PER_WORD)
+        most = n_bytes_left.max(initial=0)
+        if fewest < 0:
+            # Shorter strings have no such word. Read their first one instead, which is certainly in
+            # the buffer; all its bytes are set to 0 below.
+            is_shorter = n_bytes_left < 0
+            start -= np.where(is_shorter, begin, 0)
+            n_bytes_left = np.maximum(n_bytes_left, 0)
         words = self._words[start]
-        if shortest < _WIDTH:
-            if shortest == longest:  # ids of a collection often have the same length
-                words &= _FIRST_BYTES[shortest]
+        all_are_full = fewest >= _BYTES_PER_WORD
+        if not all_are_full:
+            if fewest == most:  # ids of a collection often have the same length
+                words &= _FIRST_BYTES[fewest]
             else:
-                words &= _FIRST_BYTES[np.minimum(rest, _WIDTH)]
+                n_bytes_kept = np.minimum(n_bytes_left, _BYTES_PER_WORD)
+                words &= _FIRST_BYTES[n_bytes_kept]
         return np.asarray(words, dtype=np.uint64)
 
     @property
     def _n_words(self) -> int:
-        return -(-int(self.size.max(initial=0)) // _WIDTH)
+        """The number of words of the longest string."""
+        longest = int(self.size.max(initial=0))
+        return math.ceil(longest / _BYTES_PER_WORD)
 
     def hashes(self) -> Words:
         """Return a 64-bit hash of each string, which depends on its bytes only."""
-        hashed = np.empty(len(self), dtype=np.uint64)
+        hashes = np.empty(len(self), dtype=np.uint64)
         for rows in _blocks(len(self), _BLOCK):
-            hashed[rows] = self.take(rows)._hashes()
-        return hashed
+            hashes[rows] = self.take(rows)._hashes_of_block()
+        return hashes
 
-    def _hashes(self) -> Words:
-        hashed = self.size.astype(np.uint64) * _SPREAD
-        active = _fast_index(self.size > 0)
+    def _hashes_of_block(self) -> Words:
+        """Return the hash of each string: its size, with one word after the other mixed in."""
+        hashes = self.size.astype(np.uint64) * _SPREAD
+        # The strings that have the current word; hashes of shorter strings are complete.
+        rows = _fast_index(self.size > 0)
         for index in range(self._n_words):
-            combined = hashed[active] ^ self._word(index, active)
-            hashed[active] = mix_bits(combined)
-            # Hashes of shorter strings remain unchanged.
-            longer = self.size[active] > _WIDTH * (index + 1)
-            if not longer.all():
-                active = np.arange(len(self))[active][longer]
-        return hashed
+            combined = hashes[rows] ^ self._nth_words(index, rows)
+            hashes[rows] = mix_bits(combined)
+            n_bytes_read = _BYTES_PER_WORD * (index + 1)
+            is_longer = self.size[rows] > n_bytes_read
+            if not is_longer.all():
+                all_rows = np.arange(len(self))
+                rows = all_rows[rows][is_longer]
+        return hashes
 
     def equals(self, other: Texts) -> Bools:
         """Return a mask of the strings that equal the string of `other` at the same position."""
-        same = np.empty(len(self), dtype=np.bool_)
+        is_equal = np.empty(len(self), dtype=np.bool_)
         for rows in _blocks(len(self), _BLOCK):
-            same[rows] = self.take(rows)._equals(other.take(rows))
-        return same
+            block = self.take(rows)
+            is_equal[rows] = block._equals_block(other.take(rows))
+        return is_equal
 
-    def _equals(self, other: Texts) -> Bools:
-        same = np.asarray(self.size == other.size, dtype=np.bool_)
+    def _equals_block(self, other: Texts) -> Bools:
+        """Return a mask of the strings that equal the string of `other`, word by word."""
+        is_equal = np.asarray(self.size == other.size, dtype=np.bool_)
         for index in range(self._n_words):
-            undecided = same & (self.size > _WIDTH * index)
-            if not undecided.any():
+            n_bytes_compared = _BYTES_PER_WORD * index
+            has_word = self.size > n_bytes_compared
+            is_undecided = is_equal & has_word
+            if not is_undecided.any():
                 break
-            active = _fast_index(undecided)
-            same[active] = self._word(index, active) == other._word(index, active)
-        return same
+            rows = _fast_index(is_undecided)
+            words = self._nth_words(index, rows)
+            other_words = other._nth_words(index, rows)
+            is_equal[rows] = words == other_words
+        return is_equal
 
     def codes(self) -> tuple[Ints, Texts]:
         """Return one code per string, numbered by first appearance, and the distinct strings."""
-        # Rows of a query are mostly adjacent, and comparing neighbours is faster than hashing.
+        # Rows of a query are mostly adjacent: only the first of equal neighbours is hashed.
         heads = self.heads()
         head_strings = self.take(heads)
-        codes, _ = pd.factorize(head_strings.hashes())
+        codes, _ = pd.factorize(head_strings.hashes())  # one code per hash
         first = _first_positions(codes)
-        has_own_hash = head_strings.equals(head_strings.take(first[codes]))
-        if not has_own_hash.all():  # two strings have the same hash
+
+        first_with_same_hash = head_strings.take(first[codes])
+        is_same_string = head_strings.equals(first_with_same_hash)
+        if not is_same_string.all():
             codes = _factorize(head_strings.decode())
             first = _first_positions(codes)
-        sizes = np.diff(heads, append=len(self))
-        code_per_string = np.repeat(codes.astype(np.intp, copy=False), sizes)
-        return code_per_string, head_strings.take(first)
+
+        n_equal_neighbours = np.diff(heads, append=len(self))
+        code_per_string = np.repeat(codes.astype(np.intp, copy=False), n_equal_neighbours)
+        distinct = head_strings.take(first)
+        return code_per_string, distinct
 
     def heads(self) -> Ints:
         """Return the positions of the first string and of those that differ from the one before."""
-        changes = np.ones(len(self), dtype=np.bool_)
+        is_head = np.ones(len(self), dtype=np.bool_)
         for rows in _blocks(len(self) - 1, _BLOCK):
-            neighbours = self.take(slice(rows.start, rows.stop + 1))
-            changed = neighbours.size[1:] != neighbours.size[:-1]
-            # The words that all strings have are read once, the others only where they may matter.
-            n_common = max(1, int(neighbours.size.min()) // _WIDTH)
-            for index in range(min(n_common, neighbours._n_words)):
-                word = neighbours._word(index)
-                changed |= word[1:] != word[:-1]
-            rest = np.flatnonzero(~changed & (neighbours.size[1:] > _WIDTH * n_common))
-            changed[rest] = ~neighbours.take(rest + 1)._equals(neighbours.take(rest))
-            changes[rows.start + 1 : rows.stop + 1] = changed
-        return np.flatnonzero(changes)
+            # Blocks overlap by one string, which is compared with its neighbours on both sides.
+            begin = rows.start
+            end = rows.stop + 1
+            block = self.take(slice(begin, end))
+            is_head[begin + 1 : end] = block._differs_from_previous()
+        return np.flatnonzero(is_head)
+
+    def _differs_from_previous(self) -> Bools:
+        """Return whether each string but the first differs from the one before it.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_strings - 1,)
+        """
+        size = self.size[1:]
+        previous_size = self.size[:-1]
+        differs: Bools = size != previous_size
+        # The words that all strings have are read once per string, for both comparisons.
+        shortest = int(self.size.min())
+        n_common = max(1, shortest // _BYTES_PER_WORD)
+        for index in range(min(n_common, self._n_words)):
+            words = self._nth_words(index)
+            word = words[1:]
+            previous_word = words[:-1]
+            differs |= word != previous_word
+        # Further words are read only for pairs of neighbours that were equal so far.
+        n_bytes_read = _BYTES_PER_WORD * n_common
+        is_longer = size > n_bytes_read
+        undecided = np.flatnonzero(~differs & is_longer)
+        previous_strings = self.take(undecided)
+        strings = self.take(undecided + 1)
+        differs[undecided] = ~strings._equals_block(previous_strings)
+        return differs
 
     def descending_order(self, group: Ints) -> Ints:
-        """Return the order by `group`, then by string, descending."""
-        order = np.argsort(group, kind="stable")
-        # The rank of each string is that of the first string that has not yet been distinguished
-        # from it.
-        rank = np.empty(len(self), dtype=np.intp)
-        rank[order] = firsts(group[order])
-        active = np.arange(len(self))
+        """Return the order by `group`, then by string, descending; equal strings keep their order.
+
+        Parameters
+        ----------
+        group : ndarray of int, shape (n_strings,)
+            The group of each string.
+
+        Returns
+        -------
+        ndarray of int, shape (n_strings,)
+            The positions of the strings in this order.
+        """
+        # Sort by one word after the other, each time only the strings that are still tied.
+        rank = _ranks_of_groups(group)
+        tied = np.arange(len(self))
         n_words = self._n_words
-        for word in range(n_words + 1):
-            if not len(active):
-                break
-            # The size comes last, for strings that end in zero bytes.
-            if word < n_words:
-                key = self._word(word, active).byteswap()
-            else:
-                key = self.size[active].astype(np.uint64)
-            by_key = np.lexsort((~key, rank[active]))
-            active = active[by_key]
-            key = key[by_key]
-            ranks = rank[active]
-            is_new = (ranks[1:] != ranks[:-1]) | (key[1:] != key[:-1])
-            number = np.append(0, np.cumsum(is_new))
-            rank[active] += firsts(number) - firsts(ranks)
-            new_ranks = rank[active]
-            n_strings = np.bincount(new_ranks, minlength=len(self))
-            is_undecided = n_strings[new_ranks] > 1
-            active = active[is_undecided]
+        for index in range(n_words):
+            if len(tied):
+                # With the first byte highest, numbers are in the order of their bytes.
+                words = self._nth_words(index, tied).byteswap()
+                tied = _break_ties(rank, tied, words)
+        # Only zero bytes at the end, which words do not distinguish from the end, are left.
+        if len(tied):
+            sizes = self.size[tied].astype(np.uint64)
+            _break_ties(rank, tied, sizes)
         return np.argsort(rank, kind="stable")
 
 
+def _encode_strings(column: pd.Series[Any], what: str) -> Texts | None:
+    """Encode a column of strings; None if a value is missing or is not a string."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _encode_categories(column, what)
+    if is_arrow(column):
+        return _read_arrow(column)
+    try:
+        with refuse_surrogates(what):
+            return Texts.from_strings(column.to_numpy(dtype=object))
+    except TypeError:
+        return None
+
+
+def _encode_categories(column: pd.Series[Any], what: str) -> Texts | None:
+    """Encode each category once; None if the column is empty or a value is missing."""
+    codes = column.cat.codes.to_numpy()
+    has_missing = codes.min(initial=0) < 0  # pandas gives missing values the code -1
+    if has_missing or not len(codes):
+        return None
+    categories = pd.Series(column.cat.categories, name=column.name)
+    texts = Texts.from_column(categories, what)
+    return texts.take(codes)
+
+
+def _ranks_of_groups(group: Ints) -> Ints:
+    """Return, for each element, the number of elements of smaller groups."""
+    order = np.argsort(group, kind="stable")
+    rank = np.empty(len(group), dtype=np.intp)
+    rank[order] = firsts(group[order])
+    return rank
+
+
+def _break_ties(rank: Ints, tied: Ints, key: Words) -> Ints:
+    """Break ties by a key, descending, and return the rows that are still tied.
+
+    Parameters
+    ----------
+    rank : ndarray of int, shape (n_rows,)
+        The rank of each row from 0, that of the first one for tied rows; changed in place.
+    tied : ndarray of int, shape (n_tied,)
+        The rows that share their rank with another row.
+    key : ndarray of uint64, shape (n_tied,)
+        The key of each tied row.
+    """
+    descending_key = ~key
+    order = np.lexsort((descending_key, rank[tied]))
+    tied = tied[order]
+    key = key[order]
+    old_rank = rank[tied]
+
+    # Number the new ties: rows with the same rank and key, which are adjacent now.
+    has_new_rank = old_rank[1:] != old_rank[:-1]
+    has_new_key = key[1:] != key[:-1]
+    new_tie = np.append(0, np.cumsum(has_new_rank | has_new_key))
+
+    # A row moves down by the rows of its old tie that come before its new tie.
+    first_of_old_tie = firsts(old_rank)
+    first_of_new_tie = firsts(new_tie)
+    new_rank = old_rank + (first_of_new_tie - first_of_old_tie)
+    rank[tied] = new_rank
+
+    n_rows_at_rank = np.bincount(new_rank, minlength=len(rank))
+    n_rows_with_same_rank = n_rows_at_rank[new_rank]
+    return tied[n_rows_with_same_rank > 1]
+
+
 def as_bytes(numbers: NDArray[np.integer[Any]]) -> tuple[bytes, str]:
-    """Return the parameters of `numpy.frombuffer` for non-negative integers, in few bytes."""
-    kind = np.min_scalar_type(int(numbers.max(initial=0)))
-    return numbers.astype(kind).tobytes(), kind.str
+    """Return non-negative integers as bytes, and their type: the arguments of `numpy.frombuffer`.
+
+    The type is the smallest one that can store all numbers.
+    """
+    largest = int(numbers.max(initial=0))
+    smallest_type = np.min_scalar_type(largest)
+    content = numbers.astype(smallest_type).tobytes()
+    return content, smallest_type.str
 
 
 def _restore_texts(data: bytes, sizes: tuple[bytes, str], gap: int) -> Texts:
-    size = np.frombuffer(*sizes).astype(np.int64)
-    return Texts(np.frombuffer(data, dtype=np.uint8), _starts(size, gap), size)
+    """Return pickled strings; `sizes` is from `as_bytes`, `gap` the bytes after each string."""
+    content, type_name = sizes
+    size = np.frombuffer(content, type_name).astype(np.int64)
+    start = _starts(size, gap)
+    buffer = np.frombuffer(data, dtype=np.uint8)
+    return Texts(buffer, start, size)
 
 
 def _starts(size: NDArray[np.int64], gap: int) -> NDArray[np.int64]:
     """Return the starts of consecutive strings of these sizes, with `gap` bytes after each."""
-    step = size + gap
-    return np.asarray(np.cumsum(step) - step, dtype=np.int64)
+    size_with_gap = size + gap
+    next_start = np.cumsum(size_with_gap)
+    start = next_start - size_with_gap
+    return np.asarray(start, dtype=np.int64)
 
 
 def _join_strings(values: Objects) -> bytes:
@@ -298,19 +452,20 @@ def _join_strings(values: Objects) -> bytes:
 
     TypeError is raised if one of them is not a string.
     """
-    # Joining is the only step in Python. It reads each string twice; the second time from the
-    # cache, if few are joined at once.
+    # Joining reads each string twice. The second time is from the processor's cache if few strings
+    # are joined at once.
     parts = []
     for rows in _blocks(len(values), _JOINED):
         strings = values[rows].tolist()
         parts.append("\0".join(strings))
-    parts.append("")
+    parts.append("")  # for the zero byte after the last string
     return "\0".join(parts).encode()
 
 
 def _with_padding(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return bytes followed by the zero bytes of one word."""
-    return np.concatenate([data, np.zeros(_WIDTH, dtype=np.uint8)])
+    zeros = np.zeros(_BYTES_PER_WORD, dtype=np.uint8)
+    return np.concatenate([data, zeros])
 
 
 def _blocks(n_rows: int, size: int) -> Iterator[slice]:
@@ -327,42 +482,55 @@ def _fast_index(mask: Bools) -> Any:
 
 def _factorize(values: Objects) -> Ints:
     """Return one code per string, numbered by first appearance."""
-    code: dict[str, int] = {}
-    codes = [code.setdefault(value, len(code)) for value in values]
+    code_of: dict[str, int] = {}
+    codes = []
+    for value in values:
+        next_code = len(code_of)
+        codes.append(code_of.setdefault(value, next_code))
     return np.array(codes)
 
 
 def _first_positions(codes: Ints) -> Ints:
-    """Return the position of the first occurrence of each code."""
-    first = np.empty(codes.max(initial=-1) + 1, dtype=np.intp)
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # for equal codes, the last assignment counts
+    """Return the position of the first occurrence of each of the codes 0, 1, …."""
+    n_codes = codes.max(initial=-1) + 1
+    first = np.empty(n_codes, dtype=np.intp)
+    # The last assignment to a code counts: with positions in reverse, that of its first occurrence.
+    positions = np.arange(len(codes))
+    first[codes[::-1]] = positions[::-1]
     return first
 
 
 def mix_bits(values: Words) -> Words:
     """Spread every bit over all bits; different values remain different."""
+    # A product spreads bits upwards only, so the upper half is combined with the lower half.
     values = values * _SPREAD
-    values ^= values >> _HALF
-    values *= _MIX
-    values ^= values >> _HALF
+    values ^= values >> _HALF_OF_BITS
+    values *= _SPREAD_AGAIN
+    values ^= values >> _HALF_OF_BITS
     return values
 
 
 def _read_arrow(column: pd.Series[Any]) -> Texts | None:
-    """Read the buffers of a column of Arrow strings; None if values are missing or others."""
-    chunked: Any = column.array.__arrow_array__()
-    if chunked.null_count:
+    """Read the buffers of a column of Arrow; None if it has missing values, or no strings."""
+    arrow_column: Any = column.array.__arrow_array__()
+    has_missing = arrow_column.null_count > 0
+    has_strings = str(arrow_column.type) in ("string", "large_string", "string_view")
+    if has_missing or not has_strings:
         return None
-    if str(chunked.type) not in ("string", "large_string", "string_view"):
-        return None
-    if not len(chunked):
+    if not len(arrow_column):
         return Texts.from_strings(np.zeros(0, dtype=object))
-    array = chunked.cast("large_string")
-    chunks = [chunk for chunk in getattr(array, "chunks", [array]) if len(chunk)]
+    strings = arrow_column.cast("large_string")
+    chunks = [chunk for chunk in getattr(strings, "chunks", [strings]) if len(chunk)]
     if len(chunks) == 1:
         chunk = chunks[0]
     else:
-        chunk = array.combine_chunks()
-    _, offsets, data = chunk.buffers()
-    bounds = np.frombuffer(offsets, np.int64, len(chunk) + 1, 8 * chunk.offset)
-    return Texts.from_buffer(np.frombuffer(data or b"", dtype=np.uint8), bounds)
+        chunk = strings.combine_chunks()
+
+    # Arrow stores 64-bit offsets of the strings (one more than there are strings) and their bytes.
+    # A chunk may be a slice, whose offsets do not begin with the buffer.
+    _, offsets_buffer, data_buffer = chunk.buffers()
+    n_offsets = len(chunk) + 1
+    bytes_before_slice = 8 * chunk.offset
+    offsets = np.frombuffer(offsets_buffer, np.int64, n_offsets, bytes_before_slice)
+    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    return Texts.from_buffer(data, offsets)
