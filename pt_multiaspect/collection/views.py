@@ -56,13 +56,14 @@ class AspectView:
         return self.grade_index
 
     def _warn_of_codes(self) -> None:
-        finding = find_far_label(self.label_counts)
-        if finding is not None:
-            self._warn(finding, key=str(self.scale), group="codes")
-        finding = find_labels_below(self.label_counts)
-        if finding is not None:
-            below = ",".join(map(spell, self.label_counts.below))
-            self._warn(finding, key=f"{self.scale}: {below}", group="codes")
+        """Warn about labels that are likely to be codes: far above the others, or below the scale."""
+        far_label = find_far_label(self.label_counts)
+        if far_label is not None:
+            self._warn(far_label, key=str(self.scale), group="codes")
+        labels_below = find_labels_below(self.label_counts)
+        if labels_below is not None:
+            listed = ",".join(map(spell, self.label_counts.below))
+            self._warn(labels_below, key=f"{self.scale}: {listed}", group="codes")
 
     def _warn(self, finding: LabelFinding, *, key: str, group: str) -> None:
         if finding.severity != "note":
@@ -73,20 +74,21 @@ class AspectView:
         """The number of documents per grade, for the rules of labels."""
         if self.ungated is not None:
             return self.ungated.label_counts
-        lowest = self.scale.grades[0]
+        lowest_grade = self.scale.grades[0]
         if self.scale.greater_is_better:
-            is_below = self.label < lowest
+            is_below_scale = self.label < lowest_grade
         else:
-            is_below = self.label > lowest
-        below = np.unique(self.label[is_below])
-        counts = np.bincount(self.grade_index[self.known], minlength=len(self.scale))
+            is_below_scale = self.label > lowest_grade
+        labels_below = np.unique(self.label[is_below_scale])
+        grades = self.grade_index[self.known]
+        documents_per_grade = np.bincount(grades, minlength=len(self.scale))
         return LabelCounts(
             name=self.name,
             aspect=self.aspect,
             inferred=self.inferred,
             n_documents=len(self.label),
-            counts=counts,
-            below=tuple(below.tolist()),
+            counts=documents_per_grade,
+            below=tuple(labels_below.tolist()),
         )
 
     @property
@@ -119,27 +121,43 @@ class AspectView:
 
     @cached_property
     def _threshold_finding(self) -> LabelFinding | None:
-        finding = find_doubtful_threshold(self.label_counts)
-        if finding is None:
+        """What is odd about the threshold; that all labels are the same, if this is the cause."""
+        doubtful_threshold = find_doubtful_threshold(self.label_counts)
+        if doubtful_threshold is None:
             return None
-        return find_constant(self.label_counts) or finding
+        constant_labels = find_constant(self.label_counts)
+        if constant_labels is not None:
+            return constant_labels
+        return doubtful_threshold
 
     @cached_property
     def probability(self) -> Floats:
         """The probability P of the gain family per document, and last, of unjudged documents."""
-        if not self.scale.identity:
-            return np.asarray(self.scale.probabilities[np.append(self.grade, 0)], dtype=np.float64)
+        if self.scale.identity:
+            return self._labels_as_probabilities()
+        lowest_grade = 0
+        grades = np.append(self.grade, lowest_grade)
+        return np.asarray(self.scale.probabilities[grades], dtype=np.float64)
+
+    def _labels_as_probabilities(self) -> Floats:
+        """Return the labels, which are probabilities themselves, and last, the lowest grade.
+
+        Missing labels and labels below the scale count as the lowest grade.
+        """
         self._warn_of_codes()
-        lowest = self.scale.grades[0]
-        judged = np.where(self.known, np.maximum(self.label, lowest), lowest)
-        labels = np.append(judged, lowest)
-        if labels.min() < 0 or labels.max() > 1:
+        lowest_grade = self.scale.grades[0]
+        raised_labels = np.maximum(self.label, lowest_grade)
+        label_or_lowest = np.where(self.known, raised_labels, lowest_grade)
+        probabilities = np.append(label_or_lowest, lowest_grade)
+        smallest = float(probabilities.min())
+        largest = float(probabilities.max())
+        if smallest < 0 or largest > 1:
             raise MultiAspectError(
                 f"{self.name}: expected labels in [0, 1] for probabilities='identity', got "
-                f"{spell(float(labels.min()))} to {spell(float(labels.max()))}. Declare one "
+                f"{spell(smallest)} to {spell(largest)}. Declare one "
                 "probability per grade, or probabilities='linear'"
             )
-        return labels
+        return probabilities
 
     @cached_property
     def top_probability(self) -> float:
@@ -168,91 +186,120 @@ class AspectView:
 
         Few labels do not show the top of an inferred scale, so there is no warning for them.
         """
-        few = self.inferred and (len(self.scale) == 1 or int(self.known.sum()) < MIN_POOL)
-        if self.scale.reaches(rel) or few:
+        if self.scale.reaches(rel):
             return
-        top = spell(float(self.scale.grades[-1]))
+        n_labels = int(self.known.sum())
+        shows_few_grades = len(self.scale) == 1 or n_labels < MIN_POOL
+        if self.inferred and shows_few_grades:
+            return
+        if self.inferred:
+            top_grade = "the highest label"
+            remedy = f". If the scale of {self.name} is longer, declare it"
+        else:
+            top_grade = "the top grade"
+            remedy = ""
         if self.scale.greater_is_better:
             beyond = "above"
         else:
             beyond = "below"
-        if self.inferred:
-            grade = "the highest label"
-            remedy = f". If the scale of {self.name} is longer, declare it"
-        else:
-            grade = "the top grade"
-            remedy = ""
+        top = spell(float(self.scale.grades[-1]))
+        threshold = spell(rel)
         warn_once(
-            f"rel={spell(rel)} is {beyond} {top}, {grade} of {self.name}: no document counts as "
+            f"rel={threshold} is {beyond} {top}, {top_grade} of {self.name}: no document counts as "
             "relevant on it, so a base with this rel is 0 for every run. Choose a rel per aspect, "
             f"as in base={{{self.name!r}: 'AP(rel={top})', …}}, or none, which counts from the "
             f"threshold of each aspect{remedy}",
-            key=f"{self.scale}: {spell(rel)}",
+            key=f"{self.scale}: {threshold}",
             group=f"rel: {self.name}",
         )
 
     @cached_property
     def junk(self) -> Floats:
-        """The negative part of labels, or 0; NaN if unjudged.
+        """The negative label of junk documents; 0 for other documents, NaN if unjudged.
 
-        If lower labels are better, they are counted from the lowest grade.
+        If lower labels are better, they are turned around: those beyond the lowest grade are junk.
         """
         if self.scale.greater_is_better:
-            upwards = self.label
+            label = self.label
         else:
-            upwards = self.scale.grades[0] - self.label
-        return np.minimum(upwards, 0.0)
+            lowest_grade = self.scale.grades[0]  # the largest number
+            label = lowest_grade - self.label
+        return np.minimum(label, 0.0)
 
     def check_gains(self, measure: str) -> None:
         """Raise an error if gains below 0 are declared, for measures that do not allow them."""
-        if self.aspect.has_negative_gains:
-            gains = choices(map(spell, self.scale.gains.tolist()))
-            raise MultiAspectError(
-                f"{measure} requires gains of at least 0, but {self.name} declares the gains "
-                f"{gains}. Declare other gains; negative ones are for CG, DCG and nDCG, alone or "
-                "in On and CAM, and for TOMA"
-            )
+        if not self.aspect.has_negative_gains:
+            return
+        gains = choices(map(spell, self.scale.gains.tolist()))
+        raise MultiAspectError(
+            f"{measure} requires gains of at least 0, but {self.name} declares the gains "
+            f"{gains}. Declare other gains; negative ones are for CG, DCG and nDCG, alone or "
+            "in On and CAM, and for TOMA"
+        )
 
     def check_degrees(self) -> None:
-        """Warn of labels below 0 without declared gains: they are no degrees of harm."""
-        finding = find_undeclared_harm(self.label_counts)
-        if finding is not None:
-            self._warn(finding, key=str(self.scale), group="harm")
+        """Warn of labels below 0 if no gains are declared: they do not count as degrees of harm."""
+        undeclared_harm = find_undeclared_harm(self.label_counts)
+        if undeclared_harm is not None:
+            self._warn(undeclared_harm, key=str(self.scale), group="harm")
 
     def mapped_gains(self, gains: Mapping[float, float]) -> Floats:
-        """Return the declared gains, or else the labels (at least 0), some of them replaced.
+        """Return the gain per document: the declared one, or the label, unless `gains` has another.
 
         ir-measures keeps the labels that `gains` does not list as gains; here, declared gains take
         precedence. `gains` treats negative values as 0, unlike the negative gains of an aspect.
+
+        Parameters
+        ----------
+        gains : mapping of float to float
+            The gains of some labels, from the parameter of a base.
         """
-        if self.aspect.has_negative_gains and min(gains.values(), default=0) < 0:
+        self._check_mapped_gains(gains)
+        has_declared_gains = self.aspect.gains is not None
+        if has_declared_gains:
+            gain = self.target.gain.copy()
+        else:
+            label_or_zero = np.nan_to_num(self.label)  # 0 if unjudged
+            gain = np.maximum(label_or_zero, 0.0)
+        for label, mapped_gain in gains.items():
+            gain[self.label == label] = max(mapped_gain, 0.0)
+        return gain
+
+    def _check_mapped_gains(self, gains: Mapping[float, float]) -> None:
+        """Raise an error if `gains` contradict the declared ones, or leave labels without a gain."""
+        maps_to_negative = min(gains.values(), default=0) < 0
+        if self.aspect.has_negative_gains and maps_to_negative:
             raise MultiAspectError(
                 f"gains= of the base: {self.name} declares negative gains, which count, but those "
                 f"of a base count as 0, as in ir-measures, got {shown(dict(gains))}. Declare all "
                 "gains of the aspect instead"
             )
-        declared = self.aspect.gains is not None
-        unmapped = self.label[self.known & ~np.isin(self.label, list(gains))]
-        if len(unmapped) and not self.scale.greater_is_better and not declared:
+        has_declared_gains = self.aspect.gains is not None
+        if has_declared_gains or self.scale.greater_is_better:
+            return  # each label has a declared gain, or is one
+        is_mapped = np.isin(self.label, list(gains))
+        unmapped = self.label[self.known & ~is_mapped]
+        if len(unmapped):
+            texts = set(map(spell, unmapped.tolist()))
+            listed = choices(sorted(texts))
             raise MultiAspectError(
                 f"gains= of the base: lower labels of {self.name} are better, so labels are not "
-                "gains; expected a gain for every label, got none for "
-                f"{choices(sorted(set(map(spell, unmapped.tolist()))))}"
+                f"gains; expected a gain for every label, got none for {listed}"
             )
-        if declared:
-            gain = self.target.gain.copy()
-        else:
-            gain = np.maximum(np.nan_to_num(self.label), 0.0)
-        for label, value in gains.items():
-            gain[self.label == label] = max(value, 0.0)
-        return gain
 
     def with_gate(self, passed: Bools) -> AspectView:
-        """Return the aspect with the lowest grade for judged documents that do not pass."""
-        lowest = np.where(self.known, self.scale.grades[0], np.nan)
+        """Return the aspect with the lowest grade for judged documents that do not pass.
+
+        Parameters
+        ----------
+        passed : ndarray of bool, shape (n_documents,)
+            The documents that keep their labels.
+        """
+        lowest_grade = self.scale.grades[0]
+        lowest_label = np.where(self.known, lowest_grade, np.nan)  # unjudged ones remain unjudged
         return replace(
             self,
-            label=np.where(passed, self.label, lowest),
+            label=np.where(passed, self.label, lowest_label),
             grade_index=np.where(passed, self.grade_index, 0),
             ungated=self,
         )
@@ -260,11 +307,16 @@ class AspectView:
     @cached_property
     def target(self) -> Target:
         """The gains of the aspect as the input of base measures."""
-        if self.aspect.has_negative_gains:
-            gains = self.scale.gains
-        else:
-            gains = np.maximum(self.scale.gains, 0.0)
-        gain = np.where(self.known, gains[self.grade], 0.0)
-        top = float(gains[-1])
-        bottom = float(gains[0])
-        return Target(self.n_queries, self.pool_query, gain, top, source=self, bottom=bottom)
+        gain_of_grade = self.scale.gains
+        if not self.aspect.has_negative_gains:
+            # Negative grades, which are their own gains by default, mark junk: their gain is 0.
+            gain_of_grade = np.maximum(gain_of_grade, 0.0)
+        gain = np.where(self.known, gain_of_grade[self.grade], 0.0)
+        return Target(
+            self.n_queries,
+            self.pool_query,
+            gain,
+            top=float(gain_of_grade[-1]),
+            source=self,
+            bottom=float(gain_of_grade[0]),
+        )
