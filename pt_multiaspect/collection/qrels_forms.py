@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,97 +22,131 @@ _MOST_ASPECTS = 100
 BY_QUERY = "Are the aspects the first level of a dict? Expected {qid: {docno: {aspect: label}}}"
 
 
-def qrels_frame(qrels: object) -> tuple[pd.DataFrame, bool]:
-    """Return qrels as a frame, and whether its label columns are unnamed."""
+class _QrelsFrame(NamedTuple):
+    """Qrels as a frame with columns of queries, documents and labels."""
+
+    frame: pd.DataFrame
+    #: Whether the labels are from tuples, which do not name their aspects.
+    has_unnamed_labels: bool
+
+
+def qrels_frame(qrels: object) -> _QrelsFrame:
+    """Return qrels in any accepted form as a frame, and whether its label columns are unnamed."""
     with refuse_surrogates("qrels"):
-        frame, is_positional = _read_qrels(qrels)
-    for position, column in enumerate(frame.columns):
-        if column in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS):
-            check_strings(frame.iloc[:, position], "qrels")
-    return frame, is_positional
+        result = _read_qrels(qrels)
+    id_names = (*QUERY_COLUMNS, *DOCUMENT_COLUMNS)
+    for position, name in enumerate(result.frame.columns):
+        if name in id_names:
+            ids = result.frame.iloc[:, position]  # by position, as names may repeat
+            check_strings(ids, "qrels")
+    return result
 
 
-def _read_qrels(qrels: object) -> tuple[pd.DataFrame, bool]:
+def _read_qrels(qrels: object) -> _QrelsFrame:
+    """Return a frame, a dict or an iterable of namedtuples as a frame."""
     frame = to_pandas(qrels)
     if frame is not None:
-        return rename_beir_columns(frame, "qrels"), False
+        renamed = rename_beir_columns(frame, "qrels")
+        return _QrelsFrame(renamed, has_unnamed_labels=False)
     if isinstance(qrels, Mapping):
         return _mapping_frame(qrels)
-    if isinstance(qrels, Iterable) and not isinstance(qrels, str | bytes):
-        return _rows_frame(list(qrels)), False
+    is_text = isinstance(qrels, str | bytes)
+    if isinstance(qrels, Iterable) and not is_text:
+        rows = list(qrels)
+        return _QrelsFrame(_rows_frame(rows), has_unnamed_labels=False)
+    type_name = type(qrels).__name__
     raise MultiAspectError(
         "qrels: expected a DataFrame, a dict {qid: {docno: labels}}, an iterable of namedtuples or "
-        f"Judgments, got {type(qrels).__name__}; read files with read_qrels"
+        f"Judgments, got {type_name}; read files with read_qrels"
     )
 
 
 def _rows_frame(rows: list[Any]) -> pd.DataFrame:
-    """Return namedtuples with the same fields as a frame."""
+    """Return namedtuples with the same fields as a frame, one row each."""
     if not rows:
         return pd.DataFrame({"query_id": [], "doc_id": [], "relevance": []})
+    fields = common_fields(rows)
+    if fields is None:
+        raise _not_namedtuples_error(rows[0])
+    return pd.DataFrame(rows, columns=fields)
+
+
+def common_fields(rows: list[Any]) -> list[str] | None:
+    """Return the fields of namedtuples; None if they differ, or if some rows are not namedtuples."""
     fields = getattr(rows[0], "_fields", None)
-    if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
-        return pd.DataFrame(rows, columns=list(fields))
-    first = rows[0]
+    if fields is None:
+        return None
+    for row in rows:
+        if getattr(row, "_fields", None) != fields:
+            return None
+    return list(fields)
+
+
+def _not_namedtuples_error(first: object) -> MultiAspectError:
+    """Return the error for rows of qrels that are not namedtuples, given the first one."""
     is_pair = isinstance(first, tuple) and len(first) == 2
     if is_frame(first) or is_pair:
-        raise MultiAspectError(
+        return MultiAspectError(
             "qrels: expected an iterable of namedtuples with the same fields, got data frames, "
             f"or pairs, as of runs. {SWAPPED}"
         )
+    remedy = ""
     if isinstance(first, Mapping):
         remedy = documents_remedy(first)
-    else:
-        remedy = ""
-    raise MultiAspectError(
+    description = describe_row(first)
+    return MultiAspectError(
         "qrels: expected an iterable of namedtuples with the same fields, got "
-        f"{describe_row(first)}{remedy}"
+        f"{description}{remedy}"
     )
 
 
-def _mapping_frame(qrels: Mapping[Any, Any]) -> tuple[pd.DataFrame, bool]:
+def _mapping_frame(qrels: Mapping[Any, Any]) -> _QrelsFrame:
     """Return a dict of qrels as a frame, and whether its label columns are unnamed."""
     if _is_by_aspect(qrels):
         qrels = _regroup_by_query(qrels)
-    ids: list[tuple[Any, Any]] = []
+    pairs: list[tuple[Any, Any]] = []  # the query and document of each element of `labels`
     labels: list[Any] = []
     for qid, documents in qrels.items():
         if not isinstance(documents, Mapping):
             refuse_splits(qrels, "qrels", "judgments")
-            raise MultiAspectError(
-                f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {shown(documents)} for "
-                f"query {qid!r}{_remedy_of_documents(documents)}"
-            )
-        ids += [(qid, docno) for docno in documents]
+            raise _not_documents_error(documents, qid)
+        pairs += [(qid, docno) for docno in documents]
         labels += documents.values()
-    frame = pd.DataFrame(ids, columns=["query_id", "doc_id"])
     kinds = set(map(_kind_of_label, labels))
     if len(kinds) > 1:
-        raise MultiAspectError(
-            f"qrels: expected labels of one kind, got {' and '.join(sorted(kinds))}"
-        )
+        listed = " and ".join(sorted(kinds))
+        raise MultiAspectError(f"qrels: expected labels of one kind, got {listed}")
+
+    frame = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     if kinds == {"dicts"}:
-        _refuse_many_aspects(labels[0], ids[0])
-        return frame.join(pd.DataFrame(labels)), False
+        _refuse_many_aspects(labels[0], pairs[0])
+        labels_by_aspect = pd.DataFrame(labels)
+        return _QrelsFrame(frame.join(labels_by_aspect), has_unnamed_labels=False)
     if kinds == {"tuples"}:
-        columns, is_positional = _tuples_frame(labels)
-        return frame.join(columns), is_positional
+        label_columns, has_unnamed_labels = _tuples_frame(labels)
+        return _QrelsFrame(frame.join(label_columns), has_unnamed_labels)
     try:
-        return frame.assign(relevance=labels), False
+        frame = frame.assign(relevance=labels)
     except OverflowError:  # integers beyond float64 in pandas 2.0; reading the labels reports them
-        return frame.assign(relevance=pd.Series(labels, dtype=object)), False
+        frame = frame.assign(relevance=pd.Series(labels, dtype=object))
+    return _QrelsFrame(frame, has_unnamed_labels=False)
 
 
-def _remedy_of_documents(documents: object) -> str:
-    """Return the remedy for what stands in the place of the documents of a query."""
+def _not_documents_error(documents: object, qid: object) -> MultiAspectError:
+    """Return the error for a value of a query that is not a dict of documents."""
+    remedy = ""
     if isinstance(documents, (str, PathLike)):
-        return f". Read one file per aspect with read_qrels. {SWAPPED}"
-    if is_frame(documents):
-        return f". {SWAPPED}"
-    return ""
+        remedy = f". Read one file per aspect with read_qrels. {SWAPPED}"
+    elif is_frame(documents):
+        remedy = f". {SWAPPED}"
+    value = shown(documents)
+    return MultiAspectError(
+        f"qrels: expected a dict {{qid: {{docno: labels}}}}, got {value} for query {qid!r}{remedy}"
+    )
 
 
 def _kind_of_label(label: object) -> str:
+    """Return in words whether a document has a dict, a tuple or a single number as its labels."""
     if isinstance(label, Mapping):
         return "dicts"
     if isinstance(label, tuple | list):
@@ -122,17 +156,21 @@ def _kind_of_label(label: object) -> str:
 
 def _refuse_many_aspects(labels: Mapping[Any, Any], pair: tuple[Any, Any]) -> None:
     """Raise an error if the labels of a document are of too many aspects, as in a dict of runs."""
-    if len(labels) <= _MOST_ASPECTS:
+    n_aspects = len(labels)
+    if n_aspects <= _MOST_ASPECTS:
         return
     qid, docno = pair
     raise MultiAspectError(
-        f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {len(labels)} aspects "
+        f"qrels: expected a dict {{qid: {{docno: labels}}}}, got labels of {n_aspects} aspects "
         f"for document {docno}, query {qid}, as in a dict of runs. {SWAPPED}"
     )
 
 
-def _tuples_frame(labels: list[Any]) -> tuple[pd.DataFrame, bool]:
-    """Return tuples of labels as columns, and whether they are unnamed."""
+def _tuples_frame(labels: list[Any]) -> _QrelsFrame:
+    """Return tuples of labels as a frame with one column per aspect, and whether it has no names.
+
+    Namedtuples have the names of their fields; of others, the first label is relevance.
+    """
     n_aspects = len(labels[0])
     lengths = set(map(len, labels))
     if lengths != {n_aspects}:
@@ -143,50 +181,74 @@ def _tuples_frame(labels: list[Any]) -> tuple[pd.DataFrame, bool]:
     rows = list(map(tuple, labels))
     fields = getattr(labels[0], "_fields", None)
     if fields:
-        return pd.DataFrame(rows, columns=list(fields)), False
-    further = [f"aspect_{number}" for number in range(2, n_aspects + 1)]
-    return pd.DataFrame(rows, columns=["relevance", *further]), fields is None
+        return _QrelsFrame(pd.DataFrame(rows, columns=list(fields)), has_unnamed_labels=False)
+    names = ["relevance"]
+    for number in range(2, n_aspects + 1):
+        names.append(f"aspect_{number}")
+    is_namedtuple = fields is not None  # one without fields
+    frame = pd.DataFrame(rows, columns=names)
+    return _QrelsFrame(frame, has_unnamed_labels=not is_namedtuple)
 
 
 def _is_by_aspect(qrels: Mapping[Any, Any]) -> bool:
-    """Return whether a dict is ``{aspect: {qid: {docno: label}}}``: no query is named relevance."""
-    queries = qrels.get("relevance", qrels.get("label"))
+    """Return whether a dict is ``{aspect: {qid: {docno: label}}}`` rather than a dict by query.
+
+    It is if its first level has relevance, and its third level, of aspects in a dict by query, has
+    not.
+    """
+    if "relevance" in qrels:
+        queries = qrels["relevance"]
+    else:
+        queries = qrels.get("label")
     if not isinstance(queries, Mapping):
         return False
-    documents = [labels for labels in queries.values() if isinstance(labels, Mapping)]
-    has_relevance = any("relevance" in labels or "label" in labels for labels in documents)
-    return bool(documents) and not has_relevance
+    has_documents = False
+    for documents in queries.values():
+        if isinstance(documents, Mapping):
+            has_documents = True
+            if "relevance" in documents or "label" in documents:
+                return False
+    return has_documents
 
 
 def _regroup_by_query(qrels: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return a dict ``{aspect: {qid: {docno: label}}}`` as ``{qid: {docno: {aspect: label}}}``."""
-    labels: dict[Any, dict[Any, dict[Any, Any]]] = {}
+    labels_by_query: dict[Any, dict[Any, dict[Any, Any]]] = {}
     for aspect, queries in qrels.items():
         if not isinstance(queries, Mapping):
             raise _not_by_aspect_error(queries, aspect)
-        for qid, documents in queries.items():
-            is_nested = isinstance(documents, Mapping) and any(
-                isinstance(label, Mapping) for label in documents.values()
-            )
-            if is_nested or not isinstance(documents, Mapping):
-                raise _not_by_aspect_error(documents, aspect)
-            labels_of_query = labels.setdefault(qid, {})
-            for docno, label in documents.items():
+        for qid, label_of_document in queries.items():
+            if not _is_flat_mapping(label_of_document):
+                raise _not_by_aspect_error(label_of_document, aspect)
+            labels_of_query = labels_by_query.setdefault(qid, {})
+            for docno, label in label_of_document.items():
                 labels_of_document = labels_of_query.setdefault(docno, {})
                 labels_of_document[aspect] = label
-    return labels
+    return labels_by_query
 
 
-def _not_by_aspect_error(documents: object, aspect: object) -> MultiAspectError:
+def _is_flat_mapping(value: object) -> bool:
+    """Return whether a value is a mapping without mappings as its values."""
+    if not isinstance(value, Mapping):
+        return False
+    has_mappings = any(isinstance(item, Mapping) for item in value.values())
+    return not has_mappings
+
+
+def _not_by_aspect_error(value: object, aspect: object) -> MultiAspectError:
+    """Return the error for a value of an aspect that is not ``{qid: {docno: label}}``."""
+    by_query = "{qid: {docno: {aspect: label}}}"
+    by_aspect = "{aspect: {qid: {docno: label}}}"
+    description = shown(value)
     return MultiAspectError(
-        "qrels: expected a dict {qid: {docno: {aspect: label}}} or {aspect: {qid: {docno: "
-        f"label}}}}}}, got {shown(documents)} in {aspect!r}"
+        f"qrels: expected a dict {by_query} or {by_aspect}, got {description} in {aspect!r}"
     )
 
 
 def describe_row(row: object) -> str:
     """Return a description of a row that is not a namedtuple, for an error message."""
-    if hasattr(row, "to_numpy"):
+    is_column = hasattr(row, "to_numpy")
+    if is_column:
         return (
             "columns, as ir-measures reads data frames of other libraries: "
             "convert them to pandas first"
@@ -199,21 +261,31 @@ _ENDS_STRINGS_AT_NUL = len(pd.unique(np.array(["a", "a\0"], dtype=object))) < 2
 
 
 def check_strings(column: pd.Series[Any], what: str) -> None:
-    """Raise an error for ids that pandas would confuse."""
+    """Raise an error for ids with NUL characters, which pandas before 3.1 confuses with others.
+
+    Parameters
+    ----------
+    column : Series
+        A column of ids.
+    what : str
+        The name of the table in the error.
+    """
     if not _ENDS_STRINGS_AT_NUL:
         return
     if isinstance(column.dtype, pd.CategoricalDtype):
-        strings = column.cat.categories.tolist()
+        values = column.cat.categories.tolist()
     else:
-        strings = column.tolist()
+        values = column.tolist()
+    # It is faster to search all strings at once.
     try:
-        joined = "".join(strings)
-    except TypeError:  # much slower, but rare
-        strings = [value for value in strings if isinstance(value, str)]
-        joined = "".join(strings)
-    if "\0" in joined:
-        faulty = next(value for value in strings if "\0" in value)
-        raise MultiAspectError(
-            f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got "
-            f"{faulty!r} in the column {column.name}"
-        )
+        joined = "".join(values)
+    except TypeError:  # some values are not strings
+        values = [value for value in values if isinstance(value, str)]
+        joined = "".join(values)
+    if "\0" not in joined:
+        return
+    faulty = next(value for value in values if "\0" in value)
+    raise MultiAspectError(
+        f"{what}: expected ids without NUL characters, which require pandas 3.1 or newer, got "
+        f"{faulty!r} in the column {column.name}"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._typing import Floats, Ints, Objects
+from .._typing import Bools, Floats, Ints, Objects
 from ..errors import SWAPPED, MultiAspectError, choices, refuse_surrogates, shown, tally
 from ..strings.identifiers import is_arrow
 from ..strings.texts import Texts
@@ -23,7 +23,7 @@ from .columns import (
     id_column,
 )
 from .other_libraries import refuse_splits, to_pandas
-from .qrels_forms import check_strings, describe_row
+from .qrels_forms import check_strings, common_fields, describe_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,24 +73,22 @@ class Run:
         for column in (queries, documents):
             if not is_arrow(column):  # bytes of Arrow strings are compared
                 check_strings(column, "a run")
-        codes, distinct = Texts.from_column(queries, "the run").codes()
+        query_of_row, distinct = Texts.from_column(queries, "the run").codes()
         qids = distinct.decode()
         docnos = Texts.from_column(documents, "the run")
 
-        def describe(row: int) -> str:
-            return f"document {docnos.take([row]).decode()[0]}, query {qids[codes[row]]}"
+        scores = as_floats(_score_column(frame))
+        is_invalid = np.isnan(scores)
+        if is_invalid.any():
+            row = int(np.argmax(is_invalid))
+            docno = docnos.take([row]).decode()[0]
+            qid = qids[query_of_row[row]]
+            raise _invalid_score_error(frame["score"], is_invalid, f"document {docno}, query {qid}")
 
-        score = _scores(frame, describe)
-        missing = [name for name in columns if name not in frame.columns]
-        if missing:
-            raise MultiAspectError(
-                f"run: expected the column {choices(missing)}, which a measure names as an input, "
-                f"got the columns {choices(frame.columns)}"
-            )
         others = None
         if columns:
-            others = frame[[*columns]].reset_index(drop=True)
-        return cls(qids, codes, docnos, score, others)
+            others = _other_columns(frame, columns)
+        return cls(qids, query_of_row, docnos, scores, others)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the run as a frame ``query_id doc_id score …``, for measures of ir-measures."""
@@ -114,13 +112,15 @@ def name_run_in_errors(title: str) -> Iterator[None]:
     try:
         yield
     except MultiAspectError as error:
-        message = re.sub("^(a |the )?run: ", "", str(error))
+        # For "run bm25", "a run: expected …" and "bm25: expected …" become "run bm25: expected …".
+        without_run = re.sub("^(a |the )?run: ", "", str(error))
         name = title.removeprefix("run ")
-        raise MultiAspectError(f"{title}: {message.removeprefix(f'{name}: ')}") from None
+        message = without_run.removeprefix(f"{name}: ")
+        raise MultiAspectError(f"{title}: {message}") from None
 
 
 #: The remedy for runs that are lists of docnos.
-_SCORED = (
+_RANKING_REMEDY = (
     "give the ranking of docnos of each query scores, as in "
     "{qid: {docno: -rank for rank, docno in enumerate(docnos)}}"
 )
@@ -133,11 +133,14 @@ def _frame(run: object) -> pd.DataFrame:
         return frame
     if isinstance(run, Mapping):
         return _mapping_frame(run)
-    if isinstance(run, Iterable) and not isinstance(run, str | bytes):
-        return _rows_frame(list(run))
+    is_text = isinstance(run, str | bytes)
+    if isinstance(run, Iterable) and not is_text:
+        rows = list(run)
+        return _rows_frame(rows)
+    type_name = type(run).__name__
     raise MultiAspectError(
         "run: expected a DataFrame, a dict {qid: {docno: score}} or an iterable of namedtuples, "
-        f"got {type(run).__name__}; read files with read_run"
+        f"got {type_name}; read files with read_run"
     )
 
 
@@ -147,91 +150,131 @@ def _mapping_frame(run: Mapping[Any, Any]) -> pd.DataFrame:
     for qid, scores in run.items():
         if not isinstance(scores, Mapping):
             refuse_splits(run, "run", "a run")
-            if isinstance(scores, list | tuple):
-                remedy = f"; {_SCORED}"
-            else:
-                remedy = ""
-            raise MultiAspectError(
-                f"run: expected a dict {{qid: {{docno: score}}}}, got {shown(scores)} for "
-                f"query {qid!r}{remedy}"
-            )
+            raise _not_scores_error(scores, qid)
         rows += [(qid, docno, score) for docno, score in scores.items()]
     return pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
 
 
-def _rows_frame(rows: list[Any]) -> pd.DataFrame:
-    """Return namedtuples with the same fields as a frame."""
-    if not rows:
-        return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
-    fields = getattr(rows[0], "_fields", None)
-    if fields is not None and all(getattr(row, "_fields", None) == fields for row in rows):
-        return pd.DataFrame(rows, columns=list(fields))
-    if isinstance(rows[0], str):
-        remedy = f"; {_SCORED}"
-    else:
-        remedy = ""
-    raise MultiAspectError(
-        "run: expected an iterable of namedtuples with the same fields, got "
-        f"{describe_row(rows[0])}{remedy}"
+def _not_scores_error(value: object, qid: object) -> MultiAspectError:
+    """Return the error for a value of a query that is not a dict of scores."""
+    remedy = ""
+    is_list_of_docnos = isinstance(value, list | tuple)
+    if is_list_of_docnos:
+        remedy = f"; {_RANKING_REMEDY}"
+    description = shown(value)
+    return MultiAspectError(
+        f"run: expected a dict {{qid: {{docno: score}}}}, got {description} for "
+        f"query {qid!r}{remedy}"
     )
 
 
-def _scores(frame: pd.DataFrame, describe: Callable[[int], str]) -> Floats:
-    """Return the scores of a run; `describe` returns the description of a row for errors."""
-    if "score" not in frame.columns:
-        remedy = ""
-        if "rank" in frame.columns:
-            remedy = "; if it has only ranks, add a column score = -rank"
-        elif not {"label", "relevance"}.isdisjoint(frame.columns):
-            remedy = f". {SWAPPED}"
-        raise MultiAspectError(
-            f"run: expected a column score, got the columns {choices(frame.columns)}{remedy}"
-        )
-    column = frame["score"]
-    scores = as_floats(column)
-    faulty = np.flatnonzero(np.isnan(scores))
-    if not len(faulty):
-        return scores
-    row = int(faulty[0])
-    score = column.iloc[row]
+def _rows_frame(rows: list[Any]) -> pd.DataFrame:
+    """Return namedtuples with the same fields as a frame, one row each."""
+    if not rows:
+        return pd.DataFrame({"query_id": [], "doc_id": [], "score": []})
+    fields = common_fields(rows)
+    if fields is not None:
+        return pd.DataFrame(rows, columns=fields)
+    first = rows[0]
+    remedy = ""
+    is_docno = isinstance(first, str)
+    if is_docno:
+        remedy = f"; {_RANKING_REMEDY}"
+    description = describe_row(first)
+    raise MultiAspectError(
+        f"run: expected an iterable of namedtuples with the same fields, got {description}{remedy}"
+    )
+
+
+def _score_column(frame: pd.DataFrame) -> pd.Series[Any]:
+    """Return the scores of a run as given."""
+    if "score" in frame.columns:
+        return frame["score"]
+    remedy = ""
+    has_ranks = "rank" in frame.columns
+    has_labels = "label" in frame.columns or "relevance" in frame.columns
+    if has_ranks:
+        remedy = "; if it has only ranks, add a column score = -rank"
+    elif has_labels:
+        remedy = f". {SWAPPED}"
+    listed = choices(frame.columns)
+    raise MultiAspectError(f"run: expected a column score, got the columns {listed}{remedy}")
+
+
+def _invalid_score_error(column: pd.Series[Any], is_invalid: Bools, pair: str) -> MultiAspectError:
+    """Return the error for scores that are not numbers.
+
+    Parameters
+    ----------
+    column : Series
+        The scores as given.
+    is_invalid : ndarray of bool, shape (n_rows,)
+        A mask of the invalid scores.
+    pair : str
+        The document and query of the first of them.
+    """
+    first_row = int(np.argmax(is_invalid))
+    score = column.iloc[first_row]
     remedy = ""
     if isinstance(score, str):
         score = repr(score)
     elif isinstance(score, list | tuple):
-        remedy = f"; {_SCORED}"
-    raise MultiAspectError(
-        f"invalid score {score} for {describe(row)}: "
-        f"expected a number {tally(len(faulty), 'row')}{remedy}"
-    )
+        remedy = f"; {_RANKING_REMEDY}"
+    n_invalid = int(is_invalid.sum())
+    rows = tally(n_invalid, "row")
+    return MultiAspectError(f"invalid score {score} for {pair}: expected a number {rows}{remedy}")
+
+
+def _other_columns(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the columns that measures read beside the scores, with rows numbered from 0."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        listed_missing = choices(missing)
+        listed = choices(frame.columns)
+        raise MultiAspectError(
+            f"run: expected the column {listed_missing}, which a measure names as an input, "
+            f"got the columns {listed}"
+        )
+    others = frame[[*names]]
+    return others.reset_index(drop=True)
 
 
 def _read_polars(frame: Any) -> Run | None:
     """Read a Polars frame without an object per row; None if it must be read in another way."""
-    if not hasattr(frame, "iter_columns") or type(frame).__module__.partition(".")[0] != "polars":
+    library = type(frame).__module__.partition(".")[0]
+    is_polars_frame = library == "polars" and hasattr(frame, "iter_columns")
+    if not is_polars_frame or not len(frame):
         return None
-    queries = [column for column in RUN_QUERY_COLUMNS if column in frame.columns]
-    documents = [column for column in DOCUMENT_COLUMNS if column in frame.columns]
-    if not len(frame) or len(queries) != 1 or len(documents) != 1 or "score" not in frame.columns:
+    names_of_queries = [name for name in RUN_QUERY_COLUMNS if name in frame.columns]
+    names_of_documents = [name for name in DOCUMENT_COLUMNS if name in frame.columns]
+    has_one_column_of_ids = len(names_of_queries) == 1 and len(names_of_documents) == 1
+    if not has_one_column_of_ids or "score" not in frame.columns:
         return None
-    query = frame[queries[0]]
-    docno = frame[documents[0]]
-    score = frame["score"]
-    are_strings = str(query.dtype) == str(docno.dtype) == "String"
-    if not are_strings or not (score.dtype.is_float() or score.dtype.is_integer()):
+    queries = frame[names_of_queries[0]]
+    documents = frame[names_of_documents[0]]
+    scores = frame["score"]
+    are_strings = str(queries.dtype) == "String" and str(documents.dtype) == "String"
+    are_numbers = scores.dtype.is_float() or scores.dtype.is_integer()
+    if not are_strings or not are_numbers:
         return None
-    values = np.asarray(score.to_numpy(), dtype=np.float64)
-    if query.null_count() or docno.null_count() or np.isnan(values).any():
+    score = np.asarray(scores.to_numpy(), dtype=np.float64)
+    has_missing_id = queries.null_count() > 0 or documents.null_count() > 0
+    if has_missing_id or np.isnan(score).any():
         return None
-    # Rows of a query are mostly adjacent.
-    sizes, queries_of_blocks = query.rle().struct.unnest()
+    # Rows of a query are mostly adjacent: encode the query of each block of equal rows once.
+    sizes_of_blocks, queries_of_blocks = queries.rle().struct.unnest()
     codes_of_blocks, distinct = _polars_texts(queries_of_blocks).codes()
-    codes = np.repeat(codes_of_blocks, sizes.to_numpy())
-    return Run(distinct.decode(), codes, _polars_texts(docno), values)
+    codes = np.repeat(codes_of_blocks, sizes_of_blocks.to_numpy())
+    qids = distinct.decode()
+    docnos = _polars_texts(documents)
+    return Run(qids, codes, docnos, score)
 
 
 def _polars_texts(series: Any) -> Texts:
     """Return Polars strings, none of which is missing, as bytes."""
     joined = series.str.join("").item().encode()
-    lengths = series.str.len_bytes().to_numpy()
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-    return Texts.from_buffer(np.frombuffer(joined, dtype=np.uint8), offsets)
+    data = np.frombuffer(joined, dtype=np.uint8)
+    sizes = series.str.len_bytes().to_numpy()
+    ends = np.cumsum(sizes, dtype=np.int64)
+    offsets = np.concatenate([[0], ends])
+    return Texts.from_buffer(data, offsets)
