@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import MultiAspectError, choices
-
-#: Methods of objects that export their data to other libraries, of which pandas reads none.
-_EXPORTING = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
-
-#: Methods that compute the data of lazy frames, such as those of Spark, Polars and Dask.
-_COMPUTING = ("toPandas", "collect", "compute")
 
 
 def to_pandas(obj: object) -> pd.DataFrame | None:
@@ -50,9 +43,10 @@ def to_pandas(obj: object) -> pd.DataFrame | None:
     """
     if isinstance(obj, pd.DataFrame):
         return obj
-    if is_frame(obj):
-        return _decode_columns(_convert_frame(obj))
-    return None
+    if not is_frame(obj):
+        return None
+    converted = _convert_frame(obj)
+    return _decode_columns(converted)
 
 
 def as_pandas(obj: Any) -> Any:
@@ -67,7 +61,8 @@ def as_frame(obj: object, what: str) -> pd.DataFrame:
     """Return a data frame of any library as one of pandas, else raise an error."""
     frame = to_pandas(obj)
     if frame is None:
-        raise MultiAspectError(f"{what}: expected a DataFrame, got {type(obj).__name__}")
+        type_name = type(obj).__name__
+        raise MultiAspectError(f"{what}: expected a DataFrame, got {type_name}")
     return frame
 
 
@@ -93,35 +88,48 @@ def is_frame(obj: object) -> bool:
         return True
     if isinstance(obj, Mapping | np.ndarray | pd.Series | pd.Index | type):
         return False
-    if hasattr(obj, "collect_schema") or hasattr(obj, "columns"):
-        computing = [method for method in _COMPUTING if hasattr(obj, method)]
-        if computing:
-            raise MultiAspectError(
-                f"expected a data frame in memory, got a lazy {_type_name(obj)}: pass the result "
-                f"of .{computing[0]}()"
-            )
-    if hasattr(obj, "iter_columns"):  # Polars
+    _refuse_lazy_frames(obj)
+    is_polars_frame = hasattr(obj, "iter_columns")
+    if is_polars_frame:
         return True
     if hasattr(obj, "to_pandas"):
+        # Single columns of other libraries have to_pandas, too, but no columns.
         return hasattr(obj, "columns") or hasattr(obj, "column_names")
     _refuse_other_frames(obj)
     return False
 
 
+def _refuse_lazy_frames(obj: object) -> None:
+    """Raise an error for frames of Spark, Polars or Dask whose data are not computed yet."""
+    has_columns = hasattr(obj, "collect_schema") or hasattr(obj, "columns")
+    if not has_columns:
+        return
+    for method in ("toPandas", "collect", "compute"):
+        if hasattr(obj, method):
+            type_name = _type_name(obj)
+            raise MultiAspectError(
+                f"expected a data frame in memory, got a lazy {type_name}: pass the result "
+                f"of .{method}()"
+            )
+
+
 def _refuse_other_frames(obj: object) -> None:
     """Raise an error for data of other libraries, which names a conversion."""
+    type_name = _type_name(obj)
     if hasattr(obj, "to_dataframe"):  # qrels and runs of ranx
         raise MultiAspectError(
-            f"{_EXPECTED}, got {_type_name(obj)}: pass the result of .to_dataframe()"
+            f"{_EXPECTED_FRAME}, got {type_name}: pass the result of .to_dataframe()"
         )
-    if any(hasattr(obj, method) for method in _EXPORTING):
-        raise MultiAspectError(
-            f"{_EXPECTED}, got {_type_name(obj)}: convert it first, for instance by "
-            "pyarrow.table(data).to_pandas()"
-        )
+    # By these methods, objects export their data to other libraries, but not to pandas.
+    for method in ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__"):
+        if hasattr(obj, method):
+            raise MultiAspectError(
+                f"{_EXPECTED_FRAME}, got {type_name}: convert it first, for instance by "
+                "pyarrow.table(data).to_pandas()"
+            )
 
 
-_EXPECTED = "expected a data frame of pandas, Polars or PyArrow"
+_EXPECTED_FRAME = "expected a data frame of pandas, Polars or PyArrow"
 
 
 def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
@@ -139,14 +147,17 @@ def refuse_splits(data: Mapping[Any, Any], what: str, expected: str) -> None:
     MultiAspectError
         If a mapping of another class than dict has a data frame.
     """
-    if type(data) is dict:
+    is_plain_dict = type(data) is dict
+    if is_plain_dict:
         return
-    splits = [key for key, value in data.items() if is_frame(value)]
-    if splits:
-        raise MultiAspectError(
-            f"{what}: expected {expected}, got a {type(data).__name__} of {choices(data)}: pass "
-            f"one of them, such as {what}[{splits[0]!r}]"
-        )
+    for split, value in data.items():
+        if is_frame(value):
+            type_name = type(data).__name__
+            splits = choices(data)
+            raise MultiAspectError(
+                f"{what}: expected {expected}, got a {type_name} of {splits}: pass "
+                f"one of them, such as {what}[{split!r}]"
+            )
 
 
 def plain_column(values: Any) -> Any:
@@ -168,18 +179,20 @@ def plain_column(values: Any) -> Any:
         If the values are a tensor, a list of tensors or a structured array.
     """
     _refuse_tensors(values)
-    if isinstance(values, np.ndarray) and values.dtype.names is not None:
+    is_structured = isinstance(values, np.ndarray) and values.dtype.names is not None
+    if is_structured:
         raise MultiAspectError(
             "expected an array or a data frame, got a structured array: pass pd.DataFrame(…) of it"
         )
     # NumPy would read missing values of a dictionary-encoded column as its last distinct value.
-    if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "to_pandas"):
+    library = type(values).__module__.partition(".")[0]
+    if library == "pyarrow" and hasattr(values, "to_pandas"):
         return values.to_pandas()
     return values
 
 
 def _refuse_tensors(values: Any) -> None:
-    """Raise an error for tensors of PyTorch.
+    """Raise an error for a tensor of PyTorch, or a list of tensors.
 
     NumPy reads them only if they are on the CPU and have no gradient.
     """
@@ -188,9 +201,11 @@ def _refuse_tensors(values: Any) -> None:
     else:
         items = [values]
     for item in items:
-        if hasattr(item, "detach") and hasattr(item, "cpu"):
+        is_tensor = hasattr(item, "detach") and hasattr(item, "cpu")
+        if is_tensor:
+            type_name = _type_name(item)
             raise MultiAspectError(
-                f"expected an array or a data frame, got {_type_name(item)}: pass the result of "
+                f"expected an array or a data frame, got {type_name}: pass the result of "
                 ".detach().cpu().numpy()"
             )
 
@@ -201,39 +216,53 @@ def is_saved_index(column: object) -> bool:
 
 
 def _convert_frame(obj: Any) -> pd.DataFrame:
-    """Convert a frame of another library to pandas."""
-    if hasattr(obj, "iter_columns"):  # Polars, whose own conversion needs PyArrow
-        # By position, as names may repeat.
-        columns = [_column_values(column) for column in obj.iter_columns()]
-        frame = pd.DataFrame(dict(enumerate(columns)))
-        frame.columns = list(obj.columns)
-        return frame
+    """Convert a frame of another library to pandas; raise an error if that is impossible."""
+    is_polars_frame = hasattr(obj, "iter_columns")
+    if is_polars_frame:
+        return _convert_polars_frame(obj)
     try:
         converted = obj.to_pandas()
     except Exception as error:  # a missing package, or values that pandas does not support
-        raise MultiAspectError(
-            f"a {_type_name(obj)} cannot be converted to pandas: {error}"
-        ) from error
-    if not isinstance(converted, pd.DataFrame):
-        raise MultiAspectError(
-            f"{_EXPECTED}, got {_type_name(obj)}: convert it to a pandas DataFrame"
-        )
+        type_name = _type_name(obj)
+        raise MultiAspectError(f"a {type_name} cannot be converted to pandas: {error}") from error
+    if isinstance(converted, pd.DataFrame):
+        return converted
+    type_name = _type_name(obj)
+    raise MultiAspectError(f"{_EXPECTED_FRAME}, got {type_name}: convert it to a pandas DataFrame")
+
+
+def _convert_polars_frame(frame: Any) -> pd.DataFrame:
+    """Convert a frame of Polars to pandas without PyArrow, which its own conversion needs."""
+    # Columns have their positions as names first, as names may repeat.
+    columns: dict[int, np.ndarray[Any, Any]] = {}
+    for position, column in enumerate(frame.iter_columns()):
+        columns[position] = _column_values(column)
+    converted = pd.DataFrame(columns)
+    converted.columns = list(frame.columns)
     return converted
 
 
 def _decode_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Decode columns of bytes in UTF-8, which some tools write to Parquet files."""
-    decoded = frame.copy(deep=False)
-    for position, (_, column) in enumerate(frame.items()):
-        if _begins_with_bytes(column):
-            with suppress(UnicodeDecodeError):
-                texts = list(map(_decode, column))
-                decoded.isetitem(position, pd.Series(texts, index=frame.index).array)
-    return decoded
+    """Return a frame with columns of bytes as text, which some tools write to Parquet files.
+
+    Columns that are not valid UTF-8 remain bytes.
+    """
+    result = frame.copy(deep=False)
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]  # by position, as names may repeat
+        if not _begins_with_bytes(column):
+            continue
+        try:
+            texts = list(map(_decode_bytes, column))
+        except UnicodeDecodeError:
+            continue
+        decoded = pd.Series(texts, index=frame.index)
+        result.isetitem(position, decoded.array)
+    return result
 
 
 def _begins_with_bytes(column: pd.Series[Any]) -> bool:
-    """Return whether the first value that is not missing is bytes."""
+    """Return whether the first value of a column that is not None is bytes."""
     if column.dtype != object:
         return False
     for value in column:
@@ -242,24 +271,34 @@ def _begins_with_bytes(column: pd.Series[Any]) -> bool:
     return False
 
 
-def _decode(value: object) -> object:
+def _decode_bytes(value: object) -> object:
+    """Return bytes as text, and other values unchanged."""
     if isinstance(value, bytes):
         return value.decode()
     return value
 
 
 def _column_values(column: Any) -> np.ndarray[Any, Any]:
-    # A column of missing values only has no type, so it is not a column of numbers.
-    if str(column.dtype) == "Null":
+    """Return a column of Polars as an array of one dimension."""
+    type_name = str(column.dtype)
+    has_only_missing_values = type_name == "Null"
+    if has_only_missing_values:
+        # It has no type, so it is not a column of numbers either.
         return np.full(len(column), None, dtype=object)
-    if "Struct" in str(column.dtype):  # an array would lose the names of the fields
-        return pd.Series(column.to_list(), dtype=object).to_numpy()
+    if "Struct" in type_name:
+        # An array would lose the names of the fields: each value becomes a dict.
+        dicts = pd.Series(column.to_list(), dtype=object)
+        return dicts.to_numpy()
     values = np.asarray(column.to_numpy())
-    # Arrays of equal length would become a matrix.
     if values.ndim == 1:
         return values
-    return pd.Series(list(values), dtype=object).to_numpy()
+    # Lists of equal length have become a matrix.
+    rows = pd.Series(list(values), dtype=object)
+    return rows.to_numpy()
 
 
 def _type_name(obj: object) -> str:
-    return f"{type(obj).__module__.partition('.')[0]}.{type(obj).__qualname__}"
+    """Return the library and the class of an object, such as polars.LazyFrame."""
+    library = type(obj).__module__.partition(".")[0]
+    class_name = type(obj).__qualname__
+    return f"{library}.{class_name}"
