@@ -35,14 +35,21 @@ _ASPECT = "understandability"
 _TEXT, _HTML = "text", "html"
 
 #: The version of textstat, as others count differently, and later ones download a dictionary.
-_TEXTSTAT = "0.7.8"
+_TEXTSTAT_VERSION = "0.7.8"
 
 _REMEDY = "pip install 'pt-multiaspect[readability]'"
 
 #: The threshold of a model that is named without one; the paper uses 10, 15 and 20.
-_THRESHOLD = 15
+_DEFAULT_THRESHOLD = 15
 
-_MODEL = re.compile(r"(?P<name>arctan|step)(\((?P<threshold>[^()]*)\))?")
+#: A model, such as "arctan" or "step(10)".
+_MODEL = re.compile(
+    r"""
+    (?P<name>arctan|step)
+    (\((?P<threshold>[^()]*)\))?  # in brackets
+    """,
+    re.VERBOSE,
+)
 
 
 def with_readability(
@@ -116,23 +123,31 @@ def with_readability(
     >>> ma.evaluate({"mine": run}, judged, ma.uRBPgr(p=0.8, aspects=plain), progress=False)["value"].round(4).item()
     0.1975
     """
-    choice("index", *_INDEXES)(index)
-    probability_of = _parse_model(model)
-    frame, judged = _read_qrels(qrels)
-    texts = _judged_texts(docs, judged)
-    score_of = _INDEXES[index]()
-    scores = np.array([score_of(text) for text in texts], dtype=np.float64)
-    probabilities = pd.Series(probability_of(scores), index=texts.index)
-    labels = probabilities.reindex(judged).to_numpy()
-    return frame.assign(**{_ASPECT: labels})
+    choice("index", *_SCORE_FUNCTIONS)(index)
+    probability_of_understanding = _parse_model(model)
+    frame, docno_of_row = _read_qrels(qrels)
+    texts = _judged_texts(docs, docno_of_row)
+    create_score_function = _SCORE_FUNCTIONS[index]
+    readability_score = create_score_function()
+    scores = np.array([readability_score(text) for text in texts], dtype=np.float64)
+    probabilities = probability_of_understanding(scores)
+    probability_by_docno = pd.Series(probabilities, index=texts.index)
+    labels = probability_by_docno.reindex(docno_of_row)
+    new_column = {_ASPECT: labels.to_numpy()}
+    return frame.assign(**new_column)
 
 
 def _parse_model(model: object) -> Callable[[Floats], Floats]:
-    """Return the function from readability scores to probabilities that a model stands for."""
+    """Return the function that a model stands for, from readability scores to probabilities.
+
+    Parameters
+    ----------
+    model : str
+        ``'arctan'`` or ``'step'``, also with a threshold, as in ``'step(10)'``.
+    """
+    match = None
     if isinstance(model, str):
         match = _MODEL.fullmatch(model)
-    else:
-        match = None
     if match is None:
         raise MultiAspectError(
             "model: expected 'arctan' or 'step', with or without a threshold, as in 'arctan(10)', "
@@ -144,7 +159,8 @@ def _parse_model(model: object) -> Callable[[Floats], Floats]:
         return np.asarray(0.5 - np.arctan(scores - threshold) / np.pi)
 
     def step(scores: Floats) -> Floats:
-        return (scores < threshold).astype(np.float64)
+        is_understood = scores < threshold
+        return is_understood.astype(np.float64)
 
     if match["name"] == "arctan":
         return arctan
@@ -152,9 +168,9 @@ def _parse_model(model: object) -> Callable[[Floats], Floats]:
 
 
 def _parse_threshold(text: str | None) -> float:
-    """Return the threshold of a model, which is a finite number above 0."""
+    """Return the threshold of a model, which is a finite number above 0, or else the default."""
     if text is None:
-        return _THRESHOLD
+        return _DEFAULT_THRESHOLD
     try:
         threshold = number(float(text), "model")
     except ValueError:
@@ -168,148 +184,187 @@ def _parse_threshold(text: str | None) -> float:
 
 def _read_qrels(qrels: object) -> tuple[pd.DataFrame, Objects]:
     """Return qrels as a frame of pandas, and the document of each row."""
-    given = as_pandas(qrels)
-    if not isinstance(given, pd.DataFrame):
+    table = as_pandas(qrels)
+    if not isinstance(table, pd.DataFrame):
+        description = shown(table)
         raise MultiAspectError(
-            f"qrels: expected a DataFrame with columns qid and docno, got {shown(given)}"
+            f"qrels: expected a DataFrame with columns qid and docno, got {description}"
         )
-    check_distinct_columns(given, "qrels")
-    frame = rename_beir_columns(given, "qrels")
+    check_distinct_columns(table, "qrels")
+    frame = rename_beir_columns(table, "qrels")
     check_id_column(frame, QUERY_COLUMNS, "qrels")
-    judged = identifiers(id_column(frame, DOCUMENT_COLUMNS, "qrels"), "qrels")
+    documents = id_column(frame, DOCUMENT_COLUMNS, "qrels")
+    docnos = identifiers(documents, "qrels")
     if _ASPECT in frame.columns:
+        listed = choices(frame.columns)
         raise MultiAspectError(
-            f"qrels already have a column {_ASPECT} (columns: {choices(frame.columns)}). Drop or "
-            "rename it"
+            f"qrels already have a column {_ASPECT} (columns: {listed}). Drop or rename it"
         )
-    return frame, judged
+    return frame, docnos
 
 
 def _judged_texts(docs: object, judged: Objects) -> pd.Series[Any]:
-    """Return the plain text of each judged document, by docno."""
+    """Return the plain text of each judged document, by docno.
+
+    Parameters
+    ----------
+    docs : DataFrame
+        The documents, with a column of plain text or HTML.
+    judged : ndarray of str
+        The judged documents, also repeatedly.
+    """
     frame = to_pandas(docs)
     if frame is None:
+        description = shown(docs)
         raise MultiAspectError(
-            f"docs: expected a DataFrame with columns docno and text, got {shown(docs)}"
+            f"docs: expected a DataFrame with columns docno and text, got {description}"
         )
     check_distinct_columns(frame, "docs")
-    docnos = identifiers(id_column(frame, DOCUMENT_COLUMNS, "docs"), "docs")
+    documents = id_column(frame, DOCUMENT_COLUMNS, "docs")
+    docnos = identifiers(documents, "docs")
     column = _text_column(frame)
-    texts = pd.Series(
+    all_texts = pd.Series(
         frame[column].to_numpy(dtype=object), index=pd.Index(docnos, dtype=object), dtype=object
     )
-    repeated = texts.index.duplicated()
-    if repeated.any():
-        raise MultiAspectError(
-            "docs: expected one row per document, got several for "
-            f"{_first_documents(texts.index[repeated])}"
-        )
-    wanted = pd.Index(pd.unique(pd.Series(judged, dtype=object)), dtype=object)
-    absent = wanted[~wanted.isin(texts.index)]
-    if len(absent):
-        raise MultiAspectError(
-            f"docs: expected every judged document, missing are {_first_documents(absent)}. Add "
-            "their texts, or pass the judgments of the others"
-        )
-    texts = texts.reindex(wanted)
-    _check_strings(texts, column)
+    distinct_judged = pd.unique(pd.Series(judged, dtype=object))
+    texts = _select_texts(all_texts, pd.Index(distinct_judged, dtype=object))
+    _check_texts(texts, column)
     if column == _HTML:
         return _text_of_html(texts)
     return texts
 
 
+def _select_texts(texts: pd.Series[Any], docnos: pd.Index[Any]) -> pd.Series[Any]:
+    """Return the texts of some documents; raise an error unless all documents have one text.
+
+    Parameters
+    ----------
+    texts : Series
+        The texts of all documents, by docno.
+    docnos : Index
+        The documents to select.
+    """
+    is_repeated = texts.index.duplicated()
+    if is_repeated.any():
+        repeated = _first_documents(texts.index[is_repeated])
+        raise MultiAspectError(f"docs: expected one row per document, got several for {repeated}")
+    has_text = docnos.isin(texts.index)
+    if not has_text.all():
+        missing = _first_documents(docnos[~has_text])
+        raise MultiAspectError(
+            f"docs: expected every judged document, missing are {missing}. Add "
+            "their texts, or pass the judgments of the others"
+        )
+    return texts.reindex(docnos)
+
+
 def _text_column(docs: pd.DataFrame) -> str:
-    """Return the column of documents that has their texts."""
+    """Return the name of the column with the texts of documents: text or html."""
     present = [column for column in (_TEXT, _HTML) if column in docs.columns]
-    if len(present) != 1:
-        got = " and ".join(present) or f"the columns {choices(docs.columns)}"
-        raise MultiAspectError(f"docs: expected one column {_TEXT} or {_HTML}, got {got}")
-    return present[0]
+    if len(present) == 1:
+        return present[0]
+    if present:
+        got = " and ".join(present)
+    else:
+        listed = choices(docs.columns)
+        got = f"the columns {listed}"
+    raise MultiAspectError(f"docs: expected one column {_TEXT} or {_HTML}, got {got}")
 
 
-def _check_strings(texts: pd.Series[Any], column: str) -> None:
-    """Raise an error for texts that are not strings."""
-    is_wrong = np.array([not isinstance(text, str) for text in texts], dtype=bool)
-    if not is_wrong.any():
+def _check_texts(texts: pd.Series[Any], column: str) -> None:
+    """Raise an error if some texts in a column of documents are not strings."""
+    is_string = np.array([isinstance(text, str) for text in texts], dtype=bool)
+    if is_string.all():
         return
-    docno = texts.index[is_wrong][0]
-    text = texts[is_wrong].iloc[0]
+    wrong_texts = texts[~is_string]
+    docno = wrong_texts.index[0]
+    kind = _kind(wrong_texts.iloc[0])
+    documents = tally(len(wrong_texts), "document")
     raise MultiAspectError(
-        f"docs: expected texts as strings, but the {column} of document {docno!r} is {_kind(text)} "
-        f"{tally(int(is_wrong.sum()), 'document')}. If these are empty, use "
-        f"docs[{column!r}].fillna('')"
+        f"docs: expected texts as strings, but the {column} of document {docno!r} is {kind} "
+        f"{documents}. If these are empty, use docs[{column!r}].fillna('')"
     )
 
 
 def _kind(value: object) -> str:
     """Return the type of a value in words, or that the value is missing."""
-    if value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value)):
+    is_nan = isinstance(value, float) and np.isnan(value)
+    if value is None or value is pd.NA or is_nan:
         return f"missing ({value!r})"
-    return f"of type {type(value).__name__}"
+    type_name = type(value).__name__
+    return f"of type {type_name}"
 
 
 def _first_documents(docnos: pd.Index[Any]) -> str:
-    """Join the first few distinct documents, and add the total."""
+    """Return a text with the first five distinct documents and the number of all."""
     distinct = docnos.unique()
     listed = choices(distinct[:5])
+    n_documents = tally(len(distinct), "document")
     if len(distinct) > 5:
-        listed = f"{listed}, …"
-    return f"{listed} {tally(len(distinct), 'document')}"
+        return f"{listed}, … {n_documents}"
+    return f"{listed} {n_documents}"
 
 
-def _textstat() -> Any:
-    """Return a counter of textstat with its default settings."""
+def _create_textstat() -> Any:
+    """Return a new textstat object, with default settings, which counts words and sentences."""
     try:
         version = importlib.metadata.version("textstat")
     except importlib.metadata.PackageNotFoundError:
         raise MultiAspectError(
             f"readability requires textstat, which is not installed: {_REMEDY}"
         ) from None
-    if version != _TEXTSTAT:
+    if version != _TEXTSTAT_VERSION:
         raise MultiAspectError(
-            f"readability requires textstat {_TEXTSTAT}, as other versions give other values, got "
-            f"{version}: {_REMEDY}"
+            f"readability requires textstat {_TEXTSTAT_VERSION}, as other versions give other "
+            f"values, got {version}: {_REMEDY}"
         )
     from textstat import textstat
 
-    # A separate instance: the user may have set another language for the shared one.
-    return type(textstat)()
+    # The user may have set another language for the shared object.
+    textstat_class = type(textstat)
+    return textstat_class()
 
 
-def _fog() -> Callable[[str], float]:
-    counter = _textstat()
+def _create_fog() -> Callable[[str], float]:
+    """Return the function that computes the FOG of a text."""
+    counter = _create_textstat()
 
     def fog(text: str) -> float:
-        words: int = counter.lexicon_count(text)
-        if words == 0:
+        """Return 0.4 · (words per sentence + percentage of hard words)."""
+        n_words: int = counter.lexicon_count(text)
+        if n_words == 0:
             return 0.0
-        sentences: int = counter.sentence_count(text)
-        hard_words: int = counter.polysyllabcount(text)
-        return 0.4 * (words / sentences + 100 * hard_words / words)
+        n_sentences: int = counter.sentence_count(text)
+        n_hard_words: int = counter.polysyllabcount(text)
+        words_per_sentence = n_words / n_sentences
+        percentage_of_hard_words = 100 * n_hard_words / n_words
+        return 0.4 * (words_per_sentence + percentage_of_hard_words)
 
     return fog
 
 
-def _smog() -> Callable[[str], float]:
-    smog: Callable[[str], float] = _textstat().smog_index
+def _create_smog() -> Callable[[str], float]:
+    """Return the function that computes the SMOG of a text."""
+    smog: Callable[[str], float] = _create_textstat().smog_index
     return smog
 
 
-def _flesch_kincaid() -> Callable[[str], float]:
-    grade: Callable[[str], float] = _textstat().flesch_kincaid_grade
+def _create_flesch_kincaid() -> Callable[[str], float]:
+    """Return the function that computes the Flesch–Kincaid grade of a text."""
+    grade: Callable[[str], float] = _create_textstat().flesch_kincaid_grade
     return grade
 
 
-#: Functions that return that of an index.
-_INDEXES: dict[str, Callable[[], Callable[[str], float]]] = {
-    "fog": _fog,
-    "smog": _smog,
-    "flesch_kincaid": _flesch_kincaid,
+#: Functions that create the function of an index, which scores a text.
+_SCORE_FUNCTIONS: dict[str, Callable[[], Callable[[str], float]]] = {
+    "fog": _create_fog,
+    "smog": _create_smog,
+    "flesch_kincaid": _create_flesch_kincaid,
 }
 
 
 #: Inline elements; all other elements start and end a line.
-_INLINE = frozenset({
+_INLINE_ELEMENTS = frozenset({
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn",
     "em", "font", "i", "ins", "kbd", "mark", "nobr", "q", "s", "samp", "small", "span",
     "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
@@ -317,7 +372,13 @@ _INLINE = frozenset({
 
 
 def _text_of_html(pages: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the texts of HTML documents without scripts, with blocks on separate lines."""
+    """Return the texts of HTML documents without scripts, with blocks on separate lines.
+
+    Parameters
+    ----------
+    pages : Series
+        The HTML of each document, by docno.
+    """
     try:
         from bs4 import BeautifulSoup
     except ImportError:
@@ -328,18 +389,24 @@ def _text_of_html(pages: pd.Series[Any]) -> pd.Series[Any]:
     for docno, markup in pages.items():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # bs4 warns about texts that look like a file name or XML
-                soup = BeautifulSoup(markup, "html.parser")
-            for element in soup(["script", "style", "template"]):
-                element.decompose()
-            for element in soup.find_all(lambda tag: tag.name not in _INLINE):
-                element.insert(0, "\n")
-                element.append("\n")
-            texts[docno] = soup.get_text()
+                # It warns about texts that look like a file name or XML.
+                warnings.simplefilter("ignore")
+                page = BeautifulSoup(markup, "html.parser")
+            texts[docno] = _text_of_page(page)
         except Exception as error:  # bs4's own errors, those of the parser, RecursionError
             raise MultiAspectError(
                 f"cannot parse the HTML of document {docno!r}: {error}"
             ) from error
     return pd.Series(texts, index=pages.index, dtype=object)
+
+
+def _text_of_page(page: Any) -> str:
+    """Return the text of a page of Beautiful Soup without scripts; the page is changed."""
+    for element in page(["script", "style", "template"]):
+        element.decompose()
+    blocks = page.find_all(lambda element: element.name not in _INLINE_ELEMENTS)
+    for block in blocks:
+        block.insert(0, "\n")
+        block.append("\n")
+    text: str = page.get_text()
+    return text
