@@ -212,7 +212,9 @@ def _refuse_tensors(values: Any) -> None:
 
 def is_saved_index(column: object) -> bool:
     """Return whether a column is a saved row index of pandas (other than 0, 1, 2, …)."""
-    return re.fullmatch(r"__index_level_\d+__", str(column)) is not None
+    # Such as __index_level_0__.
+    match = re.fullmatch(r"__index_level_\d+__", str(column))
+    return match is not None
 
 
 def _convert_frame(obj: Any) -> pd.DataFrame:

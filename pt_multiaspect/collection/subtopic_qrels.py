@@ -25,6 +25,7 @@ from .columns import (
 from .judgments import Judgments
 from .qrels_forms import qrels_frame
 
+#: The names of the column of labels in long qrels.
 _LABEL_COLUMNS = ("label", "relevance")
 
 
@@ -83,17 +84,21 @@ def as_subtopics(qrels: object, aspects: object = None) -> pd.DataFrame:
     3       q1     d2          1  credibility
     """
     judgments = Judgments.of(qrels)
-    parts = []
+    tables = []
     for view in judgments.views(parse_aspects(aspects)):
         view.check_threshold()
+        has_label = view.known
+        query = judgments.pool_query[has_label]
+        is_relevant = view.positive[has_label]
         columns = {
-            "query_id": judgments.qids[judgments.pool_query[view.known]],
-            "doc_id": judgments.docnos[view.known],
-            "relevance": view.positive[view.known].astype(np.int64),
+            "query_id": judgments.qids[query],
+            "doc_id": judgments.docnos[has_label],
+            "relevance": is_relevant.astype(np.int64),
             "iteration": view.name,
         }
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts).sort_values("query_id", kind="stable", ignore_index=True)
+        tables.append(pd.DataFrame(columns))
+    table = pd.concat(tables)
+    return table.sort_values("query_id", kind="stable", ignore_index=True)
 
 
 def from_subtopics(qrels: object) -> pd.DataFrame:
@@ -160,25 +165,42 @@ def from_subtopics(qrels: object) -> pd.DataFrame:
     what = "qrels by subtopic"
     check_distinct_columns(frame, what)
     table = _subtopic_table(frame, what)
-    positive = set(table["subtopic"][table["label"] > 0])
-    if not positive:
+    aspect_names = _aspects_of_subtopics(table, what)
+
+    # One row per judged document, and a column for each subtopic.
+    wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
+    for subtopic, name in aspect_names.items():
+        is_of_subtopic = table["subtopic"] == subtopic
+        labels = table.loc[is_of_subtopic, ["qid", "docno", "label"]]
+        labels = labels.rename(columns={"label": name})
+        wide = wide.merge(labels, on=["qid", "docno"], how="left")
+    return wide
+
+
+def _aspects_of_subtopics(table: pd.DataFrame, what: str) -> dict[str, str]:
+    """Return the name of the aspect of each subtopic that has a positive label, in their order.
+
+    Raises
+    ------
+    MultiAspectError
+        If no label is positive, or two subtopics get the same name.
+    """
+    is_positive = table["label"] > 0
+    subtopics = set(table["subtopic"][is_positive])
+    if not subtopics:
         raise MultiAspectError(
             f"{what}: expected at least one positive label, got none in {len(table)} rows"
         )
-    names = {
-        subtopic: _subtopic_aspect(subtopic) for subtopic in sorted(positive, key=_subtopic_key)
-    }
-    if len(set(names.values())) < len(names):
+    names = {}
+    for subtopic in sorted(subtopics, key=_subtopic_key):
+        names[subtopic] = _subtopic_aspect(subtopic)
+    distinct_names = set(names.values())
+    if len(distinct_names) < len(names):
+        listed = choices(names)
         raise MultiAspectError(
-            f"{what}: expected subtopics with different names of aspects, got {choices(names)}"
+            f"{what}: expected subtopics with different names of aspects, got {listed}"
         )
-    wide = table[["qid", "docno"]].drop_duplicates(ignore_index=True)
-    for subtopic, name in names.items():
-        labels = table.loc[table["subtopic"] == subtopic, ["qid", "docno", "label"]].rename(
-            columns={"label": name}
-        )
-        wide = wide.merge(labels, on=["qid", "docno"], how="left")
-    return wide
+    return names
 
 
 def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
@@ -204,93 +226,152 @@ def subtopic_judgments(judgments: Judgments, measure: object) -> pd.DataFrame:
         labels for one subtopic of a query, or a label is not a number.
     """
     frame = judgments.rows(judgments.columns)
-    remedy = (
-        f"To take the aspects as subtopics, use Subtopics(base={str(measure)!r}); for judgments by "
+    column = _subtopic_column(frame, measure)
+    label = id_column(frame, _LABEL_COLUMNS, "qrels")
+    has_label = label.notna().to_numpy()
+    table = _subtopic_table(frame[has_label], "qrels")
+    query_and_subtopic = table[["qid", "subtopic"]].drop_duplicates()
+    has_several_subtopics = query_and_subtopic.duplicated("qid").any()
+    if not has_several_subtopics:
+        remedy = _remedy_without_subtopics(measure)
+        raise MultiAspectError(
+            f"{measure} measures diversity: expected queries with several subtopics, got one value "
+            f"of {column} per query. {remedy}"
+        )
+    if column in ITERATION_COLUMNS:
+        _warn_of_iterations(column, table, judgments, measure)
+    return table
+
+
+def _subtopic_column(frame: pd.DataFrame, measure: object) -> str:
+    """Return the name of the one column of subtopics that a measure of diversity reads."""
+    present = [column for column in SUBTOPIC_COLUMNS if column in frame.columns]
+    if len(present) == 1:
+        return present[0]
+    if present:
+        listed = choices(present)
+        raise MultiAspectError(
+            f"{measure} measures diversity: expected one column of subtopics, got {listed}; drop "
+            "others"
+        )
+    listed = choices(frame.columns)
+    remedy = _remedy_without_subtopics(measure)
+    raise MultiAspectError(
+        f"{measure} measures diversity: expected qrels with a column of subtopics, got the "
+        f"columns {listed}. {remedy}"
+    )
+
+
+def _remedy_without_subtopics(measure: object) -> str:
+    """Return the remedy for a measure of diversity on qrels that have no subtopics."""
+    base = repr(str(measure))
+    return (
+        f"To take the aspects as subtopics, use Subtopics(base={base}); for judgments by "
         "subtopic, keep the subtopics in a column subtopic, or iteration as from "
         "ir_measures.read_trec_qrels"
     )
-    present = [column for column in SUBTOPIC_COLUMNS if column in frame.columns]
-    if not present:
-        raise MultiAspectError(
-            f"{measure} measures diversity: expected qrels with a column of subtopics, got the "
-            f"columns {choices(frame.columns)}. {remedy}"
-        )
-    if len(present) > 1:
-        raise MultiAspectError(
-            f"{measure} measures diversity: expected one column of subtopics, got "
-            f"{choices(present)}; drop others"
-        )
-    label = id_column(frame, _LABEL_COLUMNS, "qrels")
-    table = _subtopic_table(frame[label.notna().to_numpy()], "qrels")
-    distinct = table[["qid", "subtopic"]].drop_duplicates()
-    if not distinct.duplicated("qid").any():
-        raise MultiAspectError(
-            f"{measure} measures diversity: expected queries with several subtopics, got one value "
-            f"of {present[0]} per query. {remedy}"
-        )
-    if present[0] in ITERATION_COLUMNS:
-        _warn_of_iterations(present[0], table, judgments, measure)
-    return table
 
 
 def _warn_of_iterations(
     column: str, table: pd.DataFrame, judgments: Judgments, measure: object
 ) -> None:
-    """Warn if a column that is read as subtopics may contain something else."""
-    if len(judgments.label_names) > 1:
-        why = f"have the label columns {choices(judgments.label_names)}"
-    elif not table.duplicated(["qid", "docno"]).any():
-        why = f"judge no document for two values of {column}"
+    """Warn if a column that is read as subtopics may contain something else.
+
+    Parameters
+    ----------
+    column : str
+        The name of the column.
+    table : DataFrame
+        The judgments as ``qid docno subtopic label``.
+    judgments : Judgments
+        The judgments with their other columns.
+    measure : object
+        The measure that reads the column.
+    """
+    has_several_aspects = len(judgments.label_names) > 1
+    has_documents_of_several_subtopics = table.duplicated(["qid", "docno"]).any()
+    if has_several_aspects:
+        listed = choices(judgments.label_names)
+        reason = f"have the label columns {listed}"
+    elif not has_documents_of_several_subtopics:
+        reason = f"judge no document for two values of {column}"
     else:
         return
+    base = repr(str(measure))
     warn_once(
-        f"{measure} reads the column {column} of the qrels as subtopics, although the qrels {why}, "
-        "unlike judgments by subtopic. If the column contains something else, such as rounds of "
-        f"judging, the values are meaningless: use Subtopics(base={str(measure)!r}), with the "
+        f"{measure} reads the column {column} of the qrels as subtopics, although the qrels "
+        f"{reason}, unlike judgments by subtopic. If the column contains something else, such as "
+        f"rounds of judging, the values are meaningless: use Subtopics(base={base}), with the "
         "aspects as subtopics. If it contains subtopics, rename it to subtopic",
-        key=f"{column} as subtopics: {why}",
+        key=f"{column} as subtopics: {reason}",
     )
 
 
 def _subtopic_table(frame: pd.DataFrame, what: str) -> pd.DataFrame:
     """Return long qrels as a table ``qid docno subtopic label`` without repetitions."""
-    ids = {"qid": QUERY_COLUMNS, "docno": DOCUMENT_COLUMNS, "subtopic": SUBTOPIC_COLUMNS}
-    table = pd.DataFrame(
-        {key: identifiers(id_column(frame, names, what), what) for key, names in ids.items()}
-    )
+    queries = id_column(frame, QUERY_COLUMNS, what)
+    qids = identifiers(queries, what)
+    documents = id_column(frame, DOCUMENT_COLUMNS, what)
+    docnos = identifiers(documents, what)
+    subtopics = identifiers(id_column(frame, SUBTOPIC_COLUMNS, what), what)
+    table = pd.DataFrame({"qid": qids, "docno": docnos, "subtopic": subtopics})
     label = id_column(frame, _LABEL_COLUMNS, what)
     table["label"] = as_floats(label)
-    _check_labels(table, label)
-    return table.drop_duplicates([*ids], ignore_index=True)
+    _check_finite(table, label)
+    _check_one_label(table)
+    return table.drop_duplicates(["qid", "docno", "subtopic"], ignore_index=True)
 
 
-def _check_labels(table: pd.DataFrame, column: pd.Series[Any]) -> None:
-    """Raise an error for labels that are no finite numbers, or that contradict one another."""
-    faulty = np.flatnonzero(~np.isfinite(table["label"].to_numpy()))
-    if len(faulty):
-        row = table.iloc[int(faulty[0])]
-        label = column.iloc[int(faulty[0])]
-        if isinstance(label, str):
-            label = repr(label)
-        raise MultiAspectError(
-            f"invalid label {label} for document {row['docno']}, subtopic {row['subtopic']} of "
-            f"query {row['qid']}: expected a finite number"
-        )
+def _check_finite(table: pd.DataFrame, column: pd.Series[Any]) -> None:
+    """Raise an error if some labels are not finite numbers.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The judgments as ``qid docno subtopic label``.
+    column : Series
+        The labels as given.
+    """
+    is_finite = np.isfinite(table["label"].to_numpy())
+    if is_finite.all():
+        return
+    first_row = int(np.argmin(is_finite))
+    judgment = table.iloc[first_row]
+    document = judgment["docno"]
+    subtopic = judgment["subtopic"]
+    query = judgment["qid"]
+    label = column.iloc[first_row]
+    if isinstance(label, str):
+        label = repr(label)
+    raise MultiAspectError(
+        f"invalid label {label} for document {document}, subtopic {subtopic} of "
+        f"query {query}: expected a finite number"
+    )
+
+
+def _check_one_label(table: pd.DataFrame) -> None:
+    """Raise an error if a document has different labels for a subtopic of a query."""
     key = ["qid", "docno", "subtopic"]
     distinct = table.drop_duplicates([*key, "label"])
-    twice = distinct[distinct.duplicated(key, keep=False)]
-    if len(twice):
-        row = twice.iloc[0]
-        is_same = (twice[key] == row[key]).all(axis=1)
-        labels = [f"{label:g}" for label in twice["label"][is_same]]
-        raise MultiAspectError(
-            f"expected one label for document {row['docno']}, subtopic {row['subtopic']} of query "
-            f"{row['qid']}, got {choices(labels)}"
-        )
+    has_other_labels = distinct.duplicated(key, keep=False)
+    if not has_other_labels.any():
+        return
+    contradictions = distinct[has_other_labels]
+    first = contradictions.iloc[0]
+    has_same_key = (contradictions[key] == first[key]).all(axis=1)
+    labels = [f"{label:g}" for label in contradictions["label"][has_same_key]]
+    document = first["docno"]
+    subtopic = first["subtopic"]
+    query = first["qid"]
+    listed = choices(labels)
+    raise MultiAspectError(
+        f"expected one label for document {document}, subtopic {subtopic} of query "
+        f"{query}, got {listed}"
+    )
 
 
 def _subtopic_key(subtopic: str) -> tuple[int, int, str]:
-    """Return a sort key: numbers by value, then names."""
+    """Return a key that sorts subtopics: numbers by value first, then names."""
     is_number = subtopic.isascii() and subtopic.isdigit()
     if is_number:
         return (0, int(subtopic), "")
@@ -298,12 +379,14 @@ def _subtopic_key(subtopic: str) -> tuple[int, int, str]:
 
 
 def _subtopic_aspect(subtopic: str) -> str:
-    """Return the name of the aspect of a subtopic."""
-    if re.match(r"\d", subtopic):
+    """Return the name of the aspect of a subtopic; raise an error if it cannot be one."""
+    name = subtopic
+    begins_with_digit = re.match(r"\d", subtopic) is not None
+    if begins_with_digit:
         name = f"subtopic_{subtopic}"
-    else:
-        name = subtopic
-    if not name.strip() or name in (*NOT_ASPECTS, KNOWN):
+    is_empty = not name.strip()
+    has_other_meaning = name in NOT_ASPECTS or name == KNOWN
+    if is_empty or has_other_meaning:
         raise MultiAspectError(
             f"the subtopic {subtopic!r} cannot be the name of an aspect; rename it"
         )

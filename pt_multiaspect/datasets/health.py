@@ -37,18 +37,24 @@ class Collection:
     grades: dict[str, list[int]]
 
     def __repr__(self) -> str:
-        counts = [
-            number_of(len(self.documents), "document"),
-            number_of(len(self.topics), "topic"),
-            number_of(len(self.qrels), "judgment"),
-        ]
-        scales = [f"{aspect} {choices(grades)}" for aspect, grades in self.grades.items()]
+        """Return the sizes, the columns and the grades, one line each."""
+        n_documents = number_of(len(self.documents), "document")
+        n_topics = number_of(len(self.topics), "topic")
+        n_judgments = number_of(len(self.qrels), "judgment")
+        columns_of_documents = choices(self.documents.columns)
+        columns_of_topics = choices(self.topics.columns)
+        columns_of_qrels = choices(self.qrels.columns)
+        scales = []
+        for aspect, grades in self.grades.items():
+            listed = choices(grades)
+            scales.append(f"{aspect} {listed}")
+        all_scales = "; ".join(scales)
         lines = [
-            f"<Collection: {choices(counts)}>",
-            f"- documents: columns {choices(self.documents.columns)}",
-            f"- topics: columns {choices(self.topics.columns)}",
-            f"- qrels: columns {choices(self.qrels.columns)}",
-            f"- grades: {'; '.join(scales)}",
+            f"<Collection: {n_documents}, {n_topics}, {n_judgments}>",
+            f"- documents: columns {columns_of_documents}",
+            f"- topics: columns {columns_of_topics}",
+            f"- qrels: columns {columns_of_qrels}",
+            f"- grades: {all_scales}",
         ]
         return "\n".join(lines)
 
@@ -93,5 +99,9 @@ def load_health() -> Collection:
         topics = pd.read_csv(file, sep="\t", dtype=str)
     with (folder / "qrels.tsv").open(encoding="utf-8") as file:
         qrels = pd.read_csv(file, sep="\t", dtype={"qid": str, "docno": str})
-    grades = {"relevance": [0, 1, 2], "understandability": [0, 1, 2, 3], "credibility": [0, 1, 2]}
+    grades = {
+        "relevance": [0, 1, 2],
+        "understandability": [0, 1, 2, 3],
+        "credibility": [0, 1, 2],
+    }
     return Collection(documents, topics, qrels, grades)

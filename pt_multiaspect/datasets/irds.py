@@ -16,13 +16,13 @@ from ..aspects import Aspect, Aspects
 from ..collection.columns import CODES
 from ..errors import MultiAspectError, choices, refuse_unknown, shown, warn_once
 
-_COLUMNS = {"query_id": "qid", "doc_id": "docno", "relevance": "label", "redibility": "credibility"}
-
-_KEYS = ("qid", "docno", "iteration", "label")
-
-_UNSTATED = (
-    "ir_datasets does not state the codes of {}: their scale is inferred unless you declare it"
-)
+#: Names of columns, by field of ir_datasets (one of which is misspelt).
+_COLUMNS_OF_FIELDS = {
+    "query_id": "qid",
+    "doc_id": "docno",
+    "relevance": "label",
+    "redibility": "credibility",
+}
 
 #: The aspects by record type; relevance only if the track defines more than its grades. None is an
 #: unknown scale, which is inferred.
@@ -49,7 +49,8 @@ CODES_OF_RECORDS: dict[str, dict[str, str]] = {
     },
 }
 
-_NOTES: dict[str, tuple[str, ...]] = {
+#: Notes on the judgments, by record type.
+_NOTES_OF_RECORDS: dict[str, tuple[str, ...]] = {
     "EhealthQrel": ("iteration is 0 for pairs judged in 2016, 1 for 2017",),
     "MisinfoQrel": (
         "credibility is called redibility in ir_datasets; it is not judged where relevance is 0",
@@ -89,8 +90,11 @@ class WideQrels:
     run: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
-        lines = [f"<WideQrels {self.name}: {len(self.qrels)} judgments>", repr(self.aspects)]
-        lines += [f"- {note}" for note in self.notes]
+        """Return the name and size, the scales, and the notes."""
+        n_judgments = len(self.qrels)
+        lines = [f"<WideQrels {self.name}: {n_judgments} judgments>", repr(self.aspects)]
+        for note in self.notes:
+            lines.append(f"- {note}")
         return "\n".join(lines)
 
 
@@ -148,49 +152,77 @@ def from_irds(
     """
     name, source = _identify_dataset(dataset)
     records, definitions = _records(name, source)
-    kind = type(records[0]).__name__
+    record_type = type(records[0]).__name__
     qrels = _qrels_of_records(name, records)
+    numeric_fields = _numeric_fields(qrels)
+    declared: dict[str, Any] = {}
+    if aspects:
+        declared = dict(Aspects(aspects))
+    refuse_unknown(declared, ["relevance", *numeric_fields], "fields", "aspects")
+
+    # Declared scales replace those of the track, which replace those of ir_datasets.
+    scales: dict[str, Any] = {"relevance": _relevance(definitions)}
+    scales |= ASPECTS_OF_RECORDS.get(record_type, {})
+    scales |= declared
+
+    left_out = [field for field in numeric_fields if field not in scales]
+    reasons = CODES_OF_RECORDS.get(record_type, {})
+    notes = list(_NOTES_OF_RECORDS.get(record_type, ()))
+    unexplained = []
+    for field in left_out:
+        if field in reasons:
+            notes.append(f"{field} was left out: {reasons[field]}")
+        else:
+            unexplained.append(field)
+    if unexplained:
+        _warn_of_unexplained_fields(name, unexplained)
+
+    without_scale = []
+    for field, scale in scales.items():
+        if scale is None and field not in declared:
+            without_scale.append(field)
+    if without_scale:
+        listed = choices(without_scale)
+        notes.append(
+            f"ir_datasets does not state the codes of {listed}: their scale is inferred unless you "
+            "declare it"
+        )
+    return WideQrels(name, qrels.drop(columns=left_out), Aspects(scales), tuple(notes))
+
+
+def _numeric_fields(qrels: pd.DataFrame) -> list[str]:
+    """Return the columns beside ids and relevance that contain numbers."""
     numeric = []
     for field in qrels.columns:
-        if field not in _KEYS and isinstance(qrels[field].iloc[0], Real):
+        is_other_field = field not in ("qid", "docno", "iteration", "label")
+        if is_other_field and isinstance(qrels[field].iloc[0], Real):
             numeric.append(field)
-    added: dict[str, Any] = {}
-    if aspects:
-        added = dict(Aspects(aspects))
-    refuse_unknown(added, ["relevance", *numeric], "fields", "aspects")
-    scales: dict[str, Any] = {"relevance": _relevance(definitions)}
-    scales |= ASPECTS_OF_RECORDS.get(kind, {})
-    scales |= added
-    left_out = [field for field in numeric if field not in scales]
-    codes = CODES_OF_RECORDS.get(kind, {})
-    doubtful = [field for field in left_out if field not in codes]
-    if doubtful:
-        warn_once(
-            f"{name}: it is not known whether the fields {choices(doubtful)} of ir_datasets "
-            "contain labels, so they are left out. To keep a field as an aspect, declare its "
-            f"scale, as in aspects={{{doubtful[0]!r}: 2}}"
-        )
-    notes = [*_NOTES.get(kind, ())]
-    for field in left_out:
-        if field in codes:
-            notes.append(f"{field} was left out: {codes[field]}")
-    inferred = [field for field, scale in scales.items() if scale is None]
-    unstated = [field for field in inferred if field not in added]
-    if unstated:
-        notes.append(_UNSTATED.format(choices(unstated)))
-    return WideQrels(name, qrels.drop(columns=left_out), Aspects(scales), tuple(notes))
+    return numeric
+
+
+def _warn_of_unexplained_fields(name: str, fields: Sequence[str]) -> None:
+    """Warn that numeric fields of a dataset are left out, as they may not be labels."""
+    listed = choices(fields)
+    first = fields[0]
+    warn_once(
+        f"{name}: it is not known whether the fields {listed} of ir_datasets "
+        "contain labels, so they are left out. To keep a field as an aspect, declare its "
+        f"scale, as in aspects={{{first!r}: 2}}"
+    )
 
 
 def _qrels_of_records(name: str, records: Sequence[Any]) -> pd.DataFrame:
     """Return records as qrels with usual names of columns, and names of enumerations as text."""
-    fields = [_COLUMNS.get(field, field) for field in records[0]._fields]
-    qrels = pd.DataFrame(records, columns=fields)
-    for field in fields:
-        if isinstance(qrels[field].iloc[0], Enum):
-            texts = [value.name for value in qrels[field]]
-            qrels[field] = pd.Series(texts, index=qrels.index, dtype=object)
-            _check_one_row_per_pair(name, qrels, field)
-    if "subtopic_id" in fields:
+    fields = records[0]._fields
+    columns = [_COLUMNS_OF_FIELDS.get(field, field) for field in fields]
+    qrels = pd.DataFrame(records, columns=columns)
+    for column in columns:
+        is_enumeration = isinstance(qrels[column].iloc[0], Enum)
+        if is_enumeration:
+            texts = [value.name for value in qrels[column]]
+            qrels[column] = pd.Series(texts, index=qrels.index, dtype=object)
+            _check_one_row_per_pair(name, qrels, column)
+    if "subtopic_id" in columns:
         raise MultiAspectError(
             f"{name} has one judgment per document and subtopic, not per document: use "
             "pt_multiaspect.from_subtopics(dataset.qrels_iter()), which makes each subtopic an "
@@ -200,70 +232,90 @@ def _qrels_of_records(name: str, records: Sequence[Any]) -> pd.DataFrame:
 
 
 def _identify_dataset(dataset: object) -> tuple[str, Any]:
-    """Return the identifier and the dataset."""
-    if not isinstance(dataset, str):
-        if not hasattr(dataset, "qrels_iter"):
-            raise MultiAspectError(
-                "dataset: expected an identifier of ir_datasets, or a dataset with judgments, got "
-                f"{shown(dataset)}"
-            )
-        if hasattr(dataset, "dataset_id"):
-            return str(dataset.dataset_id()), dataset
-        return type(dataset).__name__, dataset
+    """Return the identifier and the dataset of ir_datasets, which is loaded by an identifier."""
+    if isinstance(dataset, str):
+        name = dataset.removeprefix("irds:")
+        return name, _load_dataset(name)
+    if not hasattr(dataset, "qrels_iter"):
+        description = shown(dataset)
+        raise MultiAspectError(
+            "dataset: expected an identifier of ir_datasets, or a dataset with judgments, got "
+            f"{description}"
+        )
+    if hasattr(dataset, "dataset_id"):
+        return str(dataset.dataset_id()), dataset
+    type_name = type(dataset).__name__
+    return type_name, dataset
+
+
+def _load_dataset(name: str) -> Any:
+    """Return a dataset of ir_datasets, or raise an error if there is none of this name."""
     try:
         import ir_datasets
     except ImportError as error:
         raise ImportError("from_irds requires ir_datasets: pip install ir_datasets") from error
-    name = dataset.removeprefix("irds:")
     try:
-        loaded = ir_datasets.load(name)
+        return ir_datasets.load(name)
     except KeyError:
         raise MultiAspectError(
             f"dataset: ir_datasets has no dataset {name!r}; see its catalogue"
         ) from None
-    return name, loaded
 
 
 def _records(name: str, dataset: Any) -> tuple[list[Any], Mapping[Any, str]]:
-    """Return the judgments of a dataset, and its definitions of the grades of relevance."""
-    with contextlib.redirect_stdout(io.StringIO()):  # Touché's reader prints the paths of its files
-        if hasattr(dataset, "qrels_iter"):
+    """Return the judgments of a dataset as namedtuples, and the meaning of each relevance grade.
+
+    There are no meanings if the dataset does not define them.
+    """
+    records: list[Any] = []
+    if hasattr(dataset, "qrels_iter"):
+        # Touché's reader prints the paths of its files.
+        with contextlib.redirect_stdout(io.StringIO()):
             records = list(dataset.qrels_iter())
-        else:
-            records = []
     if not records:
         raise MultiAspectError(f"{name} has no judgments")
+    definitions = None
     if hasattr(dataset, "qrels_defs"):
         definitions = dataset.qrels_defs()
-    else:
-        definitions = None
-    return records, definitions or {}
+    if definitions is None:
+        definitions = {}
+    return records, definitions
 
 
 def _relevance(definitions: Mapping[Any, str]) -> Aspect | None:
-    """Return the scale of relevance by the documented grades, None if they are not numbers.
+    """Return the scale of relevance by the documented codes, None if they are not numbers.
 
     Negative codes mark junk and count as the lowest grade. Without a grade 0, junk is a separate
     grade with gain 0.
+
+    Parameters
+    ----------
+    definitions : mapping of int to str
+        The codes and their meanings.
     """
-    if all(isinstance(code, Integral) for code in definitions):
-        codes = sorted(definitions)
-    else:
-        codes = []
+    are_numbers = all(isinstance(code, Integral) for code in definitions)
+    if not are_numbers:
+        return None
+    codes = sorted(definitions)
     grades = [code for code in codes if code >= 0]
     if not grades:
         return None
-    if len(grades) == 1 and grades[0] > 0:
-        return Aspect([0, *grades])
-    if grades[0] > 0 and codes[0] < 0:
+    has_zero = grades[0] == 0
+    if has_zero:
+        return Aspect(grades)
+    if len(grades) == 1:
+        return Aspect([0, *grades])  # a scale has at least two grades
+    has_junk = codes[0] < 0
+    if has_junk:
         return Aspect([codes[0], *grades], gains=[0, *grades])
     return Aspect(grades)
 
 
 def _check_one_row_per_pair(name: str, qrels: pd.DataFrame, field: str) -> None:
-    """Check that an enumeration describes documents, not the criteria they are judged by."""
+    """Raise an error if documents have several rows, one per value of the enumeration `field`."""
     keys = [key for key in ("qid", "docno", "iteration") if key in qrels.columns]
-    if qrels.duplicated(keys).any():
+    has_repeated_keys = qrels.duplicated(keys).any()
+    if has_repeated_keys:
         raise MultiAspectError(
             f"{name} has one judgment per document and {field}, not per document: select one "
             f"{field}, or make each a column, as in pandas.DataFrame(dataset.qrels_iter())"
