@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Any
@@ -56,16 +55,19 @@ class CollectionInfo:
     notes: tuple[str, ...]
 
     def __repr__(self) -> str:
+        """Return the description with one line per attribute, aspect and note."""
+        files = choices(self.files)
         lines = [f"{self.name}: {self.title}"]
         for name, aspect in self.aspects.items():
             lines.append(f"aspect {name}: {aspect!r}")
         lines.append(f"source: {self.source}")
-        lines.append(f"files: {choices(self.files)}")
+        lines.append(f"files: {files}")
         lines.append(f"licence: {self.licence}")
         lines.append(f"cite: {self.citation}")
         for note in self.notes:
             lines.append(f"note: {note}")
-        return "\n".join(map(_wrap, lines))
+        wrapped_lines = map(_wrap, lines)
+        return "\n".join(wrapped_lines)
 
 
 def _wrap(line: str) -> str:
@@ -93,7 +95,11 @@ def names() -> list[str]:
     >>> datasets.names()
     ['a66', 'clef-ehealth-2015', 'clef-ehealth-2018']
     """
-    return sorted(name for name, entry in _COLLECTIONS.items() if "files" in entry)
+    offered = []
+    for name, entry in _COLLECTIONS.items():
+        if "files" in entry:
+            offered.append(name)
+    return sorted(offered)
 
 
 def info(name: str) -> CollectionInfo:
@@ -131,22 +137,28 @@ def info(name: str) -> CollectionInfo:
     entry = _entry(name)
     scales: dict[str, Aspect] = {}
     for aspect, spec in entry["scales"].items():
-        if isinstance(spec, int):
-            # All grades are listed: it is known that the scales start at 0.
-            scales[aspect] = Aspect(range(spec + 1))
-        else:
-            scales[aspect] = Aspect.from_spec(spec)
+        scales[aspect] = _aspect_of_spec(spec)
     files = entry.get("files", {})
+    file_names = tuple(file["name"] for file in files.values())
     return CollectionInfo(
         name=name,
         title=entry["title"],
         aspects=Aspects(scales),
         source=_repository(entry).url,
-        files=tuple(file["name"] for file in files.values()),
+        files=file_names,
         licence=entry["licence"],
         citation=entry["citation"],
         notes=tuple(entry.get("notes", ())),
     )
+
+
+def _aspect_of_spec(spec: Any) -> Aspect:
+    """Return the scale that an entry describes: by the top grade, or as in `Aspect.from_spec`."""
+    if isinstance(spec, int):
+        # All grades are listed: it is known that the scales start at 0.
+        top_grade = spec
+        return Aspect(range(top_grade + 1))
+    return Aspect.from_spec(spec)
 
 
 def load(name: str) -> WideQrels:
@@ -190,33 +202,40 @@ def load(name: str) -> WideQrels:
     1  qtest.1  aller1867_12_000032      0                  3
     >>> ma.evaluate(runs, judged.qrels, ma.uRBP(aspects=judged.aspects))  # doctest: +SKIP
     """
-    known = info(name)
+    description = info(name)
     files = _files(name)
     if not files:
         raise MultiAspectError(
             f"{name} is not offered, as no checksum of its files is known: get them from "
-            f"{known.source}, read them with pt_multiaspect.read_qrels({{'relevance': ..., ...}}), "
-            f"and declare the scales with aspects=pt_multiaspect.datasets.info({name!r}).aspects"
+            f"{description.source}, read them with "
+            "pt_multiaspect.read_qrels({'relevance': ..., ...}), and declare the scales with "
+            f"aspects=pt_multiaspect.datasets.info({name!r}).aspects"
         )
-    read_files = _READERS[_reader(_entry(name))]
-    qrels, run = read_files(files)
-    notes = (*known.notes, f"licence: {known.licence}", f"cite: {known.citation}")
-    return WideQrels(name, qrels, known.aspects, notes, run)
+    if _has_a66_format(_entry(name)):
+        qrels, run = _read_a66(files)
+    else:
+        qrels = _read_one_file_per_aspect(files)
+        run = None
+    licence = f"licence: {description.licence}"
+    citation = f"cite: {description.citation}"
+    notes = (*description.notes, licence, citation)
+    return WideQrels(name, qrels, description.aspects, notes, run)
 
 
 def _entry(name: str) -> dict[str, Any]:
+    """Return the entry of a collection in the file of collections, or raise an error."""
     refuse_unknown([name], sorted(_COLLECTIONS), "a collection")
     return _COLLECTIONS[name]
 
 
 def _repository(entry: dict[str, Any]) -> Repository:
+    """Return the repository of the files of a collection, at one commit."""
     return Repository(entry["repository"], entry["commit"])
 
 
-def _reader(entry: dict[str, Any]) -> str:
-    """Return the key of the function that reads the files."""
-    reader: str = entry.get("reader", "one file per aspect")
-    return reader
+def _has_a66_format(entry: dict[str, Any]) -> bool:
+    """Return whether the one file of a collection has the format of a66: all labels of a run."""
+    return entry.get("reader") == "a66"
 
 
 def _files(name: str) -> dict[str, DataFile]:
@@ -224,56 +243,62 @@ def _files(name: str) -> dict[str, DataFile]:
     entry = _entry(name)
     repository = _repository(entry)
     files: dict[str, DataFile] = {}
-    for aspect, file in entry.get("files", {}).items():
-        files[aspect] = DataFile(repository=repository, **file)
-        if _reader(entry) == "a66":
-            files[aspect] = replace(files[aspect], rows=a66_fields)
+    for aspect, attributes in entry.get("files", {}).items():
+        file = DataFile(repository=repository, **attributes)
+        if _has_a66_format(entry):
+            file = replace(file, rows=a66_fields)
+        files[aspect] = file
     return files
 
 
-def _one_file_per_aspect(files: dict[str, DataFile]) -> tuple[pd.DataFrame, None]:
-    """Read qrels files of the same pairs in the same order, as their checksums guarantee."""
+def _read_one_file_per_aspect(files: dict[str, DataFile]) -> pd.DataFrame:
+    """Read qrels files of the same pairs in the same order, as their checksums guarantee.
+
+    Parameters
+    ----------
+    files : dict of str to DataFile
+        The file of each aspect.
+    """
     columns: dict[str, list[str] | np.ndarray] = {}
     for aspect, file in files.items():
+        # The fields of each line are query, iteration, document and label.
         rows = file.rows(file.read())
         qids, _, docnos, labels = zip(*rows, strict=True)
-        if not columns:
+        is_first_file = not columns
+        if is_first_file:
             columns["qid"] = list(map(bytes.decode, qids))
             columns["docno"] = list(map(bytes.decode, docnos))
+        column = aspect
         if aspect == "relevance":
             column = "label"
-        else:
-            column = aspect
         columns[column] = np.array(labels).astype(np.int64)
-    return pd.DataFrame(columns), None
+    return pd.DataFrame(columns)
 
 
-def _a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the rankings of ten assessors, who judge the same documents for different queries."""
+def _read_a66(files: dict[str, DataFile]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the rankings of ten assessors, who judge the same documents for different queries.
+
+    Returns
+    -------
+    qrels, run : DataFrame
+        The judgments and the rankings, with one query per assessor and topic.
+    """
     (file,) = files.values()
-    qids, docnos, ranks, labels, credibilities = [], [], [], [], []
+    rows = []
     for fields in file.rows(file.read()):
         assessor, topic, rank, docno, relevance, credibility = map(bytes.decode, fields)
-        qids.append(f"{assessor}-{topic}")
-        docnos.append(docno)
-        ranks.append(rank)
-        labels.append(relevance)
-        credibilities.append(credibility)
-    columns = {
-        "qid": qids,
-        "docno": docnos,
-        "label": np.array(labels, dtype=np.int64),
-        "credibility": np.array(credibilities, dtype=np.int64),
-    }
-    qrels = pd.DataFrame(columns)
-    is_repeated = qrels.duplicated(["qid", "docno"])
-    qrels["docno"] = qrels["docno"].where(~is_repeated, qrels["docno"] + "-again")
-    run = qrels[["qid", "docno"]]
-    return qrels, run.assign(score=-np.array(ranks, dtype=np.float64))
+        qid = f"{assessor}-{topic}"
+        rows.append((qid, docno, relevance, credibility, rank))
+    table = pd.DataFrame(rows, columns=["qid", "docno", "label", "credibility", "rank"])
+    for column in ("label", "credibility"):
+        table[column] = np.array(table[column].tolist(), dtype=np.int64)
 
+    # A document that was judged again for a query is another document of the ranking.
+    is_repeated = table.duplicated(["qid", "docno"])
+    names_of_repeated = table["docno"] + "-again"
+    table["docno"] = table["docno"].where(~is_repeated, names_of_repeated)
 
-#: Functions that read the qrels and, if one ranking per query was judged, the run.
-_READERS: dict[str, Callable[[dict[str, DataFile]], tuple[pd.DataFrame, pd.DataFrame | None]]] = {
-    "one file per aspect": _one_file_per_aspect,
-    "a66": _a66,
-}
+    qrels = table[["qid", "docno", "label", "credibility"]]
+    run = table[["qid", "docno"]]
+    ranks = np.array(table["rank"].tolist(), dtype=np.float64)
+    return qrels, run.assign(score=-ranks)
