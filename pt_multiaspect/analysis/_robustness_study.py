@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -112,10 +112,11 @@ class Answer:
 
     def row(self) -> dict[str, Any]:
         """Return the row of the table."""
-        if self.claim.sign:
+        has_order = self.claim.sign != 0
+        if has_order:
             verdict = self.verdict
         else:
-            verdict = UNDECIDED
+            verdict = UNDECIDED  # equal runs have no order that could hold
         return {
             "a": self.claim.a,
             "b": self.claim.b,
@@ -179,10 +180,11 @@ class Study:
 
     def _best_run(self, read: OrientedValues) -> Any:
         """Return the best run, of equal ones the first."""
-        signs = signs_of_means(mean_over_topics(read.values), read.values)[:, :, 0]
+        means = mean_over_topics(read.values)
+        signs = signs_of_means(means, read.values)[:, :, 0]  # runs × other runs
         is_beaten = (signs < 0).any(axis=1)
-        best = {read.names[row] for row in np.flatnonzero(~is_beaten)}
-        return next(name for name in self.in_order if name in best)
+        best_names = [read.names[row] for row in np.flatnonzero(~is_beaten)]
+        return min(best_names, key=self.in_order.index)
 
     def _make_claims(self, values: Floats, n_claims: int) -> list[Claim]:
         """Test the pairs, given the values in the units of the measure."""
@@ -221,7 +223,9 @@ class Study:
         """Answer whether the tests of the claims are significant."""
         answers = []
         for claim in self.claims:
-            verdict = verdict_of(claim.p < ALPHA, False)
+            is_significant = claim.p < ALPHA
+            verdict = verdict_of(holds=is_significant, fails=False)
+            evidence = self._evidence_of_test(claim)
             numbers = {
                 "difference": claim.difference,
                 "low": claim.low,
@@ -229,7 +233,7 @@ class Study:
                 "p": claim.p,
                 "detectable": claim.detectable,
             }
-            answers.append(Answer(claim, "topics", verdict, self._evidence_of_test(claim), numbers))
+            answers.append(Answer(claim, "topics", verdict, evidence, numbers))
         return answers
 
     def _evidence_of_test(self, claim: Claim) -> str:
@@ -270,45 +274,44 @@ class Study:
         return answers
 
     def _answer_of_aspects(self, claim: Claim, signs: Floats, p: Floats) -> Answer:
-        """Return the answer, given the sign and p on each aspect."""
+        """Return the answer, given the sign of the difference and p on each aspect."""
         is_significant = p < ALPHA
         is_same = signs == claim.sign
         is_other = signs == -claim.sign
         evidence = []
         for row, aspect in enumerate(self.material.aspects):
-            text = f"{_WORDS[signs[row]]} on {aspect} ({p_value(p[row])})"
+            word = _WORDS[signs[row]]
+            level = p_value(p[row])
+            text = f"{word} on {aspect} ({level})"
             if is_significant[row]:
                 text = f"significantly {text}"
             evidence.append(text)
         confirms = is_same & is_significant
         contradicts = is_other & is_significant
-        verdict = verdict_of(bool(confirms.all()), bool(contradicts.any()))
+        holds = bool(confirms.all())
+        fails = bool(contradicts.any())
         numbers = {"same_sign": is_same.mean(), "significant": confirms.mean()}
-        return Answer(claim, "aspects", verdict, choices(evidence), numbers)
+        return Answer(claim, "aspects", verdict_of(holds, fails), choices(evidence), numbers)
 
     def weights(self) -> list[Answer]:
         """Answer whether the order holds under other weights of a mean over aspects."""
-        material, mean = self.material, self.material.measure
+        material = self.material
+        mean = material.measure
         if not isinstance(mean, AspectMean):
             return self._leave_out("weights", f"{material.label} is no mean over aspects")
         if not material.aspects:
             if material.runs is not None:
                 return self._leave_out("weights", f"{material.label} has one aspect")
-            reason = f"the values of the aspects that {material.label} combines are not given"
-            return self._leave_out(
-                "weights", reason, f"Other weights could not be tried, as {reason}."
+            return self._leave_out_weights(
+                f"the values of the aspects that {material.label} combines are not given"
             )
         try:
             weighted, qids = self._weighted_values(mean)
         except MultiAspectError as error:
             return self._leave_out("weights", str(error), "Other weights could not be tried.")
-        by_declared = mean_differences(weighted.declared, self.pairs)
-        by_measure = mean_differences(self.values, self.pairs)
-        largest = np.abs(self.values).max()
-        if (np.abs(by_declared - by_measure) > _TOLERANCE * largest).any():
-            reason = f"the values of the aspects are not those that {material.label} combines"
-            return self._leave_out(
-                "weights", reason, f"Other weights could not be tried, as {reason}."
+        if not self._are_combined(weighted):
+            return self._leave_out_weights(
+                f"the values of the aspects are not those that {material.label} combines"
             )
         clusters = self._clusters_of(qids)
         weightings = compare_weightings(
@@ -321,21 +324,35 @@ class Study:
             answers.append(self._answer_of_weightings(claim, row, weighted.sampled))
         return answers
 
+    def _leave_out_weights(self, reason: str) -> list[Answer]:
+        """Return no answers, after noting why other weights could not be tried."""
+        return self._leave_out("weights", reason, f"Other weights could not be tried, as {reason}.")
+
+    def _are_combined(self, weighted: WeightedValues) -> bool:
+        """Return whether the aspects, under the measure's own weights, give the measure's values."""
+        by_aspects = mean_differences(weighted.declared, self.pairs)
+        by_measure = mean_differences(self.values, self.pairs)
+        largest = np.abs(self.values).max()
+        is_different = np.abs(by_aspects - by_measure) > _TOLERANCE * largest
+        return not is_different.any()
+
     def _answer_of_weightings(
         self, claim: Claim, row: Mapping[Any, Any], sampled: Floats | None
     ) -> Answer:
-        """Return the answer, given the row of the pair in `Weightings.pairs`."""
+        """Return the answer, given the row of the pair in `Weightings.pairs`.
+
+        `sampled` are the values under sampled weightings, systems × topics × weightings.
+        """
+        same = row["fraction"]
+        other = row["fraction_lower"]
         if claim.sign < 0:
-            same = row["fraction_lower"]
-            other = row["fraction"]
-        else:
-            same = row["fraction"]
-            other = row["fraction_lower"]
+            same, other = other, same
         significant = row["fraction_significant"]
         if sampled is None:
             weightings = "weightings"
         else:
-            weightings = f"{sampled.shape[2]} sampled weightings"
+            n_weightings = sampled.shape[2]
+            weightings = f"{n_weightings} sampled weightings"
         evidence = f"{percent(same, MOST)} of {weightings} give the same sign, "
         evidence += f"{percent(significant, MOST)} significantly"
         if self.correction == "holm" and len(self.pairs) > 1:
@@ -400,7 +417,8 @@ class Study:
         material = self.material
         if material.runs is None or material.qrels is None:
             return self._leave_out("labels", "missing ones are found in runs and qrels")
-        pairs = make_pairs(list(material.runs), [(claim.a, claim.b) for claim in self.claims])
+        pairs_of_claims = [(claim.a, claim.b) for claim in self.claims]
+        pairs = make_pairs(list(material.runs), pairs_of_claims)
         try:
             measure = check_measure(material.label, material.measure, material.qrels)
             joined = {name: join(name, run, material.qrels) for name, run in material.runs.items()}
@@ -429,30 +447,16 @@ class Study:
         with silence_warnings():
             judged = evaluate_by_judge(material.runs, judges, {material.label: material.measure})
         clusters = clusters_of_topics(material.clusters, judged.qids)
-        means = judged.values.mean(axis=-1)  # judges × runs
         answers = []
-        parts = []
+        tables = []
         for claim in self.claims:
-            a = judged.names.index(claim.a)
-            b = judged.names.index(claim.b)
-            largest = np.abs(judged.values[:, [a, b]]).max(axis=(1, 2))
-            differences = remove_rounding_errors(means[:, a] - means[:, b], largest)
-            half = half_width(judged.values[:, a] - judged.values[:, b], CI, clusters)
-            columns = {
-                "a": claim.a,
-                "b": claim.b,
-                "judge": judged.judges,
-                "difference": differences,
-                "low": differences - half,
-                "high": differences + half,
-            }
-            parts.append(pd.DataFrame(columns))
+            table = _differences_by_judge(claim, judged, clusters)
+            tables.append(table)
+            signs = np.sign(table["difference"].to_numpy())
             if self.lower:
-                signs = -np.sign(differences)
-            else:
-                signs = np.sign(differences)
+                signs = -signs
             answers.append(_answer_of_judges(claim, judged, signs))
-        self.results["judges"] = pd.concat(parts, ignore_index=True)
+        self.results["judges"] = pd.concat(tables, ignore_index=True)
         return answers
 
     def _leave_out(self, question: str, reason: str, sentence: str = "") -> list[Answer]:
@@ -463,23 +467,54 @@ class Study:
         return []
 
 
+def _differences_by_judge(claim: Claim, judged: JudgedRuns, clusters: Clusters) -> pd.DataFrame:
+    """Return the difference of two runs, and its interval, by the labels of each judge."""
+    row_of_a = judged.names.index(claim.a)
+    row_of_b = judged.names.index(claim.b)
+    values_of_a = judged.values[:, row_of_a]  # judges × topics
+    values_of_b = judged.values[:, row_of_b]
+    means = judged.values.mean(axis=-1)  # judges × runs
+    raw_differences = means[:, row_of_a] - means[:, row_of_b]
+    largest = np.abs(judged.values[:, [row_of_a, row_of_b]]).max(axis=(1, 2))
+    differences = remove_rounding_errors(raw_differences, largest)
+    half = half_width(values_of_a - values_of_b, CI, clusters)
+    columns = {
+        "a": claim.a,
+        "b": claim.b,
+        "judge": judged.judges,
+        "difference": differences,
+        "low": differences - half,
+        "high": differences + half,
+    }
+    return pd.DataFrame(columns)
+
+
 def _answer_of_variants(claim: Claim, names: Any, signs: Floats, is_significant: Bools) -> Answer:
-    """Return the answer of the variants with distinct values."""
+    """Return the answer of the variants with distinct values.
+
+    `signs` and `is_significant` have one element per variant.
+    """
     is_same = signs == claim.sign
     is_other = signs == -claim.sign
     confirms = is_significant & is_same
     n_variants = len(names)
     n_confirming = int(confirms.sum())
-    n_same = int(is_same.sum())
-    evidence = share(n_same, n_variants, "measure", "gives", "give") + " the same sign, "
-    evidence += f"{n_confirming} significantly"
-    if is_other.any():
-        evidence += f"; reversed by {choices(names[is_other])}"
-    elif 0 < n_confirming <= n_variants / 2:
-        evidence += f": {choices(names[confirms])}"
-    elif confirms.any() and not confirms.all():
-        evidence += f"; not significant by {choices(names[~confirms])}"
-    verdict = verdict_of_variants(n_confirming, int(is_other.sum()), n_variants)
+    n_other = int(is_other.sum())
+    share_same = share(int(is_same.sum()), n_variants, "measure", "gives", "give")
+    evidence = f"{share_same} the same sign, {n_confirming} significantly"
+    # Name the variants that contradict, or the fewer of those that confirm and do not.
+    is_minority = 0 < n_confirming <= n_variants / 2
+    is_majority = n_variants / 2 < n_confirming < n_variants
+    if n_other:
+        contradicting = choices(names[is_other])
+        evidence += f"; reversed by {contradicting}"
+    elif is_minority:
+        confirming = choices(names[confirms])
+        evidence += f": {confirming}"
+    elif is_majority:
+        not_confirming = choices(names[~confirms])
+        evidence += f"; not significant by {not_confirming}"
+    verdict = verdict_of_variants(n_confirming, n_other, n_variants)
     numbers = {"same_sign": is_same.mean(), "significant": confirms.mean()}
     return Answer(claim, "variants", verdict, evidence, numbers)
 
@@ -497,19 +532,24 @@ def _answer_of_labels(
     claim: Claim, missing: str, row: Mapping[Any, Any], *, lower_is_better: bool
 ) -> Answer:
     """Return the answer of missing labels, given the row of the pair in `MissingLabels.pairs`."""
-    low, high, expected = row["low"], row["high"], row["expected"]
+    low = row["low"]
+    high = row["high"]
+    expected = row["expected"]
+    has_interval = not np.isnan(low)
+    has_expected = not np.isnan(expected)
     evidence = f"labels missing: {missing}"
-    if not np.isnan(low):
+    if has_interval:
         evidence += f"; difference in [{decimals(low)}, {decimals(high)}]"
-    if not np.isnan(expected) and np.isnan(low):
+        if has_expected:
+            evidence += f", expected {decimals(expected)}"
+    elif has_expected:
         evidence += f"; expected difference {decimals(expected)}"
-    elif not np.isnan(expected):
-        evidence += f", expected {decimals(expected)}"
+    # The interval is that of the values, in the units of the measure.
     if lower_is_better:
-        sign = -claim.sign
+        sign_of_values = -claim.sign
     else:
-        sign = claim.sign
-    verdict = verdict_of_labels(sign, low, high, expected)
+        sign_of_values = claim.sign
+    verdict = verdict_of_labels(sign_of_values, low, high, expected)
     numbers = {"low": low, "high": high, "difference": expected}
     return Answer(claim, "labels", verdict, evidence, numbers)
 
@@ -523,47 +563,64 @@ def _answer_of_judges(claim: Claim, judged: JudgedRuns, signs: Floats) -> Answer
     names = np.array(judged.judges, dtype=object)
     has_enough = judged.n_labelled >= _LEAST_LABELLED * judged.n_documents  # judges × criteria
     decides = has_enough.all(axis=1)
-    n_deciding = int(decides.sum())
-    n_same = int((signs[decides] == claim.sign).sum())
-    evidence = share(n_same, n_deciding, "judge", "gives", "give") + " the same sign"
-    others = names[decides & (signs == -claim.sign)]
-    if len(others) == 1:
-        evidence += f"; {choices(others)} gives the other"
-    elif len(others):
-        evidence += f"; {choices(others)} give the other"
+    deciding_signs = signs[decides]
+    n_deciding = len(deciding_signs)
+    n_same = int((deciding_signs == claim.sign).sum())
+    share_same = share(n_same, n_deciding, "judge", "gives", "give")
+    evidence = f"{share_same} the same sign"
+    opposed = names[decides & (signs == -claim.sign)]
+    if len(opposed):
+        verb = _verb(len(opposed), "gives", "give")
+        evidence += f"; {choices(opposed)} {verb} the other"
     evidence += f"; {_labelled_documents(judged)}"
-    without_say = names[~decides]
-    if len(without_say) == 1:
-        evidence += f", so {choices(without_say)} decides nothing"
-    elif len(without_say):
-        evidence += f", so {choices(without_say)} decide nothing"
-    if n_deciding < 2:
-        verdict = UNDECIDED
+    undecided = names[~decides]
+    if len(undecided):
+        verb = _verb(len(undecided), "decides", "decide")
+        evidence += f", so {choices(undecided)} {verb} nothing"
+    if n_deciding == 0:
+        numbers = {"same_sign": np.nan}
     else:
-        verdict = verdict_of_judges(signs[decides].tolist(), claim.sign)
-    if n_deciding:
-        same_sign = n_same / n_deciding
-    else:
-        same_sign = np.nan
-    return Answer(claim, "judges", verdict, evidence, {"same_sign": same_sign})
+        numbers = {"same_sign": n_same / n_deciding}
+    verdict = UNDECIDED
+    if n_deciding >= 2:
+        verdict = verdict_of_judges(deciding_signs.tolist(), claim.sign)
+    return Answer(claim, "judges", verdict, evidence, numbers)
+
+
+def _verb(number: int, singular: str, plural: str) -> str:
+    """Return the form of a verb for a number of judges."""
+    if number == 1:
+        return singular
+    return plural
 
 
 def _labelled_documents(judged: JudgedRuns) -> str:
     """Return how many documents each judge labelled, by criterion if these numbers differ."""
+    # The criteria with the same numbers of documents: of all judges, and of each.
     criteria_of_numbers: dict[tuple[int, tuple[int, ...]], list[str]] = {}
     for column, name in enumerate(judged.criteria):
-        numbers = (judged.n_documents[column], tuple(judged.n_labelled[:, column]))
+        n_of_judges = tuple(judged.n_labelled[:, column])
+        numbers = (judged.n_documents[column], n_of_judges)
         criteria_of_numbers.setdefault(numbers, []).append(name)
+    are_different = len(criteria_of_numbers) > 1
     texts = []
-    for (n_documents, n_labelled), names in criteria_of_numbers.items():
+    for (n_documents, n_of_judges), names in criteria_of_numbers.items():
         on = ""
-        if len(criteria_of_numbers) > 1:
+        if are_different:
             on = f" on {choices(names)}"
-        if set(n_labelled) == {n_documents}:
-            texts.append(f"each labelled all {n_documents} documents{on}")
-            continue
-        by_judge = []
-        for judge, n_of_judge in zip(judged.judges, n_labelled, strict=True):
-            by_judge.append(f"{judge} {n_of_judge}")
-        texts.append(f"labelled of {number_of(n_documents, 'document')}{on}: {choices(by_judge)}")
+        texts.append(_numbers_of_judges(judged.judges, n_documents, n_of_judges, on))
     return "; ".join(texts)
+
+
+def _numbers_of_judges(
+    judges: Sequence[str], n_documents: int, n_of_judges: Sequence[int], on: str
+) -> str:
+    """Return how many of the documents each judge labelled; `on` names the criteria."""
+    has_all = set(n_of_judges) == {n_documents}
+    if has_all:
+        return f"each labelled all {n_documents} documents{on}"
+    number_by_judge = []
+    for judge, n_of_judge in zip(judges, n_of_judges, strict=True):
+        number_by_judge.append(f"{judge} {n_of_judge}")
+    documents = number_of(n_documents, "document")
+    return f"labelled of {documents}{on}: {choices(number_by_judge)}"
