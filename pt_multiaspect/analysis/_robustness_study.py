@@ -22,7 +22,7 @@ from ..kernels.rounding import remove_rounding_errors
 from ..measures import AspectMean
 from ..views import decimals, level_text, percent
 from ._judged_runs import JudgedRuns, evaluate_by_judge
-from ._pairs import joint_level, make_pairs, pairs_of_runs, share
+from ._pairs import Pairs, joint_level, make_pairs, pairs_of_runs, share
 from ._robustness_material import Material
 from ._significance import (
     ALPHA,
@@ -148,31 +148,38 @@ class Study:
     def __init__(self, material: Material, baseline: str | None, correction: str | None) -> None:
         self.material = material
         self.correction = correction
+        #: By question: why it is not answered, and a sentence for readers if it applies.
         self.left_out: dict[str, str] = {}
         self.unanswered: dict[str, str] = {}
         #: The results that answers come from, by the attribute of `Robustness`.
         self.results: dict[str, Any] = {}
+        #: Whether lower is better.
         self.lower = lower_is_better(material.measure)
         read = material.values.select([material.label])
         self.values = read.values
         self.qids = read.qids
         self.clusters = self._clusters_of(read.qids)
         self.in_order = material.means.index.tolist()
+        #: The pairs of the family, those of the claims first.
+        self.pairs = self._family_of_pairs(read, baseline)
         if baseline is None:
-            best = self._best_run(read)
-            others = [name for name in self.in_order if name != best]
-            pairs_of_best = [(best, other) for other in others]
-            further_pairs = combinations(others, 2)
-            #: The pairs of the family, those of the claims first.
-            self.pairs = make_pairs(read.names, [*pairs_of_best, *further_pairs])
-            n_claims = len(pairs_of_best)
+            n_claims = len(self.in_order) - 1  # the best run and each other
         else:
-            self.pairs = pairs_of_runs(read.names, self.in_order, baseline)
             n_claims = len(self.pairs)
         tested_once, _ = unordered_pairs(self.pairs)
         #: The number of tests of the family.
         self.n_tests = len(tested_once)
         self.claims = self._make_claims(read.values * read.signs, n_claims)
+
+    def _family_of_pairs(self, read: OrientedValues, baseline: str | None) -> Pairs:
+        """Return the pairs with the baseline or, by default, those of the best run, then all others."""
+        if baseline is not None:
+            return pairs_of_runs(read.names, self.in_order, baseline)
+        best = self._best_run(read)
+        others = [name for name in self.in_order if name != best]
+        pairs_of_best = [(best, other) for other in others]
+        further_pairs = combinations(others, 2)
+        return make_pairs(read.names, [*pairs_of_best, *further_pairs])
 
     def _clusters_of(self, qids: Collection[object]) -> Clusters:
         """Return the clusters of some topics."""
@@ -400,12 +407,13 @@ class Study:
             read, self.in_order, self.pairs, clusters, material.label, ALPHA, self.correction, CI
         )
         self.results["multiverse"] = multiverse
-        is_distinct = np.array([label not in multiverse.same_as for label in labels])
+        # The table has one row per pair and variant.
         shape = (len(self.pairs), len(labels))
         differences = multiverse.variants["difference"].to_numpy().reshape(shape)
-        levels = multiverse.variants["p"].to_numpy().reshape(shape)
+        p = multiverse.variants["p"].to_numpy().reshape(shape)
+        is_distinct = np.array([label not in multiverse.same_as for label in labels])
         signs = np.sign(differences)[:, is_distinct]
-        is_significant = (levels < ALPHA)[:, is_distinct]
+        is_significant = (p < ALPHA)[:, is_distinct]
         names = np.array(labels, dtype=object)[is_distinct]
         answers = []
         for row, claim in enumerate(self.claims):
