@@ -76,14 +76,17 @@ class Rankings(Memo):
         scores = _round_scores(source, dtype)
         position_of_query = judgments.query_positions(source.qids)  # -1 for unjudged queries
         n_common = int((position_of_query >= 0).sum())
-        rows = _RunRows(position_of_query[source.query], source.docnos, scores)
-        if n_common < len(source.qids):
+        query_of_row = position_of_query[source.query]
+        rows = _RunRows(query_of_row, source.docnos, scores)
+        has_unjudged_queries = n_common < len(source.qids)
+        if has_unjudged_queries:
             rows = rows.take(rows.query >= 0)
 
+        # The judged pair of each row. Of a repeated document, only the last row is kept.
         pool_row, keys = judgments.pairs.lookup(rows.query, rows.docnos)
         begins = heads(rows.query)
-        are_adjacent = len(begins) == n_common
-        if are_adjacent:
+        has_one_block_per_query = len(begins) == n_common
+        if has_one_block_per_query:  # as in most runs, and faster
             is_last = _last_occurrences(rows, keys, begins)
         else:
             is_last = _last_occurrences(rows, keys, None)
@@ -299,7 +302,8 @@ def _qids_of_copies(qids: Sequence[str], n_copies: int) -> Objects:
     """Return names of copied topics, whose alphabetical order is that of the copies."""
     names: list[str] = []
     for copy_number in range(n_copies):
-        names += [f"{copy_number:09d}-{qid}" for qid in qids]
+        prefix = f"{copy_number:09d}"  # leading zeros: 2 sorts before 10
+        names += [f"{prefix}-{qid}" for qid in qids]
     return np.array(names, dtype=object)
 
 

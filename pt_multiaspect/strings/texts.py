@@ -186,7 +186,7 @@ class Texts:
         A word is 8 bytes as one number, the first byte lowest.
         """
         n_words = len(self.data) - _BYTES_PER_WORD + 1
-        one_byte_apart = (1,)
+        one_byte_apart = (1,)  # words overlap: the next one begins at the next byte
         return np.ndarray((n_words,), dtype="<u8", buffer=self.data, strides=one_byte_apart)
 
     def _nth_words(self, index: int, rows: Any = slice(None)) -> Words:
