@@ -213,3 +213,16 @@ def test_answers_of_judges_are_described_and_scored(run, folder, capsys) -> None
     for others in (["--qrels", "relevance=long.csv"], ["-m", "AP"], ["long.csv"]):
         assert main(["describe", "--answers", "long.csv", *others]) == 2
         assert "--answers takes the place of --qrels, runs and measures" in capsys.readouterr().err
+
+
+def test_codes_of_surveys_are_written_as_codes(folder, capsys) -> None:
+    """Judges write 9 for 'I don't know' on grades 1 to 5."""
+    labels = [1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 9]
+    rows = [(f"q{number}", "a", label) for number, label in enumerate(labels)]
+    pd.DataFrame(rows, columns=["qid", "name", "fluent"]).to_csv("coded.csv", index=False)
+    assert main(["describe", "--answers", "coded.csv", "--write-aspects", "scales.json"]) == 0
+    assert "9 is outside of the other labels, 1 to 5" in " ".join(capsys.readouterr().out.split())
+    scales = json.loads((folder / "scales.json").read_text(encoding="utf-8"))
+    assert scales["aspects"] == {"fluent": {"grades": [1, 2, 3, 4, 5], "unjudged": [9]}}
+    assert main(["answers", "coded.csv", "--aspects", "scales.json"]) == 0
+    assert read(capsys.readouterr().out)["fluent"].tolist() == [0.5]

@@ -1070,6 +1070,38 @@ def test_labels_that_are_too_far_above(counts: dict[int, int], is_finding: bool)
     assert findings_about(ma.describe(qrels), "may be a code").empty != is_finding
 
 
+@pytest.mark.parametrize(
+    ("labels", "codes"),
+    [
+        ([1, 2, 3, 4, 5] * 6 + [8] * 3, (8,)),
+        ([1, 2, 3, 4, 5] * 6 + [9] * 3, (9,)),
+        ([0, 1, 2, 3, 4] * 6 + [9] * 3, (9,)),
+        ([1, 2, 3, 4, 5] * 6 + [8, 9], (8, 9)),
+        ([-1, 0, 1, 2] * 6 + [9] * 3, (9,)),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9] * 4, ()),
+        ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * 4, ()),
+        ([1, 2, 3, 4, 5] * 6 + [6], ()),
+        ([1, 2, 3, 4, 5] * 6 + [7], ()),
+        ([1, 2, 3, 4, 5] * 6 + [9] * 7, ()),
+    ],
+)
+def test_codes_of_surveys_are_no_grades(labels: list[int], codes: tuple[int, ...]) -> None:
+    """With 9 for 'I don't know' on grades 1 to 5, the grades 1 to 9 were proposed."""
+    description = ma.describe(small(label=labels))
+    findings = findings_about(description, "no label is between")
+    proposed = description.proposed["relevance"]
+    assert [code for code in proposed.unjudged if code > 0] == list(codes)
+    assert len(findings) == bool(codes)
+    if codes:
+        assert proposed.grades[-1] == max(label for label in labels if label < 8)
+
+
+def test_a_declared_grade_is_no_code_of_surveys() -> None:
+    qrels = small(label=[1, 2, 3, 4, 5] * 6 + [9] * 3)
+    description = ma.describe(qrels, {"relevance": Aspect(range(1, 10))})
+    assert findings_about(description, "may be a code").empty
+
+
 def test_a_label_is_not_too_far_above_if_the_lowest_is_as_far_below() -> None:
     qrels = small(label=[0, 3] * 500 + [4] * 300 + [7])
     assert findings_about(ma.describe(qrels), "may be a code").empty

@@ -346,7 +346,7 @@ def test_reports_name_the_missing_labels() -> None:
 # --- kind: codes of failures are taken for grades -----------------------------------------------------
 
 
-@pytest.mark.parametrize("code", [-1, 0, 99, -99, 999])
+@pytest.mark.parametrize("code", [-1, 0, 8, 9, 99, -99, 999])
 @pytest.mark.parametrize("as_text", [False, True])
 def test_codes_of_failures_are_proposed_as_such(code: int, as_text: bool) -> None:
     """With -1 (or 0) for failures on grades 1 to 5, describe proposed the grades 0 to 5."""
@@ -369,6 +369,62 @@ def test_codes_of_failures_among_values_are_proposed_as_such() -> None:
 def test_grades_that_start_at_0_stay_silent(top: int) -> None:
     description = ma.describe(judged_frame(*[number % (top + 1) for number in range(44)]))
     assert "outside of the other labels" not in " ".join(str(description).split())
+
+
+@pytest.mark.parametrize(
+    ("labels", "grades", "codes"),
+    [
+        ([0, 1, 2, 3, 4] * 6 + [9] * 3, (0, 1, 2, 3, 4), (9,)),
+        ([0, 1] * 10 + [8], (0, 1), (8,)),
+        ([1, 2, 3, 4, 5] * 6 + [8, 9, 9], (1, 2, 3, 4, 5), (8, 9)),
+        ([1, 2, 3, 4, 5] * 6 + [9, 99], (1, 2, 3, 4, 5), (9, 99)),
+        ([1, 2, 3, 4, 5] * 6 + [9, -1], (1, 2, 3, 4, 5), (-1, 9)),
+        ([1, 2, 3, 4, 5, 6] * 6 + [9], (1, 2, 3, 4, 5, 6), (9,)),
+    ],
+)
+def test_codes_of_surveys_are_proposed_as_such(
+    labels: list[int], grades: tuple[int, ...], codes: tuple[int, ...]
+) -> None:
+    """With 9 for 'I don't know' on grades 1 to 5, describe proposed the grades 1 to 9."""
+    proposed = ma.describe(judged_frame(*labels)).proposed["faithful"]
+    assert (proposed.grades, proposed.unjudged) == (grades, codes)
+
+
+def test_several_codes_are_named_in_the_plural() -> None:
+    description = ma.describe(judged_frame(*[1, 2, 3, 4, 5] * 6, 8, 9, 9))
+    (finding,) = description.findings.loc[description.findings["severity"] == "error", "finding"]
+    assert finding == (
+        "8, 9 are outside of the other labels, 1 to 5, and may be codes of failures (3 of 33 labels)"
+    )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1, 2, 3, 4, 5, 6, 7, 8, 9] * 4,
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10] * 4,
+        [1, 3, 5, 7, 9] * 6,
+        [1, 2, 3, 4, 5] * 6 + [6],
+        [1, 2, 3, 4, 5] * 6 + [7],
+        [1, 2, 3, 4, 5, 6] * 6 + [8],  # less than 3 above
+        [2, 3, 4, 5] * 6 + [9],
+        [1, 2, 3, 4, 5] * 6 + [9] * 7,  # the most frequent label
+    ],
+)
+def test_high_grades_are_no_codes_of_surveys(labels: list[int]) -> None:
+    description = ma.describe(judged_frame(*labels))
+    text = " ".join(str(description).split())
+    assert "outside of the other labels" not in text
+    assert "may be a code" not in text
+    assert description.proposed["faithful"].unjudged == ()
+
+
+def test_a_code_is_not_the_top_of_another_criterion() -> None:
+    """Labels 1 to 5 and 99 were said to reach 99, to be declared as the top of another scale."""
+    frame = judged_frame(*[1, 2, 3, 4, 5] * 6, 9, 99)
+    frame["fluent"] = [1, 2, 3, 4] * 8
+    (finding,) = ma.describe(frame).findings.query("aspects == 'fluent'")["finding"]
+    assert "labels of faithful reach 5, declare that top" in finding
 
 
 # --- kind: tables of judges with other names of columns, separators and decimals -----------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._numbers import spell
-from .._typing import Ints
+from .._typing import Floats, Ints
 from ..aspects import Aspect
 from ..aspects.aspect import unjudged_codes
 from ..errors import in_shell, parameter
@@ -24,6 +24,12 @@ JUNK = (-1, -2)
 
 #: Minimum number of judged documents for rules about fractions of documents.
 MIN_POOL = 10
+
+#: Codes of surveys: 8 means 'does not apply', 9 'don't know'.
+_SURVEY_CODES = (8, 9)
+
+#: Such labels are codes if all grades are at least this far below them.
+_SURVEY_GAP = 3
 
 #: The default threshold is doubtful on scales of at least this many grades, from this fraction of
 #: positive documents, or below the last one if the judged documents would be expected to include
@@ -187,6 +193,36 @@ def find_far_label(labels: LabelCounts) -> LabelFinding | None:
         "grades",
         declaration=rescale_aspect(labels, [], [highest]),
     )
+
+
+def survey_codes_on_top(labels: Floats, counts: Ints) -> list[float]:
+    """Return the highest labels if they are codes of surveys, 8 or 9; empty if they are grades.
+
+    They are codes if the other labels are 1, 2, … or 0, 1, … without a gap and end well below them.
+
+    Parameters
+    ----------
+    labels : ndarray of float, shape (n_labels,)
+        The distinct labels in increasing order; negative ones are ignored.
+    counts : ndarray of int, shape (n_labels,)
+        The number of documents with each label.
+    """
+    is_code = np.isin(labels, _SURVEY_CODES)
+    is_grade = (labels >= 0) & ~is_code
+    codes = labels[is_code]
+    grades = labels[is_grade]
+    if not len(codes) or len(grades) < 2:
+        return []
+    lowest = grades[0]
+    highest = grades[-1]
+    starts_at_0_or_1 = lowest in (0, 1)
+    has_no_gap = np.array_equal(grades, np.arange(lowest, highest + 1))
+    are_codes_far = codes[0] - highest >= _SURVEY_GAP
+    # A label that most documents have is rather a grade.
+    is_code_most_frequent = counts[is_code].max() > counts[is_grade].max()
+    if starts_at_0_or_1 and has_no_gap and are_codes_far and not is_code_most_frequent:
+        return [float(code) for code in codes]
+    return []
 
 
 def find_constant(labels: LabelCounts) -> LabelFinding | None:

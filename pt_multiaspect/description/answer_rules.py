@@ -18,7 +18,13 @@ from ..aspects import Aspect
 from ..aspects.aspect import number_codes
 from ..collection import AspectView, judged_answers
 from ..collection.columns import BOOLEANS, is_boolean, is_far_above, read_labels
-from ..collection.label_rules import MIN_POOL, as_given, aspect_from_one, find_constant
+from ..collection.label_rules import (
+    MIN_POOL,
+    as_given,
+    aspect_from_one,
+    find_constant,
+    survey_codes_on_top,
+)
 from ..errors import agree, choices, number_of
 from ..views import percent
 from . import rules
@@ -141,9 +147,7 @@ def _division(columns: Sequence[str], name: str) -> str:
 
 def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
     """Find grades on a scale that is not declared."""
-    tops = {}
-    for view in statistics.judged.views:
-        tops[view.name] = float(view.label[view.known].max(initial=0))
+    tops = {view.name: _top_grade(view) for view in statistics.judged.views}
     for view in statistics.judged.views:
         labels = view.label[view.known]
         is_outside = (labels > 1) | (labels < 0)
@@ -164,6 +168,16 @@ def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
             yield _undeclared_finding(view, tops)
 
 
+def _top_grade(view: AspectView) -> float:
+    """Return the highest label of a criterion that is no code of failures, at least 0."""
+    labels = view.label[view.known]
+    without_codes = _scale_without_codes(view)
+    if without_codes is not None:
+        codes = number_codes(without_codes)
+        labels = labels[~np.isin(labels, codes)]
+    return float(labels.max(initial=0))
+
+
 def _span(labels: Floats) -> str:
     """Return the lowest and the highest label as text."""
     return f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
@@ -174,10 +188,12 @@ def _failures_finding(view: AspectView, without_codes: Aspect) -> Finding:
     labels = view.label[view.known]
     codes = number_codes(without_codes)
     others = labels[~np.isin(labels, codes)]
-    text = (
-        f"{choices(map(spell, codes))} is outside of the other labels, {_span(others)}, and may "
-        "be a code of failures"
-    )
+    listed = choices(map(spell, codes))
+    span = _span(others)
+    if len(codes) == 1:
+        text = f"{listed} is outside of the other labels, {span}, and may be a code of failures"
+    else:
+        text = f"{listed} are outside of the other labels, {span}, and may be codes of failures"
     if 0 in codes:
         top = spell(float(others.max()))
         text += f"; if 0 is the lowest grade, declare the grades 0 to {top} instead"
@@ -209,14 +225,17 @@ def _undeclared_finding(view: AspectView, tops: Mapping[str, float]) -> Finding:
 def _scale_without_codes(view: AspectView) -> Aspect | None:
     """Return the scale of a criterion whose labels contain codes of failures; None without codes.
 
-    Codes are negative labels, a label far above the others, and a rare 0 below grades that rarely
-    start at 0.
+    Codes are negative labels, a label far above the others, the codes 8 and 9 of surveys, and a
+    rare 0 below grades that rarely start at 0.
     """
     labels = view.label[view.known]
     distinct = np.unique(labels)
-    grades = distinct[distinct >= 0]
+    grades, counts = np.unique(labels[labels >= 0], return_counts=True)
     if is_far_above(grades):
         grades = grades[:-1]
+        counts = counts[:-1]
+    survey_codes = survey_codes_on_top(grades, counts)
+    grades = grades[~np.isin(grades, survey_codes)]
     if not len(grades):
         return None
     is_full = np.array_equal(grades, np.arange(grades[-1] + 1))

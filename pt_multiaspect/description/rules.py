@@ -128,6 +128,10 @@ def find_codes_on_top(statistics: Statistics) -> Iterator[Finding]:
         is_value = statistics.judged.answers is not None and top <= 1
         if is_value:
             continue
+        survey_codes = _survey_codes(view)
+        if survey_codes:
+            yield _survey_finding(view, survey_codes)
+            continue
         comparisons = statistics.top_labels
         comparisons = comparisons[comparisons["aspect"] == view.name]
         reason = _gap_below_top(view) or _unrelated_top(comparisons)
@@ -137,6 +141,35 @@ def find_codes_on_top(statistics: Statistics) -> Iterator[Finding]:
         on_relevance = comparisons["other"] == "relevance"
         if (on_relevance & (comparisons["z_next"] < -3)).any():
             yield _less_relevant_top(view)
+
+
+def _survey_codes(view: AspectView) -> list[float]:
+    """Return the highest labels that are codes of surveys; empty for declared scales."""
+    if not view.inferred:
+        return []
+    label, count = used_labels(view)
+    return label_rules.survey_codes_on_top(label, count)
+
+
+def _survey_finding(view: AspectView, codes: list[float]) -> Finding:
+    """Return the finding of highest labels that may be codes of surveys, such as 9 on 1 to 5."""
+    label, count = used_labels(view)
+    is_code = np.isin(label, codes)
+    share = percent(count[is_code].sum() / count.sum())
+    below = spell(float(label[~is_code][-1]))
+    listed = " and ".join(map(spell, codes))
+    if len(codes) == 1:
+        text = (
+            f"the highest label, {listed}, may be a code rather than a grade: {share} of the judged "
+            f"documents have it, and no label is between it and {below}"
+        )
+    else:
+        text = (
+            f"the highest labels, {listed}, may be codes rather than grades: {share} of the judged "
+            f"documents have one of them, and no label is between them and {below}"
+        )
+    changed = label_rules.rescale_aspect(view.label_counts, [], codes)
+    return Finding("warning", view.name, text, changes=_change(view, changed))
 
 
 def _gap_below_top(view: AspectView) -> str:
