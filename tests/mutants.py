@@ -1,8 +1,10 @@
 """Change the code of a room in a hundred places, one at a time, and list the changes that no test notices.
 
-    python tests/mutants.py kernels              # 100 mutants of one room, drawn with seed 0 python
-    tests/mutants.py analysis -n 20 --seed 3 --jobs 1 python tests/mutants.py analysis --only
-    judges.py:119 ranks.py --tests judges ranks   # survivors again
+    python tests/mutants.py kernels                       # 100 mutants of one room, seed 0
+    python tests/mutants.py analysis -n 20 --seed 3 --jobs 1
+    python tests/mutants.py analysis --only judges.py:119 ranks.py --tests judges ranks
+
+The last repeats survivors, with fewer tests.
 
 A mutant exchanges an operator or comparison, changes a number, or reverses a condition. It is
 *killed* if one of the tests named for its room in `TESTS` fails, and *survives* otherwise: then a
@@ -56,14 +58,14 @@ TESTS = {
     "prediction_powered quality bounds groups_of_topics "
     "docstrings missing_labels detectable robustness measures_after_runs",
     "answers": "answers cli_answers report_values",
-    "integration": "values labels accelerating standard strings pyterrier pyterrier_datasets pipelines "
+    "integration": "values accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files "
     "multiverse "
     "cli_suites judges cli value_tables value_files library_metrics input_columns measure_lists "
     "robustness",
     "aspects": "values aspect_files bad_input names orders properties",
     "bases": "values reference golden bases standard bounds explanations properties",
-    "collection": "values join topics lists labels unlabelled_relevance judges subtopics swapped label_warnings "
+    "collection": "values join topics lists unlabelled_relevance judges subtopics swapped label_warnings "
     "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables "
     "label_extremes "
     "missing_labels fill_labels answers library_metrics",
