@@ -93,7 +93,8 @@ class Topic:
     def rankings(self) -> Rankings:
         """The ranking, joined with the judgments."""
         qid = self.judgments.qids[self.query]
-        return self._join(self.judgments, [qid], [len(self)])
+        all_ranks = len(self)
+        return self._join(self.judgments, [qid], [all_ranks])
 
     @cached_property
     def values(self) -> Floats:
@@ -149,8 +150,9 @@ class Topic:
             return None
         rows = np.flatnonzero(self.judgments.pool_query == self.query)
         rows = rows[np.argsort(rank[rows])]
+        docnos = self.judgments.docnos[rows]
         scores = np.arange(len(rows), 0, -1, dtype=np.float64)
-        best = replace(self, docnos=self.judgments.docnos[rows], scores=scores, run="ideal")
+        best = replace(self, docnos=docnos, scores=scores, run="ideal")
         # With gains of unjudged documents, a run can exceed every ranking of judged documents.
         lowest_value = self.value - 1e-9 * max(1.0, abs(self.value))
         if best.value >= lowest_value:
@@ -243,6 +245,7 @@ class Part:
         position = breakdown.hits.rank[is_hit] - 1
 
         def by_rank(values: Floats, otherwise: float) -> Floats:
+            """Return values of hits as one per rank; `otherwise` at ranks without a hit."""
             result = np.full(n, otherwise)
             result[position] = values[is_hit]
             return result
@@ -304,7 +307,8 @@ class Part:
             text = f"ranks {first} to {last}"
             if first == last:
                 text = f"rank {last}"
-            rest[text] = float(self.further[query])
+            further = self.further[query]
+            rest[text] = float(further)
         return rest
 
 
@@ -378,8 +382,9 @@ def split_value(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts
 
 def _split_whole(measure: Measure, run: Prefixes | Topic, value: Floats) -> Parts:
     """Split the values of a measure without terms."""
-    ones = np.ones(len(value))
-    everywhere = np.ones(len(value), dtype=np.bool_)
+    n_queries = len(value)
+    ones = np.ones(n_queries)
+    everywhere = np.ones(n_queries, dtype=np.bool_)
     rankings = run.rankings
     judgments = rankings.judgments
     stated = measure._breakdown(rankings, measure.views(judgments))
@@ -398,15 +403,17 @@ def _split_terms(
     rankings = run.rankings
     judgments = rankings.judgments
     ones = np.ones(values.shape[1])
-    parts: dict[int, Part] = {}
+    parts: dict[int, Part] = {}  # by the position of the term
     for index, term in enumerate(terms):
-        stated = term.base.breakdown(rankings.top(term.base.depth), term.target)
+        ranking = rankings.top(term.base.depth)
+        stated = term.base.breakdown(ranking, term.target)
         if stated is not None:
             _check_sum(stated, values[index], f"the base {term.base.text}", judgments)
             parts[index] = Part(stated, values[index], ones, ones)
     marginal = [index for index in range(len(terms)) if index not in parts]
 
     def evaluate(repeated: Judgments, prefix: Rankings) -> Floats:
+        """Return the values of the terms that do not state their contributions."""
         repeated_terms = terms
         if repeated is not judgments:
             repeated_terms = measure.terms(repeated)
@@ -467,23 +474,26 @@ def _differences(
     run: Prefixes | Topic, evaluate: Evaluation, cutoff: int | None, values: Floats
 ) -> Iterator[Part]:
     """Yield the differences of the values of the first k and k - 1 ranks, for each output."""
-    n_ranks = min(run.depth, int(run.rankings.hits.n_ret.max(initial=0)))
+    n_retrieved = run.rankings.hits.n_ret.max(initial=0)
+    n_ranks = min(run.depth, int(n_retrieved))
     if cutoff is not None:
         n_ranks = min(n_ranks, cutoff)
     hits = run.rankings.top(n_ranks).dense()
     prefix_values = run.prefix_values(evaluate, n_ranks)  # (n_outputs, n_queries, n_ranks + 1)
     for output_values, value in zip(prefix_values, values, strict=True):
+        of_empty_ranking = output_values[:, 0]
+        of_all_prefixes = output_values[:, -1]
         differences = np.diff(output_values, axis=1)
         contribution = differences[hits.query, hits.rank - 1]
         ones = np.ones(len(value))
         yield Part(
-            Breakdown(hits, contribution, offset=output_values[:, 0], how=MARGINAL),
+            Breakdown(hits, contribution, offset=of_empty_ranking, how=MARGINAL),
             value=value,
             weight=ones,
             slope=ones,
             n_ranks=n_ranks,
             cutoff=cutoff,
-            further=value - output_values[:, -1],
+            further=value - of_all_prefixes,
         )
 
 
@@ -524,6 +534,7 @@ class Contributions:
         """Compute the contributions of `Measure.explain` at the first ranks, for all topics."""
         parts = split_value(measure, run, measure.evaluate(run.rankings))
         n_queries = len(parts.value)
+        # Each part with a mask of the queries to which it applies: the terms, or the whole measure.
         applicable = [(part, ~parts.is_whole) for part in parts.terms]
         if parts.whole is not None:
             applicable.append((parts.whole, parts.is_whole))
@@ -536,9 +547,12 @@ class Contributions:
             is_shown = applies[hits.query] & (hits.rank <= run.depth)
             query = hits.query[is_shown]
             position = hits.rank[is_shown] - 1
-            ranks[query, position] += part.slope[query] * breakdown.contribution[is_shown]
+            contribution = breakdown.contribution[is_shown]
+            ranks[query, position] += part.slope[query] * contribution
             if breakdown.offset is not None:
-                offset += np.where(applies, part.slope * breakdown.offset, 0.0)
-            is_marginal |= applies & (breakdown.how == MARGINAL)
+                part_offset = part.slope * breakdown.offset
+                offset += np.where(applies, part_offset, 0.0)
+            if breakdown.how == MARGINAL:
+                is_marginal |= applies
         # Without -0.
         return cls(parts.value, ranks + 0.0, offset + 0.0, is_marginal)

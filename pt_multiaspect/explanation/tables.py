@@ -32,15 +32,17 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
         is_unjudged = np.all([np.isnan(label) for label in labels.values()], axis=0)
     else:  # the measure reads no aspect
         is_unjudged = np.zeros(len(topic), dtype=np.bool_)
-    numbers = dict(labels)
+    numbers = dict(labels)  # the columns of numbers, with one value per rank
     _add_details(numbers, topic, parts, is_unjudged)
     _add_amounts(numbers, topic, parts)
 
+    # The first rows are ranks, as many as every part has on their own; the rest follows below.
     limits = [part.n_single for part in parts if part.n_single is not None]
     n_single = min(limits, default=len(topic))
     rest = _rest(parts, n_single)
-    ranks = [*range(1, n_single + 1), *[pd.NA] * len(rest)]
-    docnos = [*topic.docnos[:n_single].tolist(), *[None] * len(rest)]
+    n_rest = len(rest)
+    ranks = [*range(1, n_single + 1), *[pd.NA] * n_rest]
+    docnos = [*topic.docnos[:n_single].tolist(), *[None] * n_rest]
     columns: dict[str, Any] = {
         "rank": pd.array(ranks, dtype="Int64"),
         "docno": pd.Series(docnos, dtype=object),
@@ -50,11 +52,13 @@ def ranks_frame(topic: Topic, parts: Sequence[TopicPart], offset: float) -> pd.D
         columns[name] = np.append(values[:n_single], rest_values)
     frame = pd.DataFrame(columns)
     frame["running"] = offset + frame["contribution"].cumsum()
-    is_marginal = any(part.how == MARGINAL for part in parts)
-    how = MARGINAL if is_marginal else STATED
+
+    how = STATED
+    if any(part.how == MARGINAL for part in parts):
+        how = MARGINAL
     frame["how"] = pd.Series(how, index=frame.index, dtype=object)
-    rank_notes = _rank_notes(topic, is_unjudged)
-    row_notes = [*rank_notes[:n_single], *rest]
+    rank_notes = _rank_notes(topic, is_unjudged)[:n_single]
+    row_notes = [*rank_notes, *rest]
     frame["note"] = pd.Series(row_notes, index=frame.index, dtype=object)
     return frame
 
@@ -95,8 +99,8 @@ def _rest(parts: Sequence[TopicPart], n_single: int) -> dict[str, dict[str, floa
             # If another part is known for the first ranks only, the further ranks of this one are
             # summed.
             text = _text_of_further_ranks(parts, n_single)
-            further = float(part.contribution[n_single:].sum())
-            rest[text] = rest.get(text, 0.0) + further
+            further = part.contribution[n_single:]
+            rest[text] = rest.get(text, 0.0) + float(further.sum())
         for text, amount in rest.items():
             amounts = result.setdefault(text, {"contribution": 0.0})
             amounts["contribution"] += amount
@@ -121,8 +125,11 @@ def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats
     unknown = np.full(len(topic), np.nan)
     first = parts[0]
     if len(parts) == 1:
-        gain = unknown if first.gain is None else first.gain
-        discount = unknown if first.discount is None else first.discount
+        gain, discount = unknown, unknown
+        if first.gain is not None:
+            gain = first.gain
+        if first.discount is not None:
+            discount = first.discount
         return gain, discount
     if first.discount is None:
         return unknown, unknown
@@ -134,7 +141,7 @@ def _gain_and_discount(topic: Topic, parts: Sequence[TopicPart]) -> tuple[Floats
             return unknown, unknown
         norm = 1.0
         if part.norm is not None:
-            norm = part.norm or np.inf
+            norm = part.norm or np.inf  # no document has a gain if the norm is 0
         gain += part.slope * part.gain / norm
     return gain, first.discount
 
@@ -166,8 +173,9 @@ def values_by_rank(topic: Topic, values: Floats) -> Floats:
 
 def scale_positions(view: AspectView) -> Floats:
     """Return the position of each label on its scale, from 0 (lowest grade) to 1 (highest)."""
-    highest = max(1, len(view.scale) - 1)
-    return np.where(view.known, view.grade_index / highest, np.nan)
+    highest_index = max(1, len(view.scale) - 1)
+    position = view.grade_index / highest_index
+    return np.where(view.known, position, np.nan)
 
 
 def label_columns(views: Sequence[AspectView]) -> dict[str, AspectView]:
@@ -191,12 +199,14 @@ def _free_name(name: str, taken: Mapping[str, Any]) -> str:
 def aspects_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame:
     """Return one row per term: its value, its weight and its part in the value of the measure."""
     terms = topic.measure.terms(topic.judgments)
-    rows = []
-    if len(terms) > 1 and len(parts) == 1:  # the parts of the terms are unknown
+    rows: list[tuple[str, float, float, float]] = []
+    parts_are_unknown = len(terms) > 1 and len(parts) == 1
+    if parts_are_unknown:
         for term in terms:
-            value = term.base.values(topic.rankings, term.target)[topic.query]
-            weight = term.weight[topic.query]
-            rows.append((term.name, float(value), float(weight), np.nan))
+            values = term.base.values(topic.rankings, term.target)
+            value = float(values[topic.query])
+            weight = float(term.weight[topic.query])
+            rows.append((term.name, value, weight, np.nan))
     else:
         names = [view.name for view in topic.measure.views(topic.judgments)]
         for part in parts:
@@ -213,9 +223,10 @@ def swaps_frame(topic: Topic, parts: Sequence[TopicPart]) -> pd.DataFrame | None
     """
     if len(parts) > 1:
         return None
-    part = parts[0]
+    (part,) = parts
     if part.swap_cost is None:
         return None
+    # The position of the lower document of each pair, which is the rank of the other one.
     lower = np.flatnonzero(part.swap_cost > 0)
     most_costly_first = np.argsort(-part.swap_cost[lower], kind="stable")
     lower = lower[most_costly_first]
@@ -300,10 +311,12 @@ def _weakest(measure: Measure, parts: Sequence[TopicPart]) -> Iterator[str]:
     strong = max(weighted, key=lambda part: part.value)
     is_weaker = not np.isclose(weak.value, strong.value)
     if is_weaker and weak.slope > strong.slope:
+        increase_by_weak = _STEP * weak.slope
+        increase_by_strong = _STEP * strong.slope
         yield (
             f"The weaker aspect limits {measure.NAME}: {_STEP} more on {weak.name} (now "
-            f"{weak.value:.4f}) adds about {_STEP * weak.slope:.4f}, {_STEP} more on "
-            f"{strong.name} (now {strong.value:.4f}) only {_STEP * strong.slope:.4f}."
+            f"{weak.value:.4f}) adds about {increase_by_weak:.4f}, {_STEP} more on "
+            f"{strong.name} (now {strong.value:.4f}) only {increase_by_strong:.4f}."
         )
 
 
