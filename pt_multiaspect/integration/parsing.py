@@ -15,6 +15,7 @@ from ..aspects import Aspects
 from ..bases.base import is_measure
 from ..bases.delegated import function_of
 from ..bases.pickling import pickle_with_code
+from ..bases.standard import is_diversity_measure
 from ..bases.strings import check_params, read_measure, trec_names
 from ..collection import Judgments
 from ..errors import MultiAspectError, choices, refuse_none, refuse_taken, shown, warn_once
@@ -130,7 +131,7 @@ def refuse_other_name(alias: str, measure: ir_measures.Measure) -> None:
 def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
     """Return whether a measure is one of `namesakes`, perhaps with parameters that their name leaves open.
 
-    On relevance, `On` may have the name of its base.
+    On relevance, `On` may have the name of its base, and so may `Subtopics`.
 
     Parameters
     ----------
@@ -139,12 +140,13 @@ def _may_be_called(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
     namesakes : sequence of Measure
         The measures that have the name; P has several, with different cutoffs.
     """
-    if getattr(measure, "one_aspect", None) == "relevance":
-        base = measure.bases.one
-        base_measure = getattr(base, "measure", base)  # of ir-measures, or of this package
-        if _has_params_of(base_measure, namesakes):
-            return True
-    return _has_params_of(measure, namesakes)
+    base = getattr(getattr(measure, "bases", None), "default", None)
+    base_measure = getattr(base, "measure", base)  # of ir-measures, or of this package
+    is_on_relevance = getattr(measure, "one_aspect", None) == "relevance"
+    meant = [measure]
+    if is_on_relevance or is_diversity_measure(base_measure):
+        meant.append(base_measure)
+    return any(_has_params_of(candidate, namesakes) for candidate in meant)
 
 
 def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures.Measure]) -> bool:
