@@ -100,6 +100,15 @@ def test_different_names_look_different() -> None:
         assert "two" in letters, text
 
 
+def test_names_that_differ_only_in_the_middle_may_be_wider_than_the_text() -> None:
+    names = ["a" * 70 + letter + "b" * 40 for letter in "xy"]
+    columns = [Column("name", left=True, shorten=12), Column("comment", shorten=12)]
+    rows = [[names[0], "of several words"], [names[1], "of several words"]]
+    _, first, second = text_of([Table(columns, rows)]).splitlines()
+    assert first.endswith("of s..rds")
+    assert first != second
+
+
 def test_spare_columns_are_left_out_and_named() -> None:
     text = text_of([systems(12, spare=1)])
     assert text.count("0.1234") == 6

@@ -14,15 +14,46 @@ from .blocks import Bar, Block, Cell, Code, Column, Heading, Items, Row, Sentenc
 
 #: The default number of columns.
 WIDTH = 80
-_BAR = 24
-#: Successive adjustments of a table that is too wide: the width to which heads are broken (or that
-#: of the cells, if they are wider), the gap between columns, and whether names are shortened.
-_WAYS = (
-    (None, 2, False), (16, 2, False), (12, 2, False),
-    (16, 2, True), (12, 2, True), (12, 1, True), (10, 1, True), (8, 1, True),
-)  # fmt: skip
+#: The width of a column of bars.
+_BAR_WIDTH = 24
 #: The minimum length of shortened names.
-_NAME = 9
+_LEAST_NAME_WIDTH = 9
+#: The width of the heads of a table that is divided into parts.
+_HEAD_WIDTH_OF_PARTS = 12
+#: The start or end of bold text in a terminal, such as "\x1b[1m".
+_EMPHASIS = re.compile(r"\x1b\[\d*m")
+#: A part of a column head, which may be broken between parts: "nDCG(" has "nDCG" and "(".
+_HEAD_PART = re.compile(
+    r"""
+    \(?              # an opening bracket begins a part
+    [^\s,(=:_-]*     # a word
+    [\s,=:_-]?       # the blank or punctuation after it ends the part
+    """,
+    re.VERBOSE,
+)
+
+
+class _Layout(NamedTuple):
+    """The width to which heads are broken, None for unbroken ones, and the gap between columns."""
+
+    head_width: int | None
+    gap: int
+
+
+#: Layouts of a table that is too wide, in the order of trial: first with names in full.
+_LAYOUTS = (
+    _Layout(head_width=None, gap=2),
+    _Layout(head_width=16, gap=2),
+    _Layout(head_width=12, gap=2),
+)
+#: If none of these fits, layouts with shortened names.
+_LAYOUTS_OF_SHORT_NAMES = (
+    _Layout(head_width=16, gap=2),
+    _Layout(head_width=12, gap=2),
+    _Layout(head_width=12, gap=1),
+    _Layout(head_width=10, gap=1),
+    _Layout(head_width=8, gap=1),
+)
 
 
 def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False) -> str:
@@ -42,7 +73,7 @@ def text_of(blocks: Iterable[Block], width: int = WIDTH, emphasis: bool = False)
     for block in blocks:
         if lines and not _follows_directly(before, block):
             lines.append("")
-        lines += _lines(block, width, emphasis)
+        lines += _block_lines(block, width, emphasis)
         before = block
     return "\n".join(map(str.rstrip, lines))
 
@@ -57,7 +88,7 @@ def _follows_directly(before: Block | None, block: Block) -> bool:
 
 
 def printable(text: str) -> str:
-    """Return a text in one line, without control characters of terminals."""
+    """Return a text in one line, with blanks instead of control characters of terminals."""
     if text.isprintable():
         return text
     letters = []
@@ -70,55 +101,60 @@ def printable(text: str) -> str:
 
 
 def crop(text: str, width: int) -> str:
-    """Shorten a text in the middle if it is longer than `width`."""
+    """Shorten a text in the middle if it is longer than `width`: 'long..name'."""
     if len(text) <= width:
         return text
     n_last = width // 3
-    n_first = width - n_last - 2
+    n_dots = 2
+    n_first = width - n_last - n_dots
     start = text[:n_first]
     end = text[len(text) - n_last :]
     return f"{start}..{end}"
 
 
-def _lines(block: Block, width: int, emphasis: bool) -> list[str]:
+def _block_lines(block: Block, width: int, emphasis: bool) -> list[str]:
+    """Return the lines of a block of any kind."""
     if isinstance(block, Heading):
         title = _wrap(block.text, width)
         n_hyphens = max(map(len, title), default=0)
         return [*title, "-" * n_hyphens]
     if isinstance(block, Sentence):
-        has_code = bool(block.code)
-        return _wrap(_sentence(block), width, whole=has_code)
+        text = _sentence_text(block)
+        return _wrap(text, width, keep_words=bool(block.code))
     if isinstance(block, Code):
-        return _code(block, width, "  ")
+        return _code_lines(block, width, "  ")
     if isinstance(block, Items):
-        return _items(block, width)
-    return _table(block, width, emphasis)
+        return _list_lines(block, width)
+    return _table_lines(block, width, emphasis)
 
 
-def _sentence(block: Sentence) -> str:
+def _sentence_text(block: Sentence) -> str:
+    """Return a sentence after its tag and before its code, if it has these."""
     text = block.text
     if block.tag:
-        text = f"{block.tag.upper()} {text}"
+        tag = block.tag.upper()
+        text = f"{tag} {text}"
     if block.code:
         text = f"{text}: {block.code}"
     return text
 
 
-def _wrap(text: str, width: int, hanging: str = "  ", whole: bool = False) -> list[str]:
-    """Return a paragraph as lines.
+def _wrap(text: str, width: int, indent: str = "  ", keep_words: bool = False) -> list[str]:
+    """Return a paragraph as lines, all but the first indented.
 
-    Words that are `whole`, such as printed measures, may be wider.
+    Words that are longer than a line, such as printed measures, are broken unless `keep_words`.
     """
     return textwrap.wrap(
         printable(text),
         width,
-        subsequent_indent=hanging,
+        subsequent_indent=indent,
         break_on_hyphens=False,
-        break_long_words=not whole,
+        break_long_words=not keep_words,
     )
 
 
-def _items(block: Items, width: int) -> list[str]:
+def _list_lines(block: Items, width: int) -> list[str]:
+    """Return the lines of a list, with a number or a hyphen before the first sentence of an item."""
     lines = []
     for number, item in enumerate(block.items, 1):
         if block.numbered:
@@ -126,73 +162,95 @@ def _items(block: Items, width: int) -> list[str]:
         else:
             sign = "- "
         indent = " " * len(sign)
+        start = sign
         for part in item:
             if isinstance(part, Code):
-                lines += _code(part, width, f"{indent}  ")
-            else:
-                text = f"{sign}{_sentence(part)}"
-                lines += _wrap(text, width, indent, whole=bool(part.code))
-                sign = indent
+                lines += _code_lines(part, width, f"{indent}  ")
+                continue
+            text = start + _sentence_text(part)
+            lines += _wrap(text, width, indent, keep_words=bool(part.code))
+            start = indent
     return lines
 
 
-def _code(block: Code, width: int, indent: str) -> list[str]:
-    """Break statements within brackets, after commas if possible.
+def _code_lines(block: Code, width: int, indent: str) -> list[str]:
+    """Return the lines of code, one statement after the other, with long ones broken.
 
-    The output can be pasted.
+    The output can be pasted. The texts before and after the code enclose its last statement.
     """
-    *statements, last = block.text.split("\n")
+    *statements, last_statement = block.text.split("\n")
     lines: list[str] = []
     for statement in statements:
-        lines += _statement(statement, width, indent, "  ")
-    start = f"{indent}{block.before}"
-    further = "  "
+        lines += _statement_lines(statement, width, indent, "  ")
+    hanging = "  "
     if block.before:
-        further = " " * len(block.before)
-    lines += _statement(last, width, start, further, block.after)
+        hanging = " " * len(block.before)
+    start = f"{indent}{block.before}"
+    lines += _statement_lines(last_statement, width, start, hanging, block.after)
     return lines
 
 
-def _statement(code: str, width: int, start: str, further: str, after: str = "") -> list[str]:
-    """Return the lines of a statement.
+def _statement_lines(
+    statement: str, width: int, start: str, hanging: str, after: str = ""
+) -> list[str]:
+    """Return the lines of a statement, which is broken within brackets only.
 
-    The first begins with `start`, the others are indented `further`.
+    Parameters
+    ----------
+    statement : str
+        The code of one line.
+    width : int
+        The maximum length of lines, unless a part that cannot be broken is longer.
+    start : str
+        The beginning of the first line; the others are indented as far as it is.
+    hanging : str
+        The further indentation of the other lines.
+    after : str
+        The text after the code.
     """
-    chunks = _breakable_chunks(printable(code))
-    chunks[0] = f"{start}{chunks[0]}"
-    chunks[-1] += after
+    parts = _breakable_parts(printable(statement))
+    parts[-1] += after
     n_blanks = len(start) - len(start.lstrip())
-    indent = " " * n_blanks + further
-    lines = [chunks[0]]
-    for chunk in chunks[1:]:
-        if len(lines[-1]) + len(chunk.rstrip()) > width:
-            lines.append(f"{indent}{chunk.lstrip()}")
+    indent = " " * n_blanks + hanging
+    lines = []
+    line = start + parts[0]
+    for part in parts[1:]:
+        new_width = len(line) + len(part.rstrip())
+        if new_width <= width:
+            line += part
         else:
-            lines[-1] += chunk
-    return list(map(str.rstrip, lines))
+            lines.append(line.rstrip())
+            line = indent + part.lstrip()
+    lines.append(line.rstrip())
+    return lines
 
 
-def _breakable_chunks(code: str) -> list[str]:
-    """Divide one line of code after commas and opening brackets, within brackets."""
-    chunks = [""]
-    depth = 0
-    end = 0
+def _breakable_parts(code: str) -> list[str]:
+    """Divide one line of code after commas and opening brackets, within brackets.
+
+    ``f(a, b)`` has the parts ``f(``, ``a,`` and `` b)``.
+    """
+    parts = [""]
+    n_open_brackets = 0
+    position = 0
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        # The token at the end of the code is empty, and on a line of its own.
         if token.string:
-            chunks[-1] += code[end : token.end[1]]
-            end = token.end[1]
+            _, end = token.end  # line and position
+            parts[-1] += code[position:end]
+            position = end
         if token.type != tokenize.OP:
             continue
         if token.string in "([{":
-            depth += 1
-        if token.string in ")]}":
-            depth -= 1
-        if depth and token.string in ",([{":
-            chunks.append("")
-    return chunks
+            n_open_brackets += 1
+        elif token.string in ")]}":
+            n_open_brackets -= 1
+        if n_open_brackets and token.string in ",([{":
+            parts.append("")
+    return parts
 
 
-class _Shown(NamedTuple):
+class _DrawnColumn(NamedTuple):
     """A column as it is drawn: its position in the table, its head in lines, and its width."""
 
     column: Column
@@ -201,67 +259,101 @@ class _Shown(NamedTuple):
     width: int
 
 
-class _Fitted(NamedTuple):
+class _TablePart(NamedTuple):
     """Columns that are drawn side by side, and the gap between them."""
 
-    columns: list[_Shown]
+    columns: list[_DrawnColumn]
     gap: int = 2
 
     @property
-    def total(self) -> int:
+    def width(self) -> int:
         """The width of all columns and the gaps between them."""
+        width_of_columns = sum(drawn.width for drawn in self.columns)
         n_gaps = max(len(self.columns) - 1, 0)
-        return sum(shown.width for shown in self.columns) + self.gap * n_gaps
+        return width_of_columns + n_gaps * self.gap
 
 
-def _table(table: Table, width: int, emphasis: bool) -> list[str]:
+class _FittedTable(NamedTuple):
+    """Parts of a table that are drawn below each other, and the positions of omitted columns."""
+
+    parts: list[_TablePart]
+    omitted: list[int]
+
+
+def _table_lines(table: Table, width: int, emphasis: bool) -> list[str]:
+    """Return the lines of a table, which may be divided into parts, and of its notes."""
     rows = _plain_rows(table)
-    fits, dropped = _fit_table(table, rows, width)
+    fitted = _fit_table(table, rows, width)
     lines: list[str] = []
-    for fitted in fits:
+    for part in fitted.parts:
         if lines:
             lines.append("")
-        lines += _draw_table(table, rows, fitted, emphasis)
-    if dropped:
-        names = ", ".join(table.columns[column].head for column in dropped)
-        if table.elsewhere:
-            names += f" (see {table.elsewhere})"
-        lines += _wrap(f"Not shown for lack of room: {names}.", width)
+        lines += _part_lines(table, rows, part, emphasis)
+    if fitted.omitted:
+        sentence = _sentence_on_omitted(table, fitted.omitted)
+        lines += _wrap(sentence, width)
     for note in table.notes:
         text = note.in_text or note.text
-        lines += _lines(replace(note, text=text), width, emphasis)
+        lines += _block_lines(replace(note, text=text), width, emphasis)
     return lines
 
 
-def _plain_rows(table: Table) -> list[Row]:
-    """Return rows whose cells have only a text and a mark.
+def _sentence_on_omitted(table: Table, omitted: Sequence[int]) -> str:
+    """Return which columns are not shown, and where they are."""
+    heads = ", ".join(table.columns[position].head for position in omitted)
+    if table.elsewhere:
+        return f"Not shown for lack of room: {heads} (see {table.elsewhere})."
+    return f"Not shown for lack of room: {heads}."
 
-    Numbers with signs or intervals are aligned.
+
+class _SuffixWidths(NamedTuple):
+    """The widths of the superscripts of a column and of the texts after its numbers."""
+
+    signs: int
+    after: int
+
+
+def _plain_rows(table: Table) -> list[Row]:
+    """Return the drawn rows with superscripts and intervals as part of the text of each cell.
+
+    They are padded, so that they are aligned in each column.
     """
     rows = table.drawn_rows()
-    if any(note.in_text for note in table.notes):
+    # Notes have another text here if they explain the * after the best values.
+    marks_best = any(note.in_text for note in table.notes)
+    if marks_best:
         rows = list(map(_star_best, rows))
-    signs: list[int] = []
-    after: list[int] = []
+    widths_by_column = []
     for position in range(len(table.columns)):
-        column = column_cells(rows, position)
-        signs.append(max((len(cell.signs) for cell in column), default=0))
-        after.append(max((len(cell.after) for cell in column), default=0))
-    result = []
+        cells_of_column = column_cells(rows, position)
+        widths_by_column.append(_suffix_widths(cells_of_column))
+    plain_rows = []
     for row in rows:
-        if row.span == 1:
-            cells = list(map(_padded_cell, row.cells, signs, after))
-        else:
-            cells = list(map(_padded_cell, row.cells))
-        result.append(replace(row, cells=cells))
-    return result
+        widths = widths_by_column
+        # Cells of a row that spans columns are not aligned with others.
+        if row.span > 1:
+            widths = [_SuffixWidths(0, 0)] * len(row.cells)
+        cells = list(map(_padded_cell, row.cells, widths))
+        plain_rows.append(replace(row, cells=cells))
+    return plain_rows
+
+
+def _suffix_widths(cells: Sequence[Cell]) -> _SuffixWidths:
+    """Return the maximum widths of the superscripts and of the texts after the numbers."""
+    n_signs = 0
+    n_after = 0
+    for cell in cells:
+        n_signs = max(n_signs, len(cell.signs))
+        n_after = max(n_after, len(cell.after))
+    return _SuffixWidths(n_signs, n_after)
 
 
 def column_cells(rows: Sequence[Row], column: int) -> list[Cell]:
-    """Return the cells of a column, without bars and those that span columns."""
+    """Return the cells of a column, without bars, plain texts, and rows that span columns."""
     cells = []
     for row in rows:
-        if row.span > 1 or column >= len(row.cells):
+        spans_columns = row.span > 1
+        if spans_columns or column >= len(row.cells):
             continue
         cell = row.cells[column]
         if isinstance(cell, Cell):
@@ -280,314 +372,426 @@ def _star_best(row: Row) -> Row:
     return replace(row, cells=cells)
 
 
-def _padded_cell(cell: Cell | Bar | str, signs: int = 0, after: int = 0) -> Cell | Bar:
-    """Return a cell as one text, with signs and what follows padded to these widths."""
+def _padded_cell(cell: Cell | Bar | str, widths: _SuffixWidths) -> Cell | Bar:
+    """Return a cell with its superscripts and what follows in its text, padded to these widths."""
     if isinstance(cell, Bar):
         return cell
     if isinstance(cell, str):
         cell = Cell(cell)
+    # Missing values have no interval. They are aligned with the ends of the intervals of others.
+    width_after = widths.after
     if cell.text == "-":
-        after = 0
-    padded = replace(cell, signs=cell.signs.ljust(signs), after=cell.after.rjust(after))
+        width_after = 0
+    signs = cell.signs.ljust(widths.signs)
+    after = cell.after.rjust(width_after)
+    padded = replace(cell, signs=signs, after=after)
     return Cell(printable(padded.whole), cell.mark)
 
 
-def _fit_table(table: Table, rows: Sequence[Row], width: int) -> tuple[list[_Fitted], list[int]]:
-    """Fit a table: break heads, then shorten names, omit columns, and finally divide the table.
-
-    Returns
-    -------
-    fits, dropped
-        Tables below each other, and the columns that are left out.
-    """
-    columns = [column for column, shown in enumerate(table.columns) if not shown.redundant]
-    cells = _cell_widths(table, rows)
-    least: list[int | None] = []
-    dropped: list[int] = []
+def _fit_table(table: Table, rows: Sequence[Row], width: int) -> _FittedTable:
+    """Fit a table: break heads, then shorten names, omit columns, and finally divide the table."""
+    positions = []
+    for position, column in enumerate(table.columns):
+        if not column.redundant:
+            positions.append(position)
+    omitted: list[int] = []
     while True:
-        for head, gap, shorten in _WAYS:
-            fitted = _Fitted(_break_columns(table, cells, columns, head), gap)
-            if shorten:
-                least = least or _least_widths(table, rows)
-                fitted = _shorten_names(fitted, least, width)
-            if fitted.total <= width:
-                return [fitted], dropped
-        spare = max(table.columns[column].spare for column in columns)
-        if not spare:
+        part = _first_fit(table, rows, positions, width)
+        if part is not None:
+            return _FittedTable([part], omitted)
+        highest_spare = max(table.columns[position].spare for position in positions)
+        if highest_spare == 0:  # no further column can be omitted
             break
-        dropped += [column for column in columns if table.columns[column].spare == spare]
-        columns = [column for column in columns if table.columns[column].spare < spare]
-    full = _break_columns(table, cells, columns, 12)
-    narrow = _narrow_columns(full, _stacked_widths(full, least, width))
-    return _stack_columns(narrow, width), dropped
+        kept = []
+        for position in positions:
+            if table.columns[position].spare == highest_spare:
+                omitted.append(position)
+            else:
+                kept.append(position)
+        positions = kept
+    return _FittedTable(_divide_table(table, rows, positions, width), omitted)
+
+
+def _first_fit(
+    table: Table, rows: Sequence[Row], positions: list[int], width: int
+) -> _TablePart | None:
+    """Return the columns in the first layout that is at most `width` wide, None if none is.
+
+    Names are shortened only if no layout fits with names in full.
+    """
+    cell_widths = _cell_widths(table, rows)
+    for layout in _LAYOUTS:
+        columns = _break_columns(table, cell_widths, positions, layout.head_width)
+        part = _TablePart(columns, layout.gap)
+        if part.width <= width:
+            return part
+    least_widths = _least_widths(table, rows)
+    for layout in _LAYOUTS_OF_SHORT_NAMES:
+        columns = _break_columns(table, cell_widths, positions, layout.head_width)
+        part = _TablePart(columns, layout.gap)
+        part = _shorten_names(part, least_widths, width)
+        if part.width <= width:
+            return part
+    return None
+
+
+def _divide_table(
+    table: Table, rows: Sequence[Row], positions: list[int], width: int
+) -> list[_TablePart]:
+    """Return the columns in parts below each other, each with the names of the rows."""
+    cell_widths = _cell_widths(table, rows)
+    least_widths = _least_widths(table, rows)
+    columns = _break_columns(table, cell_widths, positions, _HEAD_WIDTH_OF_PARTS)
+    widths = _widths_in_parts(columns, least_widths, width)
+    narrow_columns = _narrow_columns(columns, widths)
+    return _stack_columns(narrow_columns, width)
 
 
 def _cell_widths(table: Table, rows: Sequence[Row]) -> list[int]:
     """Return the maximum width of the cells of each column."""
-    widths = []
-    for column in range(len(table.columns)):
-        lengths = (_length(row, column) for row in rows)
-        widths.append(max(lengths, default=0))
+    widths = [0] * len(table.columns)
+    for row in rows:
+        for column, width in enumerate(widths):
+            widths[column] = max(width, _cell_width(row, column))
     return widths
 
 
-def _stacked_widths(columns: list[_Shown], least: Sequence[int | None], width: int) -> list[int]:
-    """Return the widths of columns in tables below each other, which repeat the names of the rows.
+def _cell_width(row: Row, column: int) -> int:
+    """Return the width of the cell of a row in a column, 0 if there is none.
 
-    Names take a third of the width, or half of it if they fill several columns, and other texts at
-    most the rest.
+    Cells that span columns have 0, as they use the width that these have.
     """
-    names = _name_columns(columns)
-    n_names = len(names)
-    if n_names == 1:
-        room = width // 3
-    elif _Fitted(names).total <= width // 2:
-        room = width
-    else:
-        room = width // (2 * n_names) - 1
-    widths: list[int] = []
-    for position, shown in enumerate(columns):
-        low = least[shown.position]
-        if low is None:
-            widths.append(shown.width)
-        elif position < n_names:
-            widths.append(min(shown.width, max(room, low)))
-        else:
-            rest = width - sum(widths[:n_names]) - 2 * n_names
-            widths.append(min(shown.width, rest))
-    return widths
-
-
-def _break_columns(
-    table: Table, cells: Sequence[int], columns: list[int], head: int | None
-) -> list[_Shown]:
-    """Return columns in the full width of their cells, with heads broken to it or to `head`."""
-    names = []
-    for column in columns:
-        shown = table.columns[column]
-        names.append(printable(shown.in_text or shown.head))
-    if head is None:
-        heads = [[name] for name in names]
-    else:
-        heads = _heads(names, [max(head, cells[column]) for column in columns])
-    result = []
-    for column, lines in zip(columns, heads, strict=True):
-        width = max(cells[column], *map(len, lines))
-        result.append(_Shown(table.columns[column], column, lines, width))
-    return result
-
-
-def _length(row: Row, column: int) -> int:
-    """Return the width of a cell; cells that span columns use the available width."""
     if row.span > 1 and column < row.span:
         return 0
-    if column == 0:
-        position = 0
-    else:
-        position = column - row.span + 1
+    # The first cell takes the place of the cells of `span` columns.
+    position = column - (row.span - 1)
     if position >= len(row.cells):
         return 0
     cell = row.cells[position]
     if isinstance(cell, Bar):
-        return _BAR
+        return _BAR_WIDTH
     if isinstance(cell, Cell):
         return len(cell.text)
     return len(cell)
 
 
+def _break_columns(
+    table: Table, cell_widths: Sequence[int], positions: list[int], head_width: int | None
+) -> list[_DrawnColumn]:
+    """Return columns in the full width of their cells, with heads broken into lines.
+
+    Heads are broken to `head_width`, or to the width of the cells if that is larger; not if it is
+    None.
+    """
+    heads = []
+    for position in positions:
+        column = table.columns[position]
+        heads.append(printable(column.in_text or column.head))
+    if head_width is None:
+        broken_heads = [[head] for head in heads]
+    else:
+        widths = [max(head_width, cell_widths[position]) for position in positions]
+        broken_heads = _break_heads(heads, widths)
+    columns = []
+    for position, lines in zip(positions, broken_heads, strict=True):
+        width_of_head = max(map(len, lines))
+        width = max(cell_widths[position], width_of_head)
+        columns.append(_DrawnColumn(table.columns[position], position, lines, width))
+    return columns
+
+
+def _break_heads(heads: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
+    """Return the lines of each column head; heads with the same abbreviation are not abbreviated."""
+    broken_heads = list(map(_break_head, heads, widths))
+    distinct_heads = []
+    for column, lines in enumerate(broken_heads):
+        is_distinct = broken_heads.count(lines) == 1
+        if is_distinct:
+            distinct_heads.append(lines)
+        else:
+            full_lines = _break_head(heads[column], widths[column], abbreviate=False)
+            distinct_heads.append(full_lines)
+    return distinct_heads
+
+
+def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
+    """Return a column head in lines of at most `width` letters.
+
+    It is broken after punctuation and blanks, and before opening brackets. A word that is longer
+    than a line is abbreviated, or continued on the next line.
+    """
+    lines = []
+    line = ""
+    for part in _HEAD_PART.findall(head):
+        word = part.rstrip()
+        if line and len(line) + len(word) > width:
+            lines.append(line.rstrip())
+            line = ""
+        if abbreviate and word.isalpha() and len(word) > width:
+            line += word[: width - 1] + "."
+        else:
+            line += part
+        while len(line.rstrip()) > width:
+            lines.append(line[:width].rstrip())
+            line = line[width:]
+    lines.append(line.rstrip())
+    return lines
+
+
 def _least_widths(table: Table, rows: Sequence[Row]) -> list[int | None]:
-    """Return the minimum width of columns; None if their cells cannot be shortened.
+    """Return the minimum width of each column, None if its cells cannot be shortened.
 
     Shortened names stay distinct.
     """
-    result: list[int | None] = []
+    least_widths: list[int | None] = []
     for position, column in enumerate(table.columns):
         if column.shorten is None:
-            result.append(None)
-            continue
-        names = {cell.text for cell in column_cells(rows, position)}
-        low = max(column.shorten, _NAME)
-        result.append(_least_width(names, low))
-    return result
-
-
-def _least_width(names: set[str], low: int) -> int:
-    """Return the minimum width, at least `low`, at which shortened names stay distinct."""
-    longest = max(map(len, names), default=low)
-    for width in range(low, longest):
-        cropped = {crop(name, width) for name in names}
-        if len(cropped) == len(names):
-            return width
-    return max(low, longest)
-
-
-def _shorten_names(fitted: _Fitted, least: Sequence[int | None], width: int) -> _Fitted:
-    """Return columns with names shortened as necessary, the longest first."""
-    widths = [shown.width for shown in fitted.columns]
-    for _ in range(fitted.total - width):
-        longest: int | None = None
-        for position, shown in enumerate(fitted.columns):
-            low = least[shown.position]
-            if low is None or widths[position] <= low:
-                continue
-            if longest is None or widths[position] > widths[longest]:
-                longest = position
-        if longest is None:
-            break
-        widths[longest] -= 1
-    return fitted._replace(columns=_narrow_columns(fitted.columns, widths))
-
-
-def _narrow_columns(columns: list[_Shown], widths: list[int]) -> list[_Shown]:
-    """Return columns with other widths, and heads broken to these widths."""
-    heads = _heads([" ".join(shown.head) for shown in columns], widths)
-    result = []
-    for shown, width, head in zip(columns, widths, heads, strict=True):
-        if max(map(len, shown.head)) <= width:
-            result.append(shown._replace(width=width))
+            least_widths.append(None)
         else:
-            result.append(shown._replace(width=width, head=head))
-    return result
+            names = {cell.text for cell in column_cells(rows, position)}
+            least_width = max(column.shorten, _LEAST_NAME_WIDTH)
+            least_widths.append(_distinct_width(names, least_width))
+    return least_widths
 
 
-def _stack_columns(columns: list[_Shown], width: int) -> list[_Fitted]:
-    """Return columns in tables below each other, each with the names of the rows."""
+def _distinct_width(names: set[str], least_width: int) -> int:
+    """Return the minimum width, at least `least_width`, at which shortened names stay distinct."""
+    longest = max(map(len, names), default=0)
+    for width in range(least_width, longest):
+        cropped_names = {crop(name, width) for name in names}
+        are_distinct = len(cropped_names) == len(names)
+        if are_distinct:
+            return width
+    return max(least_width, longest)
+
+
+def _shorten_names(part: _TablePart, least_widths: Sequence[int | None], width: int) -> _TablePart:
+    """Return columns with names shortened as far as necessary, the longest first."""
+    widths = [drawn.width for drawn in part.columns]
+    excess = part.width - width
+    for _ in range(excess):
+        widest = _widest_to_shorten(part.columns, widths, least_widths)
+        if widest is None:
+            break
+        widths[widest] -= 1
+    return part._replace(columns=_narrow_columns(part.columns, widths))
+
+
+def _widest_to_shorten(
+    columns: list[_DrawnColumn], widths: Sequence[int], least_widths: Sequence[int | None]
+) -> int | None:
+    """Return the index of the first of the widest columns that can be narrower, None without one.
+
+    Parameters
+    ----------
+    columns : list of _DrawnColumn
+        The columns.
+    widths : sequence of int
+        The present width of each of them.
+    least_widths : sequence of int or None
+        The minimum width of each column of the table, None if it cannot be narrower.
+    """
+    widest: int | None = None
+    for index, drawn in enumerate(columns):
+        least_width = least_widths[drawn.position]
+        if least_width is None or widths[index] <= least_width:
+            continue
+        if widest is None or widths[index] > widths[widest]:
+            widest = index
+    return widest
+
+
+def _narrow_columns(columns: list[_DrawnColumn], widths: list[int]) -> list[_DrawnColumn]:
+    """Return columns with these widths, and with heads broken to them."""
+    heads = [" ".join(drawn.head) for drawn in columns]
+    broken_heads = _break_heads(heads, widths)
+    narrow_columns = []
+    for index, drawn in enumerate(columns):
+        head = drawn.head
+        width_of_head = max(map(len, head))
+        # Heads that fit stay as they are: those that were not broken have blanks.
+        if width_of_head > widths[index]:
+            head = broken_heads[index]
+        narrow_columns.append(drawn._replace(head=head, width=widths[index]))
+    return narrow_columns
+
+
+def _widths_in_parts(
+    columns: list[_DrawnColumn], least_widths: Sequence[int | None], width: int
+) -> list[int]:
+    """Return the widths of columns in parts below each other, which repeat the names of the rows.
+
+    Cells that cannot be shortened keep their width. Other texts take at most the width that the
+    names leave.
+    """
+    names = _name_columns(columns)
+    name_width = _maximum_name_width(names, width)
+    widths: list[int] = []
+    for index, drawn in enumerate(columns):
+        least_width = least_widths[drawn.position]
+        if least_width is None:
+            widths.append(drawn.width)
+            continue
+        if index < len(names):
+            limit = max(name_width, least_width)
+        else:
+            # The gaps after names are two wide.
+            width_of_names = sum(widths[: len(names)]) + 2 * len(names)
+            width_left = width - width_of_names
+            # Names that differ only in the middle may take more than the whole width.
+            limit = max(width_left, _LEAST_NAME_WIDTH)
+        widths.append(min(drawn.width, limit))
+    return widths
+
+
+def _maximum_name_width(names: list[_DrawnColumn], width: int) -> int:
+    """Return the maximum width of each column of names in parts of a table.
+
+    One column has a third of the width, several have half of it together.
+    """
+    if len(names) == 1:
+        return width // 3
+    if _TablePart(names).width <= width // 2:  # none has to be shortened
+        return width
+    width_per_column = width // (2 * len(names))
+    return width_per_column - 1  # for the gap
+
+
+def _stack_columns(columns: list[_DrawnColumn], width: int) -> list[_TablePart]:
+    """Return columns in parts below each other, each with the names of the rows."""
     names = _name_columns(columns)
     n_names = len(names)
-    parts = [_Fitted([*names])]
-    for shown in columns[n_names:]:
-        last = parts[-1]
-        is_full = last.total + last.gap + shown.width > width
-        if is_full and len(last.columns) > n_names:
-            last = _Fitted([*names])
-            parts.append(last)
-        last.columns.append(shown)
+    parts = [_TablePart([*names])]
+    for drawn in columns[n_names:]:
+        part = parts[-1]
+        new_width = part.width + part.gap + drawn.width
+        # A part has at least one column besides the names, even if it is too wide.
+        has_values = len(part.columns) > n_names
+        if has_values and new_width > width:
+            part = _TablePart([*names])
+            parts.append(part)
+        part.columns.append(drawn)
     return parts
 
 
-def _name_columns(columns: list[_Shown]) -> list[_Shown]:
+def _name_columns(columns: list[_DrawnColumn]) -> list[_DrawnColumn]:
     """Return the first columns, which name the rows; only the very first if all are texts."""
     names = []
-    for shown in columns:
-        if not shown.column.left or shown.column.shorten is None:
+    for drawn in columns:
+        is_name = drawn.column.left and drawn.column.shorten is not None
+        if not is_name:
             break
-        names.append(shown)
-    if 0 < len(names) < len(columns):
+        names.append(drawn)
+    has_values = len(names) < len(columns)
+    if names and has_values:
         return names
     return columns[:1]
 
 
-def _heads(names: Sequence[str], widths: Sequence[int]) -> list[list[str]]:
-    """Break column heads into lines, so that different heads remain distinct."""
-    heads = list(map(_break_head, names, widths))
-    result = []
-    for name, width, head in zip(names, widths, heads, strict=True):
-        if heads.count(head) == 1:
-            result.append(head)
-        else:
-            result.append(_break_head(name, width, abbreviate=False))
-    return result
-
-
-def _break_head(head: str, width: int, abbreviate: bool = True) -> list[str]:
-    """Break a column head after punctuation, blanks, and before ( where possible.
-
-    Long words are abbreviated or broken.
-    """
-    lines = [""]
-    for part in re.findall(r"\(?[^\s,(=:_-]*[\s,=:_-]?", head):
-        word = part.rstrip()
-        if lines[-1] and len(lines[-1]) + len(word) > width:
-            lines.append("")
-        if abbreviate and word.isalpha() and len(word) > width:
-            lines[-1] += f"{word[: width - 1]}."
-        else:
-            lines[-1] += part
-        while len(lines[-1].rstrip()) > width:
-            line = lines[-1]
-            lines[-1] = line[:width]
-            lines.append(line[width:])
-    return list(map(str.rstrip, lines))
-
-
-def _draw_table(table: Table, rows: Sequence[Row], fitted: _Fitted, emphasis: bool) -> list[str]:
+def _part_lines(table: Table, rows: Sequence[Row], part: _TablePart, emphasis: bool) -> list[str]:
+    """Return the lines of a part of a table: the heads and the rows."""
+    columns = part.columns
     lines = []
-    columns = fitted.columns
-    if table.groups and len(columns) == len(table.columns):
-        lines.append(_group_line(table, fitted))
-    if any(shown.column.head for shown in columns):
-        depth = max(len(shown.head) for shown in columns)
-        for line in range(-depth, 0):  # counted from the last, as heads end on one line
-            texts = [_head_line(shown.head, line) for shown in columns]
-            lines.append(_join_cells(texts, columns, fitted.gap))
+    has_all_columns = len(columns) == len(table.columns)
+    if table.groups and has_all_columns:
+        lines.append(_group_line(table, part))
+    has_heads = any(drawn.column.head for drawn in columns)
+    if has_heads:
+        lines += _head_lines(part)
     for row in rows:
-        lines.append(_row(row, fitted, emphasis))
+        lines.append(_row_line(row, part, emphasis))
     return lines
 
 
-def _head_line(head: Sequence[str], line: int) -> str:
-    """Return a line of a head, counted from the last as -1; '' above the head."""
-    if len(head) + line < 0:
-        return ""
-    return head[line]
-
-
-def _group_line(table: Table, fitted: _Fitted) -> str:
+def _group_line(table: Table, part: _TablePart) -> str:
+    """Return the line of the heads of groups of columns."""
     line = ""
     first = 0
-    for name, span in table.groups:
-        columns = fitted.columns[first : first + span]
-        width = sum(shown.width + fitted.gap for shown in columns)
+    for name, n_columns in table.groups:
+        columns = part.columns[first : first + n_columns]
+        width = sum(drawn.width + part.gap for drawn in columns)
         line += printable(name).ljust(width)
-        first += span
+        first += n_columns
     return line
 
 
-def _row(row: Row, fitted: _Fitted, emphasis: bool) -> str:
-    columns = fitted.columns
+def _head_lines(part: _TablePart) -> list[str]:
+    """Return the lines of the heads, which all end on the last line."""
+    n_lines = max(len(drawn.head) for drawn in part.columns)
+    heads = []
+    for drawn in part.columns:
+        n_empty = n_lines - len(drawn.head)
+        heads.append([""] * n_empty + drawn.head)
+    lines = []
+    for line in range(n_lines):
+        texts = [head[line] for head in heads]
+        lines.append(_join_cells(texts, part.columns, part.gap))
+    return lines
+
+
+def _row_line(row: Row, part: _TablePart, emphasis: bool) -> str:
+    """Return the line of a row, with empty texts for cells that it does not have."""
+    columns = part.columns
     if row.span > 1:
-        columns = _spanned_columns(row.span, fitted)
+        columns = _spanned_columns(row.span, part)
     texts = []
-    for shown in columns:
-        if shown.position < len(row.cells):
-            texts.append(_cell_text(row.cells[shown.position], shown.width, emphasis))
-        else:
-            texts.append("")
-    return _join_cells(texts, columns, fitted.gap)
+    for drawn in columns:
+        text = ""
+        if drawn.position < len(row.cells):
+            cell = row.cells[drawn.position]
+            text = _cell_text(cell, drawn.width, emphasis)
+        texts.append(text)
+    return _join_cells(texts, columns, part.gap)
 
 
-def _spanned_columns(span: int, fitted: _Fitted) -> list[_Shown]:
-    """Return columns of which the first takes the place of `span` columns."""
-    spanned = [shown for shown in fitted.columns if shown.position < span]
-    width = fitted._replace(columns=spanned).total
-    columns = [_Shown(Column("", left=True), 0, [], width)]
-    for shown in fitted.columns[len(spanned) :]:
-        columns.append(shown._replace(position=shown.position - span + 1))
+def _spanned_columns(span: int, part: _TablePart) -> list[_DrawnColumn]:
+    """Return the columns of a row whose first cell takes the place of `span` cells."""
+    spanned = [drawn for drawn in part.columns if drawn.position < span]
+    width = part._replace(columns=spanned).width
+    first_column = _DrawnColumn(Column("", left=True), position=0, head=[], width=width)
+    columns = [first_column]
+    for drawn in part.columns[len(spanned) :]:
+        # The positions of cells in this row are lower, by the cells that it lacks.
+        n_lacking = span - 1
+        columns.append(drawn._replace(position=drawn.position - n_lacking))
     return columns
 
 
 def _cell_text(cell: Cell | Bar | str, width: int, emphasis: bool) -> str:
+    """Return the text of a cell, cropped to a width, or a bar of #."""
     if isinstance(cell, Bar):
-        n_blanks = round(_BAR * cell.start)
-        n_signs = max(round(_BAR * cell.length), int(cell.length > 0))
-        return " " * n_blanks + "#" * n_signs
+        return _bar_text(cell)
     if isinstance(cell, str):
         return crop(cell, width)
     text = crop(cell.text, width)
-    if emphasis and cell.mark in ("best", "strong"):
+    is_bold = emphasis and cell.mark in ("best", "strong")
+    if is_bold:
         return f"\x1b[1m{text}\x1b[0m"
     return text
 
 
-def _join_cells(texts: Sequence[str], columns: Sequence[_Shown], gap: int) -> str:
-    padded = []
-    for text, shown in zip(texts, columns, strict=True):
-        visible = re.sub(r"\x1b\[\d*m", "", text)
-        room = " " * (shown.width - len(visible))
+def _bar_text(bar: Bar) -> str:
+    """Return a bar as # after blanks, at least one # if its length is not 0."""
+    n_blanks = round(_BAR_WIDTH * bar.start)
+    n_signs = round(_BAR_WIDTH * bar.length)
+    if bar.length > 0:
+        n_signs = max(n_signs, 1)
+    blanks = " " * n_blanks
+    signs = "#" * n_signs
+    return blanks + signs
+
+
+def _join_cells(texts: Sequence[str], columns: Sequence[_DrawnColumn], gap: int) -> str:
+    """Return a line of texts that are padded to the widths of their columns."""
+    padded_texts = []
+    for text, drawn in zip(texts, columns, strict=True):
+        visible_text = _EMPHASIS.sub("", text)
+        n_blanks = drawn.width - len(visible_text)
+        padding = " " * n_blanks
         is_bar = text.lstrip().startswith("#")
-        if shown.column.left or is_bar:
-            padded.append(text + room)
+        if drawn.column.left or is_bar:
+            padded_texts.append(text + padding)
         else:
-            padded.append(room + text)
+            padded_texts.append(padding + text)
     separator = " " * gap
-    return separator.join(padded)
+    return separator.join(padded_texts)
