@@ -166,10 +166,14 @@ def _has_params_of(measure: ir_measures.Measure, namesakes: Sequence[ir_measures
 
 
 def _stated_params(measure: ir_measures.Measure) -> dict[str, Any]:
-    """Return the parameters that a measure prints, as ``CAM(base='nDCG@3')`` prints the cutoff 3."""
+    """Return the parameters that a measure prints but its scales, which complete names of aspects.
+
+    ``CAM(base='nDCG@3')`` prints the cutoff 3.
+    """
     if not supports(measure):
         return dict(measure.params)
     params, cutoff = measure._spell_params()
+    params.pop("aspects", None)
     if cutoff is not None:
         params["cutoff"] = cutoff
     return params
@@ -397,7 +401,9 @@ def parse_to_compute(measures: object) -> dict[str, ir_measures.Measure]:
     labelled = parse_all(measures)
     if isinstance(measures, Mapping):
         for name, measure in labelled.items():
-            refuse_other_name(name, measure)
+            # On one aspect, `On` is usually called by its base.
+            if getattr(measure, "one_aspect", None) is None:
+                refuse_other_name(name, measure)
     return labelled
 
 
