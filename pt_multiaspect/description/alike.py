@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,155 +14,252 @@ import pandas as pd
 from .._typing import Ints, Objects
 from ..collection import Judgments
 
-_ZEROS = re.compile(r"^(\D*)0+(?=\d)")
-_FLOAT = re.compile(r"^(\d+)\.0+$")
+#: Zeros before a digit, as in '007' and 'q01', and what is before them.
+_LEADING_ZEROS = re.compile(r"^(\D*)0+(?=\d)")
+_LEADING_ZEROS_OF_LINE = re.compile(r"^([^\d\n]*)0+(?=\d)", re.MULTILINE)
 
-#: Differences between identifiers that look alike, each with the method call that removes it from a
-#: column.
-_MENDS = (
-    (lambda text: "".join(text.split()), r'.str.replace(r"\s+", "", regex=True)'),
-    (str.casefold, ".str.casefold()"),
-    (lambda text: _FLOAT.sub(r"\1", text), r'.str.replace(r"\.0+$", "", regex=True)'),
-    (lambda text: _ZEROS.sub(r"\1", text), r'.str.replace(r"^(\D*)0+(?=\d)", r"\1", regex=True)'),
+#: The zeros of a whole number that was read as a float, as in '12.0', and what is before them.
+_DECIMAL_ZEROS = re.compile(r"^(\d+)\.0+$")
+_DECIMAL_ZEROS_OF_LINE = re.compile(r"^(\d+)\.0+$", re.MULTILINE)
+
+#: Blanks within a line.
+_BLANKS_OF_LINE = re.compile(r"[^\S\n]+")
+
+
+class _Difference(NamedTuple):
+    """A difference between identifiers that look alike."""
+
+    #: Returns an identifier without it.
+    remove: Callable[[str], str]
+    #: The method call that removes it from a column of identifiers, as code.
+    call: str
+
+
+@dataclass(frozen=True)
+class _Lookalikes:
+    """Identifiers that look alike: one row of the tables of this module."""
+
+    #: The name of a run, or 'qrels'.
+    where: str
+    #: 'qid' or 'docno'.
+    what: str
+    #: An example of two identifiers that look alike.
+    first: str
+    second: str
+    count: int
+
+
+def _remove_blanks(text: str) -> str:
+    """Return a text without blanks."""
+    return "".join(text.split())
+
+
+def _remove_decimal_zeros(text: str) -> str:
+    """Return '12' for '12.0'; other texts are unchanged."""
+    return _DECIMAL_ZEROS.sub(r"\1", text)
+
+
+def _remove_leading_zeros(text: str) -> str:
+    """Return '7' for '007' and 'q1' for 'q01'; texts without leading zeros are unchanged."""
+    return _LEADING_ZEROS.sub(r"\1", text)
+
+
+#: The differences in the order in which they are removed.
+_DIFFERENCES = (
+    _Difference(_remove_blanks, r'.str.replace(r"\s+", "", regex=True)'),
+    _Difference(str.casefold, ".str.casefold()"),
+    _Difference(_remove_decimal_zeros, r'.str.replace(r"\.0+$", "", regex=True)'),
+    _Difference(_remove_leading_zeros, r'.str.replace(r"^(\D*)0+(?=\d)", r"\1", regex=True)'),
 )
 
 
 def simplify(text: str) -> str:
-    """Remove blanks, case, leading zeros and decimal points of an identifier."""
+    """Return an identifier in the form that all identifiers that look like it have.
+
+    It has no blanks, capitals, leading zeros and decimal zeros, such as 'q1' for 'Q 01'.
+    """
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).replace("\ufeff", "").replace("\u200b", "")
-    for change, _ in _MENDS:
-        text = change(text)
+        text = unicodedata.normalize("NFKC", text)
+        # Invisible characters: a byte order mark and a blank of width 0.
+        text = text.replace("\ufeff", "")
+        text = text.replace("\u200b", "")
+    for difference in _DIFFERENCES:
+        text = difference.remove(text)
     return text
 
 
 def mending_calls(first: str, second: str) -> str:
-    """Return the method calls on a string column that make two similar identifiers equal."""
+    """Return the method calls, as code, that make two ids equal that look alike.
+
+    They are calls on a column of strings, such as ``.str.casefold()`` for 'Q1' and 'q1'.
+    """
     calls = ""
-    for change, call in _MENDS:
-        changed = change(first), change(second)
-        if changed != (first, second):
-            first, second = changed
-            calls += call
-            if first == second:
-                return calls
-    return ".str.normalize('NFKC')" + calls
+    for difference in _DIFFERENCES:
+        changed_first = difference.remove(first)
+        changed_second = difference.remove(second)
+        is_changed = changed_first != first or changed_second != second
+        if is_changed:
+            calls += difference.call
+        first = changed_first
+        second = changed_second
+        if first == second:
+            return calls
+    # The ids differ in other characters than those of ASCII.
+    return f".str.normalize('NFKC'){calls}"
 
 
 def simplify_all(texts: Sequence[str]) -> list[str]:
-    """Return strings that are equal where those of `simplify` are, if possible at once."""
-    joined = "\n".join(texts)
-    n_separators = len(texts) - 1
-    if not joined.isascii() or joined.count("\n") != n_separators:
-        return [simplify(text) for text in texts]
-    joined = joined.casefold()
-    joined = re.sub(r"[^\S\n]+", "", joined)
-    simplified = joined.split("\n")
-    # Removing zeros changes the length: not needed if all are equal, unless decimals balance zeros
-    # (1.0, 001).
-    lengths = set(map(len, simplified))
-    if len(lengths) == 1 and ".0" not in joined:
-        return simplified
-    joined = re.sub(r"(?m)^(\d+)\.0+$", r"\1", joined)
-    joined = re.sub(r"(?m)^([^\d\n]*)0+(?=\d)", r"\1", joined)
-    return joined.split("\n")
+    """Return the simplified form of each identifier, faster than by calls of `simplify`.
+
+    Some zeros may be kept: two forms are equal if and only if those of `simplify` are.
+    """
+    # The identifiers as the lines of one text, which is changed at once.
+    lines = "\n".join(texts)
+    has_line_breaks_in_ids = lines.count("\n") != len(texts) - 1
+    if has_line_breaks_in_ids or not lines.isascii():
+        return list(map(simplify, texts))
+    lines = lines.casefold()
+    lines = _BLANKS_OF_LINE.sub("", lines)
+    without_blanks = lines.split("\n")
+    # Identifiers of equal length, such as q01 and q02, do not differ by leading zeros alone. With
+    # decimal zeros they may, as 1.0 and 001 do.
+    lengths = set(map(len, without_blanks))
+    has_equal_lengths = len(lengths) == 1
+    may_have_decimal_zeros = ".0" in lines
+    if has_equal_lengths and not may_have_decimal_zeros:
+        return without_blanks
+    lines = _DECIMAL_ZEROS_OF_LINE.sub(r"\1", lines)
+    lines = _LEADING_ZEROS_OF_LINE.sub(r"\1", lines)
+    return lines.split("\n")
 
 
-def _codes(texts: Objects) -> Ints:
-    """Return one code per identifier, the same for those that look alike."""
-    simplified = np.array(simplify_all(texts.tolist()), dtype=object)
-    codes, _ = pd.factorize(simplified)
-    return np.asarray(codes, dtype=np.intp)
+def _codes_of_lookalikes(ids: Objects) -> Ints | None:
+    """Return one integer per row, shape (n_rows,), equal for ids that are equal or look alike.
+
+    Return None if no two different ids look alike.
+    """
+    id_of_row, distinct_ids = pd.factorize(ids)
+    simplified_ids = simplify_all(distinct_ids.tolist())
+    simplified = np.array(simplified_ids, dtype=object)
+    code_of_id, distinct_simplified = pd.factorize(simplified)
+    if len(distinct_simplified) == len(distinct_ids):
+        return None
+    return np.asarray(code_of_id[id_of_row], dtype=np.intp)
 
 
 def judged_lookalikes(judgments: Judgments) -> pd.DataFrame:
-    """Return the queries of the qrels, and the documents of one query, that look alike.
+    """Return the queries of the qrels that look alike, and the documents of one query that do.
 
-    Columns: ``where`` ('qrels'), ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example)
-    and ``count``.
+    The table has at most one row for queries and one for documents. Columns: ``where`` ('qrels'),
+    ``what`` ('qid' or 'docno'), ``first``, ``second`` (an example) and ``count``.
     """
-    queries = pd.DataFrame({"id": judgments.qids, "plain": _codes(judgments.qids)})
-    rows = _first_lookalikes(queries, ["plain"], "qid")
-    code, distinct = pd.factorize(judgments.docnos)
-    plain_code = _codes(np.asarray(distinct, dtype=object))
-    n_plain = plain_code.max(initial=-1) + 1
-    if n_plain < len(distinct):
-        documents = pd.DataFrame(
-            {"query": judgments.pool_query, "plain": plain_code[code], "id": judgments.docnos}
-        )
-        rows += _first_lookalikes(documents, ["query", "plain"], "docno")
-    return _table(rows)
+    rows = []
+    query_codes = _codes_of_lookalikes(judgments.qids)
+    if query_codes is not None:
+        queries = pd.DataFrame({"id": judgments.qids, "code": query_codes})
+        rows += _first_lookalikes(queries, ["code"], "qid")
+    document_codes = _codes_of_lookalikes(judgments.docnos)
+    if document_codes is not None:
+        columns = {
+            "id": judgments.docnos,
+            "query": judgments.pool_query,
+            "code": document_codes,
+        }
+        documents = pd.DataFrame(columns)
+        rows += _first_lookalikes(documents, ["query", "code"], "docno")
+    return _lookalikes_table(rows)
 
 
-def _first_lookalikes(
-    ids: pd.DataFrame, within: list[str], kind: str
-) -> list[tuple[str, str, str, str, int]]:
-    """Return one row with two ids of a group that look alike, and the number of further ones.
+def _first_lookalikes(ids: pd.DataFrame, group_columns: list[str], kind: str) -> list[_Lookalikes]:
+    """Return one row about the ids of the qrels that look alike; empty if there are none.
 
-    There is no row if no ids look alike.
+    Parameters
+    ----------
+    ids : DataFrame
+        The column ``id`` with distinct ids in each group, and the columns of groups.
+    group_columns : list of str
+        The columns that are equal for ids that look alike.
+    kind : str
+        'qid' or 'docno'.
     """
-    ids = ids[ids.duplicated(within, keep=False)]
-    if not len(ids):
+    has_lookalikes = ids.duplicated(group_columns, keep=False)
+    lookalikes = ids[has_lookalikes]
+    if lookalikes.empty:
         return []
-    first_group = ids.iloc[0][within]
-    is_in_first_group = (ids[within] == first_group).all(axis=1)
-    first, second = ids.loc[is_in_first_group, "id"].iloc[:2]
-    n_further = len(ids) - ids.groupby(within).ngroups
-    return [("qrels", kind, first, second, n_further)]
+    first_group = lookalikes[group_columns].iloc[0]
+    is_in_first_group = (lookalikes[group_columns] == first_group).all(axis=1)
+    ids_of_first_group = lookalikes.loc[is_in_first_group, "id"].tolist()
+    first = ids_of_first_group[0]
+    second = ids_of_first_group[1]
+    # In each group, one id is right, and the others look like it.
+    n_groups = lookalikes.groupby(group_columns).ngroups
+    n_further = len(lookalikes) - n_groups
+    return [_Lookalikes("qrels", kind, first, second, n_further)]
 
 
 def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
     """Return queries and documents of a run that look like judged ones.
 
-    The columns are those of `judged_lookalikes`.
+    The columns are those of `judged_lookalikes`, with the name of the run in ``where``.
     """
-    query_code, qids = pd.factorize(run["query_id"].to_numpy(dtype=object))
-    position = judgments.query_positions(np.asarray(qids, dtype=object))
-    rows = _lookalike_queries(name, qids[position < 0].tolist(), judgments)
-    query = position[query_code]
-    documents = pd.DataFrame({"query": query, "docno": run["doc_id"].to_numpy(dtype=object)})
-    rows += _lookalike_documents(name, documents[query >= 0], judgments)
-    return _table(rows)
+    run_qids = run["query_id"].to_numpy(dtype=object)
+    run_docnos = run["doc_id"].to_numpy(dtype=object)
+    qid_of_row, distinct_qids = pd.factorize(run_qids)
+    # The positions of the queries among those of the qrels, -1 for unjudged queries.
+    judged_query = judgments.query_positions(np.asarray(distinct_qids, dtype=object))
+    unjudged_qids = distinct_qids[judged_query < 0].tolist()
+    rows = _lookalike_queries(name, unjudged_qids, judgments)
+
+    query_of_row = judged_query[qid_of_row]
+    documents = pd.DataFrame({"query": query_of_row, "docno": run_docnos})
+    documents_of_judged_queries = documents[query_of_row >= 0]
+    rows += _lookalike_documents(name, documents_of_judged_queries, judgments)
+    return _lookalikes_table(rows)
 
 
 def _lookalike_queries(
-    name: str, unjudged: list[str], judgments: Judgments
-) -> list[tuple[str, str, str, str, int]]:
-    """Return one row if unjudged queries of a run look like judged ones."""
-    judged_as = {simplify(qid): qid for qid in judgments.qids.tolist()}
-    pairs = []
-    for qid in unjudged:
-        plain = simplify(qid)
-        if plain in judged_as:
-            pairs.append((qid, judged_as[plain]))
-    if not pairs:
+    name: str, unjudged_qids: list[str], judgments: Judgments
+) -> list[_Lookalikes]:
+    """Return one row about the unjudged queries of a run that look like judged ones, if any."""
+    judged_qids = {simplify(qid): qid for qid in judgments.qids.tolist()}
+    lookalikes = [qid for qid in unjudged_qids if simplify(qid) in judged_qids]
+    if not lookalikes:
         return []
-    first, second = pairs[0]
-    return [(name, "qid", first, second, len(pairs))]
+    first = lookalikes[0]
+    judged_qid = judged_qids[simplify(first)]
+    return [_Lookalikes(name, "qid", first, judged_qid, len(lookalikes))]
 
 
 def _lookalike_documents(
     name: str, retrieved: pd.DataFrame, judgments: Judgments
-) -> list[tuple[str, str, str, str, int]]:
-    """Return one row if unjudged documents of a run look like judged ones of the same query."""
-    known = pd.DataFrame({"query": judgments.pool_query, "docno": judgments.docnos})
-    both = pd.concat([known, retrieved.drop_duplicates()], ignore_index=True)
-    in_qrels = np.arange(len(both)) < len(known)
-    code, distinct = pd.factorize(both["docno"].to_numpy(dtype=object))
-    plain_code = _codes(np.asarray(distinct, dtype=object))
-    both["plain"] = plain_code[code]
-    if both["plain"].max() + 1 == len(distinct):  # no two documents look alike
+) -> list[_Lookalikes]:
+    """Return one row about unjudged documents that look like judged ones of their query, if any.
+
+    `retrieved` are the documents of a run: the columns ``query``, its position in the qrels, and
+    ``docno``.
+    """
+    judged = pd.DataFrame({"query": judgments.pool_query, "docno": judgments.docnos})
+    pairs = pd.concat([judged, retrieved.drop_duplicates()], ignore_index=True)
+    codes = _codes_of_lookalikes(pairs["docno"].to_numpy(dtype=object))
+    if codes is None:
         return []
-    is_repeated = both.duplicated(["query", "docno"]).to_numpy()
-    unjudged = both[~in_qrels & ~is_repeated]
-    pairs = unjudged.merge(both[in_qrels], on=["query", "plain"], suffixes=("", "_judged"))
-    if not len(pairs):
+    pairs["code"] = codes
+    # Judged pairs come first, so that a retrieved pair repeats an earlier one if it is judged.
+    row = np.arange(len(pairs))
+    is_retrieved = row >= len(judged)
+    repeats_earlier_pair = pairs.duplicated(["query", "docno"]).to_numpy()
+    judged_pairs = pairs[~is_retrieved]
+    unjudged_pairs = pairs[is_retrieved & ~repeats_earlier_pair]
+    lookalikes = unjudged_pairs.merge(judged_pairs, on=["query", "code"], suffixes=("", "_judged"))
+    if lookalikes.empty:
         return []
-    first = pairs["docno"].iloc[0]
-    second = pairs["docno_judged"].iloc[0]
-    n_documents = len(pairs.drop_duplicates(["query", "docno"]))
-    return [(name, "docno", first, second, n_documents)]
+    first = lookalikes["docno"].iloc[0]
+    judged_docno = lookalikes["docno_judged"].iloc[0]
+    # A document may look like several judged ones.
+    documents = lookalikes.drop_duplicates(["query", "docno"])
+    return [_Lookalikes(name, "docno", first, judged_docno, len(documents))]
 
 
-def _table(rows: list[tuple[str, str, str, str, int]]) -> pd.DataFrame:
+def _lookalikes_table(rows: list[_Lookalikes]) -> pd.DataFrame:
+    """Return rows as a table with the columns ``where what first second count``."""
     return pd.DataFrame(rows, columns=["where", "what", "first", "second", "count"])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
-from .._typing import Bools, Floats, Ints, Objects
+from .._typing import Floats, Ints, Objects
 from ..analysis.judges import LOW_ALPHA, Agreement
 from ..answers._answer_tables import answer_title
 from ..aspects import Aspect
@@ -49,9 +49,12 @@ _RARE = 0.2
 def reword(finding: Finding) -> Finding:
     """Return a finding about documents and qrels as one about answers and their judgments."""
     text = finding.finding
+    # In this order: the ids of documents are names of runs, other documents are answers.
     text = re.sub(r"\bdocument ids\b", "run names", text)
-    text = re.sub(r"\bdocument(s?)\b", r"answer\1", text)
+    text = re.sub(r"\bdocument\b", "answer", text)
+    text = re.sub(r"\bdocuments\b", "answers", text)
     text = re.sub(r"\bthe qrels have\b", "the judgments have", text)
+    # Remedies are code, in which the qrels are a variable.
     remedy = re.sub(r"\bqrels\b", "judged", finding.remedy)
     return replace(finding, finding=text, remedy=remedy)
 
@@ -66,59 +69,69 @@ def _answers(statistics: Statistics) -> JudgedAnswers:
 def find_unreadable_labels(statistics: Statistics) -> Iterator[Finding]:
     """Find labels that are no numbers, and answers without a label."""
     judged = _answers(statistics)
-    unlabelled: dict[str, Ints] = {}
+    unlabelled: dict[str, Ints] = {}  # the positions of answers, by criterion
     for name in judged.criteria:
         yield from _find_texts(statistics, name)
         yield from _find_truth_values(judged, name)
-        rows, _ = judged.known(name)
-        n_labels = np.bincount(rows["answer"], minlength=len(judged.answers))
-        if (n_labels == 0).any():
-            unlabelled[name] = np.flatnonzero(n_labels == 0)
-    yield from _find_unlabelled(statistics, unlabelled)
+        labelled_rows, _ = judged.known(name)
+        answer_of_row = labelled_rows["answer"]
+        n_labels_of_answer = np.bincount(answer_of_row, minlength=len(judged.answers))
+        answers_without_label = np.flatnonzero(n_labels_of_answer == 0)
+        if len(answers_without_label):
+            unlabelled[name] = answers_without_label
+    if unlabelled:
+        yield from _find_unlabelled(statistics, unlabelled)
 
 
 def _find_texts(statistics: Statistics, name: str) -> Iterator[Finding]:
-    """Find labels of a criterion that are texts."""
+    """Find labels of a criterion that are texts, and propose them as codes of missing labels."""
     column = _answers(statistics).criteria[name].column
-    is_text: Bools = np.isnan(read_labels(column)) & column.notna().to_numpy()
-    if is_text.any():
-        texts = column[is_text].unique()
-        yield Finding(
-            "error",
-            name,
-            "labels are no numbers; if they mean that there is no label, declare them",
-            changes={name: _with_codes(statistics, name, texts.tolist())},
-            numbers=f"{int(is_text.sum())}, {choices(map(repr, texts))}",
-        )
+    is_present = column.notna().to_numpy()
+    is_no_number = np.isnan(read_labels(column))
+    is_text = is_present & is_no_number
+    if not is_text.any():
+        return
+    texts = column[is_text].unique().tolist()
+    n_texts = int(is_text.sum())
+    listed = choices(map(repr, texts))
+    yield Finding(
+        "error",
+        name,
+        "labels are no numbers; if they mean that there is no label, declare them",
+        changes={name: _with_codes(statistics, name, texts)},
+        numbers=f"{n_texts}, {listed}",
+    )
 
 
 def _find_truth_values(judged: JudgedAnswers, name: str) -> Iterator[Finding]:
-    """Find truth values among numbers."""
-    is_unreadable = is_boolean(judged.criteria[name].column) & np.isnan(judged.labels[name])
-    if is_unreadable.any():
-        yield Finding(
-            "error",
-            name,
-            f"truth values among other labels: {BOOLEANS}",
-            numbers=str(is_unreadable.sum()),
-        )
+    """Find truth values among the numbers of a criterion, which cannot be read as labels."""
+    is_truth_value = is_boolean(judged.criteria[name].column)
+    is_unreadable = is_truth_value & np.isnan(judged.labels[name])
+    if not is_unreadable.any():
+        return
+    n_unreadable = int(is_unreadable.sum())
+    text = f"truth values among other labels: {BOOLEANS}"
+    yield Finding("error", name, text, numbers=str(n_unreadable))
 
 
 def _find_unlabelled(statistics: Statistics, unlabelled: Mapping[str, Ints]) -> Iterator[Finding]:
-    """Find answers without a label, given their positions by criterion."""
-    if not unlabelled:
-        return
+    """Find answers without a label; `unlabelled` are their positions by criterion."""
     answers = _answers(statistics).answers
-    positions = np.unique(np.concatenate(list(unlabelled.values())))
+    # The remedy leaves out the topics of all these answers, whatever the criterion.
+    all_positions = np.concatenate(list(unlabelled.values()))
+    positions = np.unique(all_positions)
     topics = answers["qid"].iloc[positions].unique().tolist()
-    for name, missing in unlabelled.items():
-        example = answer_title(answers, int(missing[0]))
+    qids = statistics.column("qid")
+    remedy = f"judged[~{qids}.astype(str).isin({topics!r})]"
+    for name, positions_of_criterion in unlabelled.items():
+        n_unlabelled = len(positions_of_criterion)
+        example = answer_title(answers, int(positions_of_criterion[0]))
         yield Finding(
             "warning",
             name,
             "answers without a label, which have no value",
-            f"judged[~{statistics.column('qid')}.astype(str).isin({topics!r})]",
-            numbers=f"{len(missing)} of {len(answers)}, such as {example}",
+            remedy,
+            numbers=f"{n_unlabelled} of {len(answers)}, such as {example}",
         )
 
 
@@ -126,46 +139,50 @@ def _with_codes(statistics: Statistics, name: str, codes: Sequence[float | str])
     """Return the scale of a criterion, on which further codes mean that there is no label."""
     view = statistics.judged.view(name)
     assert view is not None
-    spec = as_given(view.label_counts).to_spec()
-    if isinstance(spec, int):
+    aspect = as_given(view.label_counts)
+    spec = aspect.to_spec()
+    if isinstance(spec, int):  # the top grade alone
         spec = {"grades": spec}
     spec["unjudged"] = [*view.aspect.unjudged, *codes]
     return Aspect(**spec)
 
 
 def _division(columns: Sequence[str], name: str) -> str:
-    """Return code that divides the labels of a criterion by 100, in rows with these columns."""
-    criterion_columns = [key for key in judged_answers.CRITERION_COLUMNS if key in columns]
+    """Return code that divides the labels of a criterion by 100; `columns` are those of its rows.
+
+    The code depends on the form of the rows, in which labels are in one of three places.
+    """
+    criterion_columns = [column for column in judged_answers.CRITERION_COLUMNS if column in columns]
+    # One row per criterion, with the label in a column of scores.
     if criterion_columns:
-        criterion = criterion_columns[0]
-        score = next(column for column in judged_answers.SCORE_COLUMNS if column in columns)
-        return f"judged.loc[judged[{criterion!r}] == {name!r}, {score!r}] /= 100"
+        criterion_column = criterion_columns[0]
+        score_columns = [column for column in judged_answers.SCORE_COLUMNS if column in columns]
+        score_column = score_columns[0]
+        is_criterion = f"judged[{criterion_column!r}] == {name!r}"
+        return f"judged.loc[{is_criterion}, {score_column!r}] /= 100"
+    # One column per criterion.
     if name in columns:
         return f"judged[{name!r}] /= 100"
+    # One dict of all criteria per row.
     return f"for scores in judged[{judged_answers.NESTED!r}]: scores[{name!r}] /= 100"
 
 
 def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
-    """Find grades on a scale that is not declared."""
-    tops = {view.name: _top_grade(view) for view in statistics.judged.views}
+    """Find criteria with labels outside of 0 to 1, but without a declared scale."""
+    top_grades = {view.name: _top_grade(view) for view in statistics.judged.views}
     for view in statistics.judged.views:
         labels = view.label[view.known]
         is_outside = (labels > 1) | (labels < 0)
-        if not view.inferred or not is_outside.any() or find_constant(view.label_counts):
+        is_constant = find_constant(view.label_counts) is not None  # another finding
+        if not view.inferred or is_constant or not is_outside.any():
             continue
         without_codes = _scale_without_codes(view)
         if without_codes is not None:
             yield _failures_finding(view, without_codes)
         elif view.scale.is_fractional:
-            yield Finding(
-                "error",
-                view.name,
-                "the labels are not in [0, 1]; divide percentages by 100",
-                _division(_answers(statistics).columns, view.name),
-                numbers=_span(labels),
-            )
+            yield _percentages_finding(statistics, view)
         else:
-            yield _undeclared_finding(view, tops)
+            yield _undeclared_finding(view, top_grades)
 
 
 def _top_grade(view: AspectView) -> float:
@@ -173,21 +190,35 @@ def _top_grade(view: AspectView) -> float:
     labels = view.label[view.known]
     without_codes = _scale_without_codes(view)
     if without_codes is not None:
-        codes = number_codes(without_codes)
-        labels = labels[~np.isin(labels, codes)]
+        is_code = np.isin(labels, number_codes(without_codes))
+        labels = labels[~is_code]
     return float(labels.max(initial=0))
 
 
 def _span(labels: Floats) -> str:
-    """Return the lowest and the highest label as text."""
-    return f"{spell(float(labels.min()))} to {spell(float(labels.max()))}"
+    """Return the lowest and the highest label as text, such as '1 to 5'."""
+    lowest = spell(float(labels.min()))
+    highest = spell(float(labels.max()))
+    return f"{lowest} to {highest}"
+
+
+def _percentages_finding(statistics: Statistics, view: AspectView) -> Finding:
+    """Return the finding of fractional labels above 1, which may be percentages."""
+    return Finding(
+        "error",
+        view.name,
+        "the labels are not in [0, 1]; divide percentages by 100",
+        _division(_answers(statistics).columns, view.name),
+        numbers=_span(view.label[view.known]),
+    )
 
 
 def _failures_finding(view: AspectView, without_codes: Aspect) -> Finding:
     """Return the finding of labels that may be codes of failures, given the scale without them."""
     labels = view.label[view.known]
     codes = number_codes(without_codes)
-    others = labels[~np.isin(labels, codes)]
+    is_code = np.isin(labels, codes)
+    others = labels[~is_code]
     listed = choices(map(spell, codes))
     span = _span(others)
     if len(codes) == 1:
@@ -197,27 +228,34 @@ def _failures_finding(view: AspectView, without_codes: Aspect) -> Finding:
     if 0 in codes:
         top = spell(float(others.max()))
         text += f"; if 0 is the lowest grade, declare the grades 0 to {top} instead"
+    n_codes = int(is_code.sum())
+    n_labels = number_of(len(labels), "label")
     return Finding(
         "error",
         view.name,
         text,
         changes={view.name: without_codes},
-        numbers=_code_counts(labels, without_codes),
+        numbers=f"{n_codes} of {n_labels}",
     )
 
 
-def _undeclared_finding(view: AspectView, tops: Mapping[str, float]) -> Finding:
-    """Return the finding of grades without a scale, given the highest label of each criterion."""
+def _undeclared_finding(view: AspectView, top_grades: Mapping[str, float]) -> Finding:
+    """Return the finding of grades without a scale; `top_grades` are those of all criteria."""
     text = "the labels are not in [0, 1], and no scale is declared, so they are refused as values"
     changes: dict[str, Aspect | None] = {}
     from_one = aspect_from_one(view.label_counts)
     if from_one is not None:
         changes = {view.name: from_one}
         text += "; no label is 0, so the scale may start at 1"
-    highest = max(tops, key=tops.__getitem__)
-    if tops[view.name] < tops[highest]:
-        top = spell(tops[highest])
-        text += f"; labels of {highest} reach {top}, declare that top if the scale is the same"
+    # Criteria often have the same scale, and no answer may have the top grade on one of them.
+    highest_criterion = max(top_grades, key=top_grades.__getitem__)
+    highest_grade = top_grades[highest_criterion]
+    if top_grades[view.name] < highest_grade:
+        top = spell(highest_grade)
+        text += (
+            f"; labels of {highest_criterion} reach {top}, declare that top if the scale is the "
+            "same"
+        )
     span = _span(view.label[view.known])
     return Finding("error", view.name, text, changes=changes, numbers=span)
 
@@ -225,59 +263,75 @@ def _undeclared_finding(view: AspectView, tops: Mapping[str, float]) -> Finding:
 def _scale_without_codes(view: AspectView) -> Aspect | None:
     """Return the scale of a criterion whose labels contain codes of failures; None without codes.
 
-    Codes are negative labels, a label far above the others, the codes 8 and 9 of surveys, and a
-    rare 0 below grades that rarely start at 0.
+    Return None also for fractions above 1, whose scale is unknown.
     """
     labels = view.label[view.known]
     distinct = np.unique(labels)
-    grades, counts = np.unique(labels[labels >= 0], return_counts=True)
+    grades = _grades_without_codes(labels)
+    codes = np.setdiff1d(distinct, grades).tolist()
+    if not len(grades) or not codes:
+        return None
+    top = grades[-1]
+    is_fractional = (grades != np.floor(grades)).any()
+    if not is_fractional:
+        # Scales start at 0 or 1, also if no label is as low as that.
+        lowest = 1
+        if 0 in grades:
+            lowest = 0
+        return Aspect(range(lowest, int(top) + 1), unjudged=codes)
+    are_values = top <= 1
+    if are_values:
+        return Aspect(unjudged=codes)
+    return None
+
+
+def _grades_without_codes(labels: Floats) -> Floats:
+    """Return the distinct labels of a criterion that are no codes of failures, in increasing order.
+
+    Codes are negative labels, a label far above the others, the codes 8 and 9 of surveys, and a
+    rare 0 below grades that rarely start at 0.
+    """
+    not_negative = labels[labels >= 0]
+    grades, counts = np.unique(not_negative, return_counts=True)
     if is_far_above(grades):
         grades = grades[:-1]
         counts = counts[:-1]
     survey_codes = survey_codes_on_top(grades, counts)
     grades = grades[~np.isin(grades, survey_codes)]
     if not len(grades):
-        return None
-    is_full = np.array_equal(grades, np.arange(grades[-1] + 1))
-    rarely_from_0 = is_full and grades[-1] in _RARELY_FROM_0
-    if rarely_from_0 and np.mean(labels == 0) < _RARE:
-        grades = grades[1:]
-    codes = np.setdiff1d(distinct, grades).tolist()
-    if not codes:
-        return None
-    is_fractional = (grades != np.floor(grades)).any()
-    if is_fractional and grades[-1] <= 1:
-        return Aspect(unjudged=codes)
-    if is_fractional:
-        return None
-    lowest = 0 if 0 in grades else 1
-    return Aspect(range(lowest, int(grades[-1]) + 1), unjudged=codes)
-
-
-def _code_counts(labels: Floats, aspect: Aspect) -> str:
-    """Return how many labels are codes."""
-    n_codes = int(np.isin(labels, number_codes(aspect)).sum())
-    return f"{n_codes} of {number_of(len(labels), 'label')}"
+        return grades
+    top = grades[-1]
+    has_all_from_0 = np.array_equal(grades, np.arange(top + 1))
+    is_0_rare = np.mean(labels == 0) < _RARE
+    if has_all_from_0 and top in _RARELY_FROM_0 and is_0_rare:
+        return grades[1:]
+    return grades
 
 
 def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:
     """Find runs without answers to some topics."""
     answers = _answers(statistics).answers
-    grid = pd.MultiIndex.from_product([answers["name"].unique(), answers["qid"].unique()])
-    missing = grid.difference(pd.MultiIndex.from_frame(answers), sort=False)
-    if not len(missing):
+    run_names = answers["name"].unique()
+    topics = answers["qid"].unique()
+    expected = pd.MultiIndex.from_product([run_names, topics])
+    present = pd.MultiIndex.from_frame(answers)  # of the run and the topic
+    missing = expected.difference(present, sort=False)
+    if missing.empty:
         return
-    name, qid = missing[0]
-    runs = missing.get_level_values(0).unique()
-    is_or_are = agree(len(missing), len(grid), "is", "are")
+    first_run, first_topic = missing[0]
+    incomplete_runs = missing.get_level_values(0).unique()
+    n_answers = number_of(len(expected), "answer")
+    n_runs = number_of(len(incomplete_runs), "run")
+    listed_runs = choices(incomplete_runs)
+    is_or_are = agree(len(missing), len(expected), "is", "are")
+    # The remedy keeps the topics that all runs answer.
     qids = statistics.column("qid")
     names = statistics.column("docno")
     yield Finding(
         "warning",
         "",
-        f"{len(missing)} of {number_of(len(grid), 'answer')} of {number_of(len(runs), 'run')} "
-        f"({choices(runs)}) {is_or_are} missing, such as {name} on topic {qid}; means over "
-        "different topics cannot be compared",
+        f"{len(missing)} of {n_answers} of {n_runs} ({listed_runs}) {is_or_are} missing, such as "
+        f"{first_run} on topic {first_topic}; means over different topics cannot be compared",
         f"judged[{names}.groupby({qids}).transform('nunique') == {names}.nunique()]",
     )
 
@@ -285,14 +339,20 @@ def find_missing_answers(statistics: Statistics) -> Iterator[Finding]:
 def find_best_only(statistics: Statistics) -> Iterator[Finding]:
     """Find criteria on which nearly all answers have the best grade."""
     for view in statistics.judged.views:
-        best = float(view.scale.grades[-1])
-        is_best = view.label[view.known] == best
-        if len(is_best) >= _MIN_BEST and _BEST <= is_best.mean() < 1:
+        best_grade = float(view.scale.grades[-1])
+        labels = view.label[view.known]
+        if len(labels) < _MIN_BEST:
+            continue
+        fraction_of_best = float((labels == best_grade).mean())
+        # A criterion on which all labels are equal has another finding.
+        if _BEST <= fraction_of_best < 1:
+            percentage = percent(fraction_of_best)
+            best = spell(best_grade)
             yield Finding(
                 "warning",
                 view.name,
                 "nearly all answers have the best label, so that runs are hardly distinguished",
-                numbers=f"{percent(float(is_best.mean()))} have {spell(best)}",
+                numbers=f"{percentage} have {best}",
             )
 
 
@@ -302,39 +362,63 @@ def find_disagreement(statistics: Statistics) -> Iterator[Finding]:
     for name in judged.criteria:
         rows, labels = judged.known(name)
         answer = rows["answer"].to_numpy()
-        labels_of_answers = pd.Series(labels).groupby(answer)
-        is_equal = labels_of_answers.max() == labels_of_answers.min()
-        is_equal = is_equal[labels_of_answers.size() > 1]
-        if len(is_equal) < MIN_POOL or is_equal.mean() >= _MOSTLY_EQUAL:
-            continue
-        shares = (
-            f"the labels of {percent(is_equal.mean())} of {len(is_equal)} answers with several "
-            "are equal"
-        )
-        if find_spec("krippendorff") is None:
-            text = "Krippendorff's alpha of the judges requires krippendorff"
-            remedy = '# pip install "pt-multiaspect[judges]"'
-            yield Finding("note", name, text, remedy, numbers=shares)
-            continue
-        has_several = labels_of_answers.transform("size").to_numpy() > 1
-        levels, level = np.unique(labels[has_several], return_inverse=True)
-        alpha = Agreement.of(name, answer[has_several], level, levels, "ordinal").alpha
-        if alpha < LOW_ALPHA:
-            deviation = labels - labels_of_answers.transform("mean").to_numpy()
-            judge = rows["judge"].to_numpy()
-            most_deviating = _most_deviating(deviation[has_several], judge[has_several])
-            numbers = f"Krippendorff's alpha is {alpha:.2f}, {shares}{most_deviating}"
-            yield Finding("warning", name, "judges disagree", AGREEMENT, numbers=numbers)
+        n_labels = pd.Series(labels).groupby(answer).transform("size").to_numpy()
+        has_several = n_labels > 1
+        shared = rows[has_several]
+        shared_labels = labels[has_several]
+        finding = _disagreement(name, shared, shared_labels)
+        if finding is not None:
+            yield finding
 
 
-def _most_deviating(deviation: Floats, judge: Objects) -> str:
-    """Return which judge deviates most in the mean; empty for a single judge."""
-    mean_deviation = pd.Series(deviation).groupby(judge).mean()
-    if len(mean_deviation) < 2:
+def _disagreement(name: str, rows: pd.DataFrame, labels: Floats) -> Finding | None:
+    """Return the finding that judges disagree on a criterion, or None.
+
+    Parameters
+    ----------
+    name : str
+        The name of the criterion.
+    rows : DataFrame
+        The columns ``answer`` and ``judge``, one row per label, for answers with several labels.
+    labels : ndarray of float, shape (n_rows,)
+        The labels.
+    """
+    answer = rows["answer"].to_numpy()
+    judge = rows["judge"].to_numpy()
+    labels_by_answer = pd.Series(labels).groupby(answer)
+    is_equal = labels_by_answer.max() == labels_by_answer.min()  # one per answer
+    fraction_equal = is_equal.mean()
+    if len(is_equal) < MIN_POOL or fraction_equal >= _MOSTLY_EQUAL:
+        return None
+    percentage = percent(fraction_equal)
+    equal_labels = f"the labels of {percentage} of {len(is_equal)} answers with several are equal"
+    if find_spec("krippendorff") is None:
+        text = "Krippendorff's alpha of the judges requires krippendorff"
+        remedy = '# pip install "pt-multiaspect[judges]"'
+        return Finding("note", name, text, remedy, numbers=equal_labels)
+    levels, level_of_label = np.unique(labels, return_inverse=True)
+    alpha = Agreement.of(name, answer, level_of_label, levels, "ordinal").alpha
+    is_low = alpha < LOW_ALPHA
+    if not is_low:
+        return None
+    mean_of_answer = labels_by_answer.transform("mean").to_numpy()
+    most_deviating = _most_deviating(labels - mean_of_answer, judge)
+    numbers = f"Krippendorff's alpha is {alpha:.2f}, {equal_labels}{most_deviating}"
+    return Finding("warning", name, "judges disagree", AGREEMENT, numbers=numbers)
+
+
+def _most_deviating(deviations: Floats, judge: Objects) -> str:
+    """Return as text which judge deviates most in the mean; empty for a single judge.
+
+    `deviations` are those of labels from the mean label of their answer; `judge` gave the label.
+    """
+    mean_deviations = pd.Series(deviations).groupby(judge).mean()
+    if len(mean_deviations) < 2:
         return ""
-    position = int(mean_deviation.abs().argmax())
-    name = mean_deviation.index[position]
-    return f", and {name} deviates most, by {mean_deviation.iloc[position]:+.2g} in the mean"
+    most_deviating = int(mean_deviations.abs().argmax())
+    name = mean_deviations.index[most_deviating]
+    deviation = mean_deviations.iloc[most_deviating]
+    return f", and {name} deviates most, by {deviation:+.2g} in the mean"
 
 
 #: The rules in the order of findings with equal severity.

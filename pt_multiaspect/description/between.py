@@ -35,11 +35,15 @@ TOP_COLUMNS = ["aspect", "other", "top", "next", "z", "expected", "z_next"]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Elements with two codes in groups: the distinct (group, x, y), sorted, with their numbers."""
+    """Elements in groups, each with two codes x and y, counted by (group, x, y).
+
+    A cell is one such triple that occurs; cells are sorted. All arrays have the shape (n_cells,).
+    """
 
     group: Ints
     x: Ints
     y: Ints
+    #: The number of elements of each cell.
     weight: Ints
     n_groups: int
 
@@ -56,18 +60,22 @@ class Cells:
         """
         n_x = int(x.max(initial=0)) + 1
         n_y = int(y.max(initial=0)) + 1
-        keys = (group.astype(np.int64) * n_x + x) * n_y + y
-        cell, weight = np.unique(keys, return_counts=True)
+        shape = (max(n_groups, 1), n_x, n_y)
+        # The position of each element in a table of this shape, which is not built.
+        position = np.ravel_multi_index((group, x, y), shape)
+        position_of_cell, weight = np.unique(position, return_counts=True)
+        group_of_cell, x_of_cell, y_of_cell = np.unravel_index(position_of_cell, shape)
         return cls(
-            group=cell // (n_x * n_y),
-            x=cell // n_y % n_x,
-            y=cell % n_y,
+            group=group_of_cell,
+            x=x_of_cell,
+            y=y_of_cell,
             weight=weight,
             n_groups=n_groups,
         )
 
     def transpose(self) -> Cells:
-        """Return the same cells with x and y exchanged."""
+        """Return the same cells with x and y exchanged, sorted again."""
+        # By group, then by y, then by x: `lexsort` takes the most important key last.
         order = np.lexsort((self.x, self.y, self.group))
         return Cells(
             group=self.group[order],
@@ -79,93 +87,122 @@ class Cells:
 
 
 def kendall(cells: Cells) -> Floats:
-    """Return Kendall's τ-b of x and y within each group, NaN where one of them is constant."""
-    group, weight, n_groups = cells.group, cells.weight, cells.n_groups
-    # All of shape (n_groups,).
-    total = _pairs(sums(group, weight, n_groups))
+    """Return Kendall's τ-b of x and y within each group, NaN where one of them is constant.
+
+    τ-b is (concordant - discordant) / √((pairs - ties of x) (pairs - ties of y)).
+    """
+    group = cells.group
+    weight = cells.weight
+    n_groups = cells.n_groups
+    # Numbers of pairs of elements per group, all of shape (n_groups,).
+    group_size = sums(group, weight, n_groups)
+    pairs = _n_pairs(group_size)
     ties_x = _tied_pairs(group, cells.x, weight, n_groups)
     ties_y = _tied_pairs(group, cells.y, weight, n_groups)
-    ties_both = sums(group, _pairs(weight), n_groups)
+    ties_both = sums(group, _n_pairs(weight), n_groups)
+    # Cells are sorted by x, so that pairs with y in the other order are discordant.
     discordant = _inversions(group, cells.y, weight, n_groups)
-    concordant_less_discordant = total - ties_x - ties_y + ties_both - 2 * discordant
-    scale = np.sqrt(total - ties_x) * np.sqrt(total - ties_y)
+    # Pairs tied on both were subtracted twice. The others are concordant or discordant.
+    untied = pairs - ties_x - ties_y + ties_both
+    concordant_less_discordant = untied - 2 * discordant
+    untied_x = pairs - ties_x
+    untied_y = pairs - ties_y
+    scale = np.sqrt(untied_x) * np.sqrt(untied_y)
     tau: Floats = np.full(n_groups, np.nan)
     np.divide(concordant_less_discordant, scale, out=tau, where=scale > 0)
     return tau
 
 
-def _pairs(counts: Ints | Floats) -> Floats:
-    """Return the numbers of pairs of so many elements."""
-    return np.asarray(counts * (counts - 1) / 2, dtype=np.float64)
+def _n_pairs(n_elements: Ints | Floats) -> Floats:
+    """Return how many pairs so many elements have, element by element."""
+    n_pairs = n_elements * (n_elements - 1) / 2
+    return np.asarray(n_pairs, dtype=np.float64)
 
 
 def _tied_pairs(group: Ints, code: Ints, weight: Ints, n_groups: int) -> Floats:
-    """Return the number of pairs of elements with the same code, per group."""
+    """Return the number of pairs of elements with the same code, per group.
+
+    `group`, `code` and `weight`, the number of elements, are those of cells.
+    """
     n_codes = int(code.max(initial=0)) + 1
-    keys = group.astype(np.int64) * n_codes + code
-    tie, tie_of_cell = np.unique(keys, return_inverse=True)
-    tie_size = sums(tie_of_cell.reshape(-1), weight, len(tie))
-    return sums(tie // n_codes, _pairs(tie_size), n_groups)
+    # One key per group and code.
+    key = group.astype(np.int64) * n_codes + code
+    distinct_keys, tie_of_cell = np.unique(key, return_inverse=True)
+    # A tie is the set of all elements with the same key.
+    tie_size = sums(tie_of_cell.reshape(-1), weight, len(distinct_keys))
+    group_of_tie = distinct_keys // n_codes
+    return sums(group_of_tie, _n_pairs(tie_size), n_groups)
 
 
 def _inversions(group: Ints, values: Ints, weight: Ints, n_groups: int) -> Floats:
-    """Return the weight of the pairs whose earlier element has the larger value, per group.
+    """Return, per group, the number of pairs whose earlier element has the larger value.
 
-    Bits are compared from the highest to the lowest. Elements with equal higher bits form a block,
-    in which each 0 is paired with the ones before it.
+    Two values differ first in one bit, from the highest bit on: the larger one has a 1 there. So
+    each pair is counted at one bit, among the elements whose higher bits are equal (a block).
+
+    Parameters
+    ----------
+    group, values, weight : ndarray of int, shape (n_cells,)
+        The group, the value and the number of elements of each cell, sorted by group.
+    n_groups : int
+        The number of groups.
     """
-    result = np.zeros(n_groups)
+    inversions = np.zeros(n_groups)
     block = group.astype(np.int64)
     n_bits = int(values.max(initial=0)).bit_length()
     for bit in reversed(range(n_bits)):
+        # A stable order brings blocks together and keeps the order of elements within them.
         order = np.argsort(block, kind="stable")
         block = block[order]
         values = values[order]
         weight = weight[order]
         group = group[order]
-        is_one = (values >> bit) & 1
-        weight_of_ones = weight * is_one
+        bit_value = (values >> bit) & 1  # 0 or 1
+        # The number of elements of the same block with a 1 that come before each cell.
+        weight_of_ones = weight * bit_value
         ones_before = running_sum(weight_of_ones, block) - weight_of_ones
-        inverted = np.where(is_one == 0, weight * ones_before, 0)
-        result += sums(group, inverted, n_groups)
-        block = block * 2 + is_one
-    return result
+        inversions_of_cell = np.where(bit_value == 0, weight * ones_before, 0)
+        inversions += sums(group, inversions_of_cell, n_groups)
+        # Each block becomes two: that of the zeros, and that of the ones.
+        block = block * 2 + bit_value
+    return inversions
 
 
 def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return tables of pairs of aspects, and of their highest labels compared on other aspects."""
+    """Return two tables: pairs of aspects, and their highest labels compared on other aspects."""
     pair_rows = []
     top_rows = []
     for first, second in combinations(judged.views, 2):
-        both = first.known & second.known
-        cells = Cells.count(
-            first.pool_query[both], first.grade[both], second.grade[both], first.n_queries
-        )
+        is_on_both = first.known & second.known
+        query = first.pool_query[is_on_both]
+        first_grade = first.grade[is_on_both]
+        second_grade = second.grade[is_on_both]
+        cells = Cells.count(query, first_grade, second_grade, first.n_queries)
         pair_rows.append(_pair_row(first, second, cells))
         top_rows.append(top_label(first, second, cells))
         top_rows.append(top_label(second, first, cells.transpose()))
     comparable_tops = [row for row in top_rows if row is not None]
-    return (
-        pd.DataFrame(pair_rows, columns=PAIR_COLUMNS),
-        pd.DataFrame(comparable_tops, columns=TOP_COLUMNS),
-    )
+    pairs = pd.DataFrame(pair_rows, columns=PAIR_COLUMNS)
+    tops = pd.DataFrame(comparable_tops, columns=TOP_COLUMNS)
+    return pairs, tops
 
 
 def _pair_row(first: AspectView, second: AspectView, cells: Cells) -> dict[str, object]:
-    """Return the overlap and the rank correlation of two aspects."""
+    """Return the row of two aspects in the table of pairs: their overlap and rank correlation."""
+    n_first = int(first.known.sum())
+    n_second = int(second.known.sum())
     n_both = int((first.known & second.known).sum())
-    taus = kendall(cells)
-    defined = taus[~np.isnan(taus)]
+    tau_of_topic = kendall(cells)
+    defined = tau_of_topic[~np.isnan(tau_of_topic)]
+    mean_tau = np.nan
     if len(defined):
         mean_tau = float(defined.mean())
-    else:
-        mean_tau = np.nan
     return {
         "first": first.name,
         "second": second.name,
         "both": n_both,
-        "only_first": int(first.known.sum()) - n_both,
-        "only_second": int(second.known.sum()) - n_both,
+        "only_first": n_first - n_both,
+        "only_second": n_second - n_both,
         "tau": mean_tau,
         "tau_error": float(standard_error(defined)),
         "topics": len(defined),
@@ -174,12 +211,16 @@ def _pair_row(first: AspectView, second: AspectView, cells: Cells) -> dict[str, 
 
 
 def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
-    """Return whether one aspect's labels are a copy of the other's: 'equal', 'recoded', or ''."""
-    both = first.known & second.known
-    if not both.any():
+    """Return whether one aspect's labels are a copy of the other's: 'equal', 'recoded', or ''.
+
+    `cells` count the grades of the documents that are judged on both, x of the first aspect.
+    """
+    is_on_both = first.known & second.known
+    if not is_on_both.any():
         return ""
-    if np.array_equal(first.label[both], second.label[both]):
+    if np.array_equal(first.label[is_on_both], second.label[is_on_both]):
         return "equal"
+    # Recoded labels have pairs of grades that are one-to-one.
     pairs = pd.DataFrame({"x": cells.x, "y": cells.y})
     pairs = pairs.drop_duplicates()
     if pairs["x"].is_unique and pairs["y"].is_unique:
@@ -188,16 +229,22 @@ def same_labels(first: AspectView, second: AspectView, cells: Cells) -> str:
 
 
 def contingency(first: AspectView, second: AspectView) -> pd.DataFrame:
-    """Count the documents of each pair of labels; a missing label is NaN."""
-    rows, row = np.unique(first.label, return_inverse=True)  # NaN is last
-    columns, column = np.unique(second.label, return_inverse=True)
-    shape = (len(rows), len(columns))
-    cell = row * len(columns) + column
-    counts = np.bincount(cell, minlength=len(rows) * len(columns))
+    """Count the documents of each pair of labels; a missing label is NaN.
+
+    There is one row per label of the first aspect, and one column per label of the second.
+    """
+    # Missing labels, NaN, are the last of the distinct ones.
+    first_labels, row_of_document = np.unique(first.label, return_inverse=True)
+    second_labels, column_of_document = np.unique(second.label, return_inverse=True)
+    n_rows = len(first_labels)
+    n_columns = len(second_labels)
+    # The cells of the table are numbered row by row.
+    cell_of_document = row_of_document * n_columns + column_of_document
+    counts = np.bincount(cell_of_document, minlength=n_rows * n_columns)
     return pd.DataFrame(
-        counts.reshape(shape),
-        index=pd.Index(rows, name=first.name),
-        columns=pd.Index(columns, name=second.name),
+        counts.reshape(n_rows, n_columns),
+        index=pd.Index(first_labels, name=first.name),
+        columns=pd.Index(second_labels, name=second.name),
     )
 
 
@@ -232,63 +279,98 @@ def gap_shares(
         The number of documents: those judged on any aspect that are not at distance 0.
     """
     gap = _gaps_to_best_tuple(views, axes, weights, gate)  # shape (n_views, n_documents)
-    largest = gap.max(axis=0)
+    largest_gap = gap.max(axis=0)  # shape (n_documents,)
     is_judged = np.any([view.known for view in views], axis=0)
-    is_counted = is_judged & (largest > 0)
+    is_counted = is_judged & (largest_gap > 0)
     n_documents = int(is_counted.sum())
-    if not n_documents:
-        return np.full(len(views), np.nan), 0
+    if n_documents == 0:
+        undefined = np.full(len(views), np.nan)
+        return undefined, 0
     # Relative to the largest gap, so that no power overflows.
-    relative = gap[:, is_counted] / largest[is_counted]
+    relative_gap = gap[:, is_counted] / largest_gap[is_counted]
     if np.isinf(exponent):
-        power = (relative == 1.0).astype(np.float64)
+        is_largest = relative_gap == 1.0
+        power = is_largest.astype(np.float64)
     else:
-        power = relative**exponent
-    shares = power / power.sum(axis=0)
-    return shares.mean(axis=1), n_documents
+        power = relative_gap**exponent
+    share_of_document = power / power.sum(axis=0)  # shape (n_views, n_documents)
+    return share_of_document.mean(axis=1), n_documents
 
 
 def _gaps_to_best_tuple(
     views: Sequence[AspectView], axes: str, weights: Sequence[float] | None, gate: str | None
 ) -> Floats:
-    """Return the gap of each document to the highest grade, shape (n_views, n_documents)."""
-    gaps_of_grades = gaps_to_best([view.scale for view in views], axes)
-    weights = weights or [1.0] * len(views)
+    """Return the weighted gap of each document to the highest grade, shape (n_views, n_documents).
+
+    The parameters are those of `gap_shares`.
+    """
+    gaps_of_aspects = gaps_to_best([view.scale for view in views], axes)
+    if not weights:
+        weights = [1.0] * len(views)
+    # Documents with the lowest grade on the gate count as having it on all aspects.
     is_shut = np.zeros(len(views[0].grade), dtype=np.bool_)
     for view in views:
         if view.name == gate:
             is_shut = view.grade == 0
-    gaps = []
-    for view, gap_of_grade, weight in zip(views, gaps_of_grades, weights, strict=True):
+    rows = []
+    for view, gaps, weight in zip(views, gaps_of_aspects, weights, strict=True):
+        gap_of_grade = np.array(gaps, dtype=np.float64)
         grade = np.where(is_shut, 0, view.grade)
-        gaps.append(weight * np.array(gap_of_grade, dtype=np.float64)[grade])
-    return np.stack(gaps)
+        rows.append(weight * gap_of_grade[grade])
+    return np.stack(rows)
 
 
 def association(
     cells: Cells, x: Floats, y: Floats, kept: Bools | None = None
 ) -> tuple[float, float]:
-    """Return Σ(x - x̄)(y - ȳ) of the cells within groups, and its error under permutation."""
-    group, weight, n_groups = cells.group, cells.weight, cells.n_groups
+    """Return the covariation of x and y within groups, and its standard error under permutation.
+
+    The covariation is Σ(x - x̄)(y - ȳ) over all elements, with the means x̄ and ȳ of their group. The
+    error is that of permutations of y within groups.
+
+    Parameters
+    ----------
+    cells : Cells
+        The elements; only their groups and numbers are used.
+    x, y : ndarray of float, shape (n_cells,)
+        Two values of each cell.
+    kept : ndarray of bool, shape (n_cells,), optional
+        The cells to use; by default all.
+    """
+    group = cells.group
+    n_groups = cells.n_groups
+    weight = cells.weight
     if kept is not None:
         weight = np.where(kept, weight, 0)
-    size = sums(group, weight, n_groups)  # shape (n_groups,), as the spreads
+    group_size = sums(group, weight, n_groups)  # shape (n_groups,)
 
     def center(values: Floats) -> Floats:
-        mean = sums(group, weight * values, n_groups) / np.maximum(size, 1)
+        """Return the deviations of values from the mean of their group, shape (n_cells,)."""
+        total = sums(group, weight * values, n_groups)
+        mean = total / np.maximum(group_size, 1)
         return np.asarray(values - mean[group], dtype=np.float64)
 
     dx = center(x)
     dy = center(y)
+    covariation = (weight * dx) @ dy
+    # Sums of squares, shape (n_groups,).
     spread_x = sums(group, weight * dx * dx, n_groups)
     spread_y = sums(group, weight * dy * dy, n_groups)
-    covariation = (weight * dx) @ dy
-    variance = spread_x * spread_y / np.maximum(size - 1, 1)
-    return float(covariation), float(np.sqrt(variance.sum()))
+    # The variance of the covariation over all permutations of a group.
+    variance = spread_x * spread_y / np.maximum(group_size - 1, 1)
+    standard_error_of_sum = np.sqrt(variance.sum())
+    return float(covariation), float(standard_error_of_sum)
 
 
 def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, object] | None:
     """Compare the documents with the highest label of an aspect with the others, on another aspect.
+
+    Parameters
+    ----------
+    view, other : AspectView
+        The aspect of the label, and the aspect on which documents are compared.
+    cells : Cells
+        The numbers of documents, by topic and their grades x on `view` and y on `other`.
 
     Returns
     -------
@@ -299,36 +381,53 @@ def top_label(view: AspectView, other: AspectView, cells: Cells) -> dict[str, ob
         from the documents with the next label. None for aspects with fewer than three labels, or
         very many.
     """
-    used = np.unique(cells.x)
-    if not 3 <= len(used) <= _MOST_LABELS:
+    used_grades = np.unique(cells.x)
+    n_labels = len(used_grades)
+    if n_labels < 3 or n_labels > _MOST_LABELS:
         return None
-    top = int(used[-1])
-    next_ = int(used[-2])
+    top = int(used_grades[-1])
+    next_to_top = int(used_grades[-2])
     is_top = cells.x == top
-    is_next = cells.x == next_
+    is_next = cells.x == next_to_top
     top_indicator = is_top.astype(np.float64)
-    gains = view.scale.gains[cells.x]
     other_grade = cells.y.astype(np.float64)
-    # The slope of the other aspect over the gains, below the top label.
-    trend, _ = association(cells, gains, other_grade, ~is_top)
-    spread, _ = association(cells, gains, gains, ~is_top)
-    # The top label against all others, and against the next one.
-    effect, error = association(cells, top_indicator, other_grade)
-    reach, _ = association(cells, top_indicator, gains)
-    step, step_error = association(cells, top_indicator, other_grade, is_top | is_next)
-    z = z_expected = z_next = 0.0
-    if error > 0:
-        z = effect / error
-    if error > 0 and spread > 0:
-        z_expected = trend / spread * reach / error
-    if step_error > 0:
-        z_next = step / step_error
+
+    difference, error = association(cells, top_indicator, other_grade)
+    is_compared = is_top | is_next
+    difference_to_next, error_of_next = association(cells, top_indicator, other_grade, is_compared)
+    expected_difference = _expected_difference(view, cells, is_top)
     return {
         "aspect": view.name,
         "other": other.name,
         "top": view.scale.grades[top],
-        "next": view.scale.grades[next_],
-        "z": z,
-        "expected": z_expected,
-        "z_next": z_next,
+        "next": view.scale.grades[next_to_top],
+        "z": _in_errors(difference, error),
+        "expected": _in_errors(expected_difference, error),
+        "z_next": _in_errors(difference_to_next, error_of_next),
     }
+
+
+def _expected_difference(view: AspectView, cells: Cells, is_top: Bools) -> float:
+    """Return how the top label would be associated with y if it continued the lower labels' trend.
+
+    The trend is the slope of y over the gains of an aspect, below its top label. Return 0 if there
+    is none, as the gains are equal.
+    """
+    gains = view.scale.gains[cells.x]
+    other_grade = cells.y.astype(np.float64)
+    top_indicator = is_top.astype(np.float64)
+    covariation, _ = association(cells, gains, other_grade, ~is_top)
+    variation_of_gains, _ = association(cells, gains, gains, ~is_top)
+    has_trend = variation_of_gains > 0
+    if not has_trend:
+        return 0.0
+    slope = covariation / variation_of_gains
+    difference_of_gains, _ = association(cells, top_indicator, gains)
+    return slope * difference_of_gains
+
+
+def _in_errors(difference: float, error: float) -> float:
+    """Return a difference divided by its standard error; 0 if the error is 0."""
+    if error > 0:
+        return difference / error
+    return 0.0

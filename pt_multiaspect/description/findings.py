@@ -13,7 +13,7 @@ from ..collection import Judgments
 from ..collection.label_rules import as_given, as_short
 from . import rules
 from .answer_rules import ANSWER_RULES, find_undeclared_grades, reword
-from .scales import read_judged, scale_to_declare
+from .scales import Judged, read_judged, scale_to_declare
 from .statistics import LOOK, Finding, Statistics, declaration
 
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note":
@@ -69,10 +69,16 @@ def apply_rules(statistics: Statistics, applied: Sequence[Rule] | None = None) -
         applied = ANSWER_RULES if is_about_answers else RULES
     findings: list[Finding] = []
     for rule in applied:
-        findings += merge_alike(list(rule(statistics)))
+        findings_of_rule = list(rule(statistics))
+        findings += merge_alike(findings_of_rule)
     if is_about_answers:
-        findings = [reword(finding) for finding in findings]
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+        findings = list(map(reword, findings))
+    return sorted(findings, key=_seriousness)
+
+
+def _seriousness(finding: Finding) -> int:
+    """Return the position of a finding's severity, 0 for errors, by which findings are sorted."""
+    return SEVERITIES.index(finding.severity)
 
 
 def merge_alike(findings: Sequence[Finding]) -> list[Finding]:
@@ -82,22 +88,26 @@ def merge_alike(findings: Sequence[Finding]) -> list[Finding]:
     """
     groups: dict[tuple[str, str, bool], list[Finding]] = {}
     for finding in findings:
-        key = (finding.severity, _without_name(finding), finding.changes is None)
-        groups.setdefault(key, []).append(finding)
-    return [_merge(group) for group in groups.values()]
+        has_changes = finding.changes is not None
+        key = (finding.severity, _without_name(finding), has_changes)
+        group = groups.setdefault(key, [])
+        group.append(finding)
+    return list(map(_merge, groups.values()))
 
 
 def _without_name(finding: Finding) -> str:
     """Return the text of a finding with a placeholder for its aspect."""
     if not finding.aspects:
         return finding.finding
-    return re.sub(rf"\b{re.escape(finding.aspects)}\b", _PLACEHOLDER, finding.finding)
+    name = re.escape(finding.aspects)
+    return re.sub(rf"\b{name}\b", _PLACEHOLDER, finding.finding)
 
 
 def _merge(findings: Sequence[Finding]) -> Finding:
     """Return one finding for those that differ only in the aspect, its numbers and its remedy."""
     first = findings[0]
     names = ", ".join(finding.aspects for finding in findings)
+    # The distinct remedies, in their order.
     remedies = dict.fromkeys(finding.remedy for finding in findings)
     changes: dict[str, Aspect | None] | None = None
     if first.changes is not None:
@@ -115,82 +125,121 @@ def _merge(findings: Sequence[Finding]) -> Finding:
 
 
 def _text_with_numbers(findings: Sequence[Finding], names: str) -> str:
-    """Return the text of findings that are merged, with their numbers."""
+    """Return the text of findings that are merged, with their numbers in parentheses.
+
+    `names` are those of their aspects. Numbers that differ between aspects are listed by aspect.
+    """
     first = findings[0]
     text = first.finding
     if len(findings) > 1:
         text = _without_name(first).replace(_PLACEHOLDER, names)
-    distinct = {finding.numbers for finding in findings if finding.numbers}
-    if not distinct:
+    distinct_numbers = {finding.numbers for finding in findings if finding.numbers}
+    if not distinct_numbers:
         return text
-    if len(distinct) == 1:
+    if len(distinct_numbers) == 1:
         return f"{text} ({first.numbers})"
-    numbers = "; ".join(f"{finding.aspects}: {finding.numbers}" for finding in findings)
-    return f"{text} ({numbers})"
+    numbers_by_aspect = []
+    for finding in findings:
+        numbers_by_aspect.append(f"{finding.aspects}: {finding.numbers}")
+    listed = "; ".join(numbers_by_aspect)
+    return f"{text} ({listed})"
 
 
 def propose_scales(statistics: Statistics, findings: Sequence[Finding]) -> dict[str, Aspect]:
-    """Return the scales with the changes of findings, applied one after another until none is left.
+    """Return the scales that resolve findings; aspects that are to be left out are missing.
 
-    Changes depend on each other: if a code is removed or a scale reversed, its threshold differs.
+    The changes of the findings are made, and the rules applied to the changed scales, until they
+    propose no more changes: if a code is removed or a scale reversed, its threshold differs.
     """
     judged = statistics.judged
+    scales = {view.name: as_given(view.label_counts) for view in judged.views}
+    plain_judgments = None
+    for _ in range(_MOST_ROUNDS):
+        changed_scales = _change_scales(scales, findings)
+        # No scale may be left, or no other one than before.
+        is_final = not changed_scales or changed_scales == scales
+        if is_final:
+            break
+        if plain_judgments is None:
+            plain_judgments = _plain_judgments(judged.given, tuple(scales))
+        scales = changed_scales
+        judged_on_scales = read_judged(plain_judgments, Aspects(scales))
+        judged = replace(judged_on_scales, answers=judged.answers)
+        findings = _findings_about_scales(judged, statistics)
+    return _scales_to_declare(judged)
+
+
+def _findings_about_scales(judged: Judged, statistics: Statistics) -> list[Finding]:
+    """Return the findings of rules that propose other scales.
+
+    `judged` has changed scales, and `statistics` are those of the original ones.
+    """
     declaring = _DECLARING
     if judged.answers is not None:
         declaring = (*_DECLARING, find_undeclared_grades)
-    scales = {view.name: as_given(view.label_counts) for view in judged.views}
-    judgments = None
-    for _ in range(_MOST_ROUNDS):
-        changed = _change_scales(scales, findings)
-        if not changed or changed == scales:
-            break
-        if judgments is None:
-            judgments = _plain_judgments(judged.given, tuple(scales))
-        scales = changed
-        judged = replace(read_judged(judgments, Aspects(scales)), answers=judged.answers)
-        findings = apply_rules(Statistics.of(judged, statistics.retrieved), declaring)
-    if judged.answers is not None:
-        return {view.name: scale_to_declare(view) for view in judged.views}
-    return {view.name: as_short(view.label_counts) for view in judged.views}
+    # The statistics of runs do not depend on scales.
+    changed_statistics = Statistics.of(judged, statistics.retrieved)
+    return apply_rules(changed_statistics, declaring)
+
+
+def _scales_to_declare(judged: Judged) -> dict[str, Aspect]:
+    """Return the scales of judgments in the form in which they are declared."""
+    scales = {}
+    for view in judged.views:
+        if judged.answers is not None:
+            scales[view.name] = scale_to_declare(view)
+        else:
+            scales[view.name] = as_short(view.label_counts)
+    return scales
 
 
 def _change_scales(scales: Mapping[str, Aspect], findings: Sequence[Finding]) -> dict[str, Aspect]:
-    """Return the scales with the changes of findings; the first change of an aspect counts."""
+    """Return the scales with the changes of findings; the first change of an aspect counts.
+
+    Aspects that a finding leaves out are missing.
+    """
     changes: dict[str, Aspect | None] = {}
     for finding in findings:
-        for name, changed in (finding.changes or {}).items():
+        changes_of_finding = finding.changes or {}
+        for name, changed in changes_of_finding.items():
             changes.setdefault(name, changed)
-    result = {}
+    changed_scales = {}
     for name, aspect in scales.items():
         changed = changes.get(name, aspect)
-        if changed is not None:
-            result[name] = changed
-    return result
+        if changed is not None:  # None for an aspect that is left out
+            changed_scales[name] = changed
+    return changed_scales
 
 
 def _plain_judgments(judgments: Judgments, names: tuple[str, ...]) -> Judgments:
     """Return the judgments with the labels of some aspects only."""
-    columns = {"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos}
-    frame = pd.DataFrame(columns)
+    qids = judgments.qids[judgments.pool_query]
+    frame = pd.DataFrame({"query_id": qids, "doc_id": judgments.docnos})
     labels = {view.name: view.label for view in judgments.views(names)}
-    return type(judgments)(frame.assign(**labels))
+    qrels = frame.assign(**labels)
+    return type(judgments)(qrels)
 
 
 def findings_table(findings: Sequence[Finding], scales: Aspects) -> pd.DataFrame:
-    """Return findings as a table with the columns ``severity aspects finding remedy``."""
+    """Return findings as a table with the columns ``severity aspects finding remedy``.
+
+    `scales` are those that all findings propose.
+    """
+    columns = ["severity", "aspects", "finding", "remedy"]
     rows = []
     for finding in findings:
         remedy = _remedy(finding, scales)
         rows.append([finding.severity, finding.aspects, finding.finding, remedy])
-    return pd.DataFrame(rows, columns=["severity", "aspects", "finding", "remedy"], dtype=object)
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def _remedy(finding: Finding, scales: Aspects) -> str:
-    """Return the remedy of a finding, given the scales that all findings propose."""
+    """Return the remedy of a finding as code, given the scales that all findings propose."""
     if finding.changes is None:
         return finding.remedy
-    left_out = [name for name, aspect in finding.changes.items() if aspect is None]
-    still_proposed = [name for name in left_out if name in scales]
-    if still_proposed:
-        return LOOK
+    for name, aspect in finding.changes.items():
+        # The finding leaves the aspect out, but another finding changed its scale before.
+        is_kept = aspect is None and name in scales
+        if is_kept:
+            return LOOK
     return declaration(scales)

@@ -96,11 +96,7 @@ def describe(
     """
     if _is_answers(qrels):
         _refuse_beside_answers(runs=runs, measures=measures, topics=topics)
-        spec = parse_aspects(aspects)
-        judged = read_answers_judged(qrels, spec)
-        with silence_warnings():
-            no_runs = run_statistics({}, judged)
-            return _description(Statistics.of(judged, no_runs), spec)
+        return _describe_answers(qrels, aspects)
     if topics is not None:
         topics = read_topics(topics)
         qrels = select_topics(Judgments.of(qrels), topics)
@@ -108,25 +104,42 @@ def describe(
     if runs is not None:
         named_runs = dict(NamedRuns.read(runs, topics))
     with silence_warnings():
-        _refuse_runs(aspects)
-        spec = parse_aspects(aspects)
-        judged = read_judged(qrels, spec)
-        labelled = {}
-        if measures is not None:
-            labelled = parse_all(measures)
-        table, refused = dependences(labelled, judged)
-        statistics = Statistics.of(
-            judged,
-            run_statistics(named_runs, judged),
-            measures=labelled,
-            dependences=table,
-            refused=refused,
-        )
+        return _describe_qrels(qrels, aspects, named_runs, measures)
+
+
+def _describe_answers(source: object, aspects: object) -> Description:
+    """Return the description of judged answers, given as a frame, rows or a file."""
+    spec = parse_aspects(aspects)
+    judged = read_answers_judged(source, spec)
+    with silence_warnings():
+        no_runs = run_statistics({}, judged)
+        statistics = Statistics.of(judged, no_runs)
         return _description(statistics, spec)
 
 
+def _describe_qrels(
+    qrels: object, aspects: object, runs: Mapping[str, object], measures: Measures | None
+) -> Description:
+    """Return the description of qrels, runs by name, and measures."""
+    _refuse_runs(aspects)
+    spec = parse_aspects(aspects)
+    judged = read_judged(qrels, spec)
+    measures_by_label = {}
+    if measures is not None:
+        measures_by_label = parse_all(measures)
+    dependence_table, refused = dependences(measures_by_label, judged)
+    statistics = Statistics.of(
+        judged,
+        run_statistics(runs, judged),
+        measures=measures_by_label,
+        dependences=dependence_table,
+        refused=refused,
+    )
+    return _description(statistics, spec)
+
+
 def _description(statistics: Statistics, spec: AspectSpec) -> Description:
-    """Return the description of statistics, with findings."""
+    """Return the description of statistics, with findings and the scales they propose."""
     name = None
     if isinstance(spec, Aspects):
         name = spec.name
@@ -136,14 +149,19 @@ def _description(statistics: Statistics, spec: AspectSpec) -> Description:
 
 
 def _is_answers(qrels: object) -> bool:
-    """Return whether judgments are those of answers: a file of them, dicts, or a frame of runs."""
-    if isinstance(qrels, list | tuple):
-        return bool(qrels) and isinstance(qrels[0], str | PathLike | Mapping)
-    if isinstance(qrels, str | PathLike):
+    """Return whether judgments are those of answers: files of them, dicts, or a frame of runs."""
+    is_path = isinstance(qrels, str | PathLike)
+    if is_path:
         return True
+    if isinstance(qrels, list | tuple):
+        # Files or rows of answers; qrels are sequences of other objects.
+        return bool(qrels) and isinstance(qrels[0], str | PathLike | Mapping)
+    if not is_frame(qrels):
+        return False
     columns = getattr(qrels, "columns", None)
-    columns = getattr(qrels, "column_names", columns)  # of PyArrow
-    return is_frame(qrels) and columns is not None and is_judged_answers(columns)
+    # In PyArrow, `columns` are the data, and `column_names` the names.
+    columns = getattr(qrels, "column_names", columns)
+    return columns is not None and is_judged_answers(columns)
 
 
 def _refuse_beside_answers(**arguments: object) -> None:
@@ -156,14 +174,13 @@ def _refuse_beside_answers(**arguments: object) -> None:
 
 
 def _refuse_runs(aspects: object) -> None:
-    """Raise an error if runs are given in place of aspects."""
+    """Raise an error if runs are given in place of aspects, alone or in a container."""
+    possible_runs = [aspects]
     if isinstance(aspects, Mapping):
-        values = list(aspects.values())
+        possible_runs = list(aspects.values())
     elif isinstance(aspects, list | tuple):
-        values = [aspects, *aspects]
-    else:
-        values = [aspects]
-    for value in values:
+        possible_runs += aspects
+    for value in possible_runs:
         if is_frame(value) or _is_ranking(value):
             raise MultiAspectError(
                 "aspects: expected names or scales of aspects, got runs; pass runs by keyword, as "
@@ -172,15 +189,21 @@ def _refuse_runs(aspects: object) -> None:
 
 
 def _is_ranking(scores: object) -> bool:
-    """Return whether a value is ``{docno: score}`` or ``{qid: {docno: score}}``.
+    """Return whether a value is a run: ``{docno: score}`` or ``{qid: {docno: score}}``.
 
-    The keys of an aspect are none.
+    A dict of the parameters of an aspect, such as ``{"grades": 2}``, is none.
     """
     if not isinstance(scores, Mapping) or not scores:
         return False
-    if not set(scores).isdisjoint(_KEYS):
+    has_parameters_of_aspect = not set(scores).isdisjoint(_KEYS)
+    if has_parameters_of_aspect:
         return False
-    return all(isinstance(score, int | float) or _is_ranking(score) for score in scores.values())
+    for value in scores.values():
+        is_score = isinstance(value, int | float)
+        is_score_of_documents = is_score or _is_ranking(value)
+        if not is_score_of_documents:
+            return False
+    return True
 
 
 class Description(View):
@@ -284,31 +307,35 @@ class Description(View):
     ) -> None:
         self._statistics = statistics
         self._name = name
-        if scales == dict(self.aspects):
-            self.proposed = self.aspects
-        else:
+        # The same object if nothing is changed, which keeps its name.
+        self.proposed = self.aspects
+        if scales != dict(self.aspects):
             self.proposed = Aspects(scales)
         self.findings = findings_table(found, self.proposed)
+        self.distance_shares = shares
+        # The tables of the statistics.
         self.per_aspect = statistics.per_aspect
         self.labels = statistics.labels
         self.between = statistics.between
-        self.distance_shares = shares
+        self.top_labels = statistics.top_labels
         self.runs = statistics.retrieved.runs
         self.judged_at = statistics.retrieved.judged_at
         self.alike = statistics.retrieved.alike
-        self.top_labels = statistics.top_labels
         self.measures = statistics.dependences
         self.refused = dict(statistics.refused)
-        self.n_topics, self.n_documents = statistics.n_topics, statistics.n_documents
+        self.n_topics = statistics.n_topics
+        self.n_documents = statistics.n_documents
 
     @cached_property
     def aspects(self) -> Aspects:
         """The scales, declared or inferred."""
         judged = self._statistics.judged
-        if judged.answers is None:
-            scales = {view.name: view.aspect for view in judged.views}
-        else:
-            scales = {view.name: scale_to_declare(view) for view in judged.views}
+        scales = {}
+        for view in judged.views:
+            if judged.answers is None:
+                scales[view.name] = view.aspect
+            else:
+                scales[view.name] = scale_to_declare(view)
         return Aspects(scales, name=self._name)
 
     def contingency(self, first: str, second: str) -> pd.DataFrame:
@@ -341,13 +368,15 @@ class Description(View):
         return contingency(self._view(first), self._view(second))
 
     def _view(self, name: str) -> AspectView:
-        """Return the labels of an aspect."""
+        """Return the labels of an aspect; raise an error for an unknown one."""
+        aspect = name
+        if name == "label":  # PyTerrier's column of relevance
+            aspect = "relevance"
         judged = self._statistics.judged
-        view = judged.view("relevance" if name == "label" else name)
+        view = judged.view(aspect)
         if view is None:
-            raise MultiAspectError(
-                f"expected one of the aspects described ({choices(judged.names)}), got {name!r}"
-            )
+            known = choices(judged.names)
+            raise MultiAspectError(f"expected one of the aspects described ({known}), got {name!r}")
         return view
 
     def _counts(self) -> str:
@@ -377,11 +406,13 @@ def _shares(statistics: Statistics) -> pd.DataFrame:
     """
     judged: Judged = statistics.judged
     rows: list[dict[str, object]] = []
-    if len(judged.views) > 1 and judged.answers is None:
+    has_several_aspects = len(judged.views) > 1
+    if has_several_aspects and judged.answers is None:
         for axes in ("equal", "gains"):
             rows += _share_rows(f"axes={axes!r}", judged.views, axes=axes)
     for label, measure in statistics.measures.items():
-        if label in statistics.refused or not has_distance(measure):
+        is_refused = label in statistics.refused
+        if is_refused or not has_distance(measure):
             continue
         views = measure.views(judged.judgments)
         names = [view.name for view in views]
@@ -397,10 +428,18 @@ def _shares(statistics: Statistics) -> pd.DataFrame:
 
 
 def _share_rows(order: str, views: Sequence[AspectView], **options: Any) -> list[dict[str, object]]:
-    """Return one row per aspect with its share in an order's distance."""
+    """Return one row per aspect with its share in the distance of an order.
+
+    `options` are those of `gap_shares`.
+    """
     shares, n_documents = gap_shares(views, **options)
     rows: list[dict[str, object]] = []
     for view, share in zip(views, shares, strict=True):
-        row = {"order": order, "aspect": view.name, "share": float(share)}
-        rows.append({**row, "documents": n_documents})
+        row: dict[str, object] = {
+            "order": order,
+            "aspect": view.name,
+            "share": float(share),
+            "documents": n_documents,
+        }
+        rows.append(row)
     return rows

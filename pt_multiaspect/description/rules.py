@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -26,47 +27,65 @@ from .statistics import Finding, Statistics, has_distance
 #: Labels are considered codes if they are this many times the length of the scale above it.
 _FAR = 3
 
+#: A highest label that is less frequent than this, and above a gap, is considered a code.
+_RARE = 0.005
+
 #: The difference of judged@10 between runs from which missing labels may decide (.1, and rounding
 #: errors).
 _UNEVEN = 0.1 - 1e-9
+
+#: A difference is expected for sure if it is this many standard errors, and absent if it is less
+#: than the second number of them.
+_SURELY_DIFFERENT, _NOT_DIFFERENT = 6, 2
 
 
 def find_labels_out_of_scale(statistics: Statistics) -> Iterator[Finding]:
     """Find labels that are not on the declared scale."""
     for view in statistics.judged.views:
-        label, count = used_labels(view)
-        if view.scale.identity and len(label) and label[-1] > 1:
-            n_above = int(count[label > 1].sum())
-            yield Finding(
-                "error",
-                view.name,
-                "labels are not probabilities, and measures that multiply probabilities reject "
-                "them",
-                changes={view.name: Aspect(label.tolist())},
-                numbers=f"{n_above} labels, up to {spell(float(label[-1]))}",
-            )
+        label, _ = used_labels(view)
+        # On a scale of probabilities, labels are their own probabilities.
+        has_probabilities = view.scale.identity
+        if has_probabilities and label.max(initial=0) > 1:
+            yield _no_probabilities_finding(view)
         off_scale = statistics.judged.off_scale.get(view.name)
         if off_scale is not None:
             yield _off_scale_finding(view, off_scale)
 
 
+def _no_probabilities_finding(view: AspectView) -> Finding:
+    """Return the finding of labels above 1 on a scale of probabilities."""
+    label, count = used_labels(view)
+    highest = spell(float(label[-1]))
+    n_above = int(count[label > 1].sum())
+    return Finding(
+        "error",
+        view.name,
+        "labels are not probabilities, and measures that multiply probabilities reject them",
+        changes={view.name: Aspect(label.tolist())},
+        numbers=f"{n_above} labels, up to {highest}",
+    )
+
+
 def _off_scale_finding(view: AspectView, off_scale: Floats) -> Finding:
-    """Return the finding of labels that are not declared grades.
+    """Return the finding of labels that are not declared grades, given these labels.
 
     Those far above the scale are proposed as codes, the others as grades.
     """
     scale = view.scale
-    labels = np.unique(off_scale)
-    length = max(float(np.ptp(scale.grades)), 1.0)
-    above_top = labels - scale.grades[-1]
+    distinct = np.unique(off_scale)
+    scale_length = max(float(np.ptp(scale.grades)), 1.0)
+    # How much better each label would be than the top grade.
+    above_top = distinct - scale.grades[-1]
     if not scale.greater_is_better:
         above_top = -above_top
-    is_far = above_top >= _FAR * length
-    grades = [*(view.aspect.grades or ()), *labels[~is_far].tolist()]
-    codes = labels[is_far].tolist()
+    is_code = above_top >= _FAR * scale_length
+    codes = distinct[is_code].tolist()
+    further_grades = distinct[~is_code].tolist()
+    declared_grades = view.aspect.grades or ()
+    grades = [*declared_grades, *further_grades]
     changed = label_rules.rescale_aspect(view.label_counts, grades, codes)
-    listed = ", ".join(map(spell, labels[:5].tolist()))
-    if len(labels) > 5:
+    listed = ", ".join(map(spell, distinct[:5].tolist()))
+    if len(distinct) > 5:
         listed += ", ..."
     return Finding(
         "error",
@@ -88,20 +107,27 @@ def _change(view: AspectView, aspect: Aspect | None) -> dict[str, Aspect | None]
 def find_label_warnings(statistics: Statistics) -> Iterator[Finding]:
     """Find the causes of measures' warnings."""
     for view in statistics.judged.views:
-        counts = view.label_counts
-        for finding in (
-            label_rules.find_unjudged(counts),
-            label_rules.find_constant(counts) or _find_doubtful_scale(statistics, view),
-            label_rules.find_labels_below(counts),
-        ):
-            if finding is None:
-                continue
-            changes = None
-            if finding.leave_out or finding.declaration is not None:
-                changes = {view.name: finding.declaration}
-            yield Finding(
-                finding.severity, view.name, finding.text, changes=changes, numbers=finding.numbers
-            )
+        label_counts = view.label_counts
+        unjudged = label_rules.find_unjudged(label_counts)
+        # If all labels are equal, it is no use to doubt the scale too.
+        constant_or_doubtful = label_rules.find_constant(label_counts)
+        if constant_or_doubtful is None:
+            constant_or_doubtful = _find_doubtful_scale(statistics, view)
+        below = label_rules.find_labels_below(label_counts)
+        for label_finding in (unjudged, constant_or_doubtful, below):
+            if label_finding is not None:
+                yield _finding_of_labels(view, label_finding)
+
+
+def _finding_of_labels(view: AspectView, finding: label_rules.LabelFinding) -> Finding:
+    """Return a finding of the rules for labels as one of a description."""
+    changes = None
+    if finding.leave_out or finding.declaration is not None:
+        # The declaration of an aspect that is left out is None.
+        changes = {view.name: finding.declaration}
+    return Finding(
+        finding.severity, view.name, finding.text, changes=changes, numbers=finding.numbers
+    )
 
 
 def _find_doubtful_scale(
@@ -122,25 +148,34 @@ def find_codes_on_top(statistics: Statistics) -> Iterator[Finding]:
     """Find a highest label that may be a code rather than a grade."""
     for view in statistics.judged.views:
         label, _ = used_labels(view)
-        if not view.scale.greater_is_better or len(label) < 3:
+        has_few_labels = len(label) < 3
+        if has_few_labels or not view.scale.greater_is_better:
             continue
-        top = float(label[-1])
-        is_value = statistics.judged.answers is not None and top <= 1
-        if is_value:
+        is_about_answers = statistics.judged.answers is not None
+        are_values = is_about_answers and label[-1] <= 1  # values in [0, 1] have no codes
+        if are_values:
             continue
-        survey_codes = _survey_codes(view)
-        if survey_codes:
-            yield _survey_finding(view, survey_codes)
-            continue
-        comparisons = statistics.top_labels
-        comparisons = comparisons[comparisons["aspect"] == view.name]
-        reason = _gap_below_top(view) or _unrelated_top(comparisons)
-        if reason:
-            yield _code_finding(view, reason)
-            continue
-        on_relevance = comparisons["other"] == "relevance"
-        if (on_relevance & (comparisons["z_next"] < -3)).any():
-            yield _less_relevant_top(view)
+        finding = _find_code_on_top(statistics, view)
+        if finding is not None:
+            yield finding
+
+
+def _find_code_on_top(statistics: Statistics, view: AspectView) -> Finding | None:
+    """Find that the highest label of an aspect may be a code, or is less relevant than the next."""
+    survey_codes = _survey_codes(view)
+    if survey_codes:
+        return _survey_finding(view, survey_codes)
+    # The highest label compared with the lower ones, one row per other aspect.
+    comparisons = statistics.top_labels
+    comparisons = comparisons[comparisons["aspect"] == view.name]
+    reason = _gap_below_top(view) or _unrelated_top(comparisons)
+    if reason:
+        return _code_finding(view, reason)
+    is_relevance = comparisons["other"] == "relevance"
+    is_surely_lower = comparisons["z_next"] < -3
+    if (is_relevance & is_surely_lower).any():
+        return _less_relevant_top(view)
+    return None
 
 
 def _survey_codes(view: AspectView) -> list[float]:
@@ -155,68 +190,93 @@ def _survey_finding(view: AspectView, codes: list[float]) -> Finding:
     """Return the finding of highest labels that may be codes of surveys, such as 9 on 1 to 5."""
     label, count = used_labels(view)
     is_code = np.isin(label, codes)
-    share = percent(count[is_code].sum() / count.sum())
-    below = spell(float(label[~is_code][-1]))
+    fraction_of_codes = count[is_code].sum() / count.sum()
+    share = percent(fraction_of_codes)
+    grades = label[~is_code]
+    top_grade = spell(float(grades[-1]))
     listed = " and ".join(map(spell, codes))
     if len(codes) == 1:
         text = (
             f"the highest label, {listed}, may be a code rather than a grade: {share} of the judged "
-            f"documents have it, and no label is between it and {below}"
+            f"documents have it, and no label is between it and {top_grade}"
         )
     else:
         text = (
             f"the highest labels, {listed}, may be codes rather than grades: {share} of the judged "
-            f"documents have one of them, and no label is between them and {below}"
+            f"documents have one of them, and no label is between them and {top_grade}"
         )
     changed = label_rules.rescale_aspect(view.label_counts, [], codes)
     return Finding("warning", view.name, text, changes=_change(view, changed))
 
 
 def _gap_below_top(view: AspectView) -> str:
-    """Return that the highest label is far above the others; empty if it is not."""
+    """Return in words that the highest label is far above the others; empty if it is not."""
     label, count = used_labels(view)
     top = float(label[-1])
-    below = float(label[-2])
-    grades = view.aspect.grades or ()
-    between = [grade for grade in grades if below < grade < top]
-    is_declared = not view.inferred and not between
-    lower = label[:-1]
-    other_gaps = np.diff(lower[lower >= 0])
-    widest = float(other_gaps.max(initial=0.0))
-    span = below - max(float(label[0]), 0.0)
-    gap = top - below
-    is_apart = widest > 0 and gap >= 2 * widest and gap >= 0.1 * span
-    if not is_apart or is_declared:
+    next_to_top = float(label[-2])
+    if _is_top_declared(view, top, next_to_top):
+        return ""
+    lower_labels = label[:-1]
+    not_negative = lower_labels[lower_labels >= 0]
+    widest_other_gap = float(np.diff(not_negative).max(initial=0.0))
+    length_without_top = next_to_top - max(float(label[0]), 0.0)
+    gap = top - next_to_top
+    # The gap must stand out from those between the lower labels, if there are any.
+    has_other_gaps = widest_other_gap > 0
+    is_wider = gap >= 2 * widest_other_gap
+    is_large = gap >= 0.1 * length_without_top
+    if not (has_other_gaps and is_wider and is_large):
         return ""
     share = count[-1] / count.sum()
-    if share < 0.005 or gap >= _FAR * max(span, 1.0):
-        return (
-            f"{percent(share)} of the judged documents have it, and no label is between it and "
-            f"{spell(below)}"
-        )
-    return ""
+    is_rare = share < _RARE
+    is_far = gap >= _FAR * max(length_without_top, 1.0)
+    if not (is_rare or is_far):
+        return ""
+    percentage = percent(share)
+    below = spell(next_to_top)
+    return f"{percentage} of the judged documents have it, and no label is between it and {below}"
+
+
+def _is_top_declared(view: AspectView, top: float, next_to_top: float) -> bool:
+    """Return whether the two highest labels are neighbours on a declared scale.
+
+    If the scale has grades between them, it may have been declared by a top grade that is a code.
+    """
+    if view.inferred:
+        return False
+    grades = np.array(view.aspect.grades or ())
+    is_between = (grades > next_to_top) & (grades < top)
+    has_grades_between = bool(is_between.any())
+    return not has_grades_between
 
 
 def _unrelated_top(comparisons: pd.DataFrame) -> str:
-    """Return that the highest label breaks the trend of the lower ones; empty if it does not."""
-    foreseen = comparisons[comparisons["expected"].abs() >= 6]
-    is_unrelated = bool((comparisons["z"].abs() < 2).all())
-    if len(foreseen) and is_unrelated:
-        return f"unlike the lower labels, it is unrelated to {', '.join(foreseen['other'])}"
+    """Return in words that the highest label breaks the trend of the lower ones; empty if not.
+
+    `comparisons` are the rows of one aspect in the table of highest labels.
+    """
+    is_expected = comparisons["expected"].abs() >= _SURELY_DIFFERENT
+    expected = comparisons[is_expected]
+    is_unrelated = comparisons["z"].abs() < _NOT_DIFFERENT
+    if is_expected.any() and is_unrelated.all():
+        others = ", ".join(expected["other"])
+        return f"unlike the lower labels, it is unrelated to {others}"
     return ""
 
 
 def _code_finding(view: AspectView, reason: str) -> Finding:
-    """Return the finding of a highest label that may be a code."""
+    """Return the finding of a highest label that may be a code, for a reason in words."""
     label, _ = used_labels(view)
     top = float(label[-1])
-    below = float(label[-2])
-    lower_grades = [grade for grade in view.aspect.grades or () if grade <= below]
+    next_to_top = float(label[-2])
+    declared_grades = view.aspect.grades or ()
+    lower_grades = [grade for grade in declared_grades if grade <= next_to_top]
     changed = label_rules.rescale_aspect(view.label_counts, lower_grades, [top])
+    code = spell(top)
     return Finding(
         "warning",
         view.name,
-        f"the highest label, {spell(top)}, may be a code rather than a grade: {reason}",
+        f"the highest label, {code}, may be a code rather than a grade: {reason}",
         changes=_change(view, changed),
     )
 
@@ -236,12 +296,13 @@ def _less_relevant_top(view: AspectView) -> Finding:
 
 
 def find_missing_positives(statistics: Statistics) -> Iterator[Finding]:
-    """Find aspects without a positive document in some or all topics."""
+    """Find aspects without a positive document in many topics."""
     n_topics = statistics.n_topics
     for row in records(statistics.per_aspect):
-        if not row.judged or not row.positive >= label_rules.RARELY:
-            continue
-        if row.topics_without_positive > 0.2 * n_topics:
+        # Aspects with hardly any positive document at all have another finding.
+        has_positives = row.judged > 0 and row.positive >= label_rules.RARELY
+        lacks_positives_often = row.topics_without_positive > 0.2 * n_topics
+        if has_positives and lacks_positives_often:
             yield Finding(
                 "note",
                 row.aspect,
@@ -254,10 +315,10 @@ def find_missing_positives(statistics: Statistics) -> Iterator[Finding]:
 
 def find_doubtful_columns(statistics: Statistics) -> Iterator[Finding]:
     """Find columns that are evaluated as aspects, but are unlikely to contain labels."""
-    if not statistics.judged.all_columns:
+    if not statistics.judged.all_columns:  # the user selected the aspects
         return
     names = statistics.judged.names
-    reasons = {}
+    reasons = {}  # by the name of the column
     for view in statistics.judged.views:
         if view.name == "relevance":
             continue
@@ -265,29 +326,31 @@ def find_doubtful_columns(statistics: Statistics) -> Iterator[Finding]:
         reason = doubt(view.name, labels, names)
         if reason:
             reasons[view.name] = reason
-    likely = [name for name in names if name not in reasons]
+    likely_aspects = [name for name in names if name not in reasons]
     for name, reason in reasons.items():
         yield Finding(
             "note",
             name,
             "unlikely to contain labels, but evaluated as an aspect, as none were selected",
-            f"ma.describe(qrels, aspects={likely!r})",
+            f"ma.describe(qrels, aspects={likely_aspects!r})",
             numbers=reason,
         )
 
 
 def find_text_columns(statistics: Statistics) -> Iterator[Finding]:
-    """Find columns of numbers that are stored as text."""
-    if not statistics.judged.all_columns:
+    """Find columns of texts that may be labels."""
+    if not statistics.judged.all_columns:  # the user selected the aspects
         return
-    for column, texts in statistics.judged.judgments.text_columns.items():
+    text_columns = statistics.judged.judgments.text_columns
+    for column, texts in text_columns.items():
         listed = ", ".join(map(repr, texts))
+        mapping = text_mapping(column, texts)
         yield Finding(
             "warning",
             column,
             f"the column contains text ({listed}), so it is not evaluated; if the texts are "
             "labels, map them to numbers, the lowest grade to 0",
-            f"qrels[{column!r}] = {text_mapping(column, texts)}",
+            f"qrels[{column!r}] = {mapping}",
         )
 
 
@@ -308,26 +371,38 @@ def find_added_columns(statistics: Statistics) -> Iterator[Finding]:
 def find_reversed_scales(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects whose grades are negatively correlated with relevance."""
     for row in records(statistics.between):
-        if "relevance" not in (row.first, row.second) or not row.tau < -0.2:
+        name = _aspect_beside_relevance(row)
+        is_reversed = row.tau < -0.2  # False for NaN
+        if name is None or not is_reversed:
             continue
-        name = row.second if row.first == "relevance" else row.first
         view = statistics.judged.view(name)
         assert view is not None
         severity = "note"
         changes = None
+        # The correlation is surely negative, by twice its standard error.
         is_sure = row.topics >= 5 and row.tau + 2 * row.tau_error < 0
         if is_sure:
             severity = "warning"
             changes = {name: _reversed_scale(view)}
         n_topics = number_of(row.topics, "topic")
+        tau = fixed_point(row.tau, 2)
         yield Finding(
             severity,
             name,
-            f"the scale may be reversed: relevant documents have low labels (mean tau-b within "
-            f"{n_topics} {fixed_point(row.tau, 2)})",
+            "the scale may be reversed: relevant documents have low labels (mean tau-b within "
+            f"{n_topics} {tau})",
             f"ma.describe(qrels).contingency('relevance', {name!r})",
             changes,
         )
+
+
+def _aspect_beside_relevance(row: Any) -> str | None:
+    """Return the other aspect of a pair with relevance; None for other pairs of aspects."""
+    if row.first == "relevance":
+        return str(row.second)
+    if row.second == "relevance":
+        return str(row.first)
+    return None
 
 
 def _reversed_scale(view: AspectView) -> Aspect:
@@ -346,37 +421,47 @@ def _reversed_scale(view: AspectView) -> Aspect:
 
 
 def find_copied_labels(statistics: Statistics) -> Iterator[Finding]:
-    """Find aspects whose labels are those of another aspect."""
-    n_distinct = statistics.per_aspect.set_index("aspect")["distinct"]
+    """Find aspects whose labels are those of another aspect, or nearly so."""
+    n_labels = statistics.per_aspect.set_index("aspect")["distinct"]
     for row in records(statistics.between):
-        is_constant = min(n_distinct[row.first], n_distinct[row.second]) <= 1
-        if row.both < 10 or is_constant:
+        is_constant = n_labels[row.first] <= 1 or n_labels[row.second] <= 1
+        has_few_documents = row.both < 10
+        if is_constant or has_few_documents:
             continue
-        names = f"{row.first}, {row.second}"
-        copied = row.second if row.first == "relevance" else row.first
-        documents = f"on all {row.both} documents judged on both"
-        if row.same == "equal":
-            text = f"the labels are the same {documents}; one may be a copy"
-            yield Finding("error", names, text, changes={copied: None})
-        elif row.same:
-            text = (
-                f"each label of one corresponds to one of the other {documents}; one may be a "
-                "recoded copy"
-            )
-            yield Finding("warning", names, text, changes={copied: None})
-        elif row.tau >= 0.95:
-            n_topics = number_of(row.topics, "topic")
-            tau = fixed_point(row.tau, 2)
-            yield Finding(
-                "note",
-                names,
-                f"both rank documents nearly alike (mean tau-b within {n_topics} {tau})",
-                f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})",
-            )
+        finding = _find_copy(row)
+        if finding is not None:
+            yield finding
+
+
+def _find_copy(row: Any) -> Finding | None:
+    """Find that the labels of an aspect may be a copy; `row` is that of a pair of aspects."""
+    names = f"{row.first}, {row.second}"
+    documents = f"on all {row.both} documents judged on both"
+    # Relevance is kept; of other aspects, the first one is proposed to be left out.
+    copied = _aspect_beside_relevance(row) or row.first
+    if row.same == "equal":
+        text = f"the labels are the same {documents}; one may be a copy"
+        return Finding("error", names, text, changes={copied: None})
+    if row.same == "recoded":
+        text = (
+            f"each label of one corresponds to one of the other {documents}; one may be a "
+            "recoded copy"
+        )
+        return Finding("warning", names, text, changes={copied: None})
+    if row.tau >= 0.95:
+        n_topics = number_of(row.topics, "topic")
+        tau = fixed_point(row.tau, 2)
+        text = f"both rank documents nearly alike (mean tau-b within {n_topics} {tau})"
+        table = f"ma.describe(qrels).contingency({row.first!r}, {row.second!r})"
+        return Finding("note", names, text, table)
+    return None
 
 
 def find_different_documents(statistics: Statistics) -> Iterator[Finding]:
-    """Find aspects that are judged on different documents."""
+    """Find aspects that are judged on other documents than relevance.
+
+    Without relevance, they are compared with the aspect that has most judged documents.
+    """
     views = statistics.judged.views
     if len(views) < 2:
         return
@@ -384,7 +469,9 @@ def find_different_documents(statistics: Statistics) -> Iterator[Finding]:
     if reference is None:
         reference = max(views, key=_n_known)
     for view in views:
-        if view is not reference and view.known.any() and reference.known.any():
+        is_reference = view is reference
+        are_judged = view.known.any() and reference.known.any()
+        if are_judged and not is_reference:
             yield from _find_different_pool(reference, view)
 
 
@@ -395,34 +482,39 @@ def _n_known(view: AspectView) -> int:
 
 def _find_different_pool(reference: AspectView, view: AspectView) -> Iterator[Finding]:
     """Find that an aspect is judged on other documents than the reference."""
-    n_both = int((view.known & reference.known).sum())
+    is_on_both = view.known & reference.known
+    n_both = int(is_on_both.sum())
+    n_view = _n_known(view)
+    n_reference = _n_known(reference)
     names = f"{reference.name}, {view.name}"
     counts = (
-        f"{_n_known(view)} documents are judged on {view.name}, {_n_known(reference)} on "
-        f"{reference.name}, {n_both} on both"
+        f"{n_view} documents are judged on {view.name}, {n_reference} on {reference.name}, "
+        f"{n_both} on both"
     )
-    look = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
-    if not n_both:
+    table = f"ma.describe(qrels).contingency({reference.name!r}, {view.name!r})"
+    if n_both == 0:
         text = f"no document is judged on both; are the labels of one collection? ({counts})"
-        yield Finding("error", names, text, look)
+        yield Finding("error", names, text, table)
         return
+    reasons = []
     is_relevant = reference.known & (reference.grade > 0)
     n_relevant = int(is_relevant.sum())
-    covered = (view.known & is_relevant).sum() / max(n_relevant, 1)
-    within = n_both / view.known.sum()
-    reasons = []
-    if n_relevant and covered < 0.95:
+    n_relevant_on_both = (view.known & is_relevant).sum()
+    covered = n_relevant_on_both / max(n_relevant, 1)
+    if n_relevant > 0 and covered < 0.95:
+        percentage = percent(covered)
         reasons.append(
-            f"only {percent(covered)} of the documents above the lowest {reference.name} grade "
+            f"only {percentage} of the documents above the lowest {reference.name} grade "
             f"are judged on {view.name}"
         )
-    if within < 0.95:
-        reasons.append(
-            f"only {percent(within)} of those judged on {view.name} are on {reference.name}"
-        )
+    within_reference = n_both / view.known.sum()
+    if within_reference < 0.95:
+        percentage = percent(within_reference)
+        reasons.append(f"only {percentage} of those judged on {view.name} are on {reference.name}")
     if reasons:
-        text = f"{' and '.join(reasons)}; missing labels count as the lowest grade ({counts})"
-        yield Finding("warning", names, text, look)
+        all_reasons = " and ".join(reasons)
+        text = f"{all_reasons}; missing labels count as the lowest grade ({counts})"
+        yield Finding("warning", names, text, table)
 
 
 def find_refused_measures(statistics: Statistics) -> Iterator[Finding]:
@@ -438,49 +530,67 @@ def find_refused_measures(statistics: Statistics) -> Iterator[Finding]:
 def find_unequal_axes(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects whose longer gains dominate TOMA's distance."""
     for label, measure in statistics.measures.items():
-        if label in statistics.refused or not has_distance(measure) or measure["axes"] != "gains":
+        is_refused = label in statistics.refused
+        if is_refused or not has_distance(measure):
             continue
-        spans = _axis_spans(measure, statistics.judged.judgments)
-        counted = [span for span in spans.values() if span > 0]
-        if len(counted) < 2 or max(counted) == min(counted):
+        if measure["axes"] != "gains":  # equal axes
+            continue
+        lengths = _axis_lengths(measure, statistics.judged.judgments)
+        positive_lengths = [length for length in lengths.values() if length > 0]
+        if len(positive_lengths) < 2:
+            continue
+        shortest = min(positive_lengths)
+        longest = max(positive_lengths)
+        if longest == shortest:
             continue
         severity = "note"
-        if max(counted) >= 2 * min(counted):
+        if longest >= 2 * shortest:
             severity = "warning"
-        listed = ", ".join(f"{name} {spell(span)}" for name, span in spans.items())
+        listed = ", ".join(f"{name} {spell(length)}" for name, length in lengths.items())
+        remedy = measure(axes="equal")
         yield Finding(
             severity,
-            ", ".join(spans),
+            ", ".join(lengths),
             f"the axes of {label} are of unequal length ({listed}): longer scales have more weight",
-            f"ma.{measure(axes='equal')!r}",
+            f"ma.{remedy!r}",
         )
 
 
-def _axis_spans(measure: ir_measures.Measure, judgments: Judgments) -> dict[str, float]:
+def _axis_lengths(measure: ir_measures.Measure, judgments: Judgments) -> dict[str, float]:
     """Return the length of the axis of each aspect in TOMA's distance."""
     views = measure.views(judgments)
-    weights = weights_of(measure["weights"], [view.name for view in views])
-    spans = {}
+    names = [view.name for view in views]
+    weights = weights_of(measure["weights"], names)
+    lengths = {}
     for view, weight in zip(views, weights, strict=True):
         gains = view.scale.gains
-        spans[view.name] = weight * float(gains[-1] - gains[0])
-    return spans
+        length_of_scale = float(gains[-1] - gains[0])
+        lengths[view.name] = weight * length_of_scale
+    return lengths
 
 
 def find_inferred_scales(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that depend on inferred scales."""
-    table = statistics.dependences
-    depends = table[table["inferred"].eq(True) & table["scale"].eq(True)]
-    labels_of_aspects: dict[str, list[str]] = {}
-    for label, rows in depends.groupby("measure", sort=False):
+    table = statistics.dependences  # one row per measure and aspect
+    # Unknown values, None, are left out.
+    is_inferred = table["inferred"].eq(True)
+    depends_on_length = table["scale"].eq(True)
+    dependent = table[is_inferred & depends_on_length]
+    # Measures that depend on the same aspects are in one finding.
+    measures_by_aspects: dict[str, list[str]] = {}
+    for measure, rows in dependent.groupby("measure", sort=False):
         aspects = ", ".join(rows["aspect"])
-        labels_of_aspects.setdefault(aspects, []).append(str(label))
-    for aspects, labels in labels_of_aspects.items():
-        verb = "depends" if len(labels) == 1 else "depend"
+        measures = measures_by_aspects.setdefault(aspects, [])
+        measures.append(str(measure))
+    for aspects, measures in measures_by_aspects.items():
+        names = ", ".join(measures)
+        verb = "depend"
+        if len(measures) == 1:
+            verb = "depends"
         yield Finding(
             "warning",
             aspects,
-            f"{', '.join(labels)} {verb} on the length of scales that were inferred; other "
+            f"{names} {verb} on the length of scales that were inferred; other "
             "qrels, or parts of these, may give other values",
             changes={},
         )
@@ -488,71 +598,101 @@ def find_inferred_scales(statistics: Statistics) -> Iterator[Finding]:
 
 def find_lookalike_ids(statistics: Statistics) -> Iterator[Finding]:
     """Find identifiers that look alike but differ."""
+    has_runs = len(statistics.retrieved.runs) > 0
     for row in records(statistics.retrieved.alike):
-        kind = "query" if row.what == "qid" else "document"
-        column = statistics.column(row.what)
-        calls = alike.mending_calls(row.first, row.second)
+        kind = "document"
+        if row.what == "qid":
+            kind = "query"
         # The same change for the qrels and every run, or identifiers that are equal now would
         # differ.
+        calls = alike.mending_calls(row.first, row.second)
+        column = statistics.column(row.what)
         remedy = f"{column} = {column}{calls}"
-        if len(statistics.retrieved.runs):
+        if has_runs:
             remedy += f"\nfor run in runs.values(): run[{row.what!r}] = run[{row.what!r}]{calls}"
+        example = f"such as {row.first!r} and {row.second!r}"
         if row.where == "qrels":
             severity = "warning"
-            text = f"the qrels have {row.count} {kind} ids that look like other ones but differ"
+            text = (
+                f"the qrels have {row.count} {kind} ids that look like other ones but differ, "
+                f"{example}"
+            )
         else:
             severity = "error"
             text = (
                 f"run {row.where} has {row.count} {kind} ids that look like other judged ones but "
-                "differ"
+                f"differ, {example}"
             )
-        yield Finding(severity, "", f"{text}, such as {row.first!r} and {row.second!r}", remedy)
+        yield Finding(severity, "", text, remedy)
 
 
 def find_other_collections(statistics: Statistics) -> Iterator[Finding]:
-    """Find runs that seem to be from another collection."""
+    """Find runs that seem to be from another collection, or miss many topics."""
     lookalikes = statistics.retrieved.alike
-    judged_at = statistics.retrieved.judged_at
-    n_topics = statistics.n_topics
     for row in records(statistics.retrieved.runs):
-        misspelt = lookalikes.loc[lookalikes["where"] == row.name, "what"]
-        has_misspelt_qids = (misspelt == "qid").any()
-        if not row.topics:
-            if not has_misspelt_qids:
-                text = (
-                    f"run {row.name} has no topic in common with the qrels; is it from another "
-                    "collection?"
-                )
-                yield Finding("error", "", text, f"runs.pop({row.name!r})")
-            continue
-        judged_at_20 = judged_at.loc[judged_at["name"] == row.name, "judged@20"].max()
-        if row.documents and judged_at_20 < 0.01 and not len(misspelt):
+        # Ids that look like judged ones have another finding, which explains missing judgments.
+        misspelt_kinds = set(lookalikes.loc[lookalikes["where"] == row.name, "what"])
+        has_misspelt_qids = "qid" in misspelt_kinds
+        finding = None
+        if row.topics > 0:
+            finding = _find_missed_judgments(statistics, row, misspelt_kinds)
+        elif not has_misspelt_qids:
             text = (
-                f"less than 1 % of the top 20 of run {row.name} is judged, though it has "
-                f"{row.topics} of the topics; is it from another collection?"
+                f"run {row.name} has no topic in common with the qrels; is it from another "
+                "collection?"
             )
-            yield Finding("error", "", text, f"runs.pop({row.name!r})")
-        elif row.missed > 0.1 * n_topics and not has_misspelt_qids:
-            text = (
-                f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty "
-                "rankings"
-            )
-            remedy = f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])"
-            yield Finding("warning", "", text, remedy)
+            finding = Finding("error", "", text, f"runs.pop({row.name!r})")
+        if finding is not None:
+            yield finding
+
+
+def _find_missed_judgments(
+    statistics: Statistics, row: Any, misspelt_kinds: set[str]
+) -> Finding | None:
+    """Find that a run has hardly any judged document, or misses many topics of the qrels.
+
+    Parameters
+    ----------
+    statistics : Statistics
+        The statistics of all runs.
+    row : tuple
+        The row of the run in the table of runs.
+    misspelt_kinds : set of str
+        The ids of the run that look like judged ones: 'qid', 'docno', both or none.
+    """
+    judged_at = statistics.retrieved.judged_at
+    judged_at_20 = judged_at.loc[judged_at["name"] == row.name, "judged@20"]  # one per aspect
+    is_hardly_judged = row.documents > 0 and judged_at_20.max() < 0.01
+    if is_hardly_judged and not misspelt_kinds:
+        text = (
+            f"less than 1 % of the top 20 of run {row.name} is judged, though it has "
+            f"{row.topics} of the topics; is it from another collection?"
+        )
+        return Finding("error", "", text, f"runs.pop({row.name!r})")
+    n_topics = statistics.n_topics
+    misses_many = row.missed > 0.1 * n_topics
+    if misses_many and "qid" not in misspelt_kinds:
+        text = (
+            f"run {row.name} misses {row.missed} of {n_topics} topics; they count as empty rankings"
+        )
+        remedy = f"set(qrels['qid']) - set(runs[{row.name!r}]['qid'])"
+        return Finding("warning", "", text, remedy)
+    return None
 
 
 def find_sparse_tops(statistics: Statistics) -> Iterator[Finding]:
-    """Find runs whose first ranks are hardly judged."""
-    judged_at = _partly_judged(statistics)
-    for aspect, rows in judged_at.groupby("aspect", sort=False):
+    """Find aspects on which the first ranks of runs are hardly judged."""
+    fractions = _partly_judged(statistics)
+    for aspect, rows in fractions.groupby("aspect", sort=False):
         mean = float(rows["judged@10"].mean())
         if mean < 0.5:
+            percentage = percent(mean)
             yield Finding(
                 "warning",
                 str(aspect),
                 "few documents of a run's top 10 are judged; the others count as the lowest grade",
                 "ma.describe(qrels, runs=runs).judged_at",
-                numbers=f"{percent(mean)} on average",
+                numbers=f"{percentage} on average",
             )
 
 
@@ -562,35 +702,44 @@ def _partly_judged(statistics: Statistics) -> pd.DataFrame:
     The other runs have another finding.
     """
     judged_at = statistics.retrieved.judged_at
-    fractions = judged_at.groupby("name")["judged@10"]
-    return judged_at[fractions.transform("max") > 0]
+    fractions_by_run = judged_at.groupby("name")["judged@10"]
+    highest_of_run = fractions_by_run.transform("max")
+    return judged_at[highest_of_run > 0]
 
 
 def find_uneven_tops(statistics: Statistics) -> Iterator[Finding]:
     """Find aspects on which the first ranks of some runs are judged less than those of others."""
-    judged_at = _partly_judged(statistics)
+    fractions = _partly_judged(statistics)
     for view in statistics.judged.views:
-        rows = judged_at[judged_at["aspect"] == view.name]
-        share = rows.set_index("name")["judged@10"]
-        if len(share) < 2 or share.max() - share.min() < _UNEVEN:
+        rows = fractions[fractions["aspect"] == view.name]
+        fraction_by_run = rows.set_index("name")["judged@10"]
+        if len(fraction_by_run) < 2:
             continue
+        lowest = float(fraction_by_run.min())
+        highest = float(fraction_by_run.max())
+        if highest - lowest < _UNEVEN:
+            continue
+        lowest_run = fraction_by_run.idxmin()
+        highest_run = fraction_by_run.idxmax()
+        lowest_text = percent(lowest)
+        highest_text = percent(highest)
         measure = On(aspect=view.name, aspects=Aspects({view.name: view.aspect})) @ 10
-        lowest = percent(float(share.min()))
-        highest = percent(float(share.max()))
+        measure_name = str(measure)
         yield Finding(
             "warning",
             view.name,
             "the top 10 of one run is judged less than that of another, so missing labels may "
             "decide which is better",
-            f"ma.analysis.missing_labels(runs, qrels, {str(measure)!r})",
-            numbers=f"{lowest} of run {share.idxmin()}, {highest} of run {share.idxmax()}",
+            f"ma.analysis.missing_labels(runs, qrels, {measure_name!r})",
+            numbers=f"{lowest_text} of run {lowest_run}, {highest_text} of run {highest_run}",
         )
 
 
 def find_repeated_documents(statistics: Statistics) -> Iterator[Finding]:
     """Find runs that repeat documents."""
     runs = statistics.retrieved.runs
-    for row in records(runs[runs["repeated"] > 0]):
+    has_repeated = runs["repeated"] > 0
+    for row in records(runs[has_repeated]):
         run = f"runs[{row.name!r}]"
         yield Finding(
             "warning",
@@ -614,12 +763,14 @@ def find_nested_topics(statistics: Statistics) -> Iterator[Finding]:
 def find_tied_scores(statistics: Statistics) -> Iterator[Finding]:
     """Find runs with many tied scores."""
     runs = statistics.retrieved.runs
-    for row in records(runs[runs["tied"] > 0.1]):
+    has_many_ties = runs["tied"] > 0.1
+    for row in records(runs[has_many_ties]):
+        fraction = percent(row.tied)
         run = f"runs[{row.name!r}]"
         yield Finding(
             "note",
             "",
-            f"{percent(row.tied)} of the documents of run {row.name} have tied scores (as 32-bit "
+            f"{fraction} of the documents of run {row.name} have tied scores (as 32-bit "
             "numbers); ties are broken by docno, descending, and not by the order in the run",
             f"{run}['score'] = -{run}.groupby('qid').cumcount()",
         )

@@ -48,12 +48,15 @@ class JudgedAnswers:
     def n_judges(self) -> int:
         """The number of judges, each repetition counting as one."""
         rows = pd.concat([criterion.rows for criterion in self.criteria.values()])
-        return len(rows[["judge", "repetition"]].drop_duplicates())
+        judges = rows[["judge", "repetition"]].drop_duplicates()
+        return len(judges)
 
     def known(self, name: str) -> tuple[pd.DataFrame, Floats]:
         """Return the rows of a criterion that have a label, and these labels."""
-        known = ~np.isnan(self.labels[name])
-        return self.criteria[name].rows[known], self.labels[name][known]
+        labels = self.labels[name]
+        rows = self.criteria[name].rows
+        is_known = ~np.isnan(labels)
+        return rows[is_known], labels[is_known]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +97,7 @@ class AnswerJudgments(Judgments):
 
 
 def read_judged(qrels: object, spec: AspectSpec) -> Judged:
-    """Read judgments as the evaluation does, but count labels that are not grades.
+    """Read judgments as the evaluation does, but set labels aside that are not grades.
 
     An evaluation rejects such labels.
     """
@@ -113,62 +116,70 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     try:
         views = judgments.views(spec or names or None)
     except MultiAspectError:
+        # The reason may be labels that are not grades of the declared scales; others are errors.
         if not isinstance(spec, Aspects):
             raise
-        set_aside = _off_scale_labels(judgments.views(names), spec)
-        if not set_aside:
+        off_scale = _off_scale_labels(judgments.views(names), spec)
+        if not off_scale:
             raise
     else:
         return Judged(judgments, views, judgments, columns=columns, all_columns=spec is None)
-    kept = _without_off_scale(judgments, names, spec)
-    return Judged(kept, kept.views(spec), judgments, set_aside, columns)
+    on_scale = _without_off_scale(judgments, names, spec)
+    return Judged(on_scale, on_scale.views(spec), judgments, off_scale, columns)
 
 
 def _off_scale_labels(views: Sequence[AspectView], aspects: Aspects) -> dict[str, Floats]:
     """Return the labels above or between the grades, by aspect that has such labels."""
-    labels = {}
+    off_scale_labels = {}
     for view in views:
-        off_scale = view.label[_is_off_scale(view.label, aspects[view.name])]
-        if len(off_scale):
-            labels[view.name] = off_scale
-    return labels
+        is_off_scale = _is_off_scale(view.label, aspects[view.name])
+        if is_off_scale.any():
+            off_scale_labels[view.name] = view.label[is_off_scale]
+    return off_scale_labels
 
 
 def _without_off_scale(judgments: Judgments, names: tuple[str, ...], aspects: Aspects) -> Judgments:
     """Return the judgments with missing labels in place of those that are not on the scales."""
-    columns = {"query_id": judgments.qids[judgments.pool_query], "doc_id": judgments.docnos}
     labels = {}
     for view in judgments.views(names):
         is_off_scale = _is_off_scale(view.label, aspects[view.name])
         labels[view.name] = np.where(is_off_scale, np.nan, view.label)
-    frame = pd.DataFrame(columns)
-    return type(judgments)(frame.assign(**labels))
+    qids = judgments.qids[judgments.pool_query]
+    frame = pd.DataFrame({"query_id": qids, "doc_id": judgments.docnos})
+    qrels = frame.assign(**labels)
+    return type(judgments)(qrels)
 
 
 def _is_off_scale(labels: Floats, aspect: Aspect) -> Bools:
-    """Return a mask of the labels above or between the grades."""
-    marked = np.zeros(len(labels), dtype=np.bool_)
+    """Return for each label whether it is above or between the declared grades."""
+    is_off_scale = np.zeros(len(labels), dtype=np.bool_)
     if aspect.grades is None:
-        return marked
+        return is_off_scale
+    # Codes of unjudged documents are missing labels, which are on every scale.
     is_code = np.isin(labels, number_codes(aspect))
-    _, off_scale = aspect.scale.positions(np.where(is_code, np.nan, labels))
-    marked[off_scale] = True
-    return marked
+    known_labels = np.where(is_code, np.nan, labels)
+    _, off_scale_positions = aspect.scale.positions(known_labels)
+    is_off_scale[off_scale_positions] = True
+    return is_off_scale
 
 
 def _columns(qrels: object) -> dict[str, str]:
-    """Return the names of the columns of relevance, queries and documents in the qrels."""
+    """Return the names of the columns of relevance, queries and documents in the qrels.
+
+    The keys are 'relevance', 'qid' and 'docno'. Columns that are missing have their usual name.
+    """
     columns = set(getattr(qrels, "columns", ()))
     usual_names = {
         "relevance": ("label", "relevance", "score"),
         "qid": (*QUERY_COLUMNS, "query-id"),
         "docno": (*DOCUMENT_COLUMNS, "corpus-id", "corpus_id"),
     }
-    result = {}
+    name_of_column = {}
     for kind, names in usual_names.items():
         present = [name for name in names if name in columns]
-        result[kind] = present[0] if present else names[0]
-    return result
+        first_names = [*present, *names]
+        name_of_column[kind] = first_names[0]
+    return name_of_column
 
 
 def records(table: pd.DataFrame) -> list[Any]:
@@ -178,43 +189,51 @@ def records(table: pd.DataFrame) -> list[Any]:
 
 def aspect_table(judged: Judged) -> pd.DataFrame:
     """Count judged pairs, topics and positive documents, one row per aspect."""
-    return pd.DataFrame([_aspect_row(judged, view) for view in judged.views])
+    rows = [_aspect_row(judged, view) for view in judged.views]
+    return pd.DataFrame(rows)
 
 
 def _aspect_row(judged: Judged, view: AspectView) -> dict[str, object]:
-    """Return the numbers of one aspect."""
+    """Return the numbers of one aspect, by column of the table of aspects."""
     scale = view.scale
-    is_positive = view.positive
+    n_documents = len(judged.judgments)
     n_known = int(view.known.sum())
     n_off_scale = len(judged.off_scale.get(view.name, ()))
-    labels, _ = used_labels(view)
+    is_below_scale = np.isin(view.label, view.label_counts.below)
+    distinct_labels, _ = used_labels(view)
     topics = np.unique(view.pool_query[view.known])
+    is_positive = view.positive
     topics_with_positive = np.unique(view.pool_query[is_positive])
+    n_topics_of_qrels = judged.judgments.n_queries
+    origin = "declared"
+    if view.inferred:
+        origin = "inferred"
     threshold = np.nan
     if len(scale) > 1:
         threshold = scale.grades[scale.threshold]
-    positive = np.nan
+    fraction_positive = np.nan
     if n_known:
-        positive = is_positive.sum() / n_known
+        fraction_positive = is_positive.sum() / n_known
     return {
         "aspect": view.name,
-        "scale": "inferred" if view.inferred else "declared",
+        "scale": origin,
         "grades": str(scale),
         "threshold": threshold,
         "judged": n_known,
-        "missing": len(judged.judgments) - n_known - n_off_scale,
-        "below_scale": int(np.isin(view.label, view.label_counts.below).sum()),
+        "missing": n_documents - n_known - n_off_scale,
+        "below_scale": int(is_below_scale.sum()),
         "out_of_scale": n_off_scale,
-        "distinct": len(labels),
+        "distinct": len(distinct_labels),
         "topics": len(topics),
-        "positive": positive,
-        "topics_without_positive": judged.judgments.n_queries - len(topics_with_positive),
+        "positive": fraction_positive,
+        "topics_without_positive": n_topics_of_qrels - len(topics_with_positive),
     }
 
 
 def used_labels(view: AspectView) -> tuple[Floats, Ints]:
     """Return the labels of an aspect that occur, in increasing order, and their counts."""
-    return np.unique(view.label[view.known], return_counts=True)
+    known_labels = view.label[view.known]
+    return np.unique(known_labels, return_counts=True)
 
 
 def label_counts(judged: Judged) -> pd.DataFrame:
@@ -228,35 +247,37 @@ def label_counts(judged: Judged) -> pd.DataFrame:
 
 
 def _label_table(view: AspectView, off_scale: Floats) -> pd.DataFrame:
-    """Count each label of one aspect, given those that are not on its scale."""
-    on_scale, on_count = used_labels(view)
-    off_scale, off_count = np.unique(off_scale, return_counts=True)
+    """Count each label of one aspect, in increasing order; `off_scale` are those not on its scale.
+
+    The column ``kind`` is 'grade', 'below the scale' or 'out of scale'.
+    """
+    used, n_used = used_labels(view)
     scale = view.scale
+    accepts_all_above_0 = scale.identity and view.inferred
+    if accepts_all_above_0:
+        is_below = used < 0
+    else:
+        is_below = ~np.isin(used, scale.grades)
+    used_kind = np.where(is_below, "below the scale", "grade")
+    used_table = pd.DataFrame({"label": used, "count": n_used, "kind": used_kind})
+
+    outside, n_outside = np.unique(off_scale, return_counts=True)
+    outside_table = pd.DataFrame({"label": outside, "count": n_outside, "kind": "out of scale"})
+
+    unused = np.zeros(0)
     if len(scale) <= _MOST_UNUSED:
-        unused = np.setdiff1d(scale.grades, on_scale)
-    else:
-        unused = np.zeros(0)
-    if scale.identity and view.inferred:
-        is_below = on_scale < 0
-    else:
-        is_below = ~np.isin(on_scale, scale.grades)
-    kind = np.where(is_below, "below the scale", "grade")
-    n_unused = np.zeros(len(unused), dtype=np.intp)
-    counts = np.concatenate([on_count, off_count, n_unused])
-    columns = {
-        "aspect": view.name,
-        "label": np.concatenate([on_scale, off_scale, unused]),
-        "count": counts.astype(np.intp),
-        "kind": [*kind.tolist(), *["out of scale"] * len(off_scale), *["grade"] * len(unused)],
-    }
-    table = pd.DataFrame(columns)
+        unused = np.setdiff1d(scale.grades, used)
+    unused_table = pd.DataFrame({"label": unused, "count": 0, "kind": "grade"})
+
+    table = pd.concat([used_table, outside_table, unused_table], ignore_index=True)
+    table.insert(0, "aspect", view.name)
     n_labels = max(int(table["count"].sum()), 1)
-    table = table.assign(share=table["count"] / n_labels)
+    table["share"] = table["count"] / n_labels
     return table.sort_values("label")
 
 
-#: What tells judgments of several criteria apart.
-_UNIT = ["answer", "judge", "repetition"]
+#: The columns that identify a judgment of several criteria.
+_JUDGMENT = ["answer", "judge", "repetition"]
 
 
 def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
@@ -264,8 +285,8 @@ def read_answers_judged(source: Any, spec: AspectSpec) -> Judged:
     frame = read_answers(source, "describe")
     answers, criteria = judged_answers.read_criteria(frame, spec, "describe")
     labels = _criteria_labels(criteria, spec)
-    wide = _wide_judgments(criteria, labels)
-    judged = read_judged(AnswerJudgments(wide), spec or tuple(criteria))
+    wide_qrels = _wide_qrels(criteria, labels)
+    judged = read_judged(AnswerJudgments(wide_qrels), spec or tuple(criteria))
     return replace(
         judged,
         answers=JudgedAnswers(answers, criteria, labels, tuple(frame.columns)),
@@ -277,48 +298,55 @@ def _criteria_labels(
     criteria: Mapping[str, CriterionLabels], spec: AspectSpec
 ) -> dict[str, Floats]:
     """Return the labels of criteria as numbers; NaN where they are missing or no numbers."""
-    labels = {}
+    labels_of_criteria = {}
     for name, criterion in criteria.items():
         aspect = Aspect()
         if isinstance(spec, Aspects):
             aspect = spec.get(name, aspect)
+        # Truth values are numbers only on some scales.
         grades = None
         if aspect.grades is not None:
             grades = aspect.scale.grades
-        given = read_labels(criterion.column)
-        numbers, is_wrong = grade_booleans(given, is_boolean(criterion.column), grades)
-        labels[name] = np.where(is_wrong, np.nan, numbers)
-    return labels
+        labels = read_labels(criterion.column)
+        is_truth_value = is_boolean(criterion.column)
+        numbers, is_wrong = grade_booleans(labels, is_truth_value, grades)
+        labels_of_criteria[name] = np.where(is_wrong, np.nan, numbers)
+    return labels_of_criteria
 
 
-def _wide_judgments(
+def _wide_qrels(
     criteria: Mapping[str, CriterionLabels], labels: Mapping[str, Floats]
 ) -> pd.DataFrame:
-    """Return wide qrels with one row per answer, judge and repetition."""
-    rows = pd.concat([criterion.rows for criterion in criteria.values()])
-    units = rows.drop_duplicates(_UNIT)
-    names = []
-    for unit in records(units[["name", "judge", "repetition"]]):
-        names.append(" ".join(part for part in unit if part))
-    wide = pd.DataFrame({"query_id": units["qid"].to_numpy(), "doc_id": names})
-    index = pd.MultiIndex.from_frame(units[_UNIT])
+    """Return qrels with one row per answer, judge and repetition, and one column per criterion.
+
+    The name of a document is that of the run, followed by the judge and the repetition, if any.
+    """
+    rows_of_criteria = pd.concat([criterion.rows for criterion in criteria.values()])
+    judgments = rows_of_criteria.drop_duplicates(_JUDGMENT)
+    docnos = []
+    for parts in records(judgments[["name", "judge", "repetition"]]):
+        docnos.append(" ".join(filter(None, parts)))
+    qrels = pd.DataFrame({"query_id": judgments["qid"].to_numpy(), "doc_id": docnos})
+    index = pd.MultiIndex.from_frame(judgments[_JUDGMENT])
     for name, criterion in criteria.items():
-        criterion_index = pd.MultiIndex.from_frame(criterion.rows[_UNIT])
+        # Judgments without a label of this criterion get NaN.
+        criterion_index = pd.MultiIndex.from_frame(criterion.rows[_JUDGMENT])
         criterion_labels = pd.Series(labels[name], index=criterion_index)
-        wide[name] = criterion_labels.reindex(index).to_numpy()
-    return wide
+        qrels[name] = criterion_labels.reindex(index).to_numpy()
+    return qrels
 
 
 def _answer_columns(frame: pd.DataFrame) -> dict[str, str]:
-    """Return the names of the columns of queries and runs in judged answers."""
+    """Return the names of the columns of queries ('qid') and runs ('docno') in judged answers."""
     usual_names = {
         "qid": (*QUERY_COLUMNS, *judged_answers.OTHER_QUERIES, judged_answers.QUESTION),
         "docno": ("name", "run_id", "system"),
     }
-    columns = {}
+    name_of_column = {}
     for kind, names in usual_names.items():
-        columns[kind] = next(name for name in names if name in frame.columns)
-    return columns
+        present = [name for name in names if name in frame.columns]
+        name_of_column[kind] = present[0]
+    return name_of_column
 
 
 def scale_to_declare(view: AspectView) -> Aspect:

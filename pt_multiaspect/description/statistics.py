@@ -43,39 +43,56 @@ class Retrieved:
 
 
 def run_statistics(runs: Mapping[str, object], judged: Judged) -> Retrieved:
-    """Compute the statistics of each of `runs`."""
-    rows = []
-    judged_at = []
-    lookalikes = [alike.judged_lookalikes(judged.judgments)]
+    """Compute the statistics of each of `runs`, by name."""
+    run_rows = []
+    fraction_rows = []
+    lookalike_tables = [alike.judged_lookalikes(judged.judgments)]
     for name, run in runs.items():
         frame = run_of(name, run).to_pandas()
+        # As in an evaluation, the last score of a repeated document counts.
         is_repeated = frame.duplicated(["query_id", "doc_id"], keep="last")
+        n_repeated = int(is_repeated.sum())
         rankings = Rankings(frame[~is_repeated], judged.judgments)
-        rows.append(_run_row(name, frame, int(is_repeated.sum()), rankings))
+        run_rows.append(_run_row(name, frame, n_repeated, rankings))
         for fractions in _judged_fractions(rankings, judged):
-            judged_at.append({"name": name, **fractions})
-        lookalikes.append(alike.run_lookalikes(name, frame, judged.judgments))
+            fraction_rows.append({"name": name, **fractions})
+        lookalike_tables.append(alike.run_lookalikes(name, frame, judged.judgments))
     return Retrieved(
-        runs=pd.DataFrame(rows, columns=RUN_COLUMNS),
-        judged_at=pd.DataFrame(judged_at, columns=JUDGED_COLUMNS),
-        alike=pd.concat(lookalikes, ignore_index=True),
+        runs=pd.DataFrame(run_rows, columns=RUN_COLUMNS),
+        judged_at=pd.DataFrame(fraction_rows, columns=JUDGED_COLUMNS),
+        alike=pd.concat(lookalike_tables, ignore_index=True),
     )
 
 
 def _run_row(
     name: str, frame: pd.DataFrame, n_repeated: int, rankings: Rankings
 ) -> dict[str, object]:
-    """Return the numbers of topics and documents of a run, and its fraction of tied scores."""
-    n_topics = frame["query_id"].nunique()
-    n_judged_topics = rankings.judgments.n_queries
+    """Return the row of a run: its numbers of topics and documents, and fraction of tied scores.
+
+    Parameters
+    ----------
+    name : str
+        The name of the run.
+    frame : DataFrame
+        The run, with repeated documents.
+    n_repeated : int
+        The number of repeated documents.
+    rankings : Rankings
+        The run without them, on the topics of the qrels.
+    """
+    n_topics_of_run = frame["query_id"].nunique()
+    n_topics_of_qrels = rankings.judgments.n_queries
+    n_common = rankings.n_common
+    # A level is a set of documents of a topic with the same score.
     documents_per_level = np.bincount(rankings.levels)
-    n_tied = documents_per_level[documents_per_level > 1].sum()
+    is_tie = documents_per_level > 1
+    n_tied = documents_per_level[is_tie].sum()
     n_scored = max(documents_per_level.sum(), 1)
     return {
         "name": name,
-        "topics": rankings.n_common,
-        "missed": n_judged_topics - rankings.n_common,
-        "unjudged_topics": n_topics - rankings.n_common,
+        "topics": n_common,
+        "missed": n_topics_of_qrels - n_common,
+        "unjudged_topics": n_topics_of_run - n_common,
         "documents": int(rankings.hits.n_ret.sum()),
         "repeated": n_repeated,
         "tied": float(n_tied / n_scored),
@@ -83,22 +100,24 @@ def _run_row(
 
 
 def _judged_fractions(rankings: Rankings, judged: Judged) -> list[dict[str, object]]:
-    """Return the mean fraction of the first k ranks that is judged, per aspect.
+    """Return the mean fraction of the first k ranks that is judged, one dict per aspect.
 
-    The mean is over the topics of the run.
+    The mean is over the topics of the run. Each dict has the keys ``aspect`` and ``judged@k``.
     """
-    is_answered = rankings.hits.n_ret > 0  # shape (n_topics,)
+    n_retrieved = rankings.hits.n_ret  # shape (n_topics,)
+    is_answered = n_retrieved > 0
     rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]
     for cutoff in CUTOFFS:
         top = rankings.top(cutoff)
-        n_retrieved = top.n_ret[is_answered]
+        n_at_top = top.n_ret[is_answered]
         for view, row in zip(judged.views, rows, strict=True):
-            is_known = view.known[top.row].astype(np.float64)
+            is_known = view.known[top.row].astype(np.float64)  # one per document at the top
             n_judged = top.total(is_known)[is_answered]
+            mean_fraction = np.nan
             if is_answered.any():
-                row[f"judged@{cutoff}"] = float((n_judged / n_retrieved).mean())
-            else:
-                row[f"judged@{cutoff}"] = np.nan
+                fractions = n_judged / n_at_top
+                mean_fraction = float(fractions.mean())
+            row[f"judged@{cutoff}"] = mean_fraction
     return rows
 
 
@@ -178,27 +197,33 @@ class Finding:
 
 
 def declaration(aspects: Aspects) -> str:
-    """Return declared scales as code."""
-    scales = [f"{name!r}: {_scale(aspect)}" for name, aspect in aspects.items()]
-    return f"ma.Aspects({{{', '.join(scales)}}})"
+    """Return declared scales as code, such as ``ma.Aspects({'relevance': 2})``."""
+    items = []
+    for name, aspect in aspects.items():
+        scale = _scale(aspect)
+        items.append(f"{name!r}: {scale}")
+    scales = "{" + ", ".join(items) + "}"
+    return f"ma.Aspects({scales})"
 
 
 def _scale(aspect: Aspect) -> str:
-    """Return the declaration of one aspect as code."""
+    """Return the declaration of one aspect as code: ``2``, or a call of ``ma.Aspect``."""
     spec = aspect.to_spec()
-    if isinstance(spec, int):
+    if isinstance(spec, int):  # the top grade alone
         return str(spec)
     arguments = []
     grades = spec.pop("grades", None)
     if grades is not None:
-        is_plain = grades == list(range(len(grades)))
-        if is_plain:
-            arguments.append(str(len(grades) - 1))
+        top = len(grades) - 1
+        grades_up_to_top = list(range(len(grades)))
+        if grades == grades_up_to_top:
+            arguments.append(str(top))
         else:
             arguments.append(str(grades))
-    for key, value in spec.items():
-        arguments.append(f"{key}={value!r}")
-    return f"ma.Aspect({', '.join(arguments)})"
+    for parameter, value in spec.items():
+        arguments.append(f"{parameter}={value!r}")
+    listed = ", ".join(arguments)
+    return f"ma.Aspect({listed})"
 
 
 def has_distance(measure: ir_measures.Measure) -> bool:
@@ -211,8 +236,12 @@ def has_distance(measure: ir_measures.Measure) -> bool:
 PROPERTIES = ("scale", "threshold", "gains", "probabilities")
 COLUMNS = ["measure", "aspect", "inferred", *PROPERTIES]
 
-#: The probe: number of topics, documents per topic, and grades; longer scales are thinned out.
-_TOPICS, _DOCUMENTS, _LONGEST = 30, 8, 21
+#: The numbers of topics, and of judged documents per topic, of random rankings.
+_N_TOPICS = 30
+_N_DOCUMENTS = 8
+
+#: The maximum number of grades in random rankings.
+_MOST_GRADES = 21
 
 
 def dependences(
@@ -233,23 +262,47 @@ def dependences(
     rows = []
     refused = {}
     for label, measure in measures.items():
-        try:
-            empty_run = Rankings({}, judged.given)
-            Plan(judged.given, {label: measure}).values(empty_run)
-        except MultiAspectError as error:
-            refused[label] = str(error)
-        if not supports(measure):
+        error = _error_of_measure(label, measure, judged)
+        if error is not None:
+            refused[label] = error
+        # A measure may be refused because of labels, although its scales are known.
+        views = _views_of_measure(measure, judged)
+        if views is None:
             continue
-        try:
-            measure.validate_params()
-            views = measure.views(judged.judgments)
-        except MultiAspectError:
-            continue
-        properties = _scale_dependences(measure, views)
+        dependences_by_aspect = _scale_dependences(measure, views)
         for view in views:
             row = {"measure": label, "aspect": view.name, "inferred": view.inferred}
-            rows.append({**row, **properties[view.name]})
-    return pd.DataFrame(rows, columns=COLUMNS), refused
+            row.update(dependences_by_aspect[view.name])
+            rows.append(row)
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table, refused
+
+
+def _error_of_measure(label: str, measure: ir_measures.Measure, judged: Judged) -> str | None:
+    """Return the text of the error that a measure raises on the judgments, or None."""
+    try:
+        empty_run = Rankings({}, judged.given)
+        plan = Plan(judged.given, {label: measure})
+        plan.values(empty_run)
+    except MultiAspectError as error:
+        return str(error)
+    return None
+
+
+def _views_of_measure(
+    measure: ir_measures.Measure, judged: Judged
+) -> tuple[AspectView, ...] | None:
+    """Return the aspects that a measure evaluates, or None.
+
+    There are none for measures of ir-measures, and for parameters that are not valid.
+    """
+    if not supports(measure):
+        return None
+    try:
+        measure.validate_params()
+        return measure.views(judged.judgments)
+    except MultiAspectError:
+        return None
 
 
 def _scale_dependences(
@@ -261,39 +314,48 @@ def _scale_dependences(
     each property changed. It does not depend on properties whose changes leave all values equal.
     """
     scales = {view.name: _thin_scale(view.aspect) for view in views}
-    rankings = _probe(scales, random.Random(0))
-    reference = _values(measure, scales, rankings)
-    result: dict[str, dict[str, bool | None]] = {}
+    rankings = _random_rankings(scales, random.Random(0))
+    original_values = _values(measure, scales, rankings)
+    dependences_by_aspect = {}
     for name, aspect in scales.items():
-        result[name] = {}
-        for changed in PROPERTIES:
-            values = []
-            for variant in _variants(aspect, changed):
-                changed_scales = {**scales, name: variant}
-                values.append(_values(measure, changed_scales, rankings))
-            result[name][changed] = _is_affected(reference, values)
-    return result
+        depends: dict[str, bool | None] = {}
+        for scale_property in PROPERTIES:
+            changed_values = []
+            for changed_aspect in _variants(aspect, scale_property):
+                changed_scales = {**scales, name: changed_aspect}
+                changed_values.append(_values(measure, changed_scales, rankings))
+            depends[scale_property] = _is_affected(original_values, changed_values)
+        dependences_by_aspect[name] = depends
+    return dependences_by_aspect
 
 
-def _is_affected(reference: Floats | None, changed: list[Floats | None]) -> bool | None:
-    """Return whether any of the changed values differ; None if this is unknown."""
-    if reference is None:
+def _is_affected(original: Floats | None, changed: list[Floats | None]) -> bool | None:
+    """Return whether any of the changed values differ from the original; None if this is unknown.
+
+    Values are None if the measure rejects a scale.
+    """
+    if original is None:
         return None
-    known = [values for values in changed if values is not None]
-    for values in known:
-        if np.abs(reference - values).max() > 1e-12:
+    has_unknown = False
+    for values in changed:
+        if values is None:
+            has_unknown = True
+            continue
+        difference = np.abs(original - values)
+        if difference.max() > 1e-12:
             return True
-    if len(known) < len(changed):
+    if has_unknown:
         return None
     return False
 
 
 def _values(measure: Measure, scales: Mapping[str, Aspect], rankings: Rankings) -> Floats | None:
-    """Return the values of the measure on `scales`; None if it rejects them."""
+    """Return the values of the measure on `scales`, shape (n_topics,); None if it rejects them."""
     aspects = Aspects(scales)
     try:
         if measure.accepts_aspects:
             return measure(aspects=aspects).evaluate(rankings)
+        # Measures of a single aspect are evaluated on relevance, whose scale `On` reads.
         return On(base=measure, aspects=aspects).evaluate(rankings)
     except MultiAspectError:
         return None
@@ -312,18 +374,27 @@ class _ScaleParts(NamedTuple):
 
     @classmethod
     def of(cls, scale: Scale) -> _ScaleParts:
-        """Return the parts of a scale."""
+        """Return the parts of a scale; those that it does not have are None."""
+        # On the scale 'identity', labels are their own probabilities.
         probabilities = None
         if not scale.identity:
             probabilities = scale.probabilities
         threshold = None
-        if scale.threshold < len(scale):
+        has_threshold = scale.threshold < len(scale)
+        if has_threshold:
             threshold = scale.grades[scale.threshold]
-        return cls(scale.grades, scale.gains, probabilities, threshold, scale.greater_is_better)
+        return cls(
+            grades=scale.grades,
+            gains=scale.gains,
+            probabilities=probabilities,
+            threshold=threshold,
+            greater_is_better=scale.greater_is_better,
+        )
 
     def to_aspect(self) -> Aspect:
         """Return the aspect that declares the parts."""
-        # Grades below 0 count as 0; as declared gains, they would be those of harmful documents.
+        # Gains that are the grades are not declared: grades below 0 count as 0, but as declared
+        # gains, they would be those of harmful documents.
         gains = None
         if not np.array_equal(self.gains, self.grades):
             gains = self.gains.tolist()
@@ -343,93 +414,114 @@ class _ScaleParts(NamedTuple):
 
 
 def _thin_scale(aspect: Aspect) -> Aspect:
-    """Return the aspect with at most `_LONGEST` of its grades, and with the one of its threshold."""
+    """Return the aspect with at most `_MOST_GRADES` of its grades and that of its threshold."""
     scale = aspect.scale
-    n_kept = min(len(scale), _LONGEST)
-    kept = np.unique(np.linspace(0, len(scale) - 1, n_kept).astype(int))
-    if scale.threshold < len(scale):
+    last = len(scale) - 1
+    n_kept = min(len(scale), _MOST_GRADES)
+    # Evenly spread positions, from the lowest to the highest grade.
+    evenly_spread = np.linspace(0, last, n_kept).astype(int)
+    kept = np.unique(evenly_spread)
+    has_threshold = scale.threshold < len(scale)
+    if has_threshold:
         kept = np.union1d(kept, [scale.threshold])
     parts = _ScaleParts.of(scale)
-    probabilities = parts.probabilities
-    if probabilities is not None:
-        probabilities = probabilities[kept]
-    thinned = parts._replace(
-        grades=parts.grades[kept], gains=parts.gains[kept], probabilities=probabilities
+    kept_probabilities = None
+    if parts.probabilities is not None:
+        kept_probabilities = parts.probabilities[kept]
+    thin_parts = parts._replace(
+        grades=parts.grades[kept], gains=parts.gains[kept], probabilities=kept_probabilities
     )
-    return thinned.to_aspect()
+    return thin_parts.to_aspect()
 
 
-def _variants(aspect: Aspect, changed: str) -> list[Aspect]:
-    """Return the aspect with one property changed, in all ways that may have an effect."""
+def _variants(aspect: Aspect, scale_property: str) -> list[Aspect]:
+    """Return the aspect with one of `PROPERTIES` changed, in all ways that may have an effect."""
     parts = _ScaleParts.of(aspect.scale)
-    if changed == "threshold":
+    if scale_property == "scale":
+        return [_add_top_grade(parts).to_aspect()]
+    if scale_property == "threshold":
         thresholds = _other_thresholds(aspect.scale)
-        return [parts._replace(threshold=grade).to_aspect() for grade in thresholds]
-    if changed == "gains":
-        # A non-linear change, so that neither ratios nor differences are kept.
-        gains = parts.gains
-        span = (gains[-1] - gains[0]) or 1.0
-        bent = gains + span * np.linspace(0.1, 1.7, len(gains)) ** 3
-        return [parts._replace(gains=bent).to_aspect()]
-    if changed == "probabilities":
-        if parts.probabilities is None:
-            return []
-        bent = parts.probabilities**2 * 0.9 + 0.05
-        return [parts._replace(probabilities=bent).to_aspect()]
-    return [_extend(parts).to_aspect()]
+        return [parts._replace(threshold=threshold).to_aspect() for threshold in thresholds]
+    if scale_property == "gains":
+        changed_gains = _bend(parts.gains)
+        return [parts._replace(gains=changed_gains).to_aspect()]
+    # Probabilities, if the scale has other ones than its labels.
+    if parts.probabilities is None:
+        return []
+    changed_probabilities = parts.probabilities**2 * 0.9 + 0.05
+    return [parts._replace(probabilities=changed_probabilities).to_aspect()]
+
+
+def _bend(gains: Floats) -> Floats:
+    """Return other increasing gains, changed so that neither ratios nor differences are kept."""
+    span = gains[-1] - gains[0]
+    if span == 0:
+        span = 1.0
+    increase = np.linspace(0.1, 1.7, len(gains)) ** 3
+    bent: Floats = gains + span * increase
+    return bent
 
 
 def _other_thresholds(scale: Scale) -> list[float]:
     """Return the lowest, middle and highest grade that may be the threshold instead, sorted."""
-    others = []
-    for position, grade in enumerate(scale.grades):
-        if position > 0 and position != scale.threshold:
-            others.append(grade)
+    # Any grade but the lowest can be a threshold.
+    positions = range(1, len(scale.grades))
+    others = [scale.grades[position] for position in positions if position != scale.threshold]
     if not others:
         return []
-    return sorted({others[0], others[len(others) // 2], others[-1]})
+    middle = others[len(others) // 2]
+    distinct = {others[0], middle, others[-1]}
+    return sorted(distinct)
 
 
-def _extend(parts: _ScaleParts) -> _ScaleParts:
-    """Return the scale with a grade added at the top."""
-    upwards = parts.greater_is_better
-    step = 1.0 if upwards else -1.0
+def _add_top_grade(parts: _ScaleParts) -> _ScaleParts:
+    """Return the scale with a grade added at the top, whose gain is one more than the highest."""
+    greater_is_better = parts.greater_is_better
+    step = 1.0
+    if not greater_is_better:
+        step = -1.0
     grades = np.append(parts.grades, parts.grades[-1] + step)
     gains = np.append(parts.gains, parts.gains[-1] + 1.0)
     probabilities = parts.probabilities
     if probabilities is not None:
-        if np.allclose(probabilities, _linear_probabilities(parts.grades, upwards)):
-            probabilities = _linear_probabilities(grades, upwards)
+        # Default probabilities change with the length of the scale; declared ones are continued.
+        default = _default_probabilities(parts.grades, greater_is_better)
+        if np.allclose(probabilities, default):
+            probabilities = _default_probabilities(grades, greater_is_better)
         else:
             probabilities = np.append(probabilities, probabilities[-1])
     return parts._replace(grades=grades, gains=gains, probabilities=probabilities)
 
 
-def _linear_probabilities(grades: Floats, greater_is_better: bool) -> Floats:
-    """Return the default probabilities of grades."""
+def _default_probabilities(grades: Floats, greater_is_better: bool) -> Floats:
+    """Return the probabilities of grades for which none are declared."""
     aspect = Aspect(grades.tolist(), greater_is_better=greater_is_better)
     return aspect.scale.probabilities
 
 
-def _probe(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
-    """Return rankings with random judgments on the grades of the scales.
+def _random_rankings(scales: Mapping[str, Aspect], generator: random.Random) -> Rankings:
+    """Return rankings with random scores and random judgments on the grades of the scales.
 
-    A few of the retrieved documents are unjudged.
+    Each topic has a few judged documents, most of which are retrieved, and one unjudged document.
     """
-    qids = [f"q{topic:02}" for topic in range(_TOPICS)]
-    docnos = [f"d{number}" for number in range(_DOCUMENTS)]
+    qids = [f"q{number:02}" for number in range(_N_TOPICS)]
+    docnos = [f"d{number}" for number in range(_N_DOCUMENTS)]
     pairs = list(product(qids, docnos))
     qrels = pd.DataFrame(pairs, columns=["query_id", "doc_id"])
     for name, aspect in scales.items():
         grades = aspect.scale.grades.tolist()
         qrels[name] = generator.choices(grades, k=len(pairs))
+    # Some measures need the documents that the user knows.
     if KNOWN not in qrels:
         qrels[KNOWN] = generator.choices([0, 1], k=len(pairs))
-    rows = []
+    retrieved = []
     for qid, docno in pairs:
-        if generator.random() < 0.9:
-            rows.append((qid, docno, generator.random()))
+        is_retrieved = generator.random() < 0.9
+        if is_retrieved:
+            score = generator.random()
+            retrieved.append((qid, docno, score))
     for qid in qids:
-        rows.append((qid, "unjudged", generator.random()))
-    run = pd.DataFrame(rows, columns=["query_id", "doc_id", "score"])
+        score = generator.random()
+        retrieved.append((qid, "unjudged", score))
+    run = pd.DataFrame(retrieved, columns=["query_id", "doc_id", "score"])
     return Rankings(run, Judgments(qrels))

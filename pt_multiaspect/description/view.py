@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .._numbers import spell
+from .._typing import Floats
 from ..aspects import Aspects
 from ..errors import choices, in_shell, number_of
 from ..views import (
@@ -57,46 +58,63 @@ def blocks(
 
 
 def _judged_counts(statistics: Statistics) -> list[str]:
-    """Return the number of judged documents or answers; if several judge answers, of judgments."""
+    """Return in words the number of judged documents or answers.
+
+    If several judges judge answers, the number of their judgments follows.
+    """
     answers = statistics.judged.answers
     if answers is None or answers.n_judges == 1:
         return [number_of(statistics.n_documents, f"judged {statistics.noun}")]
-    judgments = number_of(statistics.n_documents, "judgment")
+    n_judgments = number_of(statistics.n_documents, "judgment")
     return [
         number_of(len(answers.answers), "judged answer"),
-        f"{judgments} by {answers.n_judges} judges",
+        f"{n_judgments} by {answers.n_judges} judges",
     ]
 
 
 def _findings(findings: pd.DataFrame, proposed: Aspects) -> list[Block]:
-    """Return the findings, and the declaration that resolves some of them."""
+    """Return the findings, and the declaration that resolves some of them.
+
+    `findings` has the columns ``severity aspects finding remedy``.
+    """
     if findings.empty:
         return [Heading("Findings"), Sentence("none")]
     declared = declaration(proposed)
     items: list[list[Sentence | Code]] = []
-    declaring = []
+    resolved_numbers = []  # of the findings that the declaration resolves
     for number, row in enumerate(records(findings), 1):
         text = row.finding
         if row.aspects:
             text = f"{row.aspects}: {text}"
-        remedy: Sentence | Code
-        if row.remedy == declared:  # findings resolved by one declaration share it
-            declaring.append(number)
+        remedy = _code(row.remedy)
+        # The declaration is the remedy of several findings, but is printed once.
+        if row.remedy == declared:
+            resolved_numbers.append(number)
             remedy = Sentence("declare the scales as below")
-        else:
-            remedy = _code(row.remedy)
-        items.append([Sentence(text, tag=row.severity), remedy])
-    listed: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
-    if declaring:
-        noun = "finding" if len(declaring) == 1 else "findings"
-        title = f"Declaration for {noun} {choices(declaring)}; check it before use:"
-        listed.append(Sentence(title))
-        listed.append(_declaration_code(proposed, declared))
-    return listed
+        sentence = Sentence(text, tag=row.severity)
+        items.append([sentence, remedy])
+    blocks: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
+    if resolved_numbers:
+        noun = "findings"
+        if len(resolved_numbers) == 1:
+            noun = "finding"
+        numbers = choices(resolved_numbers)
+        blocks.append(Sentence(f"Declaration for {noun} {numbers}; check it before use:"))
+        blocks.append(_declaration_code(proposed, declared))
+    return blocks
+
+
+#: A remedy that is a method of a description, such as
+#: ``ma.describe(qrels).contingency('relevance', 'trust')``.
+_match_describe_call = re.compile(
+    r"ma\.describe\(\w+\)"
+    r"\.(?P<table>labels|contingency)"
+    r"(?P<arguments>.*)",  # with parentheses; empty for labels
+).fullmatch
 
 
 def _code(remedy: str) -> Sentence | Code:
-    """Return a remedy.
+    """Return a remedy as code, in the shell as what to do there.
 
     In the shell, it is without calls of `describe`, which the report is the result of.
     """
@@ -104,44 +122,60 @@ def _code(remedy: str) -> Sentence | Code:
         return Code(remedy)
     if remedy == AGREEMENT:
         return Code("pt-multiaspect answers JUDGED --agreement")
-    call = re.fullmatch(r"ma\.describe\(\w+\)\.(labels|contingency)(.*)", remedy)
-    if call is None:
+    describe_call = _match_describe_call(remedy)
+    if describe_call is None:
         return Code(remedy)
-    table, arguments = call.groups()
-    if table == "labels":
+    if describe_call["table"] == "labels":
         return Sentence("look at the labels below")
-    names = map(shlex.quote, ast.literal_eval(arguments))
-    return Code(f"--contingency {' '.join(names)}")
+    # The names of two aspects, as a tuple in Python.
+    names = ast.literal_eval(describe_call["arguments"])
+    quoted_names = " ".join(map(shlex.quote, names))
+    return Code(f"--contingency {quoted_names}")
 
 
 def _declaration_code(proposed: Aspects, declared: str) -> Code:
-    """Return a declaration, in the shell as a command-line option."""
+    """Return a declaration as code, in the shell as a command-line option.
+
+    `declared` is the declaration of the scales `proposed` in Python.
+    """
     if not in_shell():
         return Code(declared)
     specs = {name: aspect.to_spec() for name, aspect in proposed.items()}
-    # No quote may end the shell argument.
-    text = json.dumps(specs, ensure_ascii=False).replace("'", r"\u0027")
+    text = json.dumps(specs, ensure_ascii=False)
+    # A quote would end the shell argument.
+    text = text.replace("'", r"\u0027")
     return Code(text, before="--aspects '", after="'")
 
 
 def _aspect(statistics: Statistics, row: Any) -> list[Block]:
-    """Return the scale, the numbers of judgments and the labels of an aspect."""
+    """Return the scale, the numbers of judgments and the labels of an aspect.
+
+    `row` is that of the table of aspects.
+    """
+    has_threshold = not np.isnan(row.threshold)
+    is_about_answers = statistics.judged.answers is not None
     scale = f"{row.scale} scale {row.grades}"
     facts = [
         f"judged {row.judged} of {statistics.n_documents}",
         f"topics {row.topics} of {statistics.n_topics}",
     ]
-    if statistics.judged.answers is None:  # scores of answers have no threshold
-        if not np.isnan(row.threshold):
-            scale += f", positive from {spell(row.threshold)}"
+    # Scores of answers have no threshold.
+    if not is_about_answers:
+        percentage = percent(row.positive)
         n_without = number_of(row.topics_without_positive, "topic")
-        facts.append(f"positive {percent(row.positive)}")
+        facts.append(f"positive {percentage}")
         facts.append(f"{n_without} without a positive document")
+        if has_threshold:
+            threshold = spell(row.threshold)
+            scale += f", positive from {threshold}"
     if row.below_scale:
-        facts.append(f"{number_of(row.below_scale, 'label')} below the scale")
+        n_below = number_of(row.below_scale, "label")
+        facts.append(f"{n_below} below the scale")
     if row.out_of_scale:
-        facts.append(f"{number_of(row.out_of_scale, 'label')} out of scale")
-    labels = statistics.labels[statistics.labels["aspect"] == row.aspect]
+        n_outside = number_of(row.out_of_scale, "label")
+        facts.append(f"{n_outside} out of scale")
+    is_of_aspect = statistics.labels["aspect"] == row.aspect
+    labels = statistics.labels[is_of_aspect]
     return [
         Heading(row.aspect),
         Sentence(scale),
@@ -160,69 +194,93 @@ class _Bin(NamedTuple):
 
 
 def _label_table(labels: pd.DataFrame, noun: str) -> Table:
-    """Return the number and fraction of documents of each label of an aspect."""
+    """Return the number and fraction of documents of each label of an aspect, with a bar.
+
+    `labels` has the columns ``label kind count share``; `noun` says what is judged.
+    """
     bins = _bins(labels)
-    largest = max((row.share for row in bins), default=0.0) or 1.0
+    largest_share = max((row.share for row in bins), default=0.0)
+    if largest_share == 0:  # bars of length 0
+        largest_share = 1.0
     rows: list[Cells] = []
     for row in bins:
         head = row.text
         if row.kind != "grade":
             head = f"{row.text} ({row.kind})"
-        fraction = percent(row.share)
-        bar = Bar(row.share / largest, label=f"{row.text}: {fraction}")
-        rows.append([head, bar, str(row.n_documents), fraction])
+        percentage = percent(row.share)
+        bar = Bar(row.share / largest_share, label=f"{row.text}: {percentage}")
+        rows.append([head, bar, str(row.n_documents), percentage])
     columns = [Column("label"), Column("", left=True), Column(f"{noun}s"), Column("fraction")]
     return Table(columns, rows)
 
 
 def _bins(labels: pd.DataFrame) -> list[_Bin]:
     """Return the labels of an aspect to draw; long scales are divided into ranges."""
-    rows = [_Bin(spell(row.label), row.count, row.share, row.kind) for row in records(labels)]
+    bins = []
+    for row in records(labels):
+        bins.append(_Bin(spell(row.label), row.count, row.share, row.kind))
     grades = labels[labels["kind"] == "grade"]
     if len(grades) <= _MOST_BARS:
-        return rows
-    used = [row for row in rows if row.n_documents]
+        return bins
+    # Without the grades that no document has, a scale may be short enough.
+    used = [row for row in bins if row.n_documents]
     if len(used) <= _MOST_BARS:
         return used
-    below = [row for row in rows if row.kind == "below the scale"]
-    outside = [row for row in rows if row.kind == "out of scale"]
+    below = [row for row in bins if row.kind == "below the scale"]
+    outside = [row for row in bins if row.kind == "out of scale"]
     return [*below, *_ranges(grades), *outside]
 
 
 def _ranges(grades: pd.DataFrame) -> list[_Bin]:
-    """Return about ten ranges of grades with their numbers of documents."""
+    """Return about ten ranges of grades with their numbers of documents.
+
+    `grades` has the columns ``label count share``.
+    """
     label = grades["label"]
-    lowest = float(label.min())
-    highest = float(label.max())
     is_whole = bool((label % 1 == 0).all())
-    if is_whole:  # ranges of equally many labels, but the last
-        step = max(1, round((highest - lowest) / 10))
-        edges = np.append(np.arange(lowest, highest + 1 - step / 2, step), highest)
-    else:
-        edges = np.linspace(lowest, highest, 11)
-    last = len(edges) - 2
-    position = np.searchsorted(edges, label, side="right") - 1
-    position = np.clip(position, 0, last)
-    ranges = []
-    for number in range(last + 1):
-        inside = grades[position == number]
-        text = _range_text(edges[number], edges[number + 1], is_whole, number == last)
+    edges = _range_edges(float(label.min()), float(label.max()), is_whole)
+    n_ranges = len(edges) - 1
+    # A range includes its lower edge, and the last one also its upper edge.
+    edges_up_to_label = np.searchsorted(edges, label, side="right")
+    range_of_label = np.clip(edges_up_to_label - 1, 0, n_ranges - 1)
+    bins = []
+    for number in range(n_ranges):
+        is_last = number == n_ranges - 1
+        text = _range_text(edges[number], edges[number + 1], is_whole, is_last)
+        inside = grades[range_of_label == number]
         n_documents = int(inside["count"].sum())
         share = float(inside["share"].sum())
-        ranges.append(_Bin(text, n_documents, share, "grade"))
-    return ranges
+        bins.append(_Bin(text, n_documents, share, "grade"))
+    return bins
+
+
+def _range_edges(lowest: float, highest: float, is_whole: bool) -> Floats:
+    """Return the edges of about ten ranges from the lowest to the highest label, in order.
+
+    There is one edge more than ranges. Ranges of whole numbers have equally many labels, but for
+    the last one.
+    """
+    if not is_whole:
+        return np.linspace(lowest, highest, 11)
+    labels_per_range = max(1, round((highest - lowest) / 10))
+    # A last range of less than half the labels is merged with the one before.
+    end = highest + 1 - labels_per_range / 2
+    lower_edges = np.arange(lowest, end, labels_per_range)
+    return np.append(lower_edges, highest)
 
 
 def _range_text(lower: float, upper: float, is_whole: bool, is_last: bool) -> str:
-    """Return a range of labels as text; only the last one includes its upper edge."""
+    """Return a range of labels as text, such as '0..9' or '0.1..<0.2' without its upper edge."""
     if is_whole and not is_last:
-        upper = upper - 1
-    ends = [spell(round(float(lower), 3))]
-    if upper != lower:
-        ends.append(spell(round(float(upper), 3)))
-    if is_whole or is_last:
-        return "..".join(ends)
-    return "..<".join(ends)
+        upper = upper - 1  # the highest label within the range
+    first = spell(round(float(lower), 3))
+    last = spell(round(float(upper), 3))
+    if upper == lower:
+        return first
+    includes_upper = is_whole or is_last
+    if includes_upper:
+        return f"{first}..{last}"
+    return f"{first}..<{last}"
 
 
 def _name(head: str) -> Column:
@@ -231,20 +289,30 @@ def _name(head: str) -> Column:
 
 
 def _pairs(between: pd.DataFrame, noun: str) -> list[Block]:
-    """Return the overlap and the rank correlation of pairs of aspects."""
+    """Return the overlap and the rank correlation of pairs of aspects.
+
+    `between` has one row per pair; `noun` says what is judged.
+    """
     if between.empty:
         return []
     rows = []
     for row in records(between):
-        tau = "-"
+        tau_text = "-"
         if not np.isnan(row.tau):
-            tau = f"{fixed_point(row.tau, 2)} ({row.topics})"
-        counts = map(str, (row.both, row.only_first, row.only_second))
-        rows.append([row.first, row.second, *counts, tau])
-    text = (
-        f"{noun.capitalize()}s judged on both aspects or one, and the mean of Kendall's tau-b "
-        "within topics."
-    )
+            tau = fixed_point(row.tau, 2)
+            tau_text = f"{tau} ({row.topics})"
+        rows.append(
+            [
+                row.first,
+                row.second,
+                str(row.both),
+                str(row.only_first),
+                str(row.only_second),
+                tau_text,
+            ]
+        )
+    plural = f"{noun.capitalize()}s"
+    text = f"{plural} judged on both aspects or one, and the mean of Kendall's tau-b within topics."
     columns = [
         _name("first"),
         _name("second"),
@@ -257,15 +325,16 @@ def _pairs(between: pd.DataFrame, noun: str) -> list[Block]:
 
 
 def _shares(shares: pd.DataFrame) -> list[Block]:
-    """Return the share of each aspect in TOMA's distance."""
+    """Return the share of each aspect in TOMA's distance, one row per order and aspect."""
     if shares.empty:
         return []
     rows: list[Cells] = []
     for row in records(shares):
-        length = 0.0
+        bar_length = 0.0
         if not np.isnan(row.share):
-            length = row.share
-        rows.append([row.order, row.aspect, Bar(length), percent(row.share)])
+            bar_length = row.share
+        bar = Bar(bar_length)
+        rows.append([row.order, row.aspect, bar, percent(row.share)])
     text = (
         "The mean over judged documents of gap^p / sum of gap^p; documents at distance 0 are "
         "left out."
@@ -279,68 +348,99 @@ def _shares(shares: pd.DataFrame) -> list[Block]:
 
 
 def _runs(runs: pd.DataFrame, judged_at: pd.DataFrame) -> list[Block]:
-    """Return the numbers of topics and documents of runs, and how deep they are judged."""
+    """Return the numbers of topics and documents of runs, and how deep they are judged.
+
+    `runs` has one row per run, `judged_at` one per run and aspect.
+    """
     if runs.empty:
         return []
-    heads = ["topics", "missed", "unjudged topics", "documents", "repeated", "tied scores"]
     rows = []
-    for name, *counts, tied in records(runs):
-        rows.append([name, *map(str, counts), percent(tied)])
-    return [
-        Heading("Runs"),
-        Table([_name("run"), *map(Column, heads)], rows),
-        _judged_table(judged_at),
+    for row in records(runs):
+        rows.append(
+            [
+                row.name,
+                str(row.topics),
+                str(row.missed),
+                str(row.unjudged_topics),
+                str(row.documents),
+                str(row.repeated),
+                percent(row.tied),
+            ]
+        )
+    columns = [
+        _name("run"),
+        Column("topics"),
+        Column("missed"),
+        Column("unjudged topics"),
+        Column("documents"),
+        Column("repeated"),
+        Column("tied scores"),
     ]
+    return [Heading("Runs"), Table(columns, rows), _judged_table(judged_at)]
 
 
 def _judged_table(judged_at: pd.DataFrame) -> Table:
-    """Return the judged fraction of the first ranks; one row for aspects judged alike."""
+    """Return the judged fraction of the first ranks; one row for aspects judged alike.
+
+    `judged_at` has the columns ``name aspect judged@5 judged@10 …``, one row per run and aspect.
+    """
     cutoffs = [column for column in judged_at.columns if column.startswith("judged@")]
     rows: list[list[str]] = []
-    for name, fractions in judged_at.groupby("name", sort=False):
-        values = fractions[cutoffs]
-        first = values.iloc[0]
-        are_equal = (values == first).all(axis=None)
-        if len(fractions) > 1 and are_equal:
-            rows.append([str(name), "all aspects", *map(percent, first)])
-            continue
-        columns = fractions[["aspect", *cutoffs]]
-        for aspect, *aspect_values in columns.itertuples(index=False, name=None):
-            rows.append([str(name), str(aspect), *map(percent, aspect_values)])
-    return Table([_name("run"), _name("aspect"), *map(Column, cutoffs)], rows)
+    for run, rows_of_run in judged_at.groupby("name", sort=False):
+        aspects = rows_of_run["aspect"].tolist()
+        fractions = rows_of_run[cutoffs]
+        first = fractions.iloc[0]
+        are_equal = (fractions == first).all(axis=None)
+        if len(aspects) > 1 and are_equal:
+            aspects = ["all aspects"]
+        # One aspect for each of the first rows: all of them, or a single one.
+        for position, aspect in enumerate(aspects):
+            percentages = map(percent, fractions.iloc[position])
+            rows.append([str(run), str(aspect), *percentages])
+    columns = [_name("run"), _name("aspect"), *map(Column, cutoffs)]
+    return Table(columns, rows)
 
 
 def _measures(dependences: pd.DataFrame) -> list[Block]:
-    """Return what the values of each measure depend on."""
+    """Return what the values of each measure depend on, one item per aspect."""
     if dependences.empty:
         return []
     blocks: list[Block] = [Heading("What values depend on")]
     for measure, rows in dependences.groupby("measure", sort=False):
-        items = [[Sentence(f"{row.aspect}: {_dependence(row)}")] for row in records(rows)]
+        items = []
+        for row in records(rows):
+            properties = _dependence(row)
+            items.append([Sentence(f"{row.aspect}: {properties}")])
         blocks.append(Sentence(str(measure)))
         blocks.append(Items(items))
     return blocks
 
 
 def _dependence(row: Any) -> str:
-    """Return a description of the properties of an aspect that a measure depends on."""
-    texts = {
-        "scale": "the length of the scale",
-        "threshold": "the threshold",
-        "gains": "the gains",
-        "probabilities": "the probabilities",
-    }
+    """Return in words which properties of the scale of an aspect a measure depends on.
+
+    `row` has the attributes ``scale``, ``threshold``, ``gains`` and ``probabilities``: true, false,
+    or None if it is not known whether the measure depends on them.
+    """
+    length = "the length of the scale"
     if row.inferred:
-        texts["scale"] += " (inferred)"
-    depends = [text for name, text in texts.items() if getattr(row, name) is True]
-    unknown = [text for name, text in texts.items() if getattr(row, name) is None]
-    if len(unknown) == len(texts):
+        length += " (inferred)"
+    depends_on = {
+        length: row.scale,
+        "the threshold": row.threshold,
+        "the gains": row.gains,
+        "the probabilities": row.probabilities,
+    }
+    known = [text for text, depends in depends_on.items() if depends is True]
+    unknown = [text for text, depends in depends_on.items() if depends is None]
+    if len(unknown) == len(depends_on):
         return "unknown"
-    if not depends and not unknown:
+    if not known and not unknown:
         return "the order of labels at most"
     parts = []
-    if depends:
-        parts.append(", ".join(depends))
+    if known:
+        parts.append(", ".join(known))
     if unknown:
-        parts.append(f"unknown: {', '.join(unknown)}")
+        listed = ", ".join(unknown)
+        parts.append(f"unknown: {listed}")
     return "; ".join(parts)
