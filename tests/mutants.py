@@ -49,14 +49,16 @@ PACKAGE = ROOT / "pt_multiaspect"
 TESTS = {
     "kernels": "values reference golden bounds explanations standard session subtopics "
     "properties intervals search_front judges displacement classic "
-    "rank_biased_utility weightings orders label_extremes repeats",
+    "rank_biased_utility weightings orders label_extremes repeats clusters macro_means margins "
+    "detectable tied_rows normalised_gain harmful_displacement",
     "measures": "values reference golden testing bounds mean_of session subtopics intents "
     "classic displacement rank_biased_utility diversity negative_gains gate strings citations "
     "definitions "
     "explanations properties label_warnings orders",
     "analysis": "weightings multiverse ranks correlation discriminative baseline judges "
     "prediction_powered quality bounds groups_of_topics "
-    "docstrings missing_labels detectable robustness measures_after_runs",
+    "docstrings missing_labels detectable robustness measures_after_runs clusters macro_means margins "
+    "clustered_analyses nested_topics conclusions confidence_intervals",
     "answers": "answers cli_answers report_values",
     "integration": "values accelerating standard strings pyterrier pyterrier_datasets pipelines "
     "ir_measures rag one_experiment last_judgments lists unlabelled_relevance names aspect_files "
@@ -68,7 +70,7 @@ TESTS = {
     "collection": "values join topics lists unlabelled_relevance judges subtopics swapped label_warnings "
     "bad_input frames frame_input qrels_columns input_columns run_warnings value_tables "
     "label_extremes "
-    "missing_labels fill_labels answers library_metrics",
+    "missing_labels fill_labels answers library_metrics judges_files",
     "datasets": "datasets irds pyterrier_datasets",
     "description": "description label_warnings aspect_warnings judges value_tables",
     "evaluation": "evaluation aggregation evaluator groups_of_topics value_files topics "

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_rel
+from scipy.stats import norm, ttest_rel
 from shared_data import golden
 
 import pt_multiaspect as ma
@@ -105,6 +105,19 @@ def test_the_least_number_of_topics_is_the_least(effect: float, power: float, al
     assert n == 2 or power_of_t_test(np.array(effect), np.array(n - 1), alpha) < power
     # The difference that these topics detect is at most this one.
     assert detectable_effect(int(n), power, alpha) <= effect * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("freedom_ratio", [1.0, 0.25])
+def test_large_numbers_of_topics_are_those_of_the_normal_distribution_corrected(
+    freedom_ratio: float,
+) -> None:
+    """The t distribution with f n degrees of freedom needs z² / (2 f) topics more."""
+    z, z_of_power = norm.ppf(0.975), norm.ppf(0.8)
+    effect = 5e-4
+    (n,) = topics_needed(np.array([effect]), 0.8, 0.05, freedom_ratio)
+    of_normal = ((z + z_of_power) / effect) ** 2
+    assert of_normal > 3e7
+    assert n == np.ceil(of_normal + z**2 / (2 * freedom_ratio))
 
 
 def test_pairs_are_planned_at_their_share_of_the_level() -> None:

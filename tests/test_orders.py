@@ -120,6 +120,15 @@ def test_every_code_of_the_description(track):
     assert order.top_weight == max(codes.values())
 
 
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [({(0, 0): 0.5, (1, 0): 1, (1, 1): 2}, 0.5), ({(1, 0): 1, (1, 1): 2}, 0)],
+)
+def test_the_weight_of_the_lowest_grades(weights, expected):
+    order = ma.Order(weights, {"relevance": 1, "credibility": 1})
+    assert order.worst_weight == expected
+
+
 def test_violations_are_on_purpose(track):
     _, order, codes = track
     assert order.allow_violations

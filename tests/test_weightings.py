@@ -265,6 +265,7 @@ def test_pairs_agree_with_single_computations(n_aspects: int) -> None:
         ASPECTS[:n_aspects]
     ]
     points = simplex_points(4096, n_aspects, 0)
+    assert points.shape == (4096, n_aspects)
     for row in result.pairs.to_dict("records"):
         difference = (table.loc[row["a"]] - table.loc[row["b"]]).to_numpy()
         equal = difference.mean(axis=1)
