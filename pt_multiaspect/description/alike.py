@@ -205,23 +205,25 @@ def run_lookalikes(name: str, run: pd.DataFrame, judgments: Judgments) -> pd.Dat
     run_qids = run["query_id"].to_numpy(dtype=object)
     run_docnos = run["doc_id"].to_numpy(dtype=object)
     qid_of_row, distinct_qids = pd.factorize(run_qids)
-    # The positions of the queries among those of the qrels, -1 for unjudged queries.
-    judged_query = judgments.query_positions(np.asarray(distinct_qids, dtype=object))
-    unjudged_qids = distinct_qids[judged_query < 0].tolist()
-    rows = _lookalike_queries(name, unjudged_qids, judgments)
+    # The positions of the queries in the qrels, -1 for unjudged queries.
+    position_of_qid = judgments.query_positions(np.asarray(distinct_qids, dtype=object))
+    is_unjudged = position_of_qid < 0
+    unjudged_qids = distinct_qids[is_unjudged].tolist()
+    query_rows = _lookalike_queries(name, unjudged_qids, judgments)
 
-    query_of_row = judged_query[qid_of_row]
+    query_of_row = position_of_qid[qid_of_row]
     documents = pd.DataFrame({"query": query_of_row, "docno": run_docnos})
-    documents_of_judged_queries = documents[query_of_row >= 0]
-    rows += _lookalike_documents(name, documents_of_judged_queries, judgments)
-    return _lookalikes_table(rows)
+    has_judged_query = query_of_row >= 0
+    documents_of_judged_queries = documents[has_judged_query]
+    document_rows = _lookalike_documents(name, documents_of_judged_queries, judgments)
+    return _lookalikes_table(query_rows + document_rows)
 
 
 def _lookalike_queries(
     name: str, unjudged_qids: list[str], judgments: Judgments
 ) -> list[_Lookalikes]:
     """Return one row about the unjudged queries of a run that look like judged ones, if any."""
-    judged_qids = {simplify(qid): qid for qid in judgments.qids.tolist()}
+    judged_qids = {simplify(qid): qid for qid in judgments.qids.tolist()}  # by simplified id
     lookalikes = [qid for qid in unjudged_qids if simplify(qid) in judged_qids]
     if not lookalikes:
         return []

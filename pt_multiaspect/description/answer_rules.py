@@ -105,8 +105,10 @@ def _find_texts(statistics: Statistics, name: str) -> Iterator[Finding]:
 
 def _find_truth_values(judged: JudgedAnswers, name: str) -> Iterator[Finding]:
     """Find truth values among the numbers of a criterion, which cannot be read as labels."""
-    is_truth_value = is_boolean(judged.criteria[name].column)
-    is_unreadable = is_truth_value & np.isnan(judged.labels[name])
+    criterion = judged.criteria[name]
+    labels = judged.labels[name]
+    is_truth_value = is_boolean(criterion.column)
+    is_unreadable = is_truth_value & np.isnan(labels)
     if not is_unreadable.any():
         return
     n_unreadable = int(is_unreadable.sum())
@@ -173,8 +175,9 @@ def find_undeclared_grades(statistics: Statistics) -> Iterator[Finding]:
     for view in statistics.judged.views:
         labels = view.label[view.known]
         is_outside = (labels > 1) | (labels < 0)
+        is_undeclared = view.inferred and is_outside.any()
         is_constant = find_constant(view.label_counts) is not None  # another finding
-        if not view.inferred or is_constant or not is_outside.any():
+        if is_constant or not is_undeclared:
             continue
         without_codes = _scale_without_codes(view)
         if without_codes is not None:

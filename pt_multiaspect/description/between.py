@@ -179,8 +179,9 @@ def pair_tables(judged: Judged) -> tuple[pd.DataFrame, pd.DataFrame]:
         second_grade = second.grade[is_on_both]
         cells = Cells.count(query, first_grade, second_grade, first.n_queries)
         pair_rows.append(_pair_row(first, second, cells))
+        transposed_cells = cells.transpose()
         top_rows.append(top_label(first, second, cells))
-        top_rows.append(top_label(second, first, cells.transpose()))
+        top_rows.append(top_label(second, first, transposed_cells))
     comparable_tops = [row for row in top_rows if row is not None]
     pairs = pd.DataFrame(pair_rows, columns=PAIR_COLUMNS)
     tops = pd.DataFrame(comparable_tops, columns=TOP_COLUMNS)
@@ -280,7 +281,8 @@ def gap_shares(
     """
     gap = _gaps_to_best_tuple(views, axes, weights, gate)  # shape (n_views, n_documents)
     largest_gap = gap.max(axis=0)  # shape (n_documents,)
-    is_judged = np.any([view.known for view in views], axis=0)
+    is_known = [view.known for view in views]
+    is_judged = np.any(is_known, axis=0)  # on any aspect
     is_counted = is_judged & (largest_gap > 0)
     n_documents = int(is_counted.sum())
     if n_documents == 0:
@@ -304,19 +306,22 @@ def _gaps_to_best_tuple(
 
     The parameters are those of `gap_shares`.
     """
-    gaps_of_aspects = gaps_to_best([view.scale for view in views], axes)
+    scales = [view.scale for view in views]
+    gaps_of_aspects = gaps_to_best(scales, axes)  # one list per view, with the gap of each grade
     if not weights:
         weights = [1.0] * len(views)
     # Documents with the lowest grade on the gate count as having it on all aspects.
     is_shut = np.zeros(len(views[0].grade), dtype=np.bool_)
     for view in views:
-        if view.name == gate:
+        is_gate = view.name == gate
+        if is_gate:
             is_shut = view.grade == 0
     rows = []
     for view, gaps, weight in zip(views, gaps_of_aspects, weights, strict=True):
         gap_of_grade = np.array(gaps, dtype=np.float64)
-        grade = np.where(is_shut, 0, view.grade)
-        rows.append(weight * gap_of_grade[grade])
+        grade = np.where(is_shut, 0, view.grade)  # shape (n_documents,)
+        gap = gap_of_grade[grade]
+        rows.append(weight * gap)
     return np.stack(rows)
 
 
@@ -346,18 +351,23 @@ def association(
 
     def center(values: Floats) -> Floats:
         """Return the deviations of values from the mean of their group, shape (n_cells,)."""
-        total = sums(group, weight * values, n_groups)
-        mean = total / np.maximum(group_size, 1)
-        return np.asarray(values - mean[group], dtype=np.float64)
+        weighted_values = weight * values
+        total = sums(group, weighted_values, n_groups)
+        mean = total / np.maximum(group_size, 1)  # groups may be empty
+        deviation = values - mean[group]
+        return np.asarray(deviation, dtype=np.float64)
 
     dx = center(x)
     dy = center(y)
     covariation = (weight * dx) @ dy
-    # Sums of squares, shape (n_groups,).
-    spread_x = sums(group, weight * dx * dx, n_groups)
-    spread_y = sums(group, weight * dy * dy, n_groups)
-    # The variance of the covariation over all permutations of a group.
-    variance = spread_x * spread_y / np.maximum(group_size - 1, 1)
+    # The sum of squared deviations of each group, shape (n_groups,).
+    squares_x = weight * dx * dx
+    squares_y = weight * dy * dy
+    spread_x = sums(group, squares_x, n_groups)
+    spread_y = sums(group, squares_y, n_groups)
+    # The variance of the covariation of each group over all permutations of y.
+    degrees_of_freedom = np.maximum(group_size - 1, 1)
+    variance = spread_x * spread_y / degrees_of_freedom
     standard_error_of_sum = np.sqrt(variance.sum())
     return float(covariation), float(standard_error_of_sum)
 

@@ -13,7 +13,7 @@ from ..collection import Judgments
 from ..collection.label_rules import as_given, as_short
 from . import rules
 from .answer_rules import ANSWER_RULES, find_undeclared_grades, reword
-from .scales import Judged, read_judged, scale_to_declare
+from .scales import Judged, read_judged, scale_to_declare, with_labels
 from .statistics import LOOK, Finding, Statistics, declaration
 
 #: "error": values are rejected or meaningless; "warning": they are likely not as intended; "note":
@@ -65,8 +65,10 @@ _MOST_ROUNDS = 20
 def apply_rules(statistics: Statistics, applied: Sequence[Rule] | None = None) -> list[Finding]:
     """Return the findings of rules, by default of all that apply, most serious first."""
     is_about_answers = statistics.judged.answers is not None
-    if applied is None:
-        applied = ANSWER_RULES if is_about_answers else RULES
+    if applied is None and is_about_answers:
+        applied = ANSWER_RULES
+    elif applied is None:
+        applied = RULES
     findings: list[Finding] = []
     for rule in applied:
         findings_of_rule = list(rule(statistics))
@@ -88,8 +90,9 @@ def merge_alike(findings: Sequence[Finding]) -> list[Finding]:
     """
     groups: dict[tuple[str, str, bool], list[Finding]] = {}
     for finding in findings:
+        text = _without_name(finding)
         has_changes = finding.changes is not None
-        key = (finding.severity, _without_name(finding), has_changes)
+        key = (finding.severity, text, has_changes)
         group = groups.setdefault(key, [])
         group.append(finding)
     return list(map(_merge, groups.values()))
@@ -153,17 +156,17 @@ def propose_scales(statistics: Statistics, findings: Sequence[Finding]) -> dict[
     """
     judged = statistics.judged
     scales = {view.name: as_given(view.label_counts) for view in judged.views}
-    plain_judgments = None
+    labelled_judgments = None
     for _ in range(_MOST_ROUNDS):
         changed_scales = _change_scales(scales, findings)
         # No scale may be left, or no other one than before.
         is_final = not changed_scales or changed_scales == scales
         if is_final:
             break
-        if plain_judgments is None:
-            plain_judgments = _plain_judgments(judged.given, tuple(scales))
+        if labelled_judgments is None:
+            labelled_judgments = _select_labels(judged.given, tuple(scales))
         scales = changed_scales
-        judged_on_scales = read_judged(plain_judgments, Aspects(scales))
+        judged_on_scales = read_judged(labelled_judgments, Aspects(scales))
         judged = replace(judged_on_scales, answers=judged.answers)
         findings = _findings_about_scales(judged, statistics)
     return _scales_to_declare(judged)
@@ -211,13 +214,12 @@ def _change_scales(scales: Mapping[str, Aspect], findings: Sequence[Finding]) ->
     return changed_scales
 
 
-def _plain_judgments(judgments: Judgments, names: tuple[str, ...]) -> Judgments:
+def _select_labels(judgments: Judgments, names: tuple[str, ...]) -> Judgments:
     """Return the judgments with the labels of some aspects only."""
-    qids = judgments.qids[judgments.pool_query]
-    frame = pd.DataFrame({"query_id": qids, "doc_id": judgments.docnos})
-    labels = {view.name: view.label for view in judgments.views(names)}
-    qrels = frame.assign(**labels)
-    return type(judgments)(qrels)
+    labels = {}
+    for view in judgments.views(names):
+        labels[view.name] = view.label
+    return with_labels(judgments, labels)
 
 
 def findings_table(findings: Sequence[Finding], scales: Aspects) -> pd.DataFrame:

@@ -172,7 +172,7 @@ def _find_code_on_top(statistics: Statistics, view: AspectView) -> Finding | Non
     if reason:
         return _code_finding(view, reason)
     is_relevance = comparisons["other"] == "relevance"
-    is_surely_lower = comparisons["z_next"] < -3
+    is_surely_lower = comparisons["z_next"] < -3  # standard errors
     if (is_relevance & is_surely_lower).any():
         return _less_relevant_top(view)
     return None
@@ -216,25 +216,30 @@ def _gap_below_top(view: AspectView) -> str:
     next_to_top = float(label[-2])
     if _is_top_declared(view, top, next_to_top):
         return ""
+    gap = top - next_to_top
+    # Negative labels are codes, too, so that the scale starts at 0 or above.
     lower_labels = label[:-1]
     not_negative = lower_labels[lower_labels >= 0]
-    widest_other_gap = float(np.diff(not_negative).max(initial=0.0))
-    length_without_top = next_to_top - max(float(label[0]), 0.0)
-    gap = top - next_to_top
-    # The gap must stand out from those between the lower labels, if there are any.
+    other_gaps = np.diff(not_negative)
+    widest_other_gap = float(other_gaps.max(initial=0.0))
+    lowest = max(float(label[0]), 0.0)
+    length_without_top = next_to_top - lowest
+    # The gap must stand out from the gaps between the lower labels, of which there must be some.
     has_other_gaps = widest_other_gap > 0
     is_wider = gap >= 2 * widest_other_gap
     is_large = gap >= 0.1 * length_without_top
-    if not (has_other_gaps and is_wider and is_large):
-        return ""
-    share = count[-1] / count.sum()
+    stands_out = has_other_gaps and is_wider and is_large
+    n_top = count[-1]
+    share = n_top / count.sum()
     is_rare = share < _RARE
     is_far = gap >= _FAR * max(length_without_top, 1.0)
-    if not (is_rare or is_far):
-        return ""
-    percentage = percent(share)
-    below = spell(next_to_top)
-    return f"{percentage} of the judged documents have it, and no label is between it and {below}"
+    if stands_out and (is_rare or is_far):
+        percentage = percent(share)
+        below = spell(next_to_top)
+        return (
+            f"{percentage} of the judged documents have it, and no label is between it and {below}"
+        )
+    return ""
 
 
 def _is_top_declared(view: AspectView, top: float, next_to_top: float) -> bool:
@@ -521,10 +526,12 @@ def find_refused_measures(statistics: Statistics) -> Iterator[Finding]:
     """Find measures that cannot be computed."""
     for label, message in statistics.refused.items():
         measure = statistics.measures[label]
-        name = "evaluate"
+        # Measures of ir-measures have no help here.
+        topic_of_help = "evaluate"
         if supports(measure):
-            name = measure.NAME
-        yield Finding("error", "", f"{label} cannot be computed: {message}", f"help(ma.{name})")
+            topic_of_help = measure.NAME
+        text = f"{label} cannot be computed: {message}"
+        yield Finding("error", "", text, f"help(ma.{topic_of_help})")
 
 
 def find_unequal_axes(statistics: Statistics) -> Iterator[Finding]:

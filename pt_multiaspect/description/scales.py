@@ -116,23 +116,23 @@ def read_judged(qrels: object, spec: AspectSpec) -> Judged:
     try:
         views = judgments.views(spec or names or None)
     except MultiAspectError:
-        # The reason may be labels that are not grades of the declared scales; others are errors.
+        # Labels that are not grades of declared scales are set aside; other errors remain.
         if not isinstance(spec, Aspects):
             raise
         off_scale = _off_scale_labels(judgments.views(names), spec)
         if not off_scale:
             raise
-    else:
-        return Judged(judgments, views, judgments, columns=columns, all_columns=spec is None)
-    on_scale = _without_off_scale(judgments, names, spec)
-    return Judged(on_scale, on_scale.views(spec), judgments, off_scale, columns)
+        on_scale = _without_off_scale(judgments, names, spec)
+        return Judged(on_scale, on_scale.views(spec), judgments, off_scale, columns)
+    return Judged(judgments, views, judgments, columns=columns, all_columns=spec is None)
 
 
 def _off_scale_labels(views: Sequence[AspectView], aspects: Aspects) -> dict[str, Floats]:
     """Return the labels above or between the grades, by aspect that has such labels."""
     off_scale_labels = {}
     for view in views:
-        is_off_scale = _is_off_scale(view.label, aspects[view.name])
+        aspect = aspects[view.name]
+        is_off_scale = _is_off_scale(view.label, aspect)
         if is_off_scale.any():
             off_scale_labels[view.name] = view.label[is_off_scale]
     return off_scale_labels
@@ -142,11 +142,17 @@ def _without_off_scale(judgments: Judgments, names: tuple[str, ...], aspects: As
     """Return the judgments with missing labels in place of those that are not on the scales."""
     labels = {}
     for view in judgments.views(names):
-        is_off_scale = _is_off_scale(view.label, aspects[view.name])
+        aspect = aspects[view.name]
+        is_off_scale = _is_off_scale(view.label, aspect)
         labels[view.name] = np.where(is_off_scale, np.nan, view.label)
+    return with_labels(judgments, labels)
+
+
+def with_labels(judgments: Judgments, labels: Mapping[str, Floats]) -> Judgments:
+    """Return judgments of the same documents with these labels, by aspect, in place of theirs."""
     qids = judgments.qids[judgments.pool_query]
-    frame = pd.DataFrame({"query_id": qids, "doc_id": judgments.docnos})
-    qrels = frame.assign(**labels)
+    columns = {"query_id": qids, "doc_id": judgments.docnos}
+    qrels = pd.DataFrame(columns).assign(**labels)
     return type(judgments)(qrels)
 
 

@@ -109,9 +109,10 @@ def _judged_fractions(rankings: Rankings, judged: Judged) -> list[dict[str, obje
     rows: list[dict[str, object]] = [{"aspect": view.name} for view in judged.views]
     for cutoff in CUTOFFS:
         top = rankings.top(cutoff)
-        n_at_top = top.n_ret[is_answered]
+        n_at_top = top.n_ret[is_answered]  # shape (n_answered,), as the fractions
         for view, row in zip(judged.views, rows, strict=True):
-            is_known = view.known[top.row].astype(np.float64)  # one per document at the top
+            # 1 or 0 for each document at the top that is judged on any aspect.
+            is_known = view.known[top.row].astype(np.float64)
             n_judged = top.total(is_known)[is_answered]
             mean_fraction = np.nan
             if is_answered.any():
@@ -171,7 +172,7 @@ class Statistics:
         return len(self.judged.judgments)
 
     def column(self, name: str) -> str:
-        """Return the label column of an aspect, as code."""
+        """Return a column of the qrels as code: 'qid', 'docno', 'relevance' or another aspect."""
         column = self.judged.columns.get(name, name)
         return f"qrels[{column!r}]"
 
@@ -228,9 +229,15 @@ def _scale(aspect: Aspect) -> str:
 
 def has_distance(measure: ir_measures.Measure) -> bool:
     """Return whether a measure is TOMA with a Minkowski distance, which reads all aspects."""
-    if "distance" not in measure.SUPPORTED_PARAMS or measure["order"] is not None:
+    is_toma = "distance" in measure.SUPPORTED_PARAMS
+    if not is_toma:
         return False
-    return exponent_of(measure["distance"]) is not None
+    # An order of tuples takes the place of the distance.
+    has_order = measure["order"] is not None
+    if has_order:
+        return False
+    exponent = exponent_of(measure["distance"])
+    return exponent is not None  # a Minkowski distance
 
 
 PROPERTIES = ("scale", "threshold", "gains", "probabilities")
@@ -429,7 +436,9 @@ def _thin_scale(aspect: Aspect) -> Aspect:
     if parts.probabilities is not None:
         kept_probabilities = parts.probabilities[kept]
     thin_parts = parts._replace(
-        grades=parts.grades[kept], gains=parts.gains[kept], probabilities=kept_probabilities
+        grades=parts.grades[kept],
+        gains=parts.gains[kept],
+        probabilities=kept_probabilities,
     )
     return thin_parts.to_aspect()
 
@@ -464,9 +473,12 @@ def _bend(gains: Floats) -> Floats:
 
 def _other_thresholds(scale: Scale) -> list[float]:
     """Return the lowest, middle and highest grade that may be the threshold instead, sorted."""
+    others = []
     # Any grade but the lowest can be a threshold.
-    positions = range(1, len(scale.grades))
-    others = [scale.grades[position] for position in positions if position != scale.threshold]
+    for position in range(1, len(scale.grades)):
+        is_present_threshold = position == scale.threshold
+        if not is_present_threshold:
+            others.append(scale.grades[position])
     if not others:
         return []
     middle = others[len(others) // 2]

@@ -93,15 +93,15 @@ def _findings(findings: pd.DataFrame, proposed: Aspects) -> list[Block]:
             remedy = Sentence("declare the scales as below")
         sentence = Sentence(text, tag=row.severity)
         items.append([sentence, remedy])
-    blocks: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
+    section: list[Block] = [Heading("Findings"), Items(items, numbered=True)]
     if resolved_numbers:
         noun = "findings"
         if len(resolved_numbers) == 1:
             noun = "finding"
         numbers = choices(resolved_numbers)
-        blocks.append(Sentence(f"Declaration for {noun} {numbers}; check it before use:"))
-        blocks.append(_declaration_code(proposed, declared))
-    return blocks
+        section.append(Sentence(f"Declaration for {noun} {numbers}; check it before use:"))
+        section.append(_declaration_code(proposed, declared))
+    return section
 
 
 #: A remedy that is a method of a description, such as
@@ -223,7 +223,7 @@ def _bins(labels: pd.DataFrame) -> list[_Bin]:
     if len(grades) <= _MOST_BARS:
         return bins
     # Without the grades that no document has, a scale may be short enough.
-    used = [row for row in bins if row.n_documents]
+    used = [row for row in bins if row.n_documents > 0]
     if len(used) <= _MOST_BARS:
         return used
     below = [row for row in bins if row.kind == "below the scale"]
@@ -405,15 +405,15 @@ def _measures(dependences: pd.DataFrame) -> list[Block]:
     """Return what the values of each measure depend on, one item per aspect."""
     if dependences.empty:
         return []
-    blocks: list[Block] = [Heading("What values depend on")]
+    section: list[Block] = [Heading("What values depend on")]
     for measure, rows in dependences.groupby("measure", sort=False):
         items = []
         for row in records(rows):
             properties = _dependence(row)
             items.append([Sentence(f"{row.aspect}: {properties}")])
-        blocks.append(Sentence(str(measure)))
-        blocks.append(Items(items))
-    return blocks
+        section.append(Sentence(str(measure)))
+        section.append(Items(items))
+    return section
 
 
 def _dependence(row: Any) -> str:
