@@ -110,14 +110,9 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the version has further numbers",
     (
         "description/between.py",
-        "block * 2 + bits",
-        "block * 2 - bits",
+        "block * 2 + bit_value",
+        "block * 2 - bit_value",
     ): "blocks are as distinct, in another order",
-    (
-        "description/alike.py",
-        "both['plain'].max() + 1",
-        "both['plain'].max() + 0",
-    ): "without the return, no pair is found",
     (
         "explanation/explanation.py",
         "alone.value - value",
@@ -265,8 +260,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ): "the prefixes are evaluated one by one, which takes longer",
     (
         "description/view.py",
-        "values.iloc[0]",
-        "values.iloc[1]",
+        "fractions.iloc[0]",
+        "fractions.iloc[1]",
     ): "the rows are equal where one is shown for all",
 }
 
