@@ -25,9 +25,7 @@ from ..integration.provider import supports
 def fill_masked(values: object) -> NDArray[Any]:
     """Return values as an array in which masked elements are NaN."""
     values = plain_column(values)
-    if isinstance(values, list | tuple) and any(
-        isinstance(value, np.ma.MaskedArray) for value in values
-    ):
+    if _has_masked_rows(values):
         values = np.ma.array(values)
     if not np.ma.is_masked(values):
         try:
@@ -37,15 +35,25 @@ def fill_masked(values: object) -> NDArray[Any]:
                 "expected rows of equal length, got rows of different lengths"
             ) from None
     masked: Any = np.ma.asarray(values)
-    if masked.dtype.kind in "biufc":
+    # Integers and booleans have no NaN and become floats; other kinds, such as texts, objects.
+    is_numeric = masked.dtype.kind in "biufc"
+    if is_numeric:
         dtype = np.result_type(masked.dtype, np.float64)
     else:
         dtype = np.dtype(object)
-    return np.asarray(np.ma.filled(masked.astype(dtype), np.nan))
+    filled = np.ma.filled(masked.astype(dtype), np.nan)
+    return np.asarray(filled)
+
+
+def _has_masked_rows(values: object) -> bool:
+    """Return whether values are a list or a tuple with masked arrays, whose masks NumPy would drop."""
+    if not isinstance(values, list | tuple):
+        return False
+    return any(isinstance(row, np.ma.MaskedArray) for row in values)
 
 
 def flatten_column(values: object) -> NDArray[Any]:
-    """Return values as an array, which has one dimension if they are a single column."""
+    """Return values as an array, without the second dimension if that is a single column."""
     array = fill_masked(values)
     if array.ndim == 2 and array.shape[1] == 1:
         return array[:, 0]
@@ -53,7 +61,7 @@ def flatten_column(values: object) -> NDArray[Any]:
 
 
 def check_length(values: object, n_rows: int, what: str) -> NDArray[Any]:
-    """Return `values` as a one-dimensional array of `n_rows` elements."""
+    """Return values as an array of shape (n_rows,), or raise an error that starts with `what`."""
     array = flatten_column(values)
     if array.ndim != 1 or len(array) != n_rows:
         raise MultiAspectError(
@@ -76,22 +84,35 @@ def as_numbers(values: object, what: str) -> Floats:
 
 
 def check_scores(scores: object, n_rows: int) -> Floats:
-    """Return predictions as one number per row, without NaN."""
-    values = as_numbers(check_length(scores, n_rows, "predictions"), "predictions")
-    n_nan = int(np.isnan(values).sum())
+    """Return predictions as floats of shape (n_rows,), or raise an error, also for NaN."""
+    column = check_length(scores, n_rows, "predictions")
+    numbers = as_numbers(column, "predictions")
+    n_nan = int(np.isnan(numbers).sum())
     if n_nan:
         raise MultiAspectError(
             f"{n_nan} of {n_rows} predictions are NaN; expected numbers to rank by"
         )
-    return values
+    return numbers
 
 
 def weight_per_query(weights: object, query: Ints, n_queries: int) -> Floats:
-    """Return the weight of each query, given those of its rows, which are equal; 0 for queries without rows."""
-    numbers = as_numbers(weights, "sample_weight")
+    """Return the weight of each query, which all of its rows must have; 0 for queries without rows.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_rows,)
+        The weight of each row.
+    query : ndarray of int, shape (n_rows,)
+        The query of each row, from 0.
+    n_queries : int
+        The number of queries.
+    """
+    row_weights = as_numbers(weights, "sample_weight")
+    # Each query gets the weight of one of its rows; the other rows are compared with it.
     query_weights = np.zeros(n_queries)
-    query_weights[query] = numbers
-    n_varying = np.count_nonzero(query_weights[query] != numbers)
+    query_weights[query] = row_weights
+    is_varying = row_weights != query_weights[query]
+    n_varying = np.count_nonzero(is_varying)
     if n_varying:
         raise MultiAspectError(
             "expected sample_weight to be constant within queries, as there is one weight per "
@@ -121,53 +142,66 @@ def label_frame(
     if frame is not None:
         return _select_labels(frame, declared, measure)
     array = _label_array(y)
-    names = _column_names(y, array.shape[1], declared, measure, columns)
-    return pd.DataFrame(array, columns=names, index=y.index if isinstance(y, pd.Series) else None)
+    n_columns = array.shape[1]
+    names = _column_names(y, n_columns, declared, measure, columns)
+    if isinstance(y, pd.Series):
+        return pd.DataFrame(array, columns=names, index=y.index)
+    return pd.DataFrame(array, columns=names)
 
 
 def _select_labels(frame: pd.DataFrame, declared: AspectSpec, measure: Any) -> pd.DataFrame:
     """Return the columns of the declared aspects, or of all; a column of documents becomes the index."""
-    documents = next((frame[name] for name in DOCUMENT_COLUMNS if name in frame.columns), None)
-    frame = frame.drop(
-        columns=[name for name in (*QUERY_COLUMNS, *DOCUMENT_COLUMNS) if name in frame.columns]
-    )
-    frame.columns = pd.Index([aspect_name(column) for column in frame.columns])
-    missing = [name for name in declared or () if name not in frame.columns]
-    if missing:
-        raise MultiAspectError(
-            f"y has no column for the aspect {choices(missing)}; its columns are "
-            f"{choices(frame.columns)}"
-        )
+    document_columns = [name for name in DOCUMENT_COLUMNS if name in frame.columns]
+    query_columns = [name for name in QUERY_COLUMNS if name in frame.columns]
+    labels = frame.drop(columns=[*query_columns, *document_columns])
+    labels.columns = pd.Index([aspect_name(column) for column in labels.columns])
     if declared is None:
-        labels = _drop_added_columns(frame, measure)
+        labels = _drop_added_columns(labels, measure)
     else:
-        labels = frame[list(declared)]
-    if documents is None:
+        labels = _select_aspects(labels, list(declared))
+    if not document_columns:
         return labels
+    documents = frame[document_columns[0]]
     return labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
 
 
+def _select_aspects(labels: pd.DataFrame, aspects: list[str]) -> pd.DataFrame:
+    """Return the columns of the aspects, or raise an error if there is no column for one of them."""
+    missing = [name for name in aspects if name not in labels.columns]
+    if missing:
+        raise MultiAspectError(
+            f"y has no column for the aspect {choices(missing)}; its columns are "
+            f"{choices(labels.columns)}"
+        )
+    return labels[aspects]
+
+
 def _drop_added_columns(frame: pd.DataFrame, measure: Any) -> pd.DataFrame:
-    """Return labels without row indexes and ids, unless the measure names them as aspects."""
+    """Return labels without row indexes and ids, unless the measure names them as aspects.
+
+    Warn if the measure evaluates all columns, as someone may have meant them.
+    """
     required: Sequence[str] = ()
-    evaluates_all = measure is None
+    evaluates_all_columns = measure is None
     if supports(measure):
         required = measure.required_aspects
-        evaluates_all = measure.is_multi_aspect and measure.spec is None
+        evaluates_all_columns = measure.is_multi_aspect and measure.spec is None
     added = [name for name in added_columns(frame.columns) if name not in required]
     labels = frame.drop(columns=added)
-    if added and evaluates_all:
-        warn_of_added_columns(added, "y", f", as in {parameter('aspects', list(labels.columns))}")
+    if added and evaluates_all_columns:
+        remedy = parameter("aspects", list(labels.columns))
+        warn_of_added_columns(added, "y", f", as in {remedy}")
     return labels
 
 
 def _label_array(y: object) -> NDArray[Any]:
-    """Return labels that are no frame as an array of two dimensions."""
+    """Return labels that are no frame as an array of shape (n_rows, n_columns)."""
     if isinstance(y, Mapping):
         raise MultiAspectError(
             "y: expected an array or a frame of labels, got a dict; pass pd.DataFrame(y)"
         )
-    if hasattr(y, "toarray"):
+    is_sparse = hasattr(y, "toarray")
+    if is_sparse:
         raise MultiAspectError(
             "y: expected an array or a frame of labels, got a sparse one; pass y.toarray()"
         )
@@ -189,32 +223,54 @@ def _column_names(
     y: object, n_columns: int, declared: AspectSpec, measure: Any, columns: Sequence[str]
 ) -> list[str]:
     """Return the aspects of the columns of an array; the parameters are those of `label_frame`."""
-    if declared is None and len(columns) == n_columns:
-        declared = tuple(columns)
-    if declared is None:
-        spec = getattr(measure, "spec", None)
-        # The order of the aspects of a measure is not that of several columns.
-        if isinstance(spec, Aspects) and (n_columns == 1 or n_columns != len(spec)):
-            declared = spec
-        elif n_columns == 1:
-            name = getattr(y, "name", None)  # of a series of pandas or Polars
-            if not isinstance(name, str) or not name:
-                if "aspect" in getattr(measure, "SUPPORTED_PARAMS", ()):
-                    name = measure["aspect"]
-                else:
-                    name = "relevance"
-            declared = (name,)
-        else:
-            raise MultiAspectError(
-                f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} "
-                "names, or pass y as a DataFrame (RFE, RFECV and BaggingRegressor make arrays of "
-                "data frames: there, pass aspects)"
+    if declared is not None:
+        names = list(declared)
+    elif len(columns) == n_columns:
+        names = list(columns)
+    else:
+        names = _default_names(y, n_columns, measure)
+    aspects = [aspect_name(name) for name in names]
+    if len(aspects) != n_columns:
+        remedy = ""
+        if n_columns == 1:
+            remedy = (
+                ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
             )
-    names = [aspect_name(name) for name in declared]
-    if len(names) != n_columns:
-        remedy = ". pt.ltr passes the column label alone: train on aggregate_labels(qrels, measure)"
         raise MultiAspectError(
-            f"y has {number_of(n_columns, 'column')}, but there are {len(names)} aspects: "
-            f"{choices(names)}" + (remedy if n_columns == 1 else "")
+            f"y has {number_of(n_columns, 'column')}, but there are {len(aspects)} aspects: "
+            f"{choices(aspects)}{remedy}"
         )
-    return names
+    return aspects
+
+
+def _default_names(y: object, n_columns: int, measure: Any) -> list[str]:
+    """Return the aspects of the columns of an array that are not declared.
+
+    They are those of the measure, whose number may be wrong, or that of a single column.
+    """
+    spec = getattr(measure, "spec", None)
+    if n_columns == 1:
+        if isinstance(spec, Aspects):
+            return list(spec)
+        return [_single_column_name(y, measure)]
+    # The order of the aspects of a measure need not be that of the columns, so that these only
+    # serve for the error about their number.
+    if isinstance(spec, Aspects) and len(spec) != n_columns:
+        return list(spec)
+    raise MultiAspectError(
+        f"y has {n_columns} columns without names; pass aspects=[...] with {n_columns} "
+        "names, or pass y as a DataFrame (RFE, RFECV and BaggingRegressor make arrays of "
+        "data frames: there, pass aspects)"
+    )
+
+
+def _single_column_name(y: object, measure: Any) -> str:
+    """Return the name of a series of pandas or Polars, else the aspect of the measure, else relevance."""
+    name = getattr(y, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    has_aspect = "aspect" in getattr(measure, "SUPPORTED_PARAMS", ())
+    if has_aspect:
+        aspect: str = measure["aspect"]
+        return aspect
+    return "relevance"

@@ -51,40 +51,62 @@ def last_step(estimator: Any) -> Any:
 
 
 def warn_of_classes(model: Any, remedy: str = "") -> None:
-    """Warn about a fitted classifier, as most rows of a query have the same predicted class."""
-    classes = getattr(last_step(model), "classes_", None)
-    if classes is not None and len(classes):
-        name = type(last_step(model)).__name__
-        warn_once(
-            f"{name} is a classifier, whose few distinct predictions rank with many ties: take a "
-            f"ranker or a regressor{remedy}",
-            key=f"{name} predicts classes",
-        )
+    """Warn about a fitted classifier, as most rows of a query have the same predicted class.
+
+    The text `remedy` ends the message.
+    """
+    estimator = last_step(model)
+    classes = getattr(estimator, "classes_", None)
+    if classes is None or len(classes) == 0:
+        return
+    name = type(estimator).__name__
+    warn_once(
+        f"{name} is a classifier, whose few distinct predictions rank with many ties: take a "
+        f"ranker or a regressor{remedy}",
+        key=f"{name} predicts classes",
+    )
 
 
 def query_parameter(estimator: Any) -> str | None:
-    """Return the parameter of fit for queries: group sizes, or one id per row."""
+    """Return the parameter of fit for queries; None for regressors, which have none.
+
+    The parameter "group" takes the number of rows of each query, "qid" and "group_id" the query of
+    each row.
+    """
     parameters = inspect.signature(last_step(estimator).fit).parameters
-    return next((name for name in ("qid", "group_id", "group") if name in parameters), None)
+    for name in ("qid", "group_id", "group"):
+        if name in parameters:
+            return name
+    return None
 
 
 def boosting_library(estimator: Any) -> str | None:
-    """Return the boosting library of an estimator, or None."""
-    modules = {cls.__module__.partition(".")[0] for cls in type(estimator).__mro__}
-    return next((name for name in LIBRARIES if name in modules), None)
+    """Return the library of `LIBRARIES` that the class of an estimator, or a base class, is from, or None."""
+    packages = set()
+    for cls in type(estimator).__mro__:
+        package, _, _ = cls.__module__.partition(".")
+        packages.add(package)
+    for library in LIBRARIES:
+        if library in packages:
+            return library
+    return None
 
 
 def library_parameter(estimator: Any, name: str) -> Any:
-    """Return the value of a parameter, which LightGBM knows by several names, or None."""
+    """Return the value of a parameter of an estimator, None if it is not set.
+
+    LightGBM knows a parameter by several names.
+    """
     params = estimator.get_params()
     names = [name]
     if boosting_library(estimator) == "lightgbm":
         from lightgbm.basic import _ConfigAliases
 
         names = _ConfigAliases.get_sorted(name)
-    values = [params[alias] for alias in names if params.get(alias) is not None]
-    if values:
-        return values[0]
+    for alias in names:
+        value = params.get(alias)
+        if value is not None:
+            return value
     return None
 
 
@@ -93,65 +115,99 @@ def library_parameter(estimator: Any, name: str) -> Any:
 
 
 def objective_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
-    """Return gains as labels for the objective of a learner, after setting its parameters."""
+    """Return gains as labels for the objective of a learner, after setting its parameters.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The learner.
+    gains : list of ndarray of float
+        The gains of the rows of each set.
+    """
     library = boosting_library(estimator)
-    if query_parameter(estimator) is None:
-        return list(gains)
-    if library == "xgboost":
-        if library_parameter(estimator, "ndcg_exp_gain"):
-            raise MultiAspectError(
-                "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a "
-                "target with these gains, as in TOMA(weighting='exponential')"
-            )
-        estimator.set_params(ndcg_exp_gain=False)
-    if library != "lightgbm":
-        return list(gains)
+    is_ranker = query_parameter(estimator) is not None
+    if is_ranker and library == "xgboost":
+        _set_xgboost_gains(estimator)
+    if is_ranker and library == "lightgbm":
+        return _lightgbm_labels(estimator, gains)
+    return list(gains)
+
+
+def _set_xgboost_gains(estimator: Any) -> None:
+    """Let a ranker of XGBoost learn its labels as gains."""
+    if library_parameter(estimator, "ndcg_exp_gain"):
+        raise MultiAspectError(
+            "ndcg_exp_gain=True would learn the gains 2^gain - 1; leave it unset, or choose a "
+            "target with these gains, as in TOMA(weighting='exponential')"
+        )
+    estimator.set_params(ndcg_exp_gain=False)
+
+
+def _lightgbm_labels(estimator: Any, gains: list[Floats]) -> list[NDArray[Any]]:
+    """Return the gains of each set as labels for a ranker of LightGBM, whose gains are set as a parameter.
+
+    Its ranking objectives require levels, other objectives learn the gains themselves.
+    """
     if library_parameter(estimator, "label_gain") is not None:
         raise MultiAspectError(
             "label_gain: AspectRanker sets the gains that the target sums; leave it unset, or "
             "choose a target with other gains, as in TOMA(weighting='exponential')"
         )
     objective = _lightgbm_objective(estimator)
-    if objective not in ("lambdarank", "rank_xendcg"):
-        return list(gains)
-    # The objective rank_xendcg supports only the gains 2^level - 1, so it gets levels of the gains.
-    codes, level_gains = gain_levels(
-        np.concatenate(gains), None if objective == "lambdarank" else MOST_LEVELS
-    )
+    all_gains = np.concatenate(gains)
     if objective == "lambdarank":
+        levels, level_gains = gain_levels(all_gains)
         estimator.set_params(label_gain=level_gains)
-    return np.split(codes.astype(np.int64), np.cumsum([len(part) for part in gains])[:-1])
+    elif objective == "rank_xendcg":
+        # It supports only the gains 2^level - 1, which grow fast.
+        levels, _ = gain_levels(all_gains, MOST_LEVELS)
+    else:
+        return list(gains)
+    set_ends = np.cumsum([len(set_gains) for set_gains in gains])
+    return np.split(levels.astype(np.int64), set_ends[:-1])
 
 
 def _lightgbm_objective(estimator: Any) -> str | None:
-    """Return the name of the objective of a ranker in LightGBM's models, or None if it is a function."""
-    import lightgbm
-
+    """Return LightGBM's own name of the objective of a ranker; None if it is a function or unknown."""
     objective = _given_objective(estimator)
     if objective in ("lambdarank", "rank_xendcg"):
         return str(objective)
     if not isinstance(objective, str):
         return None
-    # Names of objectives have aliases, which only LightGBM's parser knows.
+    return _objective_of_alias(objective)
+
+
+def _objective_of_alias(alias: str) -> str | None:
+    """Return the objective that LightGBM knows by this and other names, None if there is none.
+
+    Only LightGBM's parser knows the other names: a model without trees states the objective.
+    """
+    import lightgbm
+
+    params = {"objective": alias, "num_threads": 1, "verbosity": -1}
     rows = lightgbm.Dataset(np.zeros((2, 1)), label=[0, 1], group=[2])
     try:
-        booster = lightgbm.Booster(
-            {"objective": objective, "num_threads": 1, "verbosity": -1}, rows
-        )
+        booster = lightgbm.Booster(params, rows)
     except lightgbm.basic.LightGBMError:
         return None  # raised again by fit, with all parameters
-    return str(booster.dump_model()["objective"]).partition(" ")[0]
+    # The objective is followed by its parameters, as in "lambdarank truncation:30".
+    objective, _, _ = str(booster.dump_model()["objective"]).partition(" ")
+    return objective
 
 
 def _given_objective(estimator: Any) -> Any:
-    """Return the objective of a ranker of LightGBM, whose aliases have precedence over the name itself."""
+    """Return the objective that a ranker of LightGBM was given, lambdarank by default.
+
+    Aliases of the parameter, such as ``loss``, have precedence over ``objective`` itself.
+    """
     from lightgbm.basic import _ConfigAliases
 
     params = estimator.get_params()
-    objective = params["objective"] or "lambdarank"
-    for alias in _ConfigAliases.get("objective") - {"objective"}:
-        objective = params.get(alias, objective)
-    return objective
+    given = params["objective"] or "lambdarank"
+    for alias in _ConfigAliases.get("objective"):
+        if alias != "objective" and alias in params:
+            given = params[alias]
+    return given
 
 
 # -- fitting
@@ -160,7 +216,8 @@ def _given_objective(estimator: Any) -> Any:
 
 def check_evaluation(estimator: Any) -> None:
     """Raise an error if an estimator accepts no evaluation set, or would lose the best iteration when it stops."""
-    name, library = type(estimator).__name__, boosting_library(estimator)
+    name = type(estimator).__name__
+    library = boosting_library(estimator)
     if library is None:
         raise MultiAspectError(
             f"{name} accepts no evaluation set; leave out eval_set and eval_fraction"
@@ -170,19 +227,24 @@ def check_evaluation(estimator: Any) -> None:
             f"{name} trains a single iteration, so that it cannot stop early; leave out eval_set "
             "and eval_fraction"
         )
-    rounds = "early_stopping_round" if library == "lightgbm" else "early_stopping_rounds"
-    parameter = "boosting" if library == "lightgbm" else "booster"
-    booster = library_parameter(estimator, parameter)
-    if booster in ("dart", "gblinear") and library_parameter(estimator, rounds):
+    if library == "lightgbm":
+        booster_parameter = "boosting"
+        rounds_parameter = "early_stopping_round"
+    else:
+        booster_parameter = "booster"
+        rounds_parameter = "early_stopping_rounds"
+    booster = library_parameter(estimator, booster_parameter)
+    stops_early = library_parameter(estimator, rounds_parameter)
+    if booster in ("dart", "gblinear") and stops_early:
         raise MultiAspectError(
             f"{name}: later iterations of {booster!r} change earlier ones, so that the best "
-            "iteration is lost when "
-            f"training stops; leave out {rounds}, or choose another {parameter}"
+            "iteration is lost when training stops; leave out "
+            f"{rounds_parameter}, or choose another {booster_parameter}"
         )
 
 
 def _is_single_iteration(estimator: Any) -> bool:
-    """Return whether an estimator is a random forest of XGBoost."""
+    """Return whether an estimator is a random forest of XGBoost, which trains all trees in one iteration."""
     if boosting_library(estimator) != "xgboost":
         return False
     import xgboost
@@ -191,21 +253,25 @@ def _is_single_iteration(estimator: Any) -> bool:
 
 
 def fit_estimator(estimator: Any, X: Any, label: NDArray[Any], passed: dict[str, Any]) -> None:
-    """Fit an estimator without an evaluation set."""
+    """Fit an estimator without an evaluation set; `passed` are the other arguments of fit."""
+    continues_training = passed.get("xgb_model") is not None
     try:
-        if passed.get("xgb_model") is None or _is_single_iteration(estimator):
-            estimator.fit(X, label, **passed)
-        else:
-            callbacks = [_continuation_callback(), *(estimator.callbacks or ())]
+        if continues_training and not _is_single_iteration(estimator):
+            given_callbacks = estimator.callbacks or ()
+            callbacks = [_continuation_callback(), *given_callbacks]
             with _temporary_params(estimator, {"callbacks": callbacks}):
                 estimator.fit(X, label, **passed)
+        else:
+            estimator.fit(X, label, **passed)
     except ValueError as error:
-        if boosting_library(estimator) is None or "early stopping" not in str(error).lower():
-            raise
-        raise MultiAspectError(
-            f"{type(estimator).__name__}: expected an evaluation set, as it stops early, got none; "
-            "pass eval_fraction=0.2 to hold out queries, or eval_set"
-        ) from None
+        is_from_library = boosting_library(estimator) is not None
+        if is_from_library and "early stopping" in str(error).lower():
+            name = type(estimator).__name__
+            raise MultiAspectError(
+                f"{name}: expected an evaluation set, as it stops early, got none; "
+                "pass eval_fraction=0.2 to hold out queries, or eval_set"
+            ) from None
+        raise
 
 
 def fit_with_evaluation(
@@ -247,72 +313,107 @@ def fit_with_evaluation(
 def _fit_lightgbm(
     estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric
 ) -> int:
+    """Fit an estimator of LightGBM; see `fit_with_evaluation`."""
     parameters = inspect.signature(estimator.fit).parameters
     options = dict(passed)
+    # Newer versions of LightGBM have two arguments for the evaluation sets.
     if "eval_X" in parameters:
         options["eval_X"] = tuple(rows.X for rows in sets)
         options["eval_y"] = tuple(rows.label for rows in sets)
     else:
         options["eval_set"] = [(rows.X, rows.label) for rows in sets]
-    if "eval_group" in parameters:
+    is_ranker = "eval_group" in parameters
+    if is_ranker:
         options["eval_group"] = [np.bincount(rows.query) for rows in sets]
-    if any(rows.offset is not None for rows in sets):
-        options["eval_init_score"] = [rows.offset for rows in sets]
+    offsets = [rows.offset for rows in sets]
+    if any(offset is not None for offset in offsets):
+        options["eval_init_score"] = offsets
+    # Training would also stop by the default metric of the objective.
     estimator.set_params(metric="None")
     estimator.fit(X, label, eval_metric=metric, **options)
-    return int(estimator.best_iteration_) or int(estimator.booster_.current_iteration())
+    best_iteration = int(estimator.best_iteration_)
+    if best_iteration > 0:
+        return best_iteration
+    # Without early stopping, there is no best iteration: predictions use all.
+    return int(estimator.booster_.current_iteration())
 
 
 def _fit_xgboost(
     estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric
 ) -> int:
+    """Fit an estimator of XGBoost; see `fit_with_evaluation`.
+
+    The evaluation sets are not passed to fit, which would stop by the minimum of the metric and
+    print the log of regressors: callbacks evaluate the metric and stop the training.
+    """
     import xgboost
 
     matrices = []
     for rows in sets:
-        options = {
-            "missing": estimator.missing,
-            "enable_categorical": True,
-            "base_margin": rows.offset,
-        }
-        matrices.append(xgboost.DMatrix(rows.X, **options))
-    callbacks, stopping = [_continuation_callback()], []
+        matrix = xgboost.DMatrix(
+            rows.X, missing=estimator.missing, enable_categorical=True, base_margin=rows.offset
+        )
+        matrices.append(matrix)
+    callbacks = [_continuation_callback()]
     for callback in estimator.callbacks or ():
         if not isinstance(callback, xgboost.callback.EarlyStopping):
             callbacks.append(callback)
-            continue
-        if callback.maximize is None:
-            callback.maximize = metric.maximize
-        stopping.append(callback)
-    if estimator.early_stopping_rounds:
-        stopping.append(metric.early_stopping(estimator.early_stopping_rounds))
+    stopping = _stopping_callbacks(estimator, metric)
     callbacks.append(_evaluation_callback(metric, matrices, stopping))
-    # XGBoost would stop by the minimum, and print the log of regressors.
     params = {"callbacks": callbacks, "early_stopping_rounds": None}
+    options = {"verbose": False, **passed}
     with _temporary_params(estimator, params):
-        estimator.fit(X, label, **{"verbose": False, **passed})
+        estimator.fit(X, label, **options)
     booster = estimator.get_booster()
-    best = booster.attr("best_iteration")
-    return int(booster.num_boosted_rounds() if best is None else int(best) + 1)
+    best_iteration = booster.attr("best_iteration")  # text, counted from 0
+    if best_iteration is None:
+        return int(booster.num_boosted_rounds())
+    return int(best_iteration) + 1
+
+
+def _stopping_callbacks(estimator: Any, metric: LibraryMetric) -> list[Any]:
+    """Return the callbacks that stop the training of an estimator of XGBoost.
+
+    They are those among its callbacks, and one for its parameter ``early_stopping_rounds``.
+    """
+    import xgboost
+
+    stopping = []
+    for callback in estimator.callbacks or ():
+        if isinstance(callback, xgboost.callback.EarlyStopping):
+            if callback.maximize is None:
+                callback.maximize = metric.maximize
+            stopping.append(callback)
+    rounds = estimator.early_stopping_rounds
+    if rounds:
+        stopping.append(metric.early_stopping(rounds))
+    return stopping
 
 
 def _fit_catboost(
     estimator: Any, X: Any, label: Any, passed: Any, sets: Any, metric: LibraryMetric
 ) -> int:
+    """Fit an estimator of CatBoost; see `fit_with_evaluation`."""
     from catboost import Pool  # type: ignore[import-untyped]
 
+    # Pools need the kinds of columns, which are arguments of fit or parameters of the estimator.
     params = estimator.get_params()
-    columns = {
-        name: passed.get(name, params.get(name))
-        for name in ("cat_features", "text_features", "embedding_features")
-    }
+    columns = {}
+    for kind in ("cat_features", "text_features", "embedding_features"):
+        columns[kind] = passed.get(kind, params.get(kind))
     is_ranker = query_parameter(estimator) is not None
     pools = []
     for rows in sets:
-        queries = rows.query if is_ranker else None
-        pools.append(Pool(rows.X, rows.label, group_id=queries, baseline=rows.offset, **columns))
+        queries = None
+        if is_ranker:
+            queries = rows.query
+        pool = Pool(rows.X, rows.label, group_id=queries, baseline=rows.offset, **columns)
+        pools.append(pool)
+    eval_set: Any = pools
+    if len(pools) == 1:
+        eval_set = pools[0]  # a list is for several sets
     estimator.set_params(eval_metric=metric)
-    estimator.fit(X, label, eval_set=pools[0] if len(pools) == 1 else pools, **passed)
+    estimator.fit(X, label, eval_set=eval_set, **passed)
     return int(estimator.tree_count_)
 
 
@@ -336,21 +437,29 @@ def _evaluation_callback(
     import xgboost
 
     class Evaluate(xgboost.callback.TrainingCallback):
+        """Evaluates the metric, then passes the calls of XGBoost on to the callbacks `stopping`."""
+
         def before_training(self, model: Any) -> Any:
+            """Return the model as the stopping callbacks prepare it for the training."""
             for callback in stopping:
                 model = callback.before_training(model)
             return model
 
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            """Add the values of the iteration to the log, and return whether a callback stops the training."""
             for index, matrix in enumerate(matrices):
-                values = evals_log.setdefault(f"validation_{index}", {}).setdefault(metric.name, [])
-                values.append(metric.evaluate_set(model.predict(matrix), index))
+                value = metric.evaluate_set(model.predict(matrix), index)
+                log_of_set = evals_log.setdefault(f"validation_{index}", {})
+                values = log_of_set.setdefault(metric.name, [])
+                values.append(value)
             is_done = False
             for callback in stopping:
-                is_done |= callback.after_iteration(model, epoch, evals_log)
+                if callback.after_iteration(model, epoch, evals_log):
+                    is_done = True
             return is_done
 
         def after_training(self, model: Any) -> Any:
+            """Return the model as the stopping callbacks leave it, such as with the best iteration."""
             for callback in stopping:
                 model = callback.after_training(model)
             return model
@@ -367,6 +476,7 @@ def _continuation_callback() -> Any:
 
     class Continue(xgboost.callback.TrainingCallback):
         def before_training(self, model: Any) -> Any:
+            """Return the model without the attributes of its best iteration."""
             model.set_attr(best_iteration=None, best_score=None)
             return model
 
@@ -376,9 +486,9 @@ def _continuation_callback() -> Any:
 @contextmanager
 def _temporary_params(estimator: Any, params: dict[str, Any]) -> Iterator[None]:
     """Set parameters of an estimator for the duration of a fit."""
-    before = {name: getattr(estimator, name) for name in params}
+    params_before = {name: getattr(estimator, name) for name in params}
     estimator.set_params(**params)
     try:
         yield
     finally:
-        estimator.set_params(**before)
+        estimator.set_params(**params_before)

@@ -23,28 +23,48 @@ def read_features(X: Any) -> Any:
     """Return the features as a pandas frame without the columns qid and of a saved index, or as an array."""
     frame = to_pandas(X)
     if frame is not None:
-        return frame[
-            [column for column in frame.columns if column != "qid" and not is_saved_index(column)]
-        ]
+        is_feature = [column != "qid" and not is_saved_index(column) for column in frame.columns]
+        return frame.loc[:, is_feature]
+    # Arrays and sparse matrices have a shape and stay as they are; lists have none.
     if hasattr(X, "shape"):
         rows = X
     else:
         rows = fill_masked(X)
-    if not rows.shape:
+    is_single_value = not rows.shape
+    if is_single_value:
         raise MultiAspectError(f"X: expected one row of features per document, got {shown(X)}")
     return rows
 
 
 def feature_names(X: Any) -> Objects | None:
-    """Return the names of the features, if all have names."""
-    if isinstance(X, pd.DataFrame) and all(isinstance(column, str) for column in X.columns):
-        return np.asarray(X.columns, dtype=object)
-    return None
+    """Return the names of the columns of a frame, or None if X is no frame or not all names are texts."""
+    if not isinstance(X, pd.DataFrame):
+        return None
+    have_names = all(isinstance(column, str) for column in X.columns)
+    if not have_names:
+        return None
+    return np.asarray(X.columns, dtype=object)
 
 
 def check_feature_names(X: Any, known: Objects | None, what: str, remedy: str) -> None:
-    """Raise an error if a frame has other features than those known, or another order, which LightGBM accepts."""
-    if known is not None and isinstance(X, pd.DataFrame) and list(X.columns) != list(known):
+    """Raise an error if a frame has other columns than the features of fit, or in another order.
+
+    LightGBM accepts them in any order.
+
+    Parameters
+    ----------
+    X : data frame or array
+        The features; arrays have no names to check.
+    known : ndarray of str, optional
+        The names of the features of fit, if they have names.
+    what : str
+        The name of `X` in the message.
+    remedy : str
+        The expression with the columns to select, in the message.
+    """
+    if known is None or not isinstance(X, pd.DataFrame):
+        return
+    if list(X.columns) != list(known):
         raise MultiAspectError(
             f"{what}: expected the features of fit in the same order, {choices(known)}, got "
             f"{choices(X.columns)}; select them as in X[{remedy}]"
@@ -54,53 +74,83 @@ def check_feature_names(X: Any, known: Objects | None, what: str, remedy: str) -
 def warn_of_features(X: Any, labels: pd.DataFrame, queries: NDArray[Any]) -> None:
     """Warn about features that are the labels of an aspect, or the queries.
 
-    Columns of frames have names, so that features of queries are intended: there, only the query
-    ids count.
+    Parameters
+    ----------
+    X : data frame or array of shape (n_rows, n_features)
+        The features. Sparse ones are not checked.
+    labels : DataFrame of shape (n_rows, n_aspects)
+        The labels.
+    queries : ndarray of shape (n_rows,)
+        The query of each row.
     """
-    if getattr(X, "ndim", 0) != 2 or hasattr(X, "toarray"):
+    is_table = getattr(X, "ndim", 0) == 2
+    is_sparse = hasattr(X, "toarray")
+    if not is_table or is_sparse:
         return
-    is_named = hasattr(X, "columns")
-    if is_named:
+    have_names = hasattr(X, "columns")
+    if have_names:
         features = X
     else:
         features = pd.DataFrame(np.asarray(X))
-    varied = {name: labels[name].to_numpy() for name in labels if labels[name].nunique() > 1}
-    codes, distinct = pd.factorize(queries)
-    _, first = np.unique(codes, return_index=True)
-    may_tell_queries = (np.bincount(codes) > 1).sum() >= _FEWEST_QUERIES
-    numbers = pd.to_numeric(pd.Series(distinct), errors="coerce").to_numpy()
+    varied_aspects = [name for name in labels if labels[name].nunique() > 1]
+    query_ids = _QueryIds(queries)
     for name, column in features.items():
         values = np.asarray(column)
-        if values.dtype.kind not in "biufO":
+        is_number_or_object = values.dtype.kind in "biufO"
+        if not is_number_or_object:
             continue
-        for aspect, label in varied.items():
-            if np.array_equal(values, label):
+        for aspect in varied_aspects:
+            if np.array_equal(values, labels[aspect].to_numpy()):
                 warn(
                     f"the column {name} of X equals the labels of {aspect}, so the model sees what "
                     "it should predict: drop it from X"
                 )
-        if not may_tell_queries or not _has_value_per_query(values, codes, first):
+        if not query_ids.are_told_apart_by(values):
             continue
-        ids = distinct if values.dtype.kind == "O" else numbers
-        if not is_named or name in RUN_QUERY_COLUMNS or np.array_equal(values[first], ids):
+        # A feature with a name that has one value per query is intended, unless it is the id.
+        if not have_names or name in RUN_QUERY_COLUMNS or query_ids.are_equal_to(values):
             warn(
                 f"the column {name} of X looks like the query id, and is learnt as a feature "
                 "(it has one value per query, and all differ): drop it from X"
             )
 
 
-def _has_value_per_query(values: NDArray[Any], codes: NDArray[Any], first: NDArray[Any]) -> bool:
-    """Return whether a feature is constant within queries and differs between them.
+class _QueryIds:
+    """The query ids of rows, with which features are compared.
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows,)
-        The feature.
-    codes : ndarray of int, shape (n_rows,)
+    queries : ndarray of shape (n_rows,)
         The query of each row.
-    first : ndarray of int, shape (n_queries,)
-        The first row of each query.
     """
-    by_query = values[first]
-    are_distinct = len(set(by_query.tolist())) == len(first)
-    return are_distinct and bool((by_query[codes] == values).all())
+
+    def __init__(self, queries: NDArray[Any]) -> None:
+        self._query, self._distinct = pd.factorize(queries)
+        # The first row of each query, in the order of the distinct queries.
+        _, self._first_rows = np.unique(self._query, return_index=True)
+        n_rows = np.bincount(self._query)
+        n_queries_of_several_rows = (n_rows > 1).sum()
+        self._are_enough = n_queries_of_several_rows >= _FEWEST_QUERIES
+        as_numbers = pd.to_numeric(pd.Series(self._distinct), errors="coerce")
+        self._numbers = as_numbers.to_numpy()
+
+    def are_told_apart_by(self, values: NDArray[Any]) -> bool:
+        """Return whether a feature is constant within queries, and differs between them.
+
+        With few queries, this may be by chance: the result is False.
+        """
+        if not self._are_enough:
+            return False
+        value_per_query = values[self._first_rows]
+        n_distinct = len(set(value_per_query.tolist()))
+        if n_distinct < len(value_per_query):
+            return False
+        is_constant = value_per_query[self._query] == values
+        return bool(is_constant.all())
+
+    def are_equal_to(self, values: NDArray[Any]) -> bool:
+        """Return whether a feature that is constant within queries is their id, as a text or a number."""
+        value_per_query = values[self._first_rows]
+        if values.dtype.kind == "O":
+            return np.array_equal(value_per_query, self._distinct)
+        return np.array_equal(value_per_query, self._numbers)

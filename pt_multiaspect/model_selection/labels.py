@@ -142,86 +142,129 @@ def aggregate_labels(
     """
     declared = parse_aspects(aspects)
     measure = with_scales(read_target(target, aspects=declared), declared)
-    if form is None:
-        known_form = None
-    else:
-        known_form = choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
+    if form is not None:
+        form = choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
-    is_qrels = isinstance(y, dict | Judgments) or _is_record_iterable(y)
-    id_columns = (*DOCUMENT_COLUMNS, *(beir_columns(getattr(frame, "columns", ())) or ()))
-    if is_qrels or (frame is not None and any(column in frame.columns for column in id_columns)):
-        find_queries(frame, None, qid)  # raises the error for rows in another order
-        judgments = Judgments.of(y if frame is None else frame)
+    if _is_qrels(y, frame):
+        judgments = _read_qrels(y, frame, qid, declared)
+        if declared is not None and measure.accepts_aspects and measure["aspects"] is None:
+            measure = measure(aspects=declared)
         what = "qrels"
-        if declared is not None:
-            judgments.views(declared)  # raises the error for missing columns
-            if measure.accepts_aspects and measure["aspects"] is None:
-                measure = measure(aspects=declared)
+        is_named = True
     else:
+        judgments = _read_label_rows(y, qid, declared, measure)
         what = "y"
-        rows = label_frame(y, declared, measure)
-        queries: NDArray[Any] | None
-        if measure.stated.gain_per_query:
-            queries = require_queries(
-                f"the label of {measure}, normalised per query,", y, None, qid
-            )
-        else:
-            queries = find_queries(y, None, qid)
-            if queries is None:  # documents of unknown queries may have equal names
-                queries, rows = np.zeros(len(rows), dtype=np.intp), rows.reset_index(drop=True)
-        judgments = LabelledRows(rows, plain_column(queries)).judgments
-    check_aspect_target(
-        target, judgments.label_names, is_named=what == "qrels" or has_names(y, aspects)
-    )
+        is_named = has_names(y, aspects)
+    check_aspect_target(target, judgments.label_names, is_named)
     check_known(missing, measure, judgments, what)
-    labels, params = _learner_labels(
-        judgments.row_values(target_gains(judgments, measure)), known_form
-    )
+    gain_of_pair = target_gains(judgments, measure)
+    gain = judgments.row_values(gain_of_pair)  # in the order of the rows of y
+    labels, params = _learner_labels(gain, form)
     if what == "y":
         return Labels(labels, params)
+    query_of_pair = judgments.qids[judgments.pool_query]
     columns = {
-        "qid": judgments.row_values(judgments.qids[judgments.pool_query]),
+        "qid": judgments.row_values(query_of_pair),
         "docno": judgments.row_values(judgments.docnos),
         "label": labels,
     }
-    return Labels(pd.DataFrame(columns, index=None if frame is None else frame.index), params)
+    values = pd.DataFrame(columns)
+    if frame is not None:
+        values.index = frame.index
+    return Labels(values, params)
+
+
+def _is_qrels(y: object, frame: pd.DataFrame | None) -> bool:
+    """Return whether y, which is converted to `frame` if it is one, is qrels: labels with document ids."""
+    if isinstance(y, dict | Judgments) or _is_record_iterable(y):
+        return True
+    if frame is None:
+        return False
+    has_documents = any(name in frame.columns for name in DOCUMENT_COLUMNS)
+    return has_documents or beir_columns(frame.columns) is not None
+
+
+def _read_qrels(
+    y: object, frame: pd.DataFrame | None, qid: object, declared: AspectSpec
+) -> Judgments:
+    """Return qrels as judgments, after checking that they have the declared aspects."""
+    find_queries(frame, None, qid)  # raises the error for rows in another order
+    if frame is None:
+        judgments = Judgments.of(y)
+    else:
+        judgments = Judgments.of(frame)
+    if declared is not None:
+        judgments.views(declared)  # raises the error for missing columns
+    return judgments
+
+
+def _read_label_rows(y: object, qid: object, declared: AspectSpec, measure: Measure) -> Judgments:
+    """Return rows of labels as judgments; all rows are of one query if no queries are given or required."""
+    rows = label_frame(y, declared, measure)
+    if measure.stated.gain_per_query:
+        owner = f"the label of {measure}, normalised per query,"
+        queries = require_queries(owner, y, None, qid)
+        return LabelledRows(rows, plain_column(queries)).judgments
+    known_queries = find_queries(y, None, qid)
+    if known_queries is not None:
+        return LabelledRows(rows, plain_column(known_queries)).judgments
+    # Documents of unknown queries may have equal names, which the new index drops.
+    rows = rows.reset_index(drop=True)
+    one_query = np.zeros(len(rows), dtype=np.intp)
+    return LabelledRows(rows, one_query).judgments
 
 
 def _is_record_iterable(y: object) -> bool:
     """Return whether y is an iterable of namedtuples, such as those of ir_datasets."""
     if isinstance(y, list | tuple):
-        return bool(y) and hasattr(y[0], "_fields")
-    return hasattr(y, "__next__")
+        return len(y) > 0 and hasattr(y[0], "_fields")
+    return hasattr(y, "__next__")  # as only iterators do
 
 
 def _learner_labels(gain: Floats, form: str | None) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Return gains as the labels of a learner, and its parameters."""
+    """Return gains as the labels of a learner, and its parameters.
+
+    The forms are those of `aggregate_labels`. Labels that are whole numbers are integers.
+    """
+    maximum = gain.max(initial=0.0)
     if form == "lightgbm":
-        codes, level_gains = gain_levels(gain, MOST_LEVELS)
-        return codes, {"objective": "lambdarank", "label_gain": level_gains}
+        levels, level_gains = gain_levels(gain, MOST_LEVELS)
+        return levels, {"objective": "lambdarank", "label_gain": level_gains}
     if form == "unit":
-        return gain / (gain.max(initial=0.0) or 1.0), {}
-    whole = bool((gain == np.floor(gain)).all()) and gain.max(initial=0.0) < 2**53
+        if maximum == 0:
+            return gain, {}
+        return gain / maximum, {}
+    params: dict[str, Any] = {}
     if form == "xgboost":
         params = {"objective": "rank:ndcg", "ndcg_exp_gain": False}
-    else:
-        params = {}
-    return (gain.astype(np.int64) if whole else gain), params
+    is_whole = gain == np.floor(gain)
+    if is_whole.all() and maximum < 2**53:  # larger floats have no decimals at all
+        return gain.astype(np.int64), params
+    return gain, params
 
 
-def gain_levels(gain: Floats, most: int | None = None) -> tuple[Ints, list[float]]:
+def gain_levels(gain: Floats, max_levels: int | None = None) -> tuple[Ints, list[float]]:
     """Return the level of each gain, from 0 for the gain 0, and the gain of each level.
 
-    Levels are the distinct gains or, if there are more than `most` of them, intervals of equal
-    width, whose gain is the mean of their documents.
+    Levels are the distinct gains or, if there are more than `max_levels` of them, intervals of
+    equal width, whose gain is the mean of their documents.
     """
     distinct = np.unique(np.append(gain, 0.0))
-    if most is None or len(distinct) <= most:
-        return np.searchsorted(distinct, gain), distinct.tolist()
-    interval = np.ceil(gain / gain.max() * (most - 1)).astype(np.intp)
-    _, codes = np.unique(np.append(interval, 0), return_inverse=True)
-    codes = codes.ravel()[:-1]
-    return codes, (np.bincount(codes, weights=gain) / np.maximum(np.bincount(codes), 1)).tolist()
+    if max_levels is None or len(distinct) <= max_levels:
+        level = np.searchsorted(distinct, gain)
+        return level, distinct.tolist()
+    # Interval 0 is for the gain 0 alone, the others divide the gains above.
+    n_intervals = max_levels - 1
+    interval = np.ceil(gain / gain.max() * n_intervals).astype(np.intp)
+    # Intervals without documents are no levels, but 0 is one in any case: it is appended, and left
+    # out again.
+    _, level = np.unique(np.append(interval, 0), return_inverse=True)
+    level = level.ravel()[:-1]
+    total_gain = np.bincount(level, weights=gain)  # (n_levels,)
+    n_documents = np.bincount(level)
+    n_documents = np.maximum(n_documents, 1)  # level 0 may have none
+    mean_gain = total_gain / n_documents
+    return level, mean_gain.tolist()
 
 
 # -- targets
@@ -238,10 +281,15 @@ class _ScaledSum(Measure):
         """Return the sum of the gains of each document, each divided by the gain of its top grade."""
         views = self.views(judgments)
         warn_if_inferred(self, views)
+        scaled_gains = []  # one array of shape (n_documents,) per aspect
         for view in views:
             view.check_gains(f"the target {self}")
-        shares = [view.target.gain / (view.target.top or 1.0) for view in views]
-        return np.asarray(np.sum(shares, axis=0), dtype=np.float64)
+            top_gain = view.target.top
+            if top_gain == 0:
+                top_gain = 1.0  # all gains are 0
+            scaled_gains.append(view.target.gain / top_gain)
+        gain = np.sum(scaled_gains, axis=0)
+        return np.asarray(gain, dtype=np.float64)
 
     def _spell_declared(self, aspects: Aspects) -> str:
         return f"measure=CAM(aspects={aspects.spelled()!r})"
@@ -259,87 +307,113 @@ def read_target(
         return target.bind()
     if isinstance(target, parsing.MeasureName):
         target = target.measure
-    if isinstance(target, str) and target == SCALED_SUM:
-        return _ScaledSum(aspects=None if measure is None else measure.spec)
-    parameters = getattr(target, "parameters", None)  # of an order
-    if parameters is not None:
-        return TOMA(**parameters)
-    if _is_aspect(target):
-        if isinstance(aspects, Aspects):
-            check_aspect_target(target, list(aspects), is_named=True)
-        return On(aspect=target)
-    if isinstance(target, str) and (hint := did_you_mean([target], [SCALED_SUM])):
-        raise MultiAspectError(
-            f"target: expected a measure, an aspect or {SCALED_SUM!r}, got {target!r}{hint}"
-        )
     if isinstance(target, str):
-        parsed = parsing.parse(target)
-    else:
-        parsed = [target]
-    if len(parsed) == 1 and _has_gain(parsed[0]):
-        return cast(Measure, parsed[0])
-    raise _no_gain_error(target)
+        return _read_target_name(target, measure, aspects)
+    order_parameters = getattr(target, "parameters", None)
+    if order_parameters is not None:
+        return TOMA(**order_parameters)
+    if not _has_gain(target):
+        raise _no_gain_error(target)
+    return cast(Measure, target)
+
+
+def _read_target_name(name: str, measure: Measure | None, aspects: AspectSpec) -> Measure:
+    """Return the measure that a text defines as a target; the parameters are those of `read_target`."""
+    if name == SCALED_SUM:
+        if measure is None:
+            return _ScaledSum(aspects=None)
+        return _ScaledSum(aspects=measure.spec)
+    if _is_aspect(name):
+        if isinstance(aspects, Aspects):
+            check_aspect_target(name, list(aspects), is_named=True)
+        return On(aspect=name)
+    hint = did_you_mean([name], [SCALED_SUM])
+    if hint:
+        raise MultiAspectError(
+            f"target: expected a measure, an aspect or {SCALED_SUM!r}, got {name!r}{hint}"
+        )
+    measures = parsing.parse(name)  # several for a name such as P, which stands for P@5, P@10, …
+    if len(measures) == 1 and _has_gain(measures[0]):
+        return cast(Measure, measures[0])
+    raise _no_gain_error(name)
 
 
 def _has_gain(measure: object) -> bool:
-    """Return whether a measure may have a gain per document, as far as its class tells."""
-    return (
-        getattr(type(measure), "document_gain", Measure.document_gain) is not Measure.document_gain
-    )
+    """Return whether the class of a measure defines the gain of a document, which may still be None."""
+    undefined = Measure.document_gain
+    document_gain = getattr(type(measure), "document_gain", undefined)
+    return document_gain is not undefined
 
 
 def _is_aspect(target: object) -> TypeGuard[str]:
-    """Return whether a target is the name of an aspect, rather than a measure, with or without a label."""
-    return (
-        isinstance(target, str)
-        and not isinstance(target, parsing.MeasureName)
-        and target.isidentifier()
-        and target not in ir_measures.measures.registry
-    )
+    """Return whether a target is the name of an aspect, whether or not the labels have it."""
+    if not isinstance(target, str) or isinstance(target, parsing.MeasureName):
+        return False
+    # Names of measures may also have parameters or a cutoff, as in CAM@10.
+    is_measure = target in ir_measures.measures.registry
+    return target.isidentifier() and not is_measure
 
 
 def has_names(y: object, aspects: object) -> bool:
-    """Return whether the columns of labels have names of their own."""
-    return (
-        aspects is not None or to_pandas(y) is not None or isinstance(getattr(y, "name", None), str)
-    )
+    """Return whether the columns of labels have names: declared ones, or those of a frame or series."""
+    if aspects is not None:
+        return True
+    is_frame = to_pandas(y) is not None
+    series_name = getattr(y, "name", None)
+    return is_frame or isinstance(series_name, str)
 
 
 def check_aspect_target(target: object, names: Sequence[str], is_named: bool) -> None:
     """Raise an error for a target that is neither the name of a measure nor that of a column of labels.
 
-    A single column without a name takes that of the target, unless it is nearly the name of a
-    measure.
+    Parameters
+    ----------
+    target : object
+        The target. Only names of aspects are checked.
+    names : sequence of str
+        The aspects of the columns of labels.
+    is_named : bool
+        Whether the columns have names of their own. A single column without a name takes that of
+        the target, unless it is nearly the name of a measure.
     """
     if not _is_aspect(target):
         return
     if aspect_name(target) not in names:
+        hint = did_you_mean([target], [SCALED_SUM])
         raise MultiAspectError(
             f"target: expected a measure or an aspect ({choices(names)}), got {target!r}, and "
             f"there is no column for the aspect {target}; of measures, "
-            f"{similar_names(target)}{did_you_mean([target], [SCALED_SUM])}"
+            f"{similar_names(target)}{hint}"
         )
-    measures = [name.lower() for name in ir_measures.measures.registry]
-    if not is_named and (
-        measure_with_cutoff(target) or get_close_matches(target.lower(), measures, 1, 0.8)
-    ):
+    if not is_named and _is_nearly_a_measure(target):
         raise MultiAspectError(
             f"target: expected a measure or an aspect, got {target!r}; {similar_names(target)}. If "
             f"it is the aspect of y, pass aspects=[{target!r}]"
         )
 
 
+def _is_nearly_a_measure(name: str) -> bool:
+    """Return whether a name is that of a measure with a cutoff, such as nDCG10, or a misspelt one."""
+    if measure_with_cutoff(name):
+        return True
+    measures = [known.lower() for known in ir_measures.measures.registry]
+    similar = get_close_matches(name.lower(), measures, n=1, cutoff=0.8)
+    return len(similar) > 0
+
+
 def _no_gain_error(target: object) -> MultiAspectError:
-    own = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
+    """Create the error for a target without a gain per document."""
+    names = [measure.NAME for measure in registered_measures() if _has_gain(measure)]
+    measures = ", ".join(names)
     return MultiAspectError(
-        f"expected a measure with a gain per document ({', '.join(own)}), {SCALED_SUM!r}, the name "
+        f"expected a measure with a gain per document ({measures}), {SCALED_SUM!r}, the name "
         f"of an aspect or an Order to aggregate labels, got {shown(target)}. Train on one of "
         "these; ranking_scorer selects models by any measure"
     )
 
 
 def target_gains(judgments: Judgments, measure: Measure) -> Floats:
-    """Return the gain of each judged document that `measure` sums over the ranks."""
+    """Return the gain of each judged document that `measure` sums over the ranks, or raise an error."""
     gain = measure.document_gain(judgments)
     if gain is None:
         raise _no_gain_error(measure)
@@ -358,7 +432,8 @@ class RejectedTarget:
         self.params = dict(params)
 
     def __repr__(self) -> str:
-        return f"{self.target!r} with {', '.join(f'{name}={value!r}' for name, value in self.params.items())}"
+        params = [f"{name}={value!r}" for name, value in self.params.items()]
+        return f"{self.target!r} with {', '.join(params)}"
 
     def bind(self) -> Measure:
         """Return the measure with its parameters, which raises the error."""
@@ -371,27 +446,33 @@ def nested_params(target: object) -> dict[str, Any]:
         return nested_params(target.target) | target.params
     if isinstance(target, parsing.MeasureName):
         target = target.measure
-    measure: object = target
-    if isinstance(target, str) and target != SCALED_SUM and not _is_aspect(target):
+    measure: Any = target
+    if isinstance(target, str):
+        if target == SCALED_SUM or _is_aspect(target):
+            return {}
         try:
             measure = read_target(target)
         except MultiAspectError:
             return {}  # fit raises the error
-    return {name: cast(Any, measure)[name] for name in getattr(measure, "SUPPORTED_PARAMS", ())}
+    names = getattr(measure, "SUPPORTED_PARAMS", ())  # orders have none
+    return {name: measure[name] for name in names}
 
 
 def with_params(target: object, params: Mapping[str, Any]) -> object:
-    """Return a new target with the given parameters of its measure; the given target is not changed."""
+    """Return a new target with the given parameters of its measure; the given target is not changed.
+
+    It is a `RejectedTarget` if the measure does not accept the values.
+    """
     if isinstance(target, RejectedTarget):
         params = {**target.params, **params}
         target = target.target
-    known = nested_params(target)
-    if not known:
+    known_params = nested_params(target)
+    if not known_params:
         raise MultiAspectError(
             f"target {target!r} is not a measure and has no parameters {choices(params)}"
         )
     measure = read_target(target)
-    refuse_unknown(params, known, f"parameters of {measure.NAME}", "target")
+    refuse_unknown(params, known_params, f"parameters of {measure.NAME}", "target")
     try:
         return measure(**params)
     except MultiAspectError:

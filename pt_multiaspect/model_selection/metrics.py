@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,6 +20,30 @@ from .queries import find_documents, require_queries
 from .rows import EvaluatedMeasure, LabelledRows, warn_of_single_rows
 
 LIBRARIES = ("lightgbm", "xgboost", "catboost")
+
+
+class _SetPart(NamedTuple):
+    """The rows of a call: an evaluation set, or a fold of it."""
+
+    set_number: int
+    #: The positions of the rows as bytes; empty for all rows that need no check.
+    rows: bytes
+
+
+class _KnownRows(NamedTuple):
+    """Rows that were checked at their first call, and their labels in the library."""
+
+    rows: LabelledRows
+    labels: NDArray[Any]
+
+
+class _CatBoostSet(NamedTuple):
+    """What tells the sets of CatBoost's calls apart."""
+
+    #: The place of CatBoost's array of labels in memory, None if it passes a copy.
+    address: int | None
+    #: The labels as bytes of 32-bit floats.
+    labels: bytes
 
 
 class LibraryMetric:
@@ -50,33 +73,44 @@ class LibraryMetric:
     ) -> None:
         self._library = library
         # The sets have the same columns, so that the measure is the same on all; each is checked.
-        measure = [evaluated.bind(rows) for rows in sets][-1]
-        self._measure, self._source = measure, evaluated.measure
+        for rows in sets:
+            measure = evaluated.bind(rows)
+        self._measure = measure
+        self._source = evaluated.measure
         self._sets = list(sets)
         self._columns = list(columns)
         # XGBoost splits its logs at colons, and LightGBM < 4.6 splits names at blanks.
-        self.name = self.__name__ = "".join(str(measure).split()).replace(":", "=")
+        name_without_blanks = "".join(str(measure).split())
+        self.name = name_without_blanks.replace(":", "=")
+        self.__name__ = self.name  # as functions have, which libraries also accept as metrics
         self.maximize = not measure.lower_is_better
         self.history: list[list[float]] = []
-        #: The rows and the library's labels of each set, or of each fold of a set.
-        self._known: dict[tuple[int, bytes], tuple[LabelledRows, NDArray[Any]]] = {}
-        #: The values of each set or fold; CatBoost may have several sets with the same labels.
-        self._values: dict[tuple[int, bytes, int], list[float]] = {}
-        #: CatBoost's sets, in the order of their first calls, and the set of the previous call.
-        self._positions: dict[tuple[int | None, bytes], int] = {}
+        self._known: dict[_SetPart, _KnownRows] = {}
+        #: The values of each part; CatBoost may have several sets with the same labels.
+        self._values: dict[tuple[_SetPart, int], list[float]] = {}
+        #: The number of each of CatBoost's sets, in the order of their first calls.
+        self._positions: dict[_CatBoostSet, int] = {}
+        #: The number of CatBoost's set in the previous call.
         self._previous: int | None = None
         self._n_calls = 0
 
     def __deepcopy__(self, memo: object) -> LibraryMetric:
-        # CatBoost copies its parameters before it trains, and scikit-learn's clone requires the
-        # same objects.
-        self._positions, self._previous = {}, None
+        """Return the metric itself, ready for a new training.
+
+        CatBoost copies its parameters before it trains, and scikit-learn's clone requires the same
+        objects.
+        """
+        self._positions = {}
+        self._previous = None
         return self
 
     def release(self) -> None:
         """Drop the rows, as a fitted model keeps its metric."""
-        self._sets, self._columns = [], []
-        self._known, self._values, self._positions = {}, {}, {}
+        self._sets = []
+        self._columns = []
+        self._known = {}
+        self._values = {}
+        self._positions = {}
 
     def early_stopping(self, rounds: int, **options: Any) -> Any:
         """Create the library's callback for early stopping by this metric.
@@ -115,8 +149,9 @@ class LibraryMetric:
         )
 
     def evaluate_set(self, scores: Any, index: int) -> float:
-        """Return the value for predictions of all rows of a set."""
-        return self._record(scores, self._sets[index], (index, b"", 0))
+        """Return the value for predictions of all rows of a set, given by its number."""
+        all_rows = _SetPart(index, b"")
+        return self._record(scores, self._sets[index], all_rows)
 
     # -- LightGBM and XGBoost
     # ------------------------------------------------------------------------
@@ -127,24 +162,24 @@ class LibraryMetric:
         LightGBM's estimators pass (labels, predictions, weights, group sizes); ``lgb.train``,
         ``lgb.cv`` and ``xgb.train`` pass (predictions, data).
         """
-        if not hasattr(second, "get_label"):
-            return self._evaluate_estimator(first, second, group)
-        labels = second.get_label()
-        if hasattr(second, "num_row"):  # XGBoost
-            return self.name, self._evaluate_rows(
-                first, labels, np.diff(second.get_uint_info("group_ptr"))
-            )
-        subset = getattr(second, "used_indices", None)
-        part = (
-            subset
-            if subset is not None and second.reference.num_data() == len(self._sets[0])
-            else None
-        )
-        return (
-            self.name,
-            self._evaluate_rows(first, labels, second.get_group(), part=part),
-            self.maximize,
-        )
+        is_from_estimator = not hasattr(second, "get_label")
+        if is_from_estimator:
+            return self._evaluate_estimator(labels=first, scores=second, sizes=group)
+        scores = first
+        data = second
+        labels = data.get_label()
+        is_from_xgboost = hasattr(data, "num_row")
+        if is_from_xgboost:
+            group_bounds = data.get_uint_info("group_ptr")
+            value = self._evaluate_rows(scores, labels, sizes=np.diff(group_bounds))
+            return self.name, value
+        # The data of a fold of lgb.cv are a subset of those of y. Users may also pass a subset of
+        # other data, whose rows are those of y.
+        part = getattr(data, "used_indices", None)
+        if part is not None and data.reference.num_data() != len(self._sets[0]):
+            part = None
+        value = self._evaluate_rows(scores, labels, data.get_group(), part=part)
+        return self.name, value, self.maximize
 
     def _evaluate_estimator(self, labels: Any, scores: Any, sizes: Any) -> Any:
         """Return name, value and direction for an estimator of LightGBM, which has the sets in turn.
@@ -157,12 +192,14 @@ class LibraryMetric:
                 "minimise it; "
                 "pass the measure to AspectRanker, or the metric to xgb.train(custom_metric=…)"
             )
-        index = self._n_calls % len(self._sets)
+        n_sets = len(self._sets)
+        index = self._n_calls % n_sets
         self._n_calls += 1
         value = self._evaluate_rows(scores, labels, sizes, index=index)
-        if index < len(self._sets) - 1:
-            return []
-        return self.name, value, self.maximize
+        is_last_set = index == n_sets - 1
+        if is_last_set:
+            return self.name, value, self.maximize
+        return []
 
     # -- CatBoost
     # ------------------------------------------------------------------------------------
@@ -175,11 +212,19 @@ class LibraryMetric:
         than others.
         """
         labels = np.asarray(target, dtype=np.float32).tobytes()
-        is_view = isinstance(target, np.ndarray) and not target.flags.owndata
-        key = (target.ctypes.data if is_view else None), labels
-        if not is_view and self._previous == 0 == self._positions.get(key):
-            key = 0, labels  # the training set is not evaluated twice in a row
-        self._previous = self._positions.setdefault(key, len(self._positions))
+        has_place = isinstance(target, np.ndarray) and not target.flags.owndata
+        if has_place:
+            called_set = _CatBoostSet(target.ctypes.data, labels)
+        else:
+            called_set = _CatBoostSet(None, labels)
+            # The training set is not evaluated twice in a row: the second one is an evaluation set
+            # with the same labels, which gets the place 0.
+            is_like_training_set = self._positions.get(called_set) == 0
+            if is_like_training_set and self._previous == 0:
+                called_set = _CatBoostSet(0, labels)
+        if called_set not in self._positions:
+            self._positions[called_set] = len(self._positions)
+        self._previous = self._positions[called_set]
         return self._previous
 
     def is_max_optimal(self) -> bool:
@@ -192,19 +237,30 @@ class LibraryMetric:
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
         """Return the value and weight for CatBoost, which evaluates the training set first (value 0)."""
-        (scores,) = approxes
-        is_repeated, position = bool(self._positions), self._position(target)
+        (scores,) = approxes  # of several targets, of which there is one
+        is_first_call = not self._positions
+        position = self._position(target)
+        if position == 0:
+            if not is_first_call:
+                self._check_catboost_sets()
+            return 0.0, 1.0
+        # A metric for one set may be evaluated on several.
         index = min(position, len(self._sets)) - 1
-        if position and len(scores) == len(self._sets[index]):
-            return self._evaluate_rows(scores, target, None, index=index, position=position), 1.0
+        if len(scores) != len(self._sets[index]):
+            return 0.0, 1.0
+        value = self._evaluate_rows(scores, target, None, index=index, position=position)
+        return value, 1.0
+
+    def _check_catboost_sets(self) -> None:
+        """Raise an error if none of CatBoost's evaluation sets has as many rows as the first set of this metric."""
         n_rows = len(self._sets[0])
-        sizes = [len(labels) // 4 for _, labels in [*self._positions][1:]]
-        if is_repeated and not position and n_rows not in sizes:
+        catboost_sets = list(self._positions)
+        sizes = [len(known.labels) // 4 for known in catboost_sets[1:]]  # 4 bytes per label
+        if n_rows not in sizes:
             raise MultiAspectError(
                 f"metric {self.name}: expected an evaluation set of {n_rows} rows, those of y, got "
                 f"{choices(sizes)}; pass the validation set as eval_set to fit"
             )
-        return 0.0, 1.0
 
     # -- values of rows
     # ------------------------------------------------------------------------------
@@ -240,30 +296,36 @@ class LibraryMetric:
         else:
             kept = np.asarray(part, dtype=np.intp)
         self._check_number(len(scores), len(kept))
-        key = index, kept.tobytes()
-        if key not in self._known:
-            if part is None:
-                rows = self._sets[index]
-            else:
+        known_part = _SetPart(index, kept.tobytes())
+        # Rows are checked at the first call; later ones must have the same labels.
+        if known_part not in self._known:
+            rows = self._sets[index]
+            if part is not None:
                 rows = self._take(kept)
             self._check_groups(rows, sizes)
             self._check_labels(rows, self._columns[index].iloc[kept], labels)
-            self._known[key] = rows, np.array(labels)
-        rows, expected = self._known[key]
-        if not np.array_equal(expected, labels):
+            self._known[known_part] = _KnownRows(rows, np.array(labels))
+        known = self._known[known_part]
+        if not np.array_equal(known.labels, labels):
             raise MultiAspectError(
                 f"metric {self.name}: expected the predictions for one validation set, got those "
                 "for two sets with "
                 "different labels; pass the validation set only, not the training set"
             )
-        return self._record(scores, rows, (*key, position))
+        return self._record(scores, known.rows, known_part, position)
 
-    def _record(self, scores: Any, rows: LabelledRows, key: tuple[int, bytes, int]) -> float:
-        """Return the value for predictions, and add it to the history."""
-        value = rows.evaluate(self._measure, rows.rankings(scores), self._source)
+    def _record(self, scores: Any, rows: LabelledRows, part: _SetPart, position: int = 0) -> float:
+        """Return the value for predictions, and add it to the history of the part.
+
+        `position` is the number of CatBoost's evaluation set.
+        """
+        rankings = rows.rankings(scores)
+        value = rows.evaluate(self._measure, rankings, self._source)
+        key = (part, position)
         if key not in self._values:
-            self._values[key] = []
-            self.history.append(self._values[key])
+            values: list[float] = []
+            self._values[key] = values
+            self.history.append(values)
         self._values[key].append(value)
         return value
 
@@ -283,56 +345,78 @@ class LibraryMetric:
         raise MultiAspectError(message)
 
     def _take(self, kept: Ints) -> LabelledRows:
-        """Return the rows of a fold of ``lgb.cv``, on the scales of all rows."""
+        """Return the rows of a fold of ``lgb.cv``, given by position, on the scales of all rows.
+
+        Raise an error if the fold has a part of the rows of a query.
+        """
         (rows,) = self._sets
         queries = rows.queries
-        divided = set(queries[kept]) & set(np.delete(queries, kept))
+        queries_outside = np.delete(queries, kept)
+        divided = set(queries[kept]) & set(queries_outside)
         if divided:
+            divided_queries = number_of(len(divided), "query")
             raise MultiAspectError(
                 f"metric {self.name}: expected folds of whole queries, got "
-                f"{number_of(len(divided), 'query')}, such as {min(divided)}, divided between "
+                f"{divided_queries}, such as {min(divided)}, divided between "
                 "folds; pass the queries as group= of lgb.Dataset, or folds= of whole queries"
             )
         return rows.take(kept)
 
     def _check_groups(self, rows: LabelledRows, sizes: Any) -> None:
-        """Raise an error if the groups of the library are not the queries of the rows, in their order."""
-        if sizes is None or not len(sizes):
+        """Raise an error if the groups of the library are not the queries of the rows, in their order.
+
+        `sizes` are the numbers of rows of the groups.
+        """
+        if sizes is None or len(sizes) == 0:
             return
         queries = rows.queries
-        begins = np.flatnonzero(np.append(True, queries[1:] != queries[:-1]))
-        expected = np.diff(np.append(begins, len(queries)))
-        for group, (known, size) in enumerate(zip_longest(expected.tolist(), sizes)):
-            if known != size:
-                if known is None:
-                    in_y = "no rows"
-                else:
-                    in_y = f"{known} rows of query {queries[begins[group]]}"
-                in_set = "none" if size is None else size
-                raise MultiAspectError(
-                    f"metric {self.name}: expected the groups of one validation set, which are the "
-                    f"queries of y: group {group} (counted from 0) has {in_y} in y, but {in_set} "
-                    "in the set. Pass y and qid in the order of the rows of the set, sorted by "
-                    "query, and the validation set only"
-                )
+        is_first_row = np.append(True, queries[1:] != queries[:-1])
+        first_rows = np.flatnonzero(is_first_row)
+        expected_sizes = np.diff(np.append(first_rows, len(queries)))
+        group = _first_difference(expected_sizes, np.asarray(sizes))
+        if group is None:
+            return
+        in_y = "no rows"
+        if group < len(expected_sizes):
+            query = queries[first_rows[group]]
+            in_y = f"{expected_sizes[group]} rows of query {query}"
+        in_set = "none"
+        if group < len(sizes):
+            in_set = str(sizes[group])
+        raise MultiAspectError(
+            f"metric {self.name}: expected the groups of one validation set, which are the "
+            f"queries of y: group {group} (counted from 0) has {in_y} in y, but {in_set} "
+            "in the set. Pass y and qid in the order of the rows of the set, sorted by "
+            "query, and the validation set only"
+        )
 
     def _check_labels(
         self, rows: LabelledRows, columns: pd.DataFrame, labels: NDArray[Any]
     ) -> None:
-        """Raise an error if rows of a query with equal labels in y have different labels in the library."""
+        """Raise an error if rows of a query with equal labels in y have different labels in the library.
+
+        Parameters
+        ----------
+        rows : LabelledRows
+            The rows.
+        columns : DataFrame
+            The columns of y on which the library's labels may depend.
+        labels : ndarray of shape (n_rows,)
+            The library's labels.
+        """
         queries = rows.queries
-        keys = [queries, *(columns[name].to_numpy() for name in columns)]
-        kind = (
-            pd.DataFrame(dict(enumerate(keys)))
-            .groupby(list(range(len(keys))), dropna=False)
-            .ngroup()
-            .to_numpy()
-        )
-        _, first = np.unique(kind, return_index=True)
-        wrong = np.flatnonzero(labels != labels[first][kind])
-        if not len(wrong):
+        keys: dict[int, NDArray[Any]] = {0: queries}
+        for number, name in enumerate(columns, start=1):
+            keys[number] = columns[name].to_numpy()
+        by_kind = pd.DataFrame(keys).groupby(list(keys), dropna=False)
+        kind = by_kind.ngroup().to_numpy()  # of each row: its query and labels in y
+        _, first_of_kind = np.unique(kind, return_index=True)
+        first_alike = first_of_kind[kind]  # for each row, the first one of its kind
+        wrong = np.flatnonzero(labels != labels[first_alike])
+        if len(wrong) == 0:
             return
-        row, other = int(wrong[0]), int(first[kind[wrong[0]]])
+        row = int(wrong[0])
+        other = int(first_alike[row])
         raise MultiAspectError(
             f"metric {self.name}: expected the labels of one validation set, made from y: rows "
             f"{other} and {row} (counted from 0) of query {queries[row]} have equal labels in y, "
@@ -421,12 +505,28 @@ def metric_for(
     choice("library", *LIBRARIES)(library)
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
     queries = require_queries("metric_for", y, None, qid)
-    rows = evaluated.rows(y, queries, find_documents(y=y, qid=qid))
+    documents = find_documents(y=y, qid=qid)
+    rows = evaluated.rows(y, queries, documents)
     warn_of_single_rows(rows.judgments, "metric_for")
+    # The library's labels may also be made from columns of y that are not evaluated.
     if to_pandas(y) is None:
         columns = rows.frame
     else:
         columns = label_frame(y).reset_index(drop=True)
-    others = {*NOT_ASPECTS, "score", "rank"}  # of a run, from which no label is made
-    names = [name for name in columns if name not in others and is_numeric(columns[name])]
-    return LibraryMetric(library, evaluated, [rows], [columns[names]])
+    without_labels = {*NOT_ASPECTS, "score", "rank"}  # the last two are of a run
+    label_columns = []
+    for name in columns:
+        if name not in without_labels and is_numeric(columns[name]):
+            label_columns.append(name)
+    return LibraryMetric(library, evaluated, [rows], [columns[label_columns]])
+
+
+def _first_difference(first: Ints, second: Ints) -> int | None:
+    """Return the first position at which two arrays differ, or the shorter one ends; None if they are equal."""
+    n_common = min(len(first), len(second))
+    differing = np.flatnonzero(first[:n_common] != second[:n_common])
+    if len(differing):
+        return int(differing[0])
+    if len(first) != len(second):
+        return n_common
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .._typing import Ints, Objects
+from ..collection import AspectView
 from ..errors import MultiAspectError, choices, number_of, warn
 from ..measures import Measure
 from .arrays import weight_per_query
@@ -49,114 +50,145 @@ class Part:
 
     @property
     def offset(self) -> NDArray[Any] | None:
-        """The predictions that training starts from, if any."""
-        offsets = [np.asarray(self.values[name]) for name in OFFSETS if name in self.values]
-        if offsets:
-            return offsets[0]
+        """The predictions that training starts from, one per row, or None."""
+        for name in OFFSETS:
+            if name in self.values:
+                return np.asarray(self.values[name])
         return None
 
     def take(self, rows: Ints) -> Part:
-        """Return some rows in the given order."""
-        return replace(
-            self,
-            X=_safe_indexing(self.X, rows),
-            labels=self.labels.iloc[rows],
-            query=None if self.query is None else self.query[rows],
-            values={name: _safe_indexing(values, rows) for name, values in self.values.items()},
-        )
+        """Return some rows, given by position, in the given order."""
+        query = self.query
+        if query is not None:
+            query = query[rows]
+        values = {name: _safe_indexing(array, rows) for name, array in self.values.items()}
+        X = _safe_indexing(self.X, rows)
+        return replace(self, X=X, labels=self.labels.iloc[rows], query=query, values=values)
 
     def by_query(self) -> Part:
-        """Return the rows with those of each query together."""
-        codes = self.codes
-        if (np.diff(codes) >= 0).all():
+        """Return the rows with those of each query together, as libraries expect them."""
+        codes = self.codes  # numbered by first occurrence
+        are_together = (np.diff(codes) >= 0).all()
+        if are_together:
             return self
         return self.take(np.argsort(codes, kind="stable"))
 
 
 def values_of_rows(fit_params: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    """Return the arguments of fit that have one value per row, as scikit-learn's searches recognise them.
-
-    Arguments about features may have as many values by chance.
-    """
+    """Return the arguments of fit that have one value per row, as scikit-learn's searches recognise them."""
     values = {}
     for name, value in fit_params.items():
-        if name in LIBRARY_OPTIONS or name.startswith("feature_"):
+        # These may have as many values as there are rows by chance.
+        is_of_features = name in LIBRARY_OPTIONS or name.startswith("feature_")
+        if is_of_features or not _is_array(value):
             continue
-        if _is_array(value) and _num_samples(value) == n_rows:
+        if _num_samples(value) == n_rows:
             values[name] = value
     return values
 
 
 def _is_array(value: Any) -> bool:
-    """Return whether a value has a length, other than text and mappings."""
+    """Return whether a value has elements to count, and is neither text nor a mapping."""
     if isinstance(value, str | Mapping):
         return False
     shape = getattr(value, "shape", None)
     if shape is None:
         return hasattr(value, "__len__")
-    return len(shape) > 0
+    return len(shape) > 0  # arrays of no dimension have no length
 
 
-def read_evaluation_sets(given: Any) -> list[tuple[Any, Any, Any]]:
-    """Return X, y and qid (or None) of each evaluation set."""
+class EvaluationSet(NamedTuple):
+    """An evaluation set as it is passed to `fit`."""
+
+    X: Any
+    y: Any
+    qid: Any = None
+
+
+def read_evaluation_sets(given: Any) -> list[EvaluationSet]:
+    """Return the evaluation sets, given as one (X, y) or (X, y, qid) or as several of them."""
     if given is None:
         return []
-    is_single = isinstance(given, tuple) and not all(
-        isinstance(part, tuple | list) for part in given
-    )
     sets = []
-    for part in [given] if is_single or not isinstance(given, Iterable) else given:
-        if not isinstance(part, tuple | list) or len(part) not in (2, 3):
+    for part in _list_parts(given):
+        is_set = isinstance(part, tuple | list) and len(part) in (2, 3)
+        if not is_set:
             raise MultiAspectError(
                 "eval_set: expected a list of (X, y) or (X, y, qid) with one column of labels per "
                 f"aspect in y, got {type(part).__name__}"
             )
-        X, y, qid = (*part, None)[:3]
-        sets.append((X, y, qid))
+        sets.append(EvaluationSet(*part))
     return sets
+
+
+def _list_parts(given: Any) -> Iterable[Any]:
+    """Return the parts of an argument `eval_set`, which may be a single evaluation set."""
+    if not isinstance(given, Iterable):
+        return [given]
+    if not isinstance(given, tuple):
+        return given
+    # A tuple is a set itself unless its elements are sets, that is, tuples or lists.
+    has_sets = all(isinstance(element, tuple | list) for element in given)
+    if has_sets:
+        return given
+    return [given]
 
 
 def warn_of_shared_queries(train: Part, sets: list[Part]) -> None:
     """Warn about queries in the training set and in the evaluation set by which training stops, the last one."""
     if not sets:
         return
-    train_queries, last_queries = (
-        set() if part.query is None else set(part.names.tolist()) for part in (train, sets[-1])
-    )
-    shared = sorted(train_queries & last_queries)
+    last = sets[-1]
+    if train.query is None or last.query is None:
+        return
+    shared = sorted(set(train.names.tolist()) & set(last.names.tolist()))
     if shared:
+        queries = number_of(len(shared), "query")
         warn(
-            f"{number_of(len(shared), 'query')}, such as {shared[0]}, in the training set and in "
+            f"{queries}, such as {shared[0]}, in the training set and in "
             "the evaluation set by which training stops: early stopping will be too late. Split by "
             "query, or pass eval_fraction"
         )
 
 
 def split_queries(part: Part, fraction: float, seed: int) -> tuple[Part, Part]:
-    """Return the training set and a random fraction of its queries, which are held out."""
+    """Return the rows of a training set and those of the held out queries, a random fraction of all."""
     if part.query is None:
         raise MultiAspectError(f"eval_fraction holds out whole queries: pass qid, or {ADD_QID}")
     queries = np.unique(part.query)
-    if len(queries) < 2:
-        raise MultiAspectError(f"eval_fraction: expected at least two queries, got {len(queries)}")
-    n_held = min(max(round(fraction * len(queries)), 1), len(queries) - 1)
-    held = np.isin(part.query, np.random.default_rng(seed).permutation(queries)[:n_held])
-    return part.take(np.flatnonzero(~held)), part.take(np.flatnonzero(held))
+    n_queries = len(queries)
+    if n_queries < 2:
+        raise MultiAspectError(f"eval_fraction: expected at least two queries, got {n_queries}")
+    # Both sets have at least one query.
+    n_held_out = round(fraction * n_queries)
+    n_held_out = max(n_held_out, 1)
+    n_held_out = min(n_held_out, n_queries - 1)
+    shuffled = np.random.default_rng(seed).permutation(queries)
+    is_held_out = np.isin(part.query, shuffled[:n_held_out])
+    train = part.take(np.flatnonzero(~is_held_out))
+    held_out = part.take(np.flatnonzero(is_held_out))
+    return train, held_out
 
 
 def fit_values(estimator: Any, part: Part) -> dict[str, Any]:
-    """Return the queries and other values of the rows, as the fit method of an estimator expects them."""
+    """Return the queries and other values of the rows, as the fit method of an estimator expects them.
+
+    The rows of each query are together.
+    """
     values = dict(part.values)
     parameter = query_parameter(estimator)
     if parameter is None:
         return values
+    query = part.codes  # (n_rows,), from 0
     if parameter == "group":
-        values[parameter] = np.bincount(part.codes)
+        values[parameter] = np.bincount(query)  # the number of rows of each query
     else:
-        values[parameter] = part.codes
+        values[parameter] = query
+    # XGBoost expects one weight per query, other libraries one per row.
     if "sample_weight" in values and boosting_library(estimator) == "xgboost":
-        n_queries = len(np.unique(part.codes))
-        values["sample_weight"] = weight_per_query(values["sample_weight"], part.codes, n_queries)
+        n_queries = len(np.unique(query))
+        row_weights = values["sample_weight"]
+        values["sample_weight"] = weight_per_query(row_weights, query, n_queries)
     return values
 
 
@@ -180,30 +212,65 @@ def join_labels(parts: list[Part], target: Measure, missing: str) -> LabelledRow
                 f"({choices(columns)}), got {choices(part.labels.columns)}"
             )
     frame = pd.concat([part.labels[columns] for part in parts], ignore_index=True)
-    documents = [find_documents(y=part.labels) for part in parts]
-    if any(docnos is not None for docnos in documents):
-        filled: list[Any] = []
-        for part, docnos in zip(parts, documents, strict=True):
-            row_numbers = np.arange(len(part.labels))
-            filled.append(row_numbers if docnos is None else docnos)
-        frame.index = pd.Index(np.concatenate(filled), name="docno")
-    queries = [part.names for part in parts]
-    if len(parts) > 1:  # a single part keeps the names of its queries for messages
-        queries = [f"{index} " + names for index, names in enumerate(queries)]
-    joined = LabelledRows(frame, np.concatenate(queries))
+    documents = _join_documents(parts)
+    if documents is not None:
+        frame.index = pd.Index(documents, name="docno")
+    joined = LabelledRows(frame, _join_query_names(parts))
     check_known(missing, target, joined.judgments, remedy=" to AspectRanker")
     views = target.views(joined.judgments)
     for view in views:
-        has_signs = {-1, 0, 1} <= set(view.label[view.known].tolist())
-        if view.name == "relevance" and view.inferred and has_signs:
-            warn(
-                f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 "
-                "means not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is "
-                "learnt as a grade"
-            )
-    if len(views) == 1 and target.spec is None and target.accepts_aspects and len(columns) == 1:
+        _warn_of_unjudged_labels(view)
+    # A target of several aspects warns of a single column.
+    takes_any_aspect = target.accepts_aspects and target.spec is None
+    if takes_any_aspect and len(views) == 1 and len(columns) == 1:
         target._check_views(views)
     return joined
+
+
+def _join_documents(parts: list[Part]) -> NDArray[Any] | None:
+    """Return the documents of the rows of all parts, or None if no part names them.
+
+    The documents of a part that does not name them are the numbers of its rows.
+    """
+    joined: list[Any] = []
+    have_names = False
+    for part in parts:
+        documents = find_documents(y=part.labels)
+        if documents is None:
+            joined.append(np.arange(len(part.labels)))
+        else:
+            joined.append(documents)
+            have_names = True
+    if not have_names:
+        return None
+    return np.concatenate(joined)
+
+
+def _join_query_names(parts: list[Part]) -> NDArray[Any]:
+    """Return the query of each row of all parts, as names that differ between parts.
+
+    A single part keeps the names of its queries, for messages.
+    """
+    if len(parts) == 1:
+        return parts[0].names
+    names = []
+    for index, part in enumerate(parts):
+        prefix = f"{index} "
+        names.append(prefix + part.names)
+    return np.concatenate(names)
+
+
+def _warn_of_unjudged_labels(view: AspectView) -> None:
+    """Warn if the relevance has the labels -1, 0 and 1 on an inferred scale, as -1 may mean not judged."""
+    if view.name != "relevance" or not view.inferred:
+        return
+    labels = set(view.label[view.known].tolist())
+    if labels >= {-1, 0, 1}:
+        warn(
+            f"{view.name} has the labels -1, 0 and 1 on a scale that is not declared: if -1 "
+            "means not judged, declare it, as in Aspect(grades=[0, 1], unjudged=[-1]); it is "
+            "learnt as a grade"
+        )
 
 
 def labelled_rows(sets: list[Part], joined: LabelledRows) -> list[LabelledRows]:

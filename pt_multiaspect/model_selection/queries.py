@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,16 +38,19 @@ _QUERIES = (*RUN_QUERY_COLUMNS, "query-id", "query")
 def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
     """Return the query of each row as a position in the sorted names of the queries, and these names."""
     check_present(queries, "value", "qid")
-    codes, distinct = pd.factorize(queries)
-    names = identifiers(pd.Series(distinct, name="value"), "qid")
-    sorted_codes, sorted_names = pd.factorize(names, sort=True)
-    return sorted_codes[codes], np.asarray(sorted_names, dtype=object)
+    # Only distinct values become names. A number and its text, such as 1 and "1", have one name.
+    value_of_row, distinct_values = pd.factorize(queries)
+    names = identifiers(pd.Series(distinct_values, name="value"), "qid")
+    position_of_value, sorted_names = pd.factorize(names, sort=True)
+    position_of_row = position_of_value[value_of_row]
+    return position_of_row, np.asarray(sorted_names, dtype=object)
 
 
 def rows_per_query(queries: NDArray[Any]) -> dict[str, int]:
-    """Return the number of rows of each query."""
+    """Return the number of rows of each query, by the name of the query."""
     codes, names = query_codes(queries)
-    return dict(zip(names.tolist(), np.bincount(codes).tolist(), strict=True))
+    n_rows = np.bincount(codes)
+    return dict(zip(names.tolist(), n_rows.tolist(), strict=True))
 
 
 def require_queries(
@@ -88,40 +91,55 @@ def find_queries(
     """
     sources = {reference: y, "X": X, "qid": qid, **others}
     frames = {name: as_pandas(rows) for name, rows in sources.items()}
-    queries = {name: _level_or_column(rows, "qid") for name, rows in frames.items()}
-    if queries[reference] is None:
-        queries[reference] = _level_or_column(frames[reference], *QUERY_COLUMNS)
+    queries = {}
     for name, rows in frames.items():
-        if queries[name] is None:  # a column of this name may be a feature, but not an index level
-            queries[name] = _index_level(rows, *QUERY_COLUMNS)
-    for first, name in combinations(sources, 2):
-        check_same_index(first, sources[first], name, sources[name])
-        check_same_names("qid", first, queries[first], name, queries[name])
-        check_same_documents(first, frames[first], name, frames[name])
-    known = [named for named in (queries[reference], queries["X"]) if named is not None]
+        queries[name] = _queries_of_rows(rows, is_labels=name == reference)
+    for first, second in combinations(sources, 2):
+        check_same_index(first, sources[first], second, sources[second])
+        check_same_names("qid", first, queries[first], second, queries[second])
+        check_same_documents(first, frames[first], second, frames[second])
     if qid is None:
-        if known:
-            return known[0]
-        return None
+        if queries[reference] is not None:
+            return queries[reference]
+        return queries["X"]
     passed = flatten_column(qid)
     if passed.ndim == 0:
         raise MultiAspectError(
             f"qid: expected the query of each row, such as a column, got {shown(qid)}"
         )
-    for named in known:
-        check_same_names("qid", "the index", named, "qid", passed)
+    check_same_names("qid", "the index", queries[reference], "qid", passed)
+    check_same_names("qid", "the index", queries["X"], "qid", passed)
     return passed
 
 
+def _queries_of_rows(rows: object, is_labels: bool) -> NDArray[Any] | None:
+    """Return the index level or column of a pandas object with the query of each row, if any.
+
+    A column qid always names queries. Further names of columns, such as query_id, count in labels
+    only, as such a column of X may be a feature.
+    """
+    queries = _level_or_column(rows, "qid")
+    if queries is not None:
+        return queries
+    if is_labels:
+        return _level_or_column(rows, *QUERY_COLUMNS)
+    return _index_level(rows, *QUERY_COLUMNS)
+
+
 def check_same_index(
-    first: str, source: object, name: str, rows: object, elements: str = "rows"
+    first: str, first_rows: object, second: str, second_rows: object, elements: str = "rows"
 ) -> None:
-    """Raise an error if pandas objects have the same index in another order, as they are matched by position."""
-    if _is_rearranged(getattr(source, "index", None), getattr(rows, "index", None)):
+    """Raise an error if pandas objects have the same index in another order, as they are matched by position.
+
+    The objects are called `first` and `second` in the message, and their rows `elements`.
+    """
+    first_index = getattr(first_rows, "index", None)
+    second_index = getattr(second_rows, "index", None)
+    if _is_rearranged(first_index, second_index):
         raise MultiAspectError(
-            f"the index of {name} has the elements of the index of {first} in a different order, "
+            f"the index of {second} has the elements of the index of {first} in a different order, "
             f"but {elements} are matched by position; sort the {elements} of both in the same way, "
-            f"or pass {name}.to_numpy() if they already are"
+            f"or pass {second}.to_numpy() if they already are"
         )
 
 
@@ -129,44 +147,52 @@ def _is_rearranged(index: object, other: object) -> bool:
     """Return whether two pandas indexes have the same elements, with equal counts, in a different order."""
     if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
         return False
-    if (
-        isinstance(other, pd.MultiIndex)
-        and None not in index.names
-        and set(index.names) == set(other.names)
-    ):
-        other = other.reorder_levels(list(index.names))
-    if (
-        len(index) != len(other)
-        or index.nlevels != other.nlevels
-        or not len(index)
-        or index.equals(other)
-    ):
+    other = _reorder_levels(other, list(index.names))
+    n_elements = len(index)
+    have_same_shape = n_elements == len(other) and index.nlevels == other.nlevels
+    if not have_same_shape or n_elements == 0 or index.equals(other):
         return False
-    codes = pd.factorize(index.append(other))[0] + 1  # missing elements are 0
-    first, second = codes[: len(index)], codes[len(index) :]
-    return bool((first != second).any()) and np.array_equal(np.sort(first), np.sort(second))
+    # Elements have the same code if they are equal, or if both are missing.
+    codes, _ = pd.factorize(index.append(other))
+    index_codes = codes[:n_elements]
+    other_codes = codes[n_elements:]
+    if np.array_equal(index_codes, other_codes):
+        return False
+    return np.array_equal(np.sort(index_codes), np.sort(other_codes))
+
+
+def _reorder_levels(index: pd.Index[Any], names: list[Any]) -> pd.Index[Any]:
+    """Return an index with its levels in the order of the names, if these are the names of its levels."""
+    if not isinstance(index, pd.MultiIndex) or None in names:
+        return index
+    if set(index.names) != set(names):
+        return index
+    return index.reorder_levels(names)
 
 
 def find_documents(**sources: object) -> Objects | None:
-    """Return the document of each row: the index level or column docno (doc_id) of the first object with one."""
-    for name, rows in sources.items():
-        values = _level_or_column(as_pandas(rows), *DOCUMENT_COLUMNS)
-        if values is not None:
-            return identifiers(pd.Series(values, name=DOCUMENT_COLUMNS[0]), name)
+    """Return the document of each row: the index level or column docno (doc_id) of the first object with one.
+
+    The names of the objects are used in error messages.
+    """
+    for source, rows in sources.items():
+        documents = _level_or_column(as_pandas(rows), *DOCUMENT_COLUMNS)
+        if documents is not None:
+            return identifiers(pd.Series(documents, name=DOCUMENT_COLUMNS[0]), source)
     return None
 
 
 def find_column(name: str, *sources: object) -> NDArray[Any] | None:
-    """Return the index level or the column of this name, of the first object that has it."""
+    """Return the index level or the column `name` of the first object that has one, or None."""
     for rows in sources:
-        values = _level_or_column(as_pandas(rows), name)
-        if values is not None:
-            return values
+        column = _level_or_column(as_pandas(rows), name)
+        if column is not None:
+            return column
     return None
 
 
 def _level_or_column(rows: object, *names: str) -> NDArray[Any] | None:
-    """Return the index level or the column of a pandas object with one of the names."""
+    """Return the index level or the column of a pandas object with the first of the names that it has."""
     for name in names:
         level = _index_level(rows, name)
         if level is not None:
@@ -177,80 +203,119 @@ def _level_or_column(rows: object, *names: str) -> NDArray[Any] | None:
 
 
 def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
-    """Return the index level of a pandas object with one of the names."""
-    index = getattr(rows, "index", None)  # also of frames that PyArrow tables become
-    if isinstance(index, pd.Index):
-        for name in names:
-            if name in index.names:
-                return index.get_level_values(name).to_numpy()
+    """Return the index level of a pandas object with the first of the names that it has."""
+    index = getattr(rows, "index", None)
+    if not isinstance(index, pd.Index):  # lists have a method `index`
+        return None
+    for name in names:
+        if name in index.names:
+            return index.get_level_values(name).to_numpy()
     return None
 
 
-def check_same_documents(reference: str, first: object, name: str, second: object) -> None:
+class _DocumentColumn(NamedTuple):
+    """An index level or a column that may name the document of each row."""
+
+    label: object
+    documents: NDArray[Any]
+
+
+def check_same_documents(first: str, first_rows: object, second: str, second_rows: object) -> None:
     """Raise an error if two objects name the documents of their rows, and rows have different documents.
 
     Index levels and columns of texts with other names name documents if they are a rearrangement of
     these, or of each other and without repetitions, or of the queries and documents as single
     texts, such as ``q1_d1``.
     """
-    frame, other_frame = as_pandas(first), as_pandas(second)
-    names, other_names = _document_names(frame), _document_names(other_frame)
-    pairs = list(product(names, other_names))
-    for (label, documents), (other_label, others) in pairs:
-        are_named = label in DOCUMENT_COLUMNS and other_label in DOCUMENT_COLUMNS
-        if are_named or (label == other_label and label in _OTHER_DOCUMENTS):
-            check_same_names(str(label), reference, documents, name, others)
-    joined = product(names, _joined_names(other_frame, names))
-    other_joined = product(_joined_names(frame, other_names), other_names)
-    for (label, documents), (other_label, others) in [*pairs, *joined, *other_joined]:
-        if len(documents) != len(others):
-            continue
-        known = next(filter(_is_document_label, (label, other_label)), None)
-        texts, other_texts = pd.Index(_as_texts(documents)), pd.Index(_as_texts(others))
-        if (known is not None or texts.is_unique) and _is_rearranged(texts, other_texts):
-            check_same_names(
-                str(known or "document"), reference, texts.to_numpy(), name, other_texts.to_numpy()
-            )
+    first_frame = as_pandas(first_rows)
+    second_frame = as_pandas(second_rows)
+    first_columns = _document_columns(first_frame)
+    second_columns = _document_columns(second_frame)
+    pairs = list(product(first_columns, second_columns))
+    for column, other in pairs:
+        if _have_document_label(column, other):
+            label = str(column.label)
+            check_same_names(label, first, column.documents, second, other.documents)
+    pairs += product(first_columns, _joined_columns(second_frame, first_columns))
+    pairs += product(_joined_columns(first_frame, second_columns), second_columns)
+    for column, other in pairs:
+        _check_arrangement(first, column, second, other)
 
 
-def _joined_names(
-    rows: object, others: list[tuple[object, NDArray[Any]]]
-) -> list[tuple[object, NDArray[Any]]]:
-    """Return the queries and documents of rows as single texts, such as ``q1_d1``.
+def _have_document_label(column: _DocumentColumn, other: _DocumentColumn) -> bool:
+    """Return whether the labels of two columns tell that both name documents in the same way."""
+    if column.label in DOCUMENT_COLUMNS and other.label in DOCUMENT_COLUMNS:
+        return True
+    return column.label == other.label and column.label in _OTHER_DOCUMENTS
 
-    They are joined by those separators that texts of other rows contain.
+
+def _check_arrangement(
+    first: str, column: _DocumentColumn, second: str, other: _DocumentColumn
+) -> None:
+    """Raise an error if two columns have the same documents in a different order.
+
+    Columns without a label for documents count only if no text is repeated: rows may have the same
+    texts, such as categories, in another order.
+    """
+    if len(column.documents) != len(other.documents):
+        return
+    texts = pd.Index(_as_texts(column.documents))
+    other_texts = pd.Index(_as_texts(other.documents))
+    if _is_document_label(column.label):
+        label = str(column.label)
+    elif _is_document_label(other.label):
+        label = str(other.label)
+    elif texts.is_unique:
+        label = "document"
+    else:
+        return
+    if _is_rearranged(texts, other_texts):
+        check_same_names(label, first, texts.to_numpy(), second, other_texts.to_numpy())
+
+
+def _joined_columns(rows: object, columns: list[_DocumentColumn]) -> list[_DocumentColumn]:
+    """Return the queries and documents of rows as single texts, such as ``q1_d1`` or ``d1_q1``.
+
+    They are joined by those separators that the first texts of `columns` contain.
     """
     queries = _level_or_column(rows, *QUERY_COLUMNS)
     documents = _level_or_column(rows, *DOCUMENT_COLUMNS)
     if queries is None or documents is None:
         return []
-    query_texts, document_texts = _as_texts(queries), _as_texts(documents)
-    examples = [str(texts[0]) for _, texts in others if len(texts)]
-    joined: list[tuple[object, NDArray[Any]]] = []
+    query_texts = _as_texts(queries)
+    document_texts = _as_texts(documents)
+    examples = [str(column.documents[0]) for column in columns if len(column.documents)]
+    joined = []
     for separator in _SEPARATORS:
         if any(separator in example for example in examples):
-            joined.append((None, query_texts + separator + document_texts))
-            joined.append((None, document_texts + separator + query_texts))
+            query_first = query_texts + separator + document_texts
+            document_first = document_texts + separator + query_texts
+            joined.append(_DocumentColumn(None, query_first))
+            joined.append(_DocumentColumn(None, document_first))
     return joined
 
 
-def _document_names(rows: object) -> list[tuple[object, NDArray[Any]]]:
-    """Return the index levels and columns of a pandas object that may name documents, with their names."""
-    columns: list[tuple[object, Any]] = []
+def _document_columns(rows: object) -> list[_DocumentColumn]:
+    """Return the index levels and columns of a pandas object that may name documents.
+
+    These are the ones with a label for documents, and texts without a label for queries.
+    """
+    labelled: list[tuple[object, Any]] = []
     index = getattr(rows, "index", None)
     if isinstance(index, pd.Index):
-        if len(index) and isinstance(index[0], tuple) and not isinstance(index, pd.MultiIndex):
+        # A flat index of tuples, such as (qid, docno), has one level per element of these.
+        is_flat = not isinstance(index, pd.MultiIndex)
+        if is_flat and len(index) and isinstance(index[0], tuple):
             index = pd.MultiIndex.from_tuples(index)
-        columns += [
-            (label, index.get_level_values(level)) for level, label in enumerate(index.names)
-        ]
+        for level, label in enumerate(index.names):
+            labelled.append((label, index.get_level_values(level)))
     if isinstance(rows, pd.DataFrame):
-        columns += rows.items()
-    return [
-        (label, values.to_numpy())
-        for label, values in columns
-        if _is_document_label(label) or (label not in _QUERIES and are_texts(values))
-    ]
+        labelled += rows.items()
+    columns = []
+    for label, values in labelled:
+        if _is_document_label(label) or (label not in _QUERIES and are_texts(values)):
+            columns.append(_DocumentColumn(label, values.to_numpy()))
+    return columns
 
 
 def _is_document_label(label: object) -> bool:
@@ -270,40 +335,61 @@ def are_texts(values: Any) -> bool:
 
 
 def _as_texts(names: NDArray[Any]) -> Objects:
-    """Return names of queries or documents as strings, with whole numbers as such; missing ones are empty."""
+    """Return names of queries or documents as strings, with whole numbers as such; missing ones are empty.
+
+    Whole numbers that were read as floats, as beside missing ones, have no decimals: ``3.0`` is
+    ``"3"``.
+    """
     codes, distinct = pd.factorize(names)
-    if (
-        distinct.dtype.kind == "f"
-        and np.isfinite(distinct).all()
-        and (distinct == np.floor(distinct)).all()
-    ):
-        distinct = distinct.astype(np.int64)
+    if distinct.dtype.kind == "f":
+        is_whole = np.isfinite(distinct) & (distinct == np.floor(distinct))
+        if is_whole.all():
+            distinct = distinct.astype(np.int64)
     texts = [str(name) for name in distinct.tolist()]
-    return np.array([*texts, ""], dtype=object)[codes]  # the code of missing names is -1
+    texts.append("")  # the last text is that of missing names, whose code is -1
+    return np.array(texts, dtype=object)[codes]
 
 
 def check_same_names(
-    what: str, reference: str, names: NDArray[Any] | None, name: str, others: NDArray[Any] | None
+    what: str,
+    first: str,
+    names: NDArray[Any] | None,
+    second: str,
+    other_names: NDArray[Any] | None,
 ) -> None:
     """Raise an error if the rows of two objects have different queries or documents, `what`.
 
-    Missing names are reported when they are read.
+    Missing names are not compared, as they are reported when they are read; neither are arrays of
+    different shapes. The objects are called `first` and `second` in the message.
     """
-    if names is None or others is None or names.shape != others.shape or names.ndim != 1:
+    if names is None or other_names is None:
         return
-    is_named = ~(pd.isna(names) | pd.isna(others))
-    texts, other_texts = _as_texts(names), _as_texts(others)
-    differing = np.flatnonzero((texts != other_texts) & is_named)
-    if not len(differing):
+    if names.ndim != 1 or names.shape != other_names.shape:
         return
-    # Names may be numbered in one of the two, as XGBoost requires of queries.
-    distinct, other_distinct = set(texts[is_named]), set(other_texts[is_named])
-    n_pairs = len(set(zip(texts[is_named], other_texts[is_named], strict=True)))
-    if not distinct & other_distinct and n_pairs == len(distinct) == len(other_distinct):
+    texts = _as_texts(names)
+    other_texts = _as_texts(other_names)
+    is_missing = pd.isna(names) | pd.isna(other_names)
+    is_differing = (texts != other_texts) & ~is_missing
+    if not is_differing.any():
         return
-    row = differing[0]
+    if _are_renamed(texts[~is_missing], other_texts[~is_missing]):
+        return
+    row = np.flatnonzero(is_differing)[0]
     raise MultiAspectError(
-        f"expected {reference} and {name} to have the same {what} in each row, got {texts[row]} "
+        f"expected {first} and {second} to have the same {what} in each row, got {texts[row]} "
         f"and {other_texts[row]} in row {row} (counted from 0); rows are matched by position: sort "
         "the rows of both in the same way"
     )
+
+
+def _are_renamed(names: Objects, other_names: Objects) -> bool:
+    """Return whether names have no element in common and correspond one to one.
+
+    One of the two may number the names of the other, as XGBoost requires of queries.
+    """
+    distinct = set(names)
+    other_distinct = set(other_names)
+    if distinct & other_distinct:
+        return False
+    pairs = set(zip(names, other_names, strict=True))
+    return len(pairs) == len(distinct) == len(other_distinct)

@@ -59,6 +59,9 @@ from .queries import ADD_QID, find_documents, find_queries, query_codes, rows_pe
 from .rows import EvaluatedMeasure, LabelledRows, warn_if_constant, with_scales
 from .scorer import RankingScorer
 
+#: Parameters of the target begin with this.
+_TARGET_PREFIX = "target__"
+
 #: Arguments of estimators' fit methods, and what to pass instead.
 _INSTEAD = {
     "eval_metric": "measure= of AspectRanker",
@@ -194,15 +197,18 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.missing = missing
 
     def __sklearn_tags__(self) -> Any:
+        """Return the tags for scikit-learn: X may be sparse or contain NaN if the estimator accepts it."""
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator).input_tags
-        tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
+        estimator_tags = get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = estimator_tags.sparse
+        tags.input_tags.allow_nan = estimator_tags.allow_nan
         return tags
 
     # -- parameters: a measure is not an estimator, but its parameters can be searched
     # ---------------
 
     def __sklearn_clone__(self) -> AspectRanker:
+        """Return a clone, marked as such for `set_params`, as searches fit clones."""
         cloned: AspectRanker = super().__sklearn_clone__()
         cloned._is_clone = True
         return cloned
@@ -211,9 +217,8 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the parameters, with ``deep=True`` including those of the estimator and the target."""
         params: dict[str, Any] = super().get_params(deep=deep)
         if deep:
-            params |= {
-                f"target__{name}": value for name, value in nested_params(self.target).items()
-            }
+            for name, value in nested_params(self.target).items():
+                params[f"{_TARGET_PREFIX}{name}"] = value
         return params
 
     def set_params(self, **params: Any) -> AspectRanker:
@@ -221,34 +226,39 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
         Values are validated by `fit`, so an invalid value fails only its candidate in a search.
         """
-        prefix = "target__"
-        inner = {
-            name.removeprefix(prefix): params.pop(name)
-            for name in list(params)
-            if name.startswith(prefix)
-        }
+        target_params = {}
+        for name in list(params):
+            if name.startswith(_TARGET_PREFIX):
+                target_params[name.removeprefix(_TARGET_PREFIX)] = params.pop(name)
         # Searches set parameters of unfitted clones: each candidate would be scored by its own
         # measure or, without measure=, its own target. To set the measure of the ranker itself is
         # to choose that of `score`.
-        if "measure" in params and hasattr(self, "_is_clone") and not hasattr(self, "estimator_"):
+        is_candidate = hasattr(self, "_is_clone") and not hasattr(self, "estimator_")
+        sets_target = "target" in params or bool(target_params)
+        if "measure" in params and is_candidate:
             self._searched = "measure"
-        elif inner or "target" in params:
-            self._searched = getattr(self, "_searched", "target")
+        elif sets_target and not hasattr(self, "_searched"):
+            self._searched = "target"
+        # The target is set first, as its parameters are those of the new one.
         if "target" in params:
             self.target = params.pop("target")
-        if inner:
-            self.target = with_params(self.target, inner)
+        if target_params:
+            self.target = with_params(self.target, target_params)
         super().set_params(**params)
         return self
 
     def _evaluated_measure(self) -> EvaluatedMeasure | None:
-        """Return the measure of evaluation; None if only a target is given that is not a measure."""
-        measure = self.measure
-        if measure is None:
-            measure = read_target(self.target, aspects=parse_aspects(self.aspects))
-            if type(measure)._evaluate is Measure._evaluate:
-                return None
-        return EvaluatedMeasure(measure, self.aspects, self.missing)
+        """Return the measure of evaluation, by default the target.
+
+        It is None if the target is not a measure: it defines gains, but no value of a ranking.
+        """
+        if self.measure is not None:
+            return EvaluatedMeasure(self.measure, self.aspects, self.missing)
+        target = read_target(self.target, aspects=parse_aspects(self.aspects))
+        has_values = type(target)._evaluate is not Measure._evaluate
+        if not has_values:
+            return None
+        return EvaluatedMeasure(target, self.aspects, self.missing)
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -315,25 +325,25 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         _refuse_replaced(fit_params)
         evaluated = self._evaluated_measure()
-        measure = None if evaluated is None else evaluated.measure
+        measure = None
+        if evaluated is not None:
+            measure = evaluated.measure
         declared = parse_aspects(self.aspects)
         target = with_scales(read_target(self.target, measure, declared), declared)
-        named = _naming_measure(target, measure)
+        naming = _naming_measure(target, measure)
         self.estimator_ = _clone_estimator(self.estimator)
         last = last_step(self.estimator_)
-        train = self._read_training_set(
-            X, y, qid, {"sample_weight": sample_weight, **fit_params}, target, named
-        )
-        sets = self._read_evaluation_sets(eval_set, target, named, train)
+        arguments = {"sample_weight": sample_weight, **fit_params}
+        train = self._read_training_set(X, y, qid, arguments, target, naming)
+        sets = self._read_evaluation_sets(eval_set, target, naming, train)
         if eval_fraction is not None:
-            train, held = split_queries(
-                train, proportion("eval_fraction")(eval_fraction), _random_seed(last)
-            )
-            sets.append(held)
+            fraction = proportion("eval_fraction")(eval_fraction)
+            train, held_out = split_queries(train, fraction, _random_seed(last))
+            sets.append(held_out)
         if sets:
             check_evaluation(last)
-        if sets and evaluated is None:
-            self._refuse_unknown_measure()
+            if evaluated is None:
+                self._refuse_unknown_measure()
         warn_of_shared_queries(train, sets)
         if query_parameter(last) is not None:
             train = train.by_query()
@@ -341,50 +351,60 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         parts = [train, *sets]
         joined = join_labels(parts, target, self.missing)
         # `score` infers undeclared scales from these, too.
-        self._distinct_labels = {
-            name: np.asarray(labels.dropna().unique()) for name, labels in joined.frame.items()
-        }
-        gains = joined.judgments.row_values(target_gains(joined.judgments, target))
-        ends = np.cumsum([len(part.labels) for part in parts])[:-1]
-        labels = objective_labels(last, np.split(gains, ends))
+        self._distinct_labels = _distinct_labels(joined.frame)
+        gains = _gains_of_parts(joined, target, parts)
+        train_label, *set_labels = objective_labels(last, gains)
         warn_of_features(train.X, train.labels, train.names)
-        features = self._transform_features(labels[0], [part.X for part in parts])
+        part_features = [part.X for part in parts]
+        train_features, *set_features = self._transform_features(train_label, part_features)
         passed = {**fit_params, **fit_values(last, train)}
-        for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
+        self._forget_fit()
         if sets and evaluated is not None:
-            data = _evaluation_rows(features[1:], labels[1:], sets)
+            rows = _evaluation_rows(set_features, set_labels, sets)
+            labelled = labelled_rows(sets, joined)
             self._fit_with_evaluation(
-                features[0], labels[0], passed, data, labelled_rows(sets, joined), evaluated
+                train_features, train_label, passed, rows, labelled, evaluated
             )
         else:
-            fit_estimator(last, features[0], labels[0], passed)
+            fit_estimator(last, train_features, train_label, passed)
         self._record_fit(train.X, measure)
         return self
 
     def _refuse_unknown_measure(self) -> NoReturn:
+        """Raise the error for evaluation sets without a measure to evaluate on them."""
         raise MultiAspectError(
             f"measure: early stopping needs a measure, which the target {self.target!r} is not; "
             "pass measure="
         )
 
+    def _forget_fit(self) -> None:
+        """Delete the attributes of an earlier fit that the next one may not set."""
+        for name in ("evals_result_", "best_iteration_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
     def _read_training_set(
-        self, X: Any, y: Any, qid: Any, fit_params: Mapping[str, Any], target: Measure, named: Any
+        self, X: Any, y: Any, qid: Any, arguments: Mapping[str, Any], target: Measure, naming: Any
     ) -> Part:
-        """Read the training set, and keep its queries and the names of its aspects."""
-        train = self._read_part(X, y, qid, target, named, fit_params=fit_params)
-        check_aspect_target(self.target, list(train.labels.columns), has_names(y, self.aspects))
-        sample_weight = fit_params["sample_weight"]
+        """Read the training set, and keep its queries and the names of its aspects.
+
+        `arguments` are the further arguments of fit; `naming` names the columns of arrays, see
+        `_naming_measure`.
+        """
+        train = self._read_part(X, y, qid, target, naming, arguments=arguments)
+        columns = list(train.labels.columns)
+        n_rows = len(train.labels)
+        check_aspect_target(self.target, columns, has_names(y, self.aspects))
+        sample_weight = arguments["sample_weight"]
         if sample_weight is not None:
-            weights = check_length(sample_weight, len(train.labels), "sample_weight")
+            weights = check_length(sample_weight, n_rows, "sample_weight")
             train = replace(train, values={**train.values, "sample_weight": weights})
         # With these, `ranking_scorer` detects that it scores queries of the training set.
-        if train.query is None:
-            self._trained_queries = {}
-        else:
+        self._trained_queries: dict[str, int] = {}
+        if train.query is not None:
             self._trained_queries = rows_per_query(train.names)
-        self._columns = tuple(train.labels.columns)
-        if len(self._trained_queries) == len(train.labels) > 1:
+        self._columns = tuple(columns)
+        n_queries = len(self._trained_queries)
+        if n_rows > 1 and n_queries == n_rows:
             warn_once(
                 "fit: every query has one row, so there is nothing to rank. Pass as qid the query "
                 "of each row, not the number of the row",
@@ -401,20 +421,37 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         labelled: list[LabelledRows],
         evaluated: EvaluatedMeasure,
     ) -> None:
-        """Fit the last step, which is evaluated on sets, and keep the values of the measure."""
+        """Fit the last step with evaluation sets, and keep the values of the measure on them.
+
+        Parameters
+        ----------
+        X, label : array-like
+            The training rows.
+        passed : dict
+            Other arguments of fit.
+        sets : list of EvaluationRows
+            The evaluation sets as the library receives them.
+        labelled : list of LabelledRows
+            The labels of the aspects on these sets.
+        evaluated : EvaluatedMeasure
+            The measure.
+        """
         last = last_step(self.estimator_)
         library = str(boosting_library(last))
-        metric = LibraryMetric(library, evaluated, labelled, [rows.frame for rows in labelled])
+        columns = [rows.frame for rows in labelled]
+        metric = LibraryMetric(library, evaluated, labelled, columns)
         self.best_iteration_ = fit_with_evaluation(last, X, label, passed, sets, metric)
-        self.evals_result_ = {
-            f"valid_{index}": {str(evaluated.measure): values}
-            for index, values in enumerate(metric.history)
-        }
+        measure_name = str(evaluated.measure)
+        self.evals_result_ = {}
+        for index, values in enumerate(metric.history):
+            self.evals_result_[f"valid_{index}"] = {measure_name: values}
         metric.release()
-        warn_if_constant(labelled[-1].rankings(last.predict(sets[-1].X)), metric.name)
+        last_predictions = last.predict(sets[-1].X)
+        last_rankings = labelled[-1].rankings(last_predictions)
+        warn_if_constant(last_rankings, metric.name)
 
     def _record_fit(self, X: Any, measure: Measure | None) -> None:
-        """Set the attributes that tell what the ranker was fitted with."""
+        """Set the attributes that tell with which features, measure and target the ranker was fitted."""
         if X.ndim == 2:
             self.n_features_in_ = X.shape[1]
         else:
@@ -431,44 +468,73 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         y: Any,
         qid: Any,
         target: Measure,
-        named: Any,
-        what: str = "",
-        fit_params: Mapping[str, Any] | None = None,
+        naming: Any,
+        prefix: str = "",
+        arguments: Mapping[str, Any] | None = None,
     ) -> Part:
-        """Read the features, labels and queries of the training set, or of the set `what`."""
+        """Read the features, labels and queries of the training set or of an evaluation set.
+
+        Parameters
+        ----------
+        X, y, qid : array-like
+            See `fit`.
+        target : Measure
+            The target.
+        naming : Measure, optional
+            The measure whose aspects name the columns of arrays.
+        prefix : str
+            The beginning of messages about an evaluation set, such as ``"eval_set[0]: "``; empty
+            for the training set.
+        arguments : mapping, optional
+            Further arguments of fit, some of which have one value per row.
+        """
         features = read_features(X)
-        values = values_of_rows(fit_params or {}, features.shape[0])
+        n_rows = features.shape[0]
+        values = values_of_rows(arguments or {}, n_rows)
         queries = find_queries(y, X, qid, **values)
         values = {name: fill_masked(value) for name, value in values.items()}
-        frame = label_frame(y, self.aspects, named, self._columns if what else ())
-        if len(frame) != features.shape[0]:
-            raise MultiAspectError(f"{what}y has {len(frame)} rows, but X has {features.shape[0]}")
-        if queries is not None:
-            query, qids = query_codes(check_length(queries, len(frame), f"{what}qid"))
-            documents = find_documents(y=y, X=X, qid=qid)
-            if documents is not None:
-                frame = frame.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
-            return Part(features, frame, query, qids, values)
+        # Arrays of an evaluation set have the columns of the training set.
+        columns: Sequence[str] = ()
+        if prefix:
+            columns = self._columns
+        labels = label_frame(y, self.aspects, naming, columns)
+        if len(labels) != n_rows:
+            raise MultiAspectError(f"{prefix}y has {len(labels)} rows, but X has {n_rows}")
+        if queries is None:
+            self._check_needs_no_queries(target, prefix)
+            return Part(features, labels, None, np.empty(0, dtype=object), values)
+        query, qids = query_codes(check_length(queries, n_rows, f"{prefix}qid"))
+        documents = find_documents(y=y, X=X, qid=qid)
+        if documents is not None:
+            labels = labels.set_axis(pd.Index(documents, name=DOCUMENT_COLUMNS[0]))
+        return Part(features, labels, query, qids, values)
+
+    def _check_needs_no_queries(self, target: Measure, prefix: str) -> None:
+        """Raise an error if the estimator or the target requires queries; `prefix` begins the message."""
         if query_parameter(self.estimator_) is not None:
-            cause = f"{last_step(self.estimator_).__class__.__name__} is a ranker"
+            name = type(last_step(self.estimator_)).__name__
+            cause = f"{name} is a ranker"
         elif target.stated.gain_per_query:
             cause = f"the label of {target} is normalised per query"
         else:
-            return Part(features, frame, None, np.empty(0, dtype=object), values)
+            return
         raise MultiAspectError(
-            f"{what}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}"
+            f"{prefix}{cause}, so fit needs the query of every row: pass qid, or {ADD_QID}"
         )
 
     def _read_evaluation_sets(
-        self, given: Any, target: Measure, named: Any, train: Part
+        self, given: Any, target: Measure, naming: Any, train: Part
     ) -> list[Part]:
         """Read the evaluation sets, which have the features of the training set if these have names."""
-        names = feature_names(train.X)
+        train_features = feature_names(train.X)
         sets = []
-        for index, (X, y, qid) in enumerate(read_evaluation_sets(given)):
-            part = self._read_part(X, y, qid, target, named, f"eval_set[{index}]: ")
-            check_feature_names(part.X, names, f"eval_set[{index}]: X", "list(X_train.columns)")
+        for index, evaluation_set in enumerate(read_evaluation_sets(given)):
+            X, y, qid = evaluation_set
+            prefix = f"eval_set[{index}]: "
+            part = self._read_part(X, y, qid, target, naming, prefix)
+            check_feature_names(part.X, train_features, f"{prefix}X", "list(X_train.columns)")
             sets.append(part)
+        # Training would start from these predictions, but the evaluation from none.
         offsets = [name for name in OFFSETS if name in train.values]
         if sets and offsets:
             raise MultiAspectError(
@@ -480,25 +546,29 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _transform_features(self, label: NDArray[Any], features: list[Any]) -> list[Any]:
         """Fit the steps of a pipeline before the last one, and return the features for the last one.
 
-        The first features are those of the training set, to which the steps are fitted.
+        The first features are those of the training set with these labels, to which the steps are
+        fitted.
         """
         if not isinstance(self.estimator_, Pipeline) or len(self.estimator_.steps) == 1:
             return features
-        head = self.estimator_[:-1]
-        train = head.fit_transform(features[0], label)
-        self.estimator_.steps[:-1] = head.steps
-        return [train, *map(head.transform, features[1:])]
+        train_features, *set_features = features
+        first_steps = self.estimator_[:-1]
+        transformed = [first_steps.fit_transform(train_features, label)]
+        for other_features in set_features:
+            transformed.append(first_steps.transform(other_features))
+        # A part of a pipeline has a list of steps of its own, in which the fitted ones are.
+        self.estimator_.steps[:-1] = first_steps.steps
+        return transformed
 
     # -- predicting --------------------------------------------------------------------------
 
     def _check_features(self, X: Any) -> Any:
         """Return the features, after checking that they are those of fit, as LightGBM accepts them in any order."""
         check_is_fitted(self)
-        X = read_features(X)
-        check_feature_names(
-            X, getattr(self, "feature_names_in_", None), "X", "ranker.feature_names_in_"
-        )
-        return X
+        features = read_features(X)
+        names_of_fit = getattr(self, "feature_names_in_", None)
+        check_feature_names(features, names_of_fit, "X", "ranker.feature_names_in_")
+        return features
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict one score per row of X. Higher scores rank first."""
@@ -517,13 +587,13 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def feature_importances_(self) -> NDArray[Any]:
         """The importances of the estimator, or the absolute values of its coefficients."""
         last = last_step(self.estimator_)
-        if (
-            boosting_library(last) == "catboost"
-        ):  # the default ones of rankers require the training set
+        if boosting_library(last) == "catboost":
+            # The default importances of rankers require the training set.
             return np.asarray(last.get_feature_importance(type="PredictionValuesChange"))
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_)
-        return np.abs(np.ravel(last.coef_))
+        coefficients = np.ravel(last.coef_)
+        return np.abs(coefficients)
 
     def score(self, X: Any, y: Any, qid: Any = None, *, weight_of_fit: Any = None) -> float:
         """Evaluate the ranking by predictions with `measure`, or by default with the target.
@@ -544,45 +614,91 @@ class AspectRanker(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         float
             The score, where higher is better: the values of lower-is-better measures are negated.
         """
-        if self._is_resolved():
-            measure = self.measure_
-        else:
-            measure = getattr(self._evaluated_measure(), "measure", None)
-        searched = getattr(self, "_searched", None)
-        if searched == "target" and self.measure is not None:
-            searched = None
-        if measure is None or searched:
-            message = f"score needs measure=, as the target {self.target!r}"
-            if searched == "measure":
-                message = f"score does not evaluate by the measure {self.measure!r}, as it"
-            reason = f"was set by set_params: in a search, each candidate would be scored by its own {searched}"
-            message += f" {reason if searched else 'is not a measure'}"
-            warn(
-                f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to "
-                "the search"
-            )
-            raise MultiAspectError(message)
+        measure = self._scoring_measure()
         queries = find_queries(y, X, qid)
-        if to_pandas(y) is None:
+        is_array = to_pandas(y) is None
+        if is_array:
+            # Its columns are those of fit.
             check_is_fitted(self)
-            named = _naming_measure(read_target(self.target, measure), measure)
-            y = label_frame(y, self.aspects, named, self._columns)
+            naming = _naming_measure(read_target(self.target, measure), measure)
+            y = label_frame(y, self.aspects, naming, self._columns)
         scorer = RankingScorer(measure, self.aspects, missing=self.missing)
         if hasattr(self, "_distinct_labels"):
             columns = {name: pd.Series(labels) for name, labels in self._distinct_labels.items()}
             scorer.fitted = pd.DataFrame(columns)
         value = scorer(self, X, y, qid=queries)
-        assert isinstance(value, float)
+        assert isinstance(value, float)  # of a single measure
         return value
+
+    def _scoring_measure(self) -> Measure:
+        """Return the measure of `score`, or warn and raise an error if there is none.
+
+        In a search, there is none if candidates would be scored by different measures.
+        """
+        measure: Measure | None = None
+        if self._is_resolved():
+            measure = self.measure_
+        else:
+            evaluated = self._evaluated_measure()
+            if evaluated is not None:
+                measure = evaluated.measure
+        searched = getattr(self, "_searched", None)
+        # Candidates with different targets are scored by the same measure if it is given.
+        if searched == "target" and self.measure is not None:
+            searched = None
+        if measure is not None and searched is None:
+            return measure
+        message = self._no_score_message(searched)
+        warn(
+            f"{message}. Pass measure= to AspectRanker, or scoring=ranking_scorer(measure) to "
+            "the search"
+        )
+        raise MultiAspectError(message)
+
+    def _no_score_message(self, searched: str | None) -> str:
+        """Return why there is no score: the target is no measure, or target or measure are `searched`."""
+        reason = (
+            "was set by set_params: in a search, each candidate would be scored by its own "
+            f"{searched}"
+        )
+        if searched == "measure":
+            return f"score does not evaluate by the measure {self.measure!r}, as it {reason}"
+        if searched == "target":
+            return f"score needs measure=, as the target {self.target!r} {reason}"
+        return f"score needs measure=, as the target {self.target!r} is not a measure"
 
     def _is_resolved(self) -> bool:
         """Return whether measure and target are those of `fit`."""
         if not hasattr(self, "_resolved"):
             return False
-        pairs = zip(self._resolved, (self.measure, self.target), strict=True)
-        return all(
-            fitted is now or (isinstance(fitted, str) and fitted == now) for fitted, now in pairs
-        )
+        fitted_measure, fitted_target = self._resolved
+        has_same_measure = _is_same(fitted_measure, self.measure)
+        return has_same_measure and _is_same(fitted_target, self.target)
+
+
+def _is_same(first: object, second: object) -> bool:
+    """Return whether two parameters are the same object or equal texts."""
+    if isinstance(first, str):
+        return first == second
+    return first is second
+
+
+def _distinct_labels(labels: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """Return the different labels of each aspect, without missing ones."""
+    distinct = {}
+    for name, column in labels.items():
+        distinct[str(name)] = np.asarray(column.dropna().unique())
+    return distinct
+
+
+def _gains_of_parts(
+    joined: LabelledRows, target: Measure, parts: Sequence[Part]
+) -> list[NDArray[np.float64]]:
+    """Return the gains of the rows of each part, which are those of `joined` one after the other."""
+    gain_of_pair = target_gains(joined.judgments, target)
+    gain_of_row = joined.judgments.row_values(gain_of_pair)
+    ends = np.cumsum([len(part.labels) for part in parts])
+    return np.split(gain_of_row, ends[:-1])
 
 
 def _clone_estimator(estimator: Any) -> Any:
@@ -598,33 +714,41 @@ def _clone_estimator(estimator: Any) -> Any:
 def _evaluation_rows(
     features: Sequence[Any], labels: Sequence[Any], sets: Sequence[Part]
 ) -> list[EvaluationRows]:
-    """Return the evaluation sets as the fits of boosting libraries take them."""
+    """Return the evaluation sets as the fits of boosting libraries take them.
+
+    Features and labels are those of each set for the last step.
+    """
     rows = []
-    for of_set, label, part in zip(features, labels, sets, strict=True):
-        rows.append(EvaluationRows(of_set, label, part.codes, part.offset))
+    for index, part in enumerate(sets):
+        rows.append(EvaluationRows(features[index], labels[index], part.codes, part.offset))
     return rows
 
 
 def _refuse_replaced(fit_params: Mapping[str, Any]) -> None:
     """Raise an error for arguments of estimators that the ranker itself passes to them."""
     replaced = [name for name in fit_params if name in _INSTEAD]
-    if replaced:
-        raise MultiAspectError(
-            f"expected {_INSTEAD[replaced[0]]} instead of {choices(replaced)}. (pt.ltr passes the "
-            "labels "
-            "of one aspect, by group: give it a plain ranker and aggregate_labels(qrels, measure))"
-        )
+    if not replaced:
+        return
+    replacement = _INSTEAD[replaced[0]]
+    raise MultiAspectError(
+        f"expected {replacement} instead of {choices(replaced)}. (pt.ltr passes the "
+        "labels of one aspect, by group: give it a plain ranker and "
+        "aggregate_labels(qrels, measure))"
+    )
 
 
 def _random_seed(estimator: Any) -> int:
     """Return the seed of an estimator, under the names that the libraries give it, or 0."""
     params = estimator.get_params()
     for name in ("random_state", "random_seed", "seed"):
-        if isinstance(params.get(name), int | np.integer):
-            return int(params[name])
+        seed = params.get(name)
+        if isinstance(seed, int | np.integer):
+            return int(seed)
     return 0
 
 
 def _naming_measure(target: Measure, measure: Measure | None) -> Measure | None:
     """Return the target or the measure, whose aspects name the columns of arrays: the target if it declares any."""
-    return target if isinstance(target.spec, Aspects) else measure
+    if isinstance(target.spec, Aspects):
+        return target
+    return measure

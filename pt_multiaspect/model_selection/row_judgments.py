@@ -42,8 +42,10 @@ class RowJudgments(Judgments):
     def __init__(
         self, frame: pd.DataFrame, query: Ints, qids: Objects, documents: Objects | None = None
     ) -> None:
-        first = np.argsort(query, kind="stable")
-        self._set_arrays(frame, qids, query, first, inverse_permutation(first), documents)
+        # The judged pairs are the rows, sorted by query.
+        row_of_pair = np.argsort(query, kind="stable")
+        pair_of_row = inverse_permutation(row_of_pair)
+        self._set_arrays(frame, qids, query, row_of_pair, pair_of_row, documents)
         #: Whether documents have names, which may be repeated.
         self.has_documents = documents is not None
 
@@ -52,28 +54,36 @@ class RowJudgments(Judgments):
 
     @cached_property
     def _earliest_pair(self) -> Ints:
-        """The first of the judged pairs with the query and the document of each judged pair."""
-        codes = pd.factorize(self.docnos)[0]
-        pairs = self.pool_query * (codes.max(initial=0) + 1) + codes
-        _, first, position = np.unique(pairs, return_index=True, return_inverse=True)
-        return np.asarray(first[position.ravel()], dtype=np.intp)
+        """For each judged pair, the position of the first one with the same query and document."""
+        document, _ = pd.factorize(self.docnos)
+        n_documents = document.max(initial=0) + 1
+        # One number per combination of query and document.
+        combination = self.pool_query * n_documents + document
+        _, first, distinct = np.unique(combination, return_index=True, return_inverse=True)
+        earliest = first[distinct.ravel()]  # some versions of NumPy add a dimension
+        return np.asarray(earliest, dtype=np.intp)
 
     def _read_labels(self, name: str, missing: Sequence[str] = ()) -> Floats:
+        """Return the labels of an aspect, after checking that rows of the same document have equal ones."""
         labels = super()._read_labels(name, missing)
         if self.has_documents:
-            self._refuse_conflicts(name, labels, labels, self._earliest_pair)
+            self._refuse_conflicts(
+                name, row_labels=labels, pair_labels=labels, pair=self._earliest_pair
+            )
         return labels
 
     def check_distinct(self) -> None:
         """Raise an error if a document has several rows for a query."""
         if not self.has_documents:
             return
-        repeated = np.flatnonzero(self._earliest_pair != np.arange(len(self)))
+        is_repeated = self._earliest_pair != np.arange(len(self))
+        repeated = np.flatnonzero(is_repeated)
         if len(repeated):
+            pair = self._pair_text(int(repeated[0]))
+            number = tally(len(repeated), "row")
             raise MultiAspectError(
                 f"expected one row per query and document to evaluate rankings, got several for "
-                f"{self._pair_text(int(repeated[0]))} {tally(len(repeated), 'row')}; drop "
-                "duplicates. Only "
+                f"{pair} {number}; drop duplicates. Only "
                 "the rows that fit learns from may be repeated: split before oversampling"
             )
 
@@ -83,27 +93,33 @@ class RowJudgments(Judgments):
 
     @cached_property
     def docno_positions(self) -> Ints:
-        """The position of each judged pair in the order by docno, descending."""
-        one_group = np.zeros(len(self), dtype=np.intp)
-        order = Texts.from_strings(self.docnos).descending_order(one_group)
-        return inverse_permutation(order)
+        """The position of each judged pair in the order by docno, descending, over all queries."""
+        docnos = Texts.from_strings(self.docnos)
+        same_group = np.zeros(len(self), dtype=np.intp)  # not sorted by query
+        pairs_by_docno = docnos.descending_order(same_group)
+        return inverse_permutation(pairs_by_docno)
 
     def label_keys(self, measure: Measure) -> Words:
         """Return a random number per judged pair, from its query and its labels for a measure alone."""
         return self.compute_once(("label keys", measure), lambda: self._hash_labels(measure))
 
     def _hash_labels(self, measure: Measure) -> Words:
-        query_keys = mix_bits(Texts.from_strings(self.qids).hashes() + _SEED)
+        """Return a random number per judged pair, equal for equal queries and labels."""
+        qid_hashes = Texts.from_strings(self.qids).hashes()
+        query_keys = mix_bits(qid_hashes + _SEED)
         keys = query_keys[self.pool_query]
+        # Sorted by name, as the order of the aspects in the measure does not matter.
         for view in sorted(measure.views(self), key=lambda view: view.name):
-            labels = view.label + 0.0  # -0 and 0 are equal
-            labels[~view.known] = np.nan  # in one form
-            keys = mix_bits(keys ^ mix_bits(labels.view(np.uint64)))
+            # Equal labels get equal bits: -0 becomes 0, and missing labels the same NaN.
+            labels = view.label + 0.0
+            labels[~view.known] = np.nan
+            label_bits = labels.view(np.uint64)
+            keys = mix_bits(keys ^ mix_bits(label_bits))
         return keys
 
     @cached_property
     def rank(self) -> Ints:
-        """The ranks in any ranking of all rows, query by query."""
+        """The ranks in any ranking of all rows, query by query, from 1."""
         return positions(self.pool_query) + 1
 
     @cached_property
@@ -123,46 +139,69 @@ class Pool:
 
     @classmethod
     def from_qrels(cls, qrels: Judgments, rows: RowJudgments) -> Pool:
-        """Return the judged documents of the queries of the rows, on the scales of all qrels."""
+        """Return the judged documents of the queries of the rows, on the scales of all qrels.
+
+        The rows get these scales, too.
+        """
         if not rows.has_documents:
             raise MultiAspectError(
                 "qrels= needs the docno of every row: add an index level or a column docno to y"
             )
-        position = qrels.query_positions(rows.qids)
-        unknown = rows.qids[position < 0]
+        query_position = qrels.query_positions(rows.qids)  # -1 if the qrels do not have the query
+        unknown = rows.qids[query_position < 0]
         if len(unknown):
+            queries = number_of(rows.n_queries, "query")
             raise MultiAspectError(
                 f"the qrels have no judgments for {len(unknown)} of "
-                f"{number_of(rows.n_queries, 'query')} of the rows, such as {unknown[0]}; check "
+                f"{queries} of the rows, such as {unknown[0]}; check "
                 "that the query ids are spelt alike, or drop these rows"
             )
-        kept = np.zeros(qrels.n_queries, dtype=np.bool_)
-        kept[position] = True
-        judgments = qrels.take_rows(np.flatnonzero(qrels.row_values(kept[qrels.pool_query])))
+        has_rows = np.zeros(qrels.n_queries, dtype=np.bool_)
+        has_rows[query_position] = True
+        is_kept = qrels.row_values(has_rows[qrels.pool_query])
+        judgments = qrels.take_rows(np.flatnonzero(is_kept))
         judgments.infer_scales_from(qrels)
         rows.infer_scales_from(qrels)
+        # The aspects are those of y. Tuples of labels have no names and keep their positions.
         if not qrels._positional:
             judgments.label_names = rows.label_names
-        return cls(
-            judgments, judgments.pairs.lookup(rows.pool_query, Texts.from_strings(rows.docnos))[0]
-        )
+        docnos = Texts.from_strings(rows.docnos)
+        position, _ = judgments.pairs.lookup(rows.pool_query, docnos)
+        return cls(judgments, position)
 
     def check_labels(self, rows: RowJudgments, measure: Measure) -> None:
-        """Raise an error if rows have other labels than the qrels.
+        """Raise an error if rows have other labels than the qrels on an aspect of a measure.
 
         Missing labels, and labels below the lowest grade, are the lowest grade.
         """
-        for view, judged in zip(measure.views(rows), measure.views(self.judgments), strict=True):
-            lowest = judged.scale.grades[0]
-            better = np.fmax if judged.scale.greater_is_better else np.fmin  # which ignore NaN
-            known = np.append(better(judged.label, lowest), lowest)[self.position]
-            labels = better(view.label, lowest)
-            differing = np.flatnonzero(labels != known)
-            if len(differing):
-                row = int(differing[0])
-                raise MultiAspectError(
-                    f"expected y to have the labels of the qrels, got the {view.name} label "
-                    f"{spell(labels[row])} for {rows._pair_text(row)}, which the qrels "
-                    + ("do not judge" if self.position[row] < 0 else f"label {spell(known[row])}")
-                    + f" {tally(len(differing), 'row')}; take the labels of the rows from the qrels"
-                )
+        row_views = measure.views(rows)
+        qrels_views = measure.views(self.judgments)
+        for row_view, qrels_view in zip(row_views, qrels_views, strict=True):
+            scale = qrels_view.scale
+            lowest = scale.grades[0]
+            # Both functions return the grade if the label is missing (NaN).
+            better_of: np.ufunc
+            if scale.greater_is_better:
+                better_of = np.fmax
+            else:
+                better_of = np.fmin
+            row_labels = better_of(row_view.label, lowest)
+            # Rows that the qrels do not judge have position -1: the last label, the lowest grade.
+            pool_labels = np.append(better_of(qrels_view.label, lowest), lowest)
+            qrels_labels = pool_labels[self.position]
+            differing = np.flatnonzero(row_labels != qrels_labels)
+            if len(differing) == 0:
+                continue
+            row = int(differing[0])
+            label = spell(row_labels[row])
+            if self.position[row] < 0:
+                judgment = "do not judge"
+            else:
+                judgment = f"label {spell(qrels_labels[row])}"
+            pair = rows._pair_text(row)
+            number = tally(len(differing), "row")
+            raise MultiAspectError(
+                f"expected y to have the labels of the qrels, got the {row_view.name} label "
+                f"{label} for {pair}, which the qrels {judgment} {number}; take the labels of the "
+                "rows from the qrels"
+            )

@@ -39,76 +39,97 @@ class RowRankings(Rankings):
     _is_expectation = False
 
     def __init__(self, rows: RowJudgments, scores: Floats, pool: Pool | None = None) -> None:
-        self.rows, self._pool = rows, pool
-        scores = rows.pair_values(scores) + 0.0  # -0 and 0 are tied
-        query = rows.pool_query
-        ranked_rows = self._descending_order(scores)
-        ranked = scores[ranked_rows]
-        #: Whether each ranked row is tied with the next one.
-        self.tied: Bools = (ranked[1:] == ranked[:-1]) & (query[1:] == query[:-1])
-        self._set_order(ranked_rows, scores)
+        self.rows = rows
+        self._pool = pool
+        # The sum with 0 turns -0 into 0, so that both are tied.
+        pair_scores = rows.pair_values(scores) + 0.0
+        ranked_rows = self._descending_order(pair_scores)
+        ranked_scores = pair_scores[ranked_rows]
+        has_equal_score = ranked_scores[1:] == ranked_scores[:-1]
+        has_same_query = rows.pool_query[1:] == rows.pool_query[:-1]
+        #: Whether each ranked row but the last is tied with the next one.
+        self.tied: Bools = has_equal_score & has_same_query
+        self._set_order(ranked_rows, pair_scores)
 
     def _set_order(self, ranked_rows: Ints, scores: Floats) -> None:
-        """Set the arrays of the rankings from the rows, query by query in the order of their ranks."""
-        rows, pool = self.rows, self._pool
+        """Set the arrays of the rankings.
+
+        Parameters
+        ----------
+        ranked_rows : ndarray of int, shape (n_rows,)
+            The rows, query by query in the order of their ranks.
+        scores : ndarray of float, shape (n_rows,)
+            The predictions, in the order of the judged pairs.
+        """
+        rows = self.rows
         query = rows.pool_query
         self._ranked_rows = ranked_rows
         #: The rankings with all rows as hits.
         self._all_hits = Hits(rows.n_queries, query, query, rows.rank, ranked_rows, rows.n_ret)
         #: The position of each ranked row among the judged documents, -1 if it is not one of them.
-        if pool is None:
-            self._judged_rows: Ints = ranked_rows
-        else:
-            self._judged_rows = pool.position[ranked_rows]
+        self._judged_rows: Ints = ranked_rows
         judgments: Judgments = rows
         hits = self._all_hits
-        if pool is not None:
-            judgments, known = pool.judgments, self._judged_rows >= 0
+        if self._pool is not None:
+            judgments = self._pool.judgments
+            self._judged_rows = self._pool.position[ranked_rows]
+            is_judged = self._judged_rows >= 0
             hits = replace(
-                hits.select(known), pool_query=judgments.pool_query, row=self._judged_rows[known]
+                hits.select(is_judged),
+                pool_query=judgments.pool_query,
+                row=self._judged_rows[is_judged],
             )
-        self._set_arrays(
-            judgments, query, scores, inverse_permutation(ranked_rows), hits, rows.n_queries
-        )
+        position = inverse_permutation(ranked_rows)
+        self._set_arrays(judgments, query, scores, position, hits, rows.n_queries)
 
     def break_ties(self, measure: Measure) -> RowRankings:
         """Return the rankings for a measure with tied rows by docno, descending, or else in a random order.
 
         The random order follows from the query and the labels of the tied rows alone.
         """
-        is_tied = np.append(self.tied, False) | np.append(False, self.tied)
+        is_tied_with_next = np.append(self.tied, False)
+        is_tied_with_previous = np.append(False, self.tied)
+        is_tied = is_tied_with_next | is_tied_with_previous
         tied_rows = self._ranked_rows[is_tied]
         group = self._tie_groups[is_tied]
+        # Only rows of the same group change places.
         if self.rows.has_documents:
-            order = np.argsort(
-                group * len(self.rows) + self.rows.docno_positions[tied_rows], kind="stable"
-            )
+            docno_position = self.rows.docno_positions[tied_rows]
+            order = np.argsort(group * len(self.rows) + docno_position, kind="stable")
         else:
-            order = _shuffled_order(self.rows.label_keys(measure)[tied_rows], group)
+            keys = self.rows.label_keys(measure)
+            order = _shuffled_order(keys[tied_rows], group)
         ranked_rows = self._ranked_rows.copy()
         ranked_rows[is_tied] = tied_rows[order]
-        result = copy(self)  # without the cached results
-        result._set_order(ranked_rows, np.asarray(self._scores, dtype=np.float64))
-        return result
+        rankings = copy(self)  # without the cached results
+        scores = np.asarray(self._scores, dtype=np.float64)
+        rankings._set_order(ranked_rows, scores)
+        return rankings
 
     @property
     def _tie_groups(self) -> Ints:
-        """One number per ranked row, equal for tied rows."""
-        return np.cumsum(np.append(False, ~self.tied))
+        """One number per ranked row, equal for tied rows, from 0 in the order of the ranks."""
+        begins_group = np.append(False, ~self.tied)  # False for the first one, which has number 0
+        return np.cumsum(begins_group)
 
     def _descending_order(self, scores: Floats) -> Ints:
-        """Return the stable order of the scores within queries, which are contiguous."""
-        n_ret, rank = self.rows.n_ret, self.rows.rank
-        width = int(n_ret.max(initial=0))
-        if len(n_ret) * width > 4 * len(scores):
+        """Return the rows by query, then by score, descending; rows with equal scores keep their order.
+
+        The rows of a query are neighbours: `scores` are in the order of the judged pairs.
+        """
+        n_rows = len(scores)
+        n_ret = self.rows.n_ret  # (n_queries,)
+        n_queries = len(n_ret)
+        longest = int(n_ret.max(initial=0))
+        # A table is sorted faster than by two keys, unless most of it would be empty.
+        if n_queries * longest > 4 * n_rows:
             return np.lexsort((-scores, self.rows.pool_query))
-        # Sorting the rows of a matrix is faster than sorting by two keys.
-        table = np.full((len(n_ret), width), np.inf)
-        filled = np.arange(width) < n_ret[:, None]
-        table[filled] = -scores
-        order: Ints = np.argsort(table, axis=1, kind="stable")[filled]
-        begins = np.arange(len(rank)) - rank + 1
-        return order + begins
+        table = np.full((n_queries, longest), np.inf)  # empty cells are sorted to the end
+        is_filled = np.arange(longest) < n_ret[:, None]
+        table[is_filled] = -scores
+        order_in_query: Ints = np.argsort(table, axis=1, kind="stable")[is_filled]
+        row_of_rank_1 = np.arange(n_rows) - (self.rows.rank - 1)
+        return row_of_rank_1 + order_in_query
 
     @cached_property
     def _docnos(self) -> Texts:
@@ -117,69 +138,90 @@ class RowRankings(Rankings):
     @cached_property
     def source(self) -> Run:
         """The rows as a run."""
-        return Run(
-            self.rows.qids,
-            self.rows.pool_query,
-            self._docnos,
-            np.asarray(self._scores, dtype=np.float64),
-        )
+        scores = np.asarray(self._scores, dtype=np.float64)
+        return Run(self.rows.qids, self.rows.pool_query, self._docnos, scores)
 
     @property
     def is_constant(self) -> bool:
         """Whether the predictions are equal in every query, and some query has two or more rows."""
-        several = self.rows.n_ret.max(initial=0) > 1
-        return bool(
-            several
-            and self.tied.sum() == len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret)
-        )
+        if self.rows.n_ret.max(initial=0) < 2:
+            return False
+        # If all rows of a query are tied, each but the last is tied with the next one.
+        n_rows_but_last = len(self._ranked_rows) - np.count_nonzero(self.rows.n_ret)
+        return bool(self.tied.sum() == n_rows_but_last)
 
     @cached_property
     def expectation(self) -> RowRankings:
         """The same rankings, with expected values of linear bases over tied rows."""
-        result = copy(self)  # without the cached results
-        result._is_expectation = True
-        return result
+        rankings = copy(self)  # without the cached results
+        rankings._is_expectation = True
+        return rankings
 
     def compute_once(self, key: Any, make: Any) -> Any:
-        """Return the result of `make`, or the expected value of a linear base."""
-        if self._is_expectation and isinstance(key, tuple) and key[0] == "base":
+        """Return the result of `make`, which is kept for later calls with an equal key.
+
+        In an `expectation`, values of bases, with the key ("base", base, target), are expected
+        values instead.
+        """
+        is_base_value = isinstance(key, tuple) and key[0] == "base"
+        if not self._is_expectation or not is_base_value:
+            return super().compute_once(key, make)
+
+        def make_expected() -> Floats:
             _, base, target = key
-            return super().compute_once(
-                key, lambda: self._expected_value(base, base.additive(target))
-            )
-        return super().compute_once(key, make)
+            return self._expected_value(base, base.additive(target))
+
+        return super().compute_once(key, make_expected)
 
     def _expected_value(self, base: Any, form: Linear) -> Floats:
-        """Return the value of a linear form if tied rows have the mean of their gains."""
-        group = self._tie_groups
-        gain = np.append(np.asarray(form.gain, dtype=np.float64), form.unjudged)[self._judged_rows]
-        mean = np.bincount(group, weights=gain) / np.bincount(group)
-        shared = np.empty(len(gain))
-        shared[self._ranked_rows] = mean[group]
-        values: Floats = np.minimum(
-            replace(form, gain=shared, unjudged=0.0).values(self._all_hits), base.RANGE[1]
-        )
+        """Return the expected value of a linear form per query over all orders of tied rows.
+
+        It is the value if tied rows have the mean of their gains.
+        """
+        group = self._tie_groups  # of each ranked row
+        # The gain of unjudged documents is the last one, at position -1.
+        judged_gain = np.asarray(form.gain, dtype=np.float64)
+        gain = np.append(judged_gain, form.unjudged)[self._judged_rows]
+        mean_gain = np.bincount(group, weights=gain) / np.bincount(group)
+        row_gain = np.empty(len(gain))
+        row_gain[self._ranked_rows] = mean_gain[group]
+        expected_form = replace(form, gain=row_gain, unjudged=0.0)
+        # Rounding errors of the means may add up to more than the maximum of the base.
+        maximum = base.RANGE[1]
+        values: Floats = np.minimum(expected_form.values(self._all_hits), maximum)
         return values
 
 
 def _shuffled_order(keys: Words, group: Ints) -> Ints:
-    """Return the order by `group`, which is sorted, and within groups a random order that follows from the keys.
+    """Return the order by group, and within groups a random order that follows from the keys.
 
-    Rows of equal keys are numbered, as they would otherwise be neighbours.
+    Parameters
+    ----------
+    keys : ndarray of uint64, shape (n_tied,)
+        A random number per tied row, equal for rows with equal labels.
+    group : ndarray of int, shape (n_tied,)
+        The group of each tied row, non-decreasing.
     """
     by_key = _order_within(group, keys)
     keys = keys[by_key]
-    is_new = (keys[1:] != keys[:-1]) | (group[1:] != group[:-1])
-    number = positions(np.cumsum(np.append(False, is_new)))
-    shuffled: Ints = by_key[_order_within(group, mix_bits(keys + number.astype(np.uint64)))]
-    return shuffled
+    # Rows of equal keys would be neighbours: they are numbered, and shuffled by key and number.
+    differs_from_previous = (keys[1:] != keys[:-1]) | (group[1:] != group[:-1])
+    key_group = np.cumsum(np.append(False, differs_from_previous))
+    number = positions(key_group).astype(np.uint64)
+    shuffled = _order_within(group, mix_bits(keys + number))
+    order: Ints = by_key[shuffled]
+    return order
 
 
 def _order_within(group: Ints, keys: Words) -> Ints:
-    """Return the order by `group`, which is sorted, then by those bits of random keys that one word has space for.
+    """Return the order by `group`, which is non-decreasing, then by random keys.
 
-    Sorting words that are sorted in part is several times faster than sorting by two keys.
+    The group and as many bits of the key as there is space for form one word of 64 bits: sorting
+    words that are sorted in part is several times faster than sorting by two keys.
     """
-    n_bits = np.uint64(int(group[-1]).bit_length())
-    words = (group.astype(np.uint64) << (np.uint64(64) - n_bits)) | (keys >> n_bits)
-    return np.argsort(words, kind="stable")
+    largest_group = int(group[-1])
+    n_group_bits = np.uint64(largest_group.bit_length())
+    n_key_bits = np.uint64(64) - n_group_bits
+    group_part = group.astype(np.uint64) << n_key_bits
+    key_part = keys >> n_group_bits
+    return np.argsort(group_part | key_part, kind="stable")

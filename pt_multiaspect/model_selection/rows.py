@@ -57,19 +57,21 @@ class LabelledRows:
         documents: Objects | None = None,
     ) -> None:
         frame = label_frame(y, aspects, measure)
-        query, qids = query_codes(check_length(qid, len(frame), "qid"))
+        n_rows = len(frame)
+        query, qids = query_codes(check_length(qid, n_rows, "qid"))
+        if documents is None:
+            documents = find_documents(y=frame)
+        else:
+            check_length(documents, n_rows, "docno")
         #: The labels, one column per aspect, with row numbers as index.
         self.frame = frame.reset_index(drop=True)
-        if documents is not None:
-            check_length(documents, len(frame), "docno")
-        else:
-            documents = find_documents(y=frame)
         self.judgments = RowJudgments(self.frame, query, qids, documents)
         self._qrels = qrels
-        if qrels is None:
-            self.pool = None
-        else:
+        #: The judged documents, if they are not those of the rows.
+        self.pool: Pool | None = None
+        if qrels is not None:
             self.pool = Pool.from_qrels(qrels, self.judgments)
+        #: The aspects of the columns.
         self.names = list(frame.columns)
 
     def __len__(self) -> int:
@@ -78,43 +80,48 @@ class LabelledRows:
     @property
     def queries(self) -> Objects:
         """The query of each row."""
-        return self.judgments.row_values(self.judgments.qids[self.judgments.pool_query])
+        query_of_pair = self.judgments.qids[self.judgments.pool_query]
+        return self.judgments.row_values(query_of_pair)
 
     def take(self, kept: Ints) -> LabelledRows:
-        """Return some rows, on the scales of all rows."""
+        """Return some rows, given by position, on the scales of all rows."""
         rows = self.judgments
+        documents = None
         if rows.has_documents:
-            documents = rows.row_values(rows.docnos)[kept]
-        else:
-            documents = None
-        part = LabelledRows(
-            self.frame.iloc[kept], self.queries[kept], qrels=self._qrels, documents=documents
-        )
+            document_of_row = rows.row_values(rows.docnos)
+            documents = document_of_row[kept]
+        labels = self.frame.iloc[kept]
+        queries = self.queries[kept]
+        part = LabelledRows(labels, queries, qrels=self._qrels, documents=documents)
         part.judgments.infer_scales_from(self.judgments)
         return part
 
     def share_scales(self, fitted: pd.DataFrame) -> None:
         """Infer undeclared scales from the labels of a fit, too."""
-        self.judgments.infer_scales_from(
-            _label_judgments(pd.concat([fitted, self.frame], ignore_index=True))
-        )
+        all_labels = pd.concat([fitted, self.frame], ignore_index=True)
+        self.judgments.infer_scales_from(_label_judgments(all_labels))
 
     def warn_of_further_grades(self, measure: Measure, fitted: pd.DataFrame) -> None:
         """Warn if an undeclared scale of a measure has grades that do not follow from the labels of a fit."""
         views = measure.views(self.judgments)
-        if not all(view.name in fitted.columns for view in views):
+        has_fitted_aspects = all(view.name in fitted.columns for view in views)
+        if not has_fitted_aspects:
             return
-        scales = {view.name: view.scale for view in measure.views(_label_judgments(fitted))}
+        fitted_scales = {}
+        for view in measure.views(_label_judgments(fitted)):
+            fitted_scales[view.name] = view.scale
         for view in inferred_views(measure, views):
-            name, scale, before = view.name, view.scale, scales[view.name]
-            if scale.grades.tolist() != before.grades.tolist():
-                warn_once(
-                    f"{measure.NAME}: the grades of {name} are {scale}, as inferred from these "
-                    f"labels and those of fit, which alone gave {before}; the value cannot be "
-                    "compared with those on that scale, such as evals_result_. Declare the scales, "
-                    "as in aspects={…}",
-                    key=f"grades of {name} beyond {before}: {scale}",
-                )
+            scale = view.scale
+            fitted_scale = fitted_scales[view.name]
+            if scale.grades.tolist() == fitted_scale.grades.tolist():
+                continue
+            warn_once(
+                f"{measure.NAME}: the grades of {view.name} are {scale}, as inferred from these "
+                f"labels and those of fit, which alone gave {fitted_scale}; the value cannot be "
+                "compared with those on that scale, such as evals_result_. Declare the scales, "
+                "as in aspects={…}",
+                key=f"grades of {view.name} beyond {fitted_scale}: {scale}",
+            )
 
     def rankings(self, scores: object) -> RowRankings:
         """Return the rankings by predictions of the rows."""
@@ -122,22 +129,29 @@ class LabelledRows:
 
     @staticmethod
     def values(measure: Measure, rankings: RowRankings) -> Floats:
-        """Return the value of each query: the expectation over ties if the measure is linear."""
+        """Return the value of each query.
+
+        With tied rows, it is the expected value over their orders if the measure is linear, else
+        the value of one order.
+        """
         warn_of_missing_gates([measure], rankings.judgments)
         if not rankings.tied.any():
             return measure.evaluate(rankings)
         judgments = rankings.judgments
-        if judgments.compute_once(
+        has_linear_terms = judgments.compute_once(
             ("linear", measure), lambda: _has_linear_terms(measure, judgments)
-        ):
+        )
+        if has_linear_terms:
             return measure.evaluate(rankings.expectation)
         return measure.evaluate(rankings.break_ties(measure))
 
     def evaluate(self, measure: Measure, rankings: RowRankings, source: AnyMeasure) -> float:
         """Return the aggregate over queries, as defined by `source`, of which `bind` made the measure."""
-        if not len(self):
+        n_rows = len(self)
+        if n_rows == 0:
             raise MultiAspectError(f"expected at least one row to evaluate {measure}, got 0 rows")
-        return aggregate_values(source, self.values(measure, rankings).tolist())
+        query_values = self.values(measure, rankings)
+        return aggregate_values(source, query_values.tolist())
 
 
 def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
@@ -147,28 +161,32 @@ def _label_judgments(labels: pd.DataFrame) -> RowJudgments:
 
 def _has_linear_terms(measure: Measure, judgments: Judgments) -> bool:
     """Return whether a measure is a weighted sum of bases that are discounted sums of gains."""
-    if measure.stated.is_weighted_sum:
-        terms = measure.terms(judgments)
-    else:
-        terms = []
-    return bool(terms) and all(
-        isinstance(term.base.additive(term.target), Linear) for term in terms
-    )
+    if not measure.stated.is_weighted_sum:
+        return False
+    terms = measure.terms(judgments)
+    for term in terms:
+        form = term.base.additive(term.target)
+        if not isinstance(form, Linear):
+            return False
+    return len(terms) > 0
 
 
 def warn_if_constant(rankings: RowRankings, what: str) -> None:
-    """Warn about predictions that are constant within queries, or that cannot differ within them."""
+    """Warn about predictions that are constant within queries, or that cannot differ within them.
+
+    The message starts with `what`.
+    """
     warn_of_single_rows(rankings.rows, what)
     if rankings.is_constant:
         warn(
             f"{what}: the predictions are equal within every query, so they rank nothing; the "
-            "value is that of a "
-            "random order. Check the features, the regularisation and the number of iterations"
+            "value is that of a random order. Check the features, the regularisation and the "
+            "number of iterations"
         )
 
 
 def warn_of_single_rows(rows: RowJudgments, what: str) -> None:
-    """Warn about several queries of one row each."""
+    """Warn about several queries of one row each; the message starts with `what`."""
     if rows.n_queries > 1 and rows.n_ret.max() == 1:
         warn(
             f"{what}: every query has one row, so there is nothing to rank; the value is the same "
@@ -201,8 +219,8 @@ def check_known(
         if n_missing:
             raise MultiAspectError(
                 f"{where} has no {view.name} label in {n_missing} of {len(judgments)} rows (NaN); "
-                "drop these rows, "
-                f"or pass missing='lowest'{remedy} to treat them as the lowest grade"
+                f"drop these rows, or pass missing='lowest'{remedy} to treat them as the lowest "
+                "grade"
             )
 
 
@@ -218,21 +236,24 @@ class EvaluatedMeasure:
     ) -> None:
         self.aspects: AspectSpec = parse_aspects(aspects)
         self.missing = missing
-        if qrels is None:
-            self.qrels = None
-        else:
+        self.qrels: Judgments | None = None
+        if qrels is not None:
             self.qrels = Judgments.of(qrels)
-        self._scales = self.aspects if isinstance(self.aspects, Aspects) else None
+        #: The declared scales, if the aspects have any.
+        self._scales: Aspects | None = None
+        if isinstance(self.aspects, Aspects):
+            self._scales = self.aspects
         self.measure = with_scales(parsing.parse_one(measure), self.aspects)
+        # Invalid parameters raise their error at once, not when rows are scored.
         self._measure_on("relevance").validate_params()
 
     def _measure_on(self, aspect: str, scales: Aspects | None = None) -> Measure:
         """Return the measure itself, or for a single-aspect measure, the measure on an aspect."""
-        on = getattr(self.measure, "on", None)  # a method of this package's measures
-        if on is None:
-            measure: Measure = On(aspect=aspect, base=self.measure, aspects=scales)
-        else:
-            measure = on(aspect, scales)
+        # Only measures of this package have the method `on`.
+        measure_on = getattr(self.measure, "on", None)
+        if measure_on is None:
+            return On(aspect=aspect, base=self.measure, aspects=scales)
+        measure: Measure = measure_on(aspect, scales)
         return measure
 
     def rows(self, y: Any, qid: Any, documents: Objects | None = None) -> LabelledRows:
@@ -240,13 +261,17 @@ class EvaluatedMeasure:
         return LabelledRows(y, qid, self.aspects, self.measure, self.qrels, documents)
 
     def bind(self, rows: LabelledRows) -> Measure:
-        """Return the measure itself, or a single-aspect measure on relevance or on the only column."""
+        """Return the measure itself, or a single-aspect measure on relevance or on the only column.
+
+        Raise an error if the rows lack its labels, or do not fit the qrels.
+        """
         if len(rows.names) == 1:
             aspect = rows.names[0]
         else:
             aspect = "relevance"
         measure = self._measure_on(aspect, self._scales)
-        if measure is not self.measure and aspect not in rows.names:
+        is_single_aspect = measure is not self.measure
+        if is_single_aspect and aspect not in rows.names:
             raise MultiAspectError(
                 f"{self.measure} scores the aspect relevance, but y has the columns "
                 f"{choices(rows.names)}; "

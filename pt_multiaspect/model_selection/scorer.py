@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,8 @@ from .queries import (
     rows_per_query,
 )
 from .row_judgments import RowJudgments
-from .rows import EvaluatedMeasure, warn_if_constant
+from .row_rankings import RowRankings
+from .rows import EvaluatedMeasure, LabelledRows, warn_if_constant
 
 
 def ranking_scorer(
@@ -147,55 +148,71 @@ class RankingScorer:
         missing: str = "error",
         qrels: object = None,
     ) -> None:
-        choice("response_method", "predict", "decision_function", "predict_proba")(response_method)
+        parse_method = choice("response_method", "predict", "decision_function", "predict_proba")
+        parse_method(response_method)
+        self._response_method = response_method
+        #: Whether the measures were given as a dict; the single measure has an empty name.
         self._several = isinstance(measure, Mapping)
+        measures: Mapping[str, MeasureLike]
         if isinstance(measure, Mapping):
             measures = measure
         else:
             measures = {"": measure}
         if not measures:
             raise MultiAspectError("expected at least one measure, got an empty dict")
-        if qrels is None:
-            judgments = None
-        else:
+        judgments = None
+        if qrels is not None:
             judgments = Judgments.of(qrels)
-        self._measures = {
-            str(name): EvaluatedMeasure(single, aspects, missing, judgments)
-            for name, single in measures.items()
-        }
-        self._response_method = response_method
+        self._measures: dict[str, EvaluatedMeasure] = {}
+        for name, named_measure in measures.items():
+            evaluated = EvaluatedMeasure(named_measure, aspects, missing, judgments)
+            self._measures[str(name)] = evaluated
         #: Labels of a fit, from which undeclared scales are inferred, too.
         self.fitted: pd.DataFrame | None = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, qid: Any = None) -> float | dict[str, float]:
-        """Score `estimator` on the rows of X with the labels y."""
+        """Score `estimator` on the rows of X with the labels y.
+
+        The result is the score, or that of each name if the measures were given as a dict.
+        """
         queries = find_queries(y, X, qid)
         if queries is None:
-            message = (
-                f"{self!r} needs the query of every row: pass qid with metadata routing "
-                f"(sklearn.set_config(enable_metadata_routing=True)), or {ADD_QID}"
-            )
-            # A search converts the error to NaN and nevertheless selects parameters.
-            warn_once(
-                f"{message}. Without metadata routing the qid passed to fit does not reach the "
-                "scorer. Pass error_score='raise' to make this an error",
-                key="a scorer without qid",
-            )
-            raise MultiAspectError(message)
-        features = to_pandas(X)
-        if features is not None and not hasattr(
-            X, "columns"
-        ):  # of a library that scikit-learn does not read
-            X = features
-        if features is not None and "qid" in features.columns and not _drops_qid(estimator):
-            warn_once(
-                f"X has a column qid, which {type(estimator).__name__} uses as a feature: pass qid "
-                "with metadata routing, or move it to the index of X or y. AspectRanker drops the "
-                "column, but not after other steps of a pipeline",
-                key="qid among the features",
-            )
+            self._refuse_missing_queries()
+        frame = to_pandas(X)
+        if frame is not None:
+            _warn_of_qid_column(frame, estimator)
+            # Some frames are of a library that scikit-learn does not read.
+            is_read_by_sklearn = hasattr(X, "columns")
+            if not is_read_by_sklearn:
+                X = frame
         if len(queries) == _num_samples(X):
             _warn_of_trained_queries(estimator, queries)
+        response = self._predict(estimator, X, queries)
+        check_same_documents("y", y, "predictions", response)
+        check_same_documents("X", X, "predictions", response)
+        scores = fill_masked(response)
+        if self._response_method == "predict_proba":
+            has_two_classes = scores.ndim == 2 and scores.shape[1] == 2
+            if has_two_classes:
+                scores = scores[:, 1]
+        documents = find_documents(y=y, X=X, qid=qid)
+        return self._score_predictions(y, scores, queries, documents)
+
+    def _refuse_missing_queries(self) -> NoReturn:
+        """Raise an error, after a warning: a search converts the error to NaN and still selects parameters."""
+        message = (
+            f"{self!r} needs the query of every row: pass qid with metadata routing "
+            f"(sklearn.set_config(enable_metadata_routing=True)), or {ADD_QID}"
+        )
+        warn_once(
+            f"{message}. Without metadata routing the qid passed to fit does not reach the "
+            "scorer. Pass error_score='raise' to make this an error",
+            key="a scorer without qid",
+        )
+        raise MultiAspectError(message)
+
+    def _predict(self, estimator: Any, X: Any, queries: NDArray[Any]) -> Any:
+        """Return the response of the estimator to X, to which the queries are passed if it takes them."""
         respond = getattr(estimator, self._response_method, None)
         if respond is None:
             raise MultiAspectError(
@@ -204,44 +221,50 @@ class RankingScorer:
         if self._response_method == "predict":
             warn_of_classes(estimator, ", or score two classes by response_method='predict_proba'")
         if _has_qid_parameter(respond):
-            response = respond(X, qid=queries)
-        else:
-            response = respond(X)
-        check_same_documents("y", y, "predictions", response)
-        check_same_documents("X", X, "predictions", response)
-        scores = fill_masked(response)
-        if self._response_method == "predict_proba" and scores.ndim == 2 and scores.shape[1] == 2:
-            scores = scores[:, 1]
-        return self._score_predictions(y, scores, queries, find_documents(y=y, X=X, qid=qid))
+            return respond(X, qid=queries)
+        return respond(X)
 
     def _score_predictions(
         self, y: Any, scores: Any, qid: Any, documents: Objects | None
     ) -> float | dict[str, float]:
-        """Score predictions for the rows of y."""
+        """Return the score of predictions for the rows of y, or one per name of a measure."""
         values: dict[str, float] = {}
-        ranked: dict[tuple[str, ...], Any] = {}
+        # The rankings are computed once for all measures on the same columns of y.
+        ranked_by_columns: dict[tuple[str, ...], _RankedRows] = {}
         is_array = to_pandas(y) is None
+        rows: LabelledRows | None = None
         for name, evaluated in self._measures.items():
-            if is_array or not ranked:  # each measure may name the columns of an array
-                rows = evaluated.rows(y, qid, documents)
-                if self.fitted is not None:
-                    rows.share_scales(self.fitted)
+            # A frame is read once, but each measure may name the columns of an array.
+            if rows is None or is_array:
+                rows = self._read_rows(evaluated, y, qid, documents)
             columns = tuple(rows.names)
-            if columns not in ranked:
-                ranked[columns] = rows, rows.rankings(scores)
-            rows, rankings = ranked[columns]
-            measure = evaluated.bind(rows)
-            if self.fitted is not None:
-                rows.warn_of_further_grades(measure, self.fitted)
-            value = rows.evaluate(measure, rankings, evaluated.measure)
-            if measure.lower_is_better:
-                values[name] = -value
-            else:
-                values[name] = value
-        warn_if_constant(rankings, repr(self))
+            if columns not in ranked_by_columns:
+                ranked_by_columns[columns] = _RankedRows(rows, rows.rankings(scores))
+            ranked = ranked_by_columns[columns]
+            values[name] = self._evaluate(evaluated, ranked)
+        warn_if_constant(ranked.rankings, repr(self))
         if self._several:
             return values
         return values[""]
+
+    def _read_rows(
+        self, evaluated: EvaluatedMeasure, y: Any, qid: Any, documents: Objects | None
+    ) -> LabelledRows:
+        """Return the rows of y for a measure, on the scales of a fit if there is one."""
+        rows = evaluated.rows(y, qid, documents)
+        if self.fitted is not None:
+            rows.share_scales(self.fitted)
+        return rows
+
+    def _evaluate(self, evaluated: EvaluatedMeasure, ranked: _RankedRows) -> float:
+        """Return the score of rankings by a measure, where higher is better."""
+        measure = evaluated.bind(ranked.rows)
+        if self.fitted is not None:
+            ranked.rows.warn_of_further_grades(measure, self.fitted)
+        value = ranked.rows.evaluate(measure, ranked.rankings, evaluated.measure)
+        if measure.lower_is_better:
+            return -value
+        return value
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the metadata request: ``score`` takes `qid`."""
@@ -250,56 +273,91 @@ class RankingScorer:
         return request
 
     def __repr__(self) -> str:
-        measures = {name: str(evaluated.measure) for name, evaluated in self._measures.items()}
-        if self._response_method == "predict":
-            more = ""
+        names = {name: str(evaluated.measure) for name, evaluated in self._measures.items()}
+        if self._several:
+            measures = str(names)
         else:
-            more = f", response_method={self._response_method!r}"
-        return f"ranking_scorer({measures if self._several else measures['']}{more})"
+            measures = names[""]
+        if self._response_method == "predict":
+            return f"ranking_scorer({measures})"
+        return f"ranking_scorer({measures}, response_method={self._response_method!r})"
+
+
+class _RankedRows(NamedTuple):
+    """Rows of labels, and their rankings by predictions."""
+
+    rows: LabelledRows
+    rankings: RowRankings
 
 
 def _has_qid_parameter(method: Any) -> bool:
     """Return whether a method has a parameter `qid`."""
     try:
-        return "qid" in inspect.signature(method).parameters
+        parameters = inspect.signature(method).parameters
     except ValueError:  # a builtin without signature
         return False
+    return "qid" in parameters
+
+
+def _warn_of_qid_column(features: pd.DataFrame, estimator: Any) -> None:
+    """Warn if a column qid of the features is not dropped by the estimator, which learns it."""
+    if "qid" not in features.columns or _drops_qid(estimator):
+        return
+    name = type(estimator).__name__
+    warn_once(
+        f"X has a column qid, which {name} uses as a feature: pass qid "
+        "with metadata routing, or move it to the index of X or y. AspectRanker drops the "
+        "column, but not after other steps of a pipeline",
+        key="qid among the features",
+    )
 
 
 def _warn_of_trained_queries(estimator: Any, queries: NDArray[Any]) -> None:
-    """Warn if the estimator was fitted on some of the scored queries."""
+    """Warn if an `AspectRanker` was fitted on some of the scored queries.
+
+    The training set as a whole may be scored, as with ``return_train_score``.
+    """
     fitted = last_step(getattr(estimator, "best_estimator_", estimator))
     trained: Mapping[str, int] = getattr(fitted, "_trained_queries", {})
-    if not trained or queries.ndim != 1 or pd.isna(queries).any():
+    are_valid = queries.ndim == 1 and not pd.isna(queries).any()  # else scoring raises an error
+    if not trained or not are_valid:
         return
     scored = rows_per_query(queries)
-    if trained == scored:
-        return  # the training set as a whole, as with return_train_score
-    known = [qid for qid in scored if qid in trained]
-    if known:
-        name = type(estimator).__name__
-        were = agree(len(known), len(scored), "was", "were")
-        warn_once(
-            f"{len(known)} of {number_of(len(scored), 'scored query')}, such as {known[0]}, {were} "
-            f"among those that {name} was fitted on: the values do not hold for other queries. "
-            "Split by query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
-            # The folds and candidates of a search have the same queries in all.
-            key=f"{name} fitted on scored queries {hash(frozenset(trained).union(scored))}",
-        )
+    is_training_set = trained == scored
+    shared = [qid for qid in scored if qid in trained]
+    if is_training_set or not shared:
+        return
+    name = type(estimator).__name__
+    scored_queries = number_of(len(scored), "scored query")
+    were = agree(len(shared), len(scored), "was", "were")
+    # The folds and candidates of a search have the same queries in all, and warn once.
+    all_queries = frozenset(trained).union(scored)
+    warn_once(
+        f"{len(shared)} of {scored_queries}, such as {shared[0]}, {were} "
+        f"among those that {name} was fitted on: the values do not hold for other queries. "
+        "Split by query, as with cv=GroupKFold() and groups=qid, or cv=RepeatedQueryKFold()",
+        key=f"{name} fitted on scored queries {hash(all_queries)}",
+    )
 
 
 def _drops_qid(estimator: Any) -> bool:
-    """Return whether an estimator excludes a column qid of X from its features."""
+    """Return whether an estimator excludes a column qid of X from its features.
+
+    `AspectRanker` does, and pipelines that begin with it or select other columns.
+    """
     estimator = getattr(estimator, "best_estimator_", estimator)
-    if isinstance(estimator, Pipeline):
-        steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
-        if steps and isinstance(steps[0], ColumnTransformer):
-            return not any(
-                name.rpartition("__")[2] == "qid" for name in steps[0].get_feature_names_out()
-            )
-        return bool(steps) and _drops_qid(steps[0])
-    # AspectRanker, which this module must not import.
-    return hasattr(estimator, "_trained_queries")
+    if not isinstance(estimator, Pipeline):
+        # AspectRanker, which this module must not import.
+        return hasattr(estimator, "_trained_queries")
+    steps = [step for _, step in estimator.steps if step is not None and step != "passthrough"]
+    if not steps:
+        return False
+    first_step = steps[0]
+    if not isinstance(first_step, ColumnTransformer):
+        return _drops_qid(first_step)
+    # Names are prefixed by the transformer, as in "remainder__qid".
+    outputs = [name.rpartition("__")[2] for name in first_step.get_feature_names_out()]
+    return "qid" not in outputs
 
 
 def ranking_score(
@@ -383,19 +441,13 @@ def ranking_score(
     Name: CAM(aspects={'relevance': 2, 'credibility': 2})@10, dtype: float64
     """
     evaluated = EvaluatedMeasure(measure, aspects, missing, qrels)
-    labels_shape: tuple[int, ...] = getattr(y_true, "shape", ())
-    scores_shape: tuple[int, ...] = getattr(y_score, "shape", ())
-    if len(labels_shape) == 1 and len(scores_shape) == 2 and scores_shape[1] > 1:
-        raise MultiAspectError(
-            f"y_score: expected one prediction per row, got {scores_shape[1]} columns. Are y_true "
-            "and y_score swapped?"
-        )
+    _refuse_swapped(y_true, y_score)
     queries = require_queries(
         "ranking_score", y_true, None, qid, "y_true", y_score=y_score, sample_weight=sample_weight
     )
     documents = find_documents(y_true=y_true, y_score=y_score, qid=qid)
     rows = evaluated.rows(y_true, queries, documents)
-    on_rows = evaluated.bind(rows)
+    bound_measure = evaluated.bind(rows)
     rankings = rows.rankings(y_score)
     warn_if_constant(rankings, "ranking_score")
     if evaluated.qrels is not None:
@@ -405,27 +457,43 @@ def ranking_score(
             raise MultiAspectError(
                 "sample_weight has no effect on the values of single queries; omit it"
             )
-        return pd.Series(
-            rows.values(on_rows, rankings), index=rows.judgments.qids, name=str(evaluated.measure)
-        )
+        query_values = rows.values(bound_measure, rankings)
+        return pd.Series(query_values, index=rows.judgments.qids, name=str(evaluated.measure))
     if sample_weight is None:
-        return rows.evaluate(on_rows, rankings, evaluated.measure)
+        return rows.evaluate(bound_measure, rankings, evaluated.measure)
     if not aggregate_is_mean(evaluated.measure):
         raise MultiAspectError(
             f"sample_weight: {evaluated.measure} is not a mean over queries; omit the weights"
         )
     weights = _weights_of_queries(sample_weight, rows.judgments, len(rows))
-    return float((weights * rows.values(on_rows, rankings)).sum() / weights.sum())
+    query_values = rows.values(bound_measure, rankings)
+    weighted_sum = (weights * query_values).sum()
+    return float(weighted_sum / weights.sum())
+
+
+def _refuse_swapped(y_true: object, y_score: object) -> None:
+    """Raise an error if the predictions have several columns and the labels are a single one."""
+    labels_shape: tuple[int, ...] = getattr(y_true, "shape", ())
+    scores_shape: tuple[int, ...] = getattr(y_score, "shape", ())
+    if len(labels_shape) != 1 or len(scores_shape) != 2:
+        return
+    n_columns = scores_shape[1]
+    if n_columns > 1:
+        raise MultiAspectError(
+            f"y_score: expected one prediction per row, got {n_columns} columns. Are y_true "
+            "and y_score swapped?"
+        )
 
 
 def _warn_of_queries_without_rows(n_judged: int, n_scored: int) -> None:
-    """Warn if the qrels judge queries that have no row."""
+    """Warn if the qrels judge more queries than have rows: all scored ones are judged."""
     n_left_out = n_judged - n_scored
     if n_left_out <= 0:
         return
+    judged_queries = number_of(n_judged, "query")
     have = agree(n_left_out, n_judged, "has no row and is", "have no row and are")
     warn_once(
-        f"ranking_score: {n_left_out} of {number_of(n_judged, 'query')} of the qrels {have} "
+        f"ranking_score: {n_left_out} of {judged_queries} of the qrels {have} "
         "left out of the mean, while evaluate counts judged topics without a ranking as 0. "
         "Pass the qrels of the scored queries only, as in qrels[qrels['qid'].isin(qid)]",
         key=f"{n_judged} {n_scored}",
@@ -435,12 +503,13 @@ def _warn_of_queries_without_rows(n_judged: int, n_scored: int) -> None:
 
 def _weights_of_queries(sample_weight: Any, judgments: RowJudgments, n_rows: int) -> Floats:
     """Return the weight of each query, which its rows must share."""
-    row_weights = as_numbers(check_length(sample_weight, n_rows, "sample_weight"), "sample_weight")
+    column = check_length(sample_weight, n_rows, "sample_weight")
+    row_weights = as_numbers(column, "sample_weight")
     is_valid = np.isfinite(row_weights) & (row_weights >= 0)
-    if not is_valid.all() or not row_weights.any():
+    has_positive = row_weights.any()
+    if not is_valid.all() or not has_positive:
         raise MultiAspectError(
             "sample_weight: expected finite, non-negative weights that are not all 0"
         )
-    return weight_per_query(
-        judgments.pair_values(row_weights), judgments.pool_query, judgments.n_queries
-    )
+    pair_weights = judgments.pair_values(row_weights)
+    return weight_per_query(pair_weights, judgments.pool_query, judgments.n_queries)

@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
-from .._typing import Ints, Objects
+from .._typing import Floats, Ints, Objects
 from .._validation import boolean, count, proportion, real
 from ..collection.other_libraries import as_pandas
 from ..errors import MultiAspectError, choices, did_you_mean, refuse_unknown, shown
@@ -31,6 +31,7 @@ from .queries import (
     require_queries,
 )
 
+#: Columns of ``cv_results_`` with mean scores begin with this.
 _MEAN = "mean_test_"
 
 
@@ -128,37 +129,49 @@ class RepeatedQueryKFold(BaseCrossValidator):  # type: ignore[misc]
             Indices of the rows.
         """
         queries = require_queries("RepeatedQueryKFold", y, X, groups, how="groups=qid")
-        sorted_codes, sorted_names = query_codes(check_length(queries, _num_samples(X), "groups"))
-        codes, distinct = pd.factorize(sorted_codes)
-        clusters = self._clusters(sorted_names[sorted_codes], y, X)
+        query_of_row = check_length(queries, _num_samples(X), "groups")
+        sorted_position, sorted_names = query_codes(query_of_row)
+        # Queries are numbered by first occurrence, in the order of the clusters.
+        query, distinct = pd.factorize(sorted_position)
+        clusters = self._clusters(sorted_names[sorted_position], y, X)
         if len(clusters) < self.n_splits:
-            noun = "queries" if clusters.are_single_topics else "clusters of queries"
+            if clusters.are_single_topics:
+                noun = "queries"
+            else:
+                noun = "clusters of queries"
             raise MultiAspectError(
                 f"expected at least n_splits={self.n_splits} {noun}, got {len(clusters)}; use "
                 "fewer folds"
             )
-        cluster_of_row = clusters.cluster[codes]
+        cluster_of_row = clusters.cluster[query]
         rng = np.random.default_rng(self.random_state)
         for fold in repeated_folds(len(clusters), self.n_splits, self.n_repeats, rng):
-            test = np.isin(cluster_of_row, fold)
-            train = np.flatnonzero(~test)
+            is_test = np.isin(cluster_of_row, fold)
+            train = np.flatnonzero(~is_test)
             if self.shuffle_rows:
-                position = rng.permutation(len(distinct))
+                # Random rows, sorted by random numbers of their queries, so that the rows of a
+                # query stay contiguous.
+                number_of_query = rng.permutation(len(distinct))
                 train = rng.permutation(train)
-                train = train[np.argsort(position[codes[train]], kind="stable")]
-            yield train, np.flatnonzero(test)
+                by_query = np.argsort(number_of_query[query[train]], kind="stable")
+                train = train[by_query]
+            yield train, np.flatnonzero(is_test)
 
     def _clusters(self, queries: Objects, y: object, X: object) -> Clusters:
-        """Return the clusters of the distinct queries, in the order of their first rows."""
+        """Return the clusters of the distinct queries, in the order of their first rows.
+
+        `queries` are the names of the queries of the rows.
+        """
         distinct = pd.unique(queries).tolist()
         if self.cluster is None:
             return Clusters.independent(len(distinct))
         rows = pd.DataFrame({"qid": queries})
         if isinstance(self.cluster, str) and self.cluster != "qid":
             column = find_column(self.cluster, y, X)
-            if column is not None:
+            if column is not None:  # else the text is a path
                 rows[self.cluster] = column
-        return clusters_of_topics(read_clusters(self.cluster, rows.drop_duplicates()), distinct)
+        cluster_of_query = read_clusters(self.cluster, rows.drop_duplicates())
+        return clusters_of_topics(cluster_of_query, distinct)
 
 
 def paired_interval(
@@ -215,99 +228,141 @@ def paired_interval(
     dtype: float64
     """
     _check_same_splits(scores, baseline)
-    values = [
-        as_numbers(numbers, name) for name, numbers in (("scores", scores), ("baseline", baseline))
-    ]
+    score_values = as_numbers(scores, "scores")
+    baseline_values = as_numbers(baseline, "baseline")
     folds = count("n_folds", low=2)(n_folds)
-    level = proportion("ci")(ci)
-    lengths = [array.shape for array in values]
-    if (
-        lengths[0] != lengths[1]
-        or values[0].ndim != 1
-        or not len(values[0])
-        or len(values[0]) % folds
-    ):
+    confidence = proportion("ci")(ci)
+    n_splits = score_values.size
+    are_paired = score_values.ndim == 1 and score_values.shape == baseline_values.shape
+    are_whole_repeats = n_splits > 0 and n_splits % folds == 0
+    if not are_paired or not are_whole_repeats:
         raise MultiAspectError(
             f"expected the scores of both on the same splits, a multiple of n_folds={folds}, got "
-            f"the shapes {lengths[0]} and {lengths[1]}"
+            f"the shapes {score_values.shape} and {baseline_values.shape}"
         )
-    if not np.isfinite(values).all():
+    both_values = np.array([score_values, baseline_values])
+    if not np.isfinite(both_values).all():
         raise MultiAspectError(
             "expected finite scores, got NaN or infinity; a failed split cannot be compared"
         )
-    differences = values[0] - values[1]
-    number, largest = len(differences), np.abs(values).max()
+    # Differences and means that are tiny beside the scores are rounding errors.
+    largest = np.abs(both_values).max()
+    differences = score_values - baseline_values
     mean = remove_rounding_errors(differences.mean(), largest)
-    freedom = number - 1
-    error = np.sqrt((1 / number + 1 / (folds - 1)) * variance(differences, largest=largest))
-    half = float(t_quantile(freedom, level) * error)
-    p_value = float(t_levels(mean, error, freedom))
+    # The variance of the mean, corrected by the ratio of test to training queries, see Notes.
+    ratio = 1 / (folds - 1)
+    mean_variance = (1 / n_splits + ratio) * variance(differences, largest=largest)
+    standard_error = np.sqrt(mean_variance)
+    freedom = n_splits - 1
+    half_width = float(t_quantile(freedom, confidence) * standard_error)
     return pd.Series(
-        {"difference": float(mean), "low": mean - half, "high": mean + half, "p_value": p_value}
+        {
+            "difference": float(mean),
+            "low": mean - half_width,
+            "high": mean + half_width,
+            "p_value": float(t_levels(mean, standard_error, freedom)),
+        }
     )
 
 
 def _check_same_splits(scores: object, baseline: object) -> None:
     """Raise an error if the indexes of two Series tell that they are of other splits, or in another order."""
     check_same_index("scores", scores, "baseline", baseline, "scores")
-    index, other = getattr(scores, "index", None), getattr(baseline, "index", None)
-    if not isinstance(index, pd.Index) or not isinstance(other, pd.Index):
+    index = getattr(scores, "index", None)
+    baseline_index = getattr(baseline, "index", None)
+    if not isinstance(index, pd.Index) or not isinstance(baseline_index, pd.Index):
         return
-    names = [name for name in index.names if isinstance(name, str) and name in other.names]
-    for name in names:
-        splits, others = index.get_level_values(name), other.get_level_values(name)
-        check_same_names(name, "scores", splits.to_numpy(), "baseline", others.to_numpy())
-    if are_texts(index) and are_texts(other):
-        check_same_names("split", "scores", index.to_numpy(), "baseline", other.to_numpy())
+    # Levels with the same name must have the same elements, and so must indexes of texts.
+    for name in index.names:
+        if isinstance(name, str) and name in baseline_index.names:
+            splits = index.get_level_values(name).to_numpy()
+            baseline_splits = baseline_index.get_level_values(name).to_numpy()
+            check_same_names(name, "scores", splits, "baseline", baseline_splits)
+    if are_texts(index) and are_texts(baseline_index):
+        splits = index.to_numpy()
+        baseline_splits = baseline_index.to_numpy()
+        check_same_names("split", "scores", splits, "baseline", baseline_splits)
 
 
 def _read_results(results: Any, metrics: Sequence[str] | None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the parameters and the scores of a fitted search, its ``cv_results_``, or a table of settings."""
+    """Return the parameters and the scores of settings, with one row per setting in both.
+
+    Parameters
+    ----------
+    results : fitted search, dict or DataFrame
+        A search, its ``cv_results_``, or a table of settings.
+    metrics : sequence of str, optional
+        The metrics whose scores are returned; by default, all of a search.
+    """
     results = as_pandas(getattr(results, "cv_results_", results))
     if not isinstance(results, Mapping | pd.DataFrame):
         raise MultiAspectError(
             "expected a fitted search, its cv_results_, or a data frame, got "
             f"{type(results).__name__}"
         )
-    searched = {
-        str(name).removeprefix(_MEAN): name for name in results if str(name).startswith(_MEAN)
-    }
-    known = searched or {str(name): name for name in results}
-    if metrics is None and not searched:
-        raise MultiAspectError(
-            f"expected metrics, the columns of the scores; columns: {choices(known)}"
-        )
-    several = isinstance(metrics, Iterable) and not isinstance(metrics, str)
-    if metrics is None:
-        names = list(known)
-    else:
-        names = list(map(str, metrics if several else [metrics]))
-    if not set(names) <= set(known) or len(set(names)) < max(len(names), 2):
-        raise MultiAspectError(
-            f"metrics: expected at least two different ones of {choices(known)}, got "
-            f"{choices(names)}; a search has several if its scoring is a dict of "
-            f"scorers{did_you_mean(set(names) - set(known), known)}"
-        )
-    scores = pd.DataFrame({name: as_numbers(results[known[name]], name) for name in names})
+    # The columns of scores by name of the metric: of a search, those with mean scores.
+    columns = {}
+    for column in results:
+        if str(column).startswith(_MEAN):
+            columns[str(column).removeprefix(_MEAN)] = column
+    is_search = bool(columns)
+    if not is_search:
+        columns = {str(column): column for column in results}
+        if metrics is None:
+            raise MultiAspectError(
+                f"expected metrics, the columns of the scores; columns: {choices(columns)}"
+            )
+    names = _metric_names(metrics, columns)
+    scores = pd.DataFrame({name: as_numbers(results[columns[name]], name) for name in names})
     if np.isinf(scores).any(axis=None) or scores.empty:
         raise MultiAspectError(
             "expected finite scores of at least one candidate (or NaN where one failed)"
         )
-    if searched:
-        searched_params = {
-            name: list(results[name]) for name in results if str(name).startswith("param_")
-        }
+    if is_search:
+        searched_params = {}
+        for column in results:
+            if str(column).startswith("param_"):
+                searched_params[column] = list(results[column])
         return pd.DataFrame(searched_params, index=scores.index), scores
-    for name in names:
-        # Values that are never positive are already negated, as by ranking_scorer.
-        if (scores[name] > 0).any() and lower_is_better(find_measure(name)):
+    _refuse_lower_is_better(scores)
+    params = pd.DataFrame(results).drop(columns=[columns[name] for name in names])
+    return params, scores.set_axis(params.index)
+
+
+def _metric_names(metrics: object, columns: Mapping[str, Any]) -> list[str]:
+    """Return the names of at least two different metrics with a column; by default, of all."""
+    if metrics is None:
+        names = list(columns)
+    elif isinstance(metrics, Iterable) and not isinstance(metrics, str):
+        names = [str(metric) for metric in metrics]
+    else:
+        names = [str(metrics)]
+    distinct = set(names)
+    unknown = distinct - set(columns)
+    are_different = len(distinct) == len(names)
+    if unknown or not are_different or len(distinct) < 2:
+        hint = did_you_mean(unknown, columns)
+        raise MultiAspectError(
+            f"metrics: expected at least two different ones of {choices(columns)}, got "
+            f"{choices(names)}; a search has several if its scoring is a dict of "
+            f"scorers{hint}"
+        )
+    return names
+
+
+def _refuse_lower_is_better(scores: pd.DataFrame) -> None:
+    """Raise an error for columns of a table with the name of a measure for which lower is better.
+
+    Values that are never positive are already negated, as by `ranking_scorer`.
+    """
+    for name in scores:
+        has_positive = (scores[name] > 0).any()
+        if has_positive and lower_is_better(find_measure(name)):
             raise MultiAspectError(
                 f"expected metrics for which higher is better, but {name} is lower-is-better: "
                 "negate it, as in "
                 f"table.assign(negated=-table[{name!r}]), and use 'negated' as the metric"
             )
-    params = pd.DataFrame(results).drop(columns=[known[name] for name in names])
-    return params, scores.set_axis(params.index)
 
 
 def pareto_front(
@@ -377,29 +432,50 @@ def pareto_front(
     """
     params, scores = _read_results(results, metrics)
     if choose is not None:
-        scores = scores.reset_index(drop=True)
-        if at_least is None:
-            limits = {}
-        else:
+        limits = {}
+        if at_least is not None:
             limits = _metric_numbers("at_least", at_least, scores, low=-np.inf)
-        return _choose_setting(scores, choose, limits)
+        return _choose_setting(scores.reset_index(drop=True), choose, limits)
     if at_least is not None:
         raise MultiAspectError("at_least limits the settings to choose from: pass choose as well")
-    return pd.concat([params, scores.assign(on_front=is_on_front(scores.to_numpy()))], axis=1)
+    scores["on_front"] = is_on_front(scores.to_numpy())
+    return pd.concat([params, scores], axis=1)
 
 
 def _choose_setting(
     scores: pd.DataFrame, choose: str | Mapping[str, float], limits: dict[str, float]
 ) -> int:
-    """Return the position of the chosen setting."""
-    if isinstance(choose, str) and choose != "knee":
-        raise MultiAspectError(f"choose: expected 'knee' or a dict of weights, got {shown(choose)}")
+    """Return the position of the chosen setting, the first one of equally good ones.
+
+    Parameters
+    ----------
+    scores : DataFrame of shape (n_settings, n_metrics)
+        The scores, with positions as index.
+    choose : 'knee' or mapping of str to float
+        See `pareto_front`.
+    limits : dict of str to float
+        The minimum of some of the metrics.
+    """
     if isinstance(choose, str):
-        weights = None
+        if choose != "knee":
+            raise MultiAspectError(
+                f"choose: expected 'knee' or a dict of weights, got {shown(choose)}"
+            )
+        allowed = _allowed_settings(scores, limits)
+        worth = _heights_of_front(allowed.to_numpy())
     else:
         weights = _metric_numbers("choose", choose, scores, low=0)
-    if weights is not None and not any(weights.values()):
-        raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
+        if not any(weights.values()):
+            raise MultiAspectError(f"choose: expected at least one positive weight, got {weights}")
+        allowed = _allowed_settings(scores, limits)
+        weighted = [weight * allowed[name].to_numpy() for name, weight in weights.items()]
+        worth = np.sum(weighted, axis=0)
+    best = int(np.argmax(worth))
+    return int(allowed.index[best])
+
+
+def _allowed_settings(scores: pd.DataFrame, limits: dict[str, float]) -> pd.DataFrame:
+    """Return the scores of the settings that did not fail and reach the limits, or raise an error."""
     allowed = scores.dropna()
     if allowed.empty:
         raise MultiAspectError("every setting failed: all scores are NaN")
@@ -411,26 +487,34 @@ def _choose_setting(
                 f"that meet the other limits is {maximum:g}"
             )
         allowed = allowed[allowed[name] >= limit]
-    values = allowed.to_numpy()
-    if weights is None:
-        front = is_on_front(values)
-        low, high = values[front].min(axis=0), values[front].max(axis=0)
-        scaled = (values - low) / np.where(high > low, high - low, 1.0)
-        worth = np.where(front, scaled.mean(axis=1), -np.inf)
-    else:
-        worth = np.sum(
-            [weight * allowed[name].to_numpy() for name, weight in weights.items()], axis=0
-        )
-    return int(allowed.index[int(np.argmax(worth))])
+    return allowed
+
+
+def _heights_of_front(values: Floats) -> Floats:
+    """Return the mean of the metrics of each setting, scaled to [0, 1] over the front; -inf off the front.
+
+    The maximum is at the knee. `values` have the shape (n_settings, n_metrics).
+    """
+    is_front = is_on_front(values)
+    low = values[is_front].min(axis=0)  # (n_metrics,)
+    high = values[is_front].max(axis=0)
+    # A metric that is constant on the front is 0 there.
+    width = np.where(high > low, high - low, 1.0)
+    scaled = (values - low) / width
+    return np.where(is_front, scaled.mean(axis=1), -np.inf)
 
 
 def _metric_numbers(
     parameter: str, given: object, scores: pd.DataFrame, *, low: float
 ) -> dict[str, float]:
-    """Return numbers for some of the metrics."""
+    """Return a parameter that maps some of the metrics to numbers, which are at least `low`."""
     if not isinstance(given, Mapping):
         raise MultiAspectError(
             f"{parameter}: expected a dict of metrics to numbers, got {shown(given)}"
         )
     refuse_unknown(given, scores, "metrics", parameter)
-    return {name: real(f"{parameter} of {name}", low=low)(value) for name, value in given.items()}
+    numbers = {}
+    for name, value in given.items():
+        parse = real(f"{parameter} of {name}", low=low)
+        numbers[name] = parse(value)
+    return numbers
