@@ -62,7 +62,10 @@ def require_queries(
     how: str = "qid",
     **others: object,
 ) -> NDArray[Any]:
-    """Return the query of each row, or raise an error that starts with `owner`; see `find_queries`."""
+    """Return the query of each row as `find_queries` does, or raise an error if nothing names queries.
+
+    The message says that `owner` needs queries, and to pass `how`.
+    """
     queries = find_queries(y, X, qid, reference, **others)
     if queries is None:
         raise MultiAspectError(f"{owner} needs the query of every row: pass {how}, or {ADD_QID}")
