@@ -137,23 +137,33 @@ class Table:
     notes: Sequence[Sentence] = field(default=())
 
     def all_rows(self) -> list[Row]:
-        """Return all rows."""
-        return [row if isinstance(row, Row) else Row(row) for row in self.rows]
+        """Return all rows as `Row`."""
+        rows = []
+        for row in self.rows:
+            if isinstance(row, Row):
+                rows.append(row)
+            else:
+                rows.append(Row(row))
+        return rows
 
     def drawn_rows(self) -> list[Row]:
         """Return the first rows, and a last one with the number of omitted rows."""
         rows = self.all_rows()[: self.most]
-        hidden = len(self.rows) - len(rows)
-        if hidden:
-            rows.append(Row([f"… and {hidden} more"], span=len(self.columns)))
+        n_omitted = len(self.rows) - len(rows)
+        if n_omitted:
+            last_row = Row([f"… and {n_omitted} more"], span=len(self.columns))
+            rows.append(last_row)
         return rows
 
     def bracket_widths(self) -> list[int]:
         """Return the length of the longest text after a number of each column, 0 if there is none."""
         widths = [0] * len(self.columns)
         for row in self.all_rows():
+            spans_columns = len(row.cells) != len(self.columns)
+            if spans_columns:
+                continue
             for column, cell in enumerate(row.cells):
-                if isinstance(cell, Cell) and len(row.cells) == len(self.columns):
+                if isinstance(cell, Cell):
                     widths[column] = max(widths[column], len(cell.after))
         return widths
 
@@ -165,10 +175,12 @@ def frame_table(frame: pd.DataFrame) -> Table:
     """Return a data frame without its index as a table; numbers have six digits."""
     columns = []
     for position, name in enumerate(frame.columns):
-        columns.append(Column(str(name), left=position == 0, shorten=12))
+        is_first = position == 0
+        columns.append(Column(str(name), left=is_first, shorten=12))
     rows = []
     for row in frame.itertuples(index=False, name=None):
-        rows.append(list(map(_six_digits, row)))
+        cells = list(map(_six_digits, row))
+        rows.append(cells)
     return Table(columns, rows)
 
 
@@ -186,7 +198,7 @@ def records_table(
     *,
     most: int | None = None,
 ) -> Table:
-    """Return one row per row of a frame.
+    """Return a table with one row per row of a frame: its names, then its numbers and flags.
 
     Parameters
     ----------
@@ -205,11 +217,11 @@ def records_table(
     rows = []
     for record in frame.to_dict("records"):
         row: list[Cell | str] = [str(record[name]) for name in names]
-        for content in cells.values():
-            if callable(content):
-                value = content(record)
+        for column_or_function in cells.values():
+            if callable(column_or_function):
+                value = column_or_function(record)
             else:
-                value = record[content]
+                value = record[column_or_function]
             row.append(_cell(value))
         rows.append(row)
     if most is None:
@@ -218,20 +230,29 @@ def records_table(
 
 
 def _cell(value: object) -> Cell | str:
-    """Return the cell of a number, a flag or a text."""
+    """Return the cell of a number, a flag or a text; a cell as it is."""
+    if isinstance(value, Cell):
+        return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return decimals(value)
-    if isinstance(value, Cell):
-        return value
     return str(value)
 
 
 def with_interval(row: Any, value: str, low: str = "low", high: str = "high") -> Cell:
-    """Return the cell of a number and, unless unknown, its interval, from the columns of a row."""
+    """Return the cell of a number and, unless unknown, its interval.
+
+    Parameters
+    ----------
+    row : mapping of str to float
+        The row.
+    value, low, high : str
+        The columns of the number and of the ends of its interval.
+    """
+    number = decimals(row[value])
     interval = interval_text(row[low], row[high])
-    return Cell(decimals(row[value]), after=interval)
+    return Cell(number, after=interval)
 
 
 def bars(values: Sequence[float]) -> list[Bar]:
@@ -239,17 +260,23 @@ def bars(values: Sequence[float]) -> list[Bar]:
 
     Bars of negative numbers are to the left of zero.
     """
+    # The scale contains zero, from which bars begin.
     low = min([0.0, *values])
     high = max([0.0, *values])
-    width = (high - low) or 1.0
+    width = high - low
+    if width == 0:  # all are 0
+        width = 1.0
     zero = -low / width
-    result = []
+    drawn_bars = []
     for value in values:
+        label = decimals(value)
         length = abs(value) / width
-        start = zero - max(-value, 0.0) / width
+        # A bar starts at zero, but to the left of it, where its number is, if that is negative.
+        length_to_left = max(-value, 0.0) / width
+        start = zero - length_to_left
         if low < 0:
-            bar = Bar(length, start, zero, decimals(value))
+            bar = Bar(length, start, zero, label)
         else:
-            bar = Bar(length, start, label=decimals(value))
-        result.append(bar)
-    return result
+            bar = Bar(length, start, label=label)
+        drawn_bars.append(bar)
+    return drawn_bars

@@ -58,12 +58,24 @@ _ESCAPES = {
 _LATEX_MARKS = {"best": r"\textbf{%s}", "strong": r"\textbf{%s}", "second": r"\underline{%s}"}
 _MARKDOWN_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
 
-#: The width of a row, in digits, above which it does not fit into a column of a paper. LaTeX then
-#: has smaller letters and broken heads.
-_WIDE = 32.0
+#: The width of a column of a paper, in digits. Wider tables have smaller letters and broken heads.
+_COLUMN_OF_PAPER = 32.0
 #: The width of texts that are broken into lines.
 _PROSE = 40.0
+#: The size of the letters of wide tables, and the space between their columns.
 _NARROW = r"\footnotesize\setlength{\tabcolsep}{2pt}"
+
+#: A part of a head: "CAM@10 (mean) ↓" has "CAM", "@10", " ", and "(mean) ↓".
+_LATEX_HEAD_PART = re.compile(
+    r"""
+    (?:^|[ @(])     # the start of the head, or a sign that begins a part
+    [^ @(]*         # a word
+    (?:[ ]↓)?       # the arrow for "lower is better" stays with the word before it
+    """,
+    re.VERBOSE,
+)
+#: The name of a letter in Unicode, such as "GREEK SMALL LETTER ALPHA".
+_GREEK_LETTER = re.compile(r"GREEK (?P<case>SMALL|CAPITAL) LETTER (?P<name>\w+)")
 
 
 def html_of(blocks: Iterable[Block]) -> str:
@@ -102,6 +114,7 @@ def page(title: str, content: str) -> str:
 
 @cache
 def _environment() -> Environment:
+    """Return the environment of the HTML templates, which escapes inserted values."""
     # Imported on first use, as importing Jinja2 takes longer than drawing.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -138,36 +151,55 @@ def latex_of(
     str
         LaTeX that ends with a newline.
     """
-    is_wide = _is_wide(table)
-    columns = _latex_columns(table, is_wide)
     lines = [_REQUIRED]
     for comment in comments:
-        words = " ".join(comment.split())
-        lines.append(f"% {words}")
+        comment_in_one_line = " ".join(comment.split())
+        lines.append(f"% {comment_in_one_line}")
     lines.append(r"\begin{table}")
     lines.append(r"\centering")
     if caption is not None:
         lines.append(rf"\caption{{{caption}}}")
     if label is not None:
         lines.append(rf"\label{{{label}}}")
-    alignment = "".join(column.alignment for column in columns)
-    if is_wide:
-        lines.append(_NARROW)
-        alignment = f"@{{}}{alignment}@{{}}"
-    else:
-        lines.append(r"\small")
-    lines.append(rf"\begin{{tabular}}{{{alignment}}}")
-    lines.append(r"\toprule")
-    lines += _latex_heads(columns)
-    lines.append(r"\midrule")
-    lines += _latex_rows(table, columns)
-    lines.append(r"\bottomrule")
-    lines.append(r"\end{tabular}")
+    lines += _latex_tabular(table)
     if table.notes:
-        notes = " \\par\n".join(map(_latex_note, table.notes))
-        lines += ["", r"\smallskip", r"\parbox{\linewidth}{\footnotesize\raggedright", notes, "}"]
+        lines += _latex_notes(table.notes)
     lines.append(r"\end{table}")
     return "\n".join(lines) + "\n"
+
+
+def _latex_tabular(table: Table) -> list[str]:
+    """Return the lines of the ``tabular`` environment, after the size of its letters."""
+    is_wide = _is_wide(table)
+    columns = _latex_columns(table, is_wide)
+    alignment = "".join(column.alignment for column in columns)
+    if is_wide:
+        size = _NARROW
+        alignment = f"@{{}}{alignment}@{{}}"  # without space at the margins
+    else:
+        size = r"\small"
+    return [
+        size,
+        rf"\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
+        *_latex_heads(columns),
+        r"\midrule",
+        *_latex_rows(table, columns),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def _latex_notes(notes: Sequence[Sentence]) -> list[str]:
+    """Return the lines of the notes below a table, each a paragraph."""
+    paragraphs = map(_latex_note, notes)
+    return [
+        "",
+        r"\smallskip",
+        r"\parbox{\linewidth}{\footnotesize\raggedright",
+        " \\par\n".join(paragraphs),
+        "}",
+    ]
 
 
 class _LatexColumn(NamedTuple):
@@ -187,60 +219,82 @@ class _LatexColumn(NamedTuple):
 
 def _is_wide(table: Table) -> bool:
     """Return whether the columns, with unbroken heads, are wider than a column of a paper."""
-    heads = [_text_width(column.head) for column in table.columns]
-    return sum(map(max, heads, _cell_widths(table))) > _WIDE
+    cell_widths = _cell_widths(table)
+    total = 0.0
+    for position, column in enumerate(table.columns):
+        head_width = _text_width(column.head)
+        total += max(head_width, cell_widths[position])
+    return total > _COLUMN_OF_PAPER
 
 
 def _cell_widths(table: Table) -> list[float]:
     """Return the maximum width of the cells of each column.
 
-    Brackets and cells that span columns do not count.
+    Brackets and rows with a cell that spans columns do not count.
     """
     widths = [0.0] * len(table.columns)
     for row in table.all_rows():
         if row.span > 1:
             continue
-        for position, cell in enumerate(row.cells[: len(widths)]):
+        cells = row.cells[: len(widths)]
+        for position, cell in enumerate(cells):
             widths[position] = max(widths[position], _cell_width(cell))
     return widths
 
 
 def _cell_width(cell: Cell | Bar | str) -> float:
-    """Return the width of the text of a cell."""
+    """Return the width of the text of a cell with its superscripts."""
     if isinstance(cell, Bar):
         return _text_width(cell.label)
     if isinstance(cell, str):
         return _text_width(cell)
-    return _text_width(f"{cell.text}{cell.signs}")
+    return _text_width(cell.text + cell.signs)
 
 
 def _latex_columns(table: Table, is_wide: bool) -> list[_LatexColumn]:
     """Return the columns; heads of a wide table are broken."""
     rows = table.all_rows()
     widths = _cell_widths(table)
-    result = []
+    latex_columns = []
     for position, column in enumerate(table.columns):
         cells = column_cells(rows, position)
         width = widths[position]
         has_brackets = any(cell.after for cell in cells)
         is_prose = column.left and width > _PROSE
+        # A head with brackets below it spans two columns, which are wide enough.
         if is_wide and not has_brackets:
             head = _break_latex_head(column.head, width)
         else:
             head = [column.head]
-        signs: set[str] = set()
-        if position:
-            signs.update(*(cell.signs for cell in cells))
-        if is_prose:
-            alignment = r"p{0.55\linewidth}"
-        elif column.left or position == 0:
-            alignment = "l"
-        else:
-            alignment = "r"
-        if has_brackets and not is_prose:
-            alignment += r"@{\enspace}r"
-        result.append(_LatexColumn(head, alignment, sorted(signs), has_brackets, is_prose))
-    return result
+        # The first column names the rows, which are not aligned by their superscripts.
+        signs: list[str] = []
+        if position > 0:
+            signs = _distinct_signs(cells)
+        is_left = column.left or position == 0
+        alignment = _latex_alignment(is_left, is_prose, has_brackets)
+        latex_columns.append(_LatexColumn(head, alignment, signs, has_brackets, is_prose))
+    return latex_columns
+
+
+def _distinct_signs(cells: Sequence[Cell]) -> list[str]:
+    """Return the letters of all superscripts of cells, sorted."""
+    signs: set[str] = set()
+    for cell in cells:
+        signs.update(cell.signs)
+    return sorted(signs)
+
+
+def _latex_alignment(is_left: bool, is_prose: bool, has_brackets: bool) -> str:
+    """Return the alignment of a column, and of its brackets if it has them."""
+    if is_prose:
+        return r"p{0.55\linewidth}"
+    if is_left:
+        alignment = "l"
+    else:
+        alignment = "r"
+    if has_brackets:
+        alignment += r"@{\enspace}r"
+    return alignment
 
 
 def _break_latex_head(head: str, width: float) -> list[str]:
@@ -249,38 +303,41 @@ def _break_latex_head(head: str, width: float) -> list[str]:
     It is broken at blanks, before brackets, and always before @.
     """
     lines = [""]
-    for part in re.findall(r"(?:^|[ @(])[^ @(]*(?: ↓)?", head):
-        line = lines[-1]
-        if not line:
+    for part in _LATEX_HEAD_PART.findall(head):
+        longer_line = lines[-1] + part
+        is_cutoff = part.startswith("@")
+        if not lines[-1]:
             lines[-1] = part.lstrip()
-        elif part[0] == "@" or _text_width(line + part) > width:
+        elif is_cutoff or _text_width(longer_line) > width:
             lines.append(part.lstrip())
         else:
-            lines[-1] += part
+            lines[-1] = longer_line
     return lines
 
 
 def _text_width(text: str) -> float:
-    """Return the approximate width of a text, in digits: capitals are wider."""
-    n_wide = sum(letter.isupper() or letter == "@" for letter in text)
-    return len(text) + 0.5 * n_wide
+    """Return the approximate width of a text, in digits: capitals and @ are half wider."""
+    width = float(len(text))
+    for letter in text:
+        if letter.isupper() or letter == "@":
+            width += 0.5
+    return width
 
 
 def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
-    """Return the lines of the heads, which end on one line.
+    """Return the lines of the heads, which all end on the last line.
 
-    A head spans the number and its brackets.
+    A head spans the numbers and their brackets.
     """
-    depth = max(len(column.head) for column in columns)
+    n_lines = max(len(column.head) for column in columns)
     lines = []
-    for line in range(depth):
+    for line in range(n_lines):
         cells = []
         for column in columns:
-            above = depth - len(column.head)
-            if line >= above:
-                text = escape(column.head[line - above])
-            else:
-                text = ""
+            n_empty = n_lines - len(column.head)
+            text = ""
+            if line >= n_empty:
+                text = escape(column.head[line - n_empty])
             if column.has_brackets:
                 text = rf"\multicolumn{{2}}{{c}}{{{text}}}"
             cells.append(text)
@@ -289,27 +346,32 @@ def _latex_heads(columns: Sequence[_LatexColumn]) -> list[str]:
 
 
 def _latex_rows(table: Table, columns: Sequence[_LatexColumn]) -> list[str]:
-    width = len(table.columns)
+    """Return the lines of the rows; heads of groups of rows follow a rule."""
     rows = table.all_rows()
-    is_head = [row.span == width and len(row.cells) == 1 for row in rows]
-    n_columns = width + sum(column.has_brackets for column in columns)
+    n_columns = len(table.columns) + sum(column.has_brackets for column in columns)
+    has_groups = any(_is_group_head(row, table) for row in rows)
+    line_end = r" \\"
+    # After ragged text, \\ would only end a line of the cell.
     if columns[-1].is_prose:
         line_end = r" \tabularnewline"
-    else:
-        line_end = r" \\"
     lines: list[str] = []
-    for row, head in zip(rows, is_head, strict=True):
-        if head:
+    for row in rows:
+        if _is_group_head(row, table):
             if lines:
                 lines.append(r"\midrule")
             title = _latex_cell(row.cells[0], [])
             lines.append(rf"\multicolumn{{{n_columns}}}{{l}}{{\textit{{{title}}}}} \\")
             continue
         cells = _latex_row_cells(row, columns)
-        if any(is_head):
+        if has_groups:
             cells[0] = rf"\quad {cells[0]}"
         lines.append(" & ".join(cells) + line_end)
     return lines
+
+
+def _is_group_head(row: Row, table: Table) -> bool:
+    """Return whether a row is one cell over all columns, the head of a group of rows."""
+    return len(row.cells) == 1 and row.span == len(table.columns)
 
 
 def _latex_row_cells(row: Row, columns: Sequence[_LatexColumn]) -> list[str]:
@@ -325,8 +387,11 @@ def _latex_row_cells(row: Row, columns: Sequence[_LatexColumn]) -> list[str]:
     return cells
 
 
-def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
-    """Return the text of a cell with its superscripts, and the space of others in its column."""
+def _latex_cell(cell: Cell | Bar | str, signs_of_column: Sequence[str]) -> str:
+    """Return the text of a cell with its superscripts.
+
+    Superscripts of other cells in its column leave space, so that numbers are aligned.
+    """
     if isinstance(cell, Bar):
         return escape(cell.label)
     if isinstance(cell, str):
@@ -334,7 +399,7 @@ def _latex_cell(cell: Cell | Bar | str, signs: Sequence[str]) -> str:
     mark = _LATEX_MARKS.get(cell.mark, "%s")
     text = mark.replace("%s", escape(cell.text))
     superscript = ""
-    for sign in signs or cell.signs:
+    for sign in signs_of_column or cell.signs:
         command = _LATEX_SIGNS.get(sign, sign)
         if sign in cell.signs:
             superscript += command
@@ -358,10 +423,11 @@ _LATEX_SIGNS = {"†": r"\dagger", "‡": r"\ddagger", "≈": r"\approx"}
 
 def _latex_note(note: Sentence) -> str:
     """Return a sentence; printed measures may be broken after commas."""
+    text = escape(note.text)
     if not note.code:
-        return escape(note.text)
-    breakable = escape(note.code).replace(",", r",\allowbreak{}")
-    return rf"{escape(note.text)}: \texttt{{{breakable}}}."
+        return text
+    breakable_code = escape(note.code).replace(",", r",\allowbreak{}")
+    return rf"{text}: \texttt{{{breakable_code}}}."
 
 
 def escape(text: object) -> str:
@@ -387,24 +453,31 @@ def escape(text: object) -> str:
 
 
 def _escape_letter(letter: str) -> str:
-    """Return a letter in LaTeX."""
-    if unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp"):  # control and format characters
+    """Return a letter in LaTeX, a space for a control or format character."""
+    category = unicodedata.category(letter)
+    if category in ("Cc", "Cf", "Zl", "Zp"):  # control, format, ends of lines and paragraphs
         return " "
-    return _ESCAPES.get(letter) or _greek(letter) or letter
+    if letter in _ESCAPES:
+        return _ESCAPES[letter]
+    return _greek_command(letter) or letter
 
 
-def _greek(letter: str) -> str | None:
-    """Return the command of a Greek letter that does not look like a Latin one."""
-    match = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
+def _greek_command(letter: str) -> str | None:
+    r"""Return the command of a Greek letter: r"$\alpha$" for "α".
+
+    None for other letters, and for Greek letters without a command, as they look like Latin ones.
+    """
+    match = _GREEK_LETTER.fullmatch(unicodedata.name(letter, ""))
     if match is None:
         return None
-    name = match[2].replace("LAMDA", "LAMBDA").lower()
-    if match[1] == "CAPITAL":
-        if name in _CAPITALS:
-            return rf"$\{name.capitalize()}$"
-        return None
-    if name in _SMALL:
+    name = match["name"].lower()
+    if name == "lamda":  # so spelt in Unicode
+        name = "lambda"
+    if match["case"] == "SMALL" and name in _SMALL:
         return rf"$\{name}$"
+    if match["case"] == "CAPITAL" and name in _CAPITALS:
+        capitalized = name.capitalize()
+        return rf"$\{capitalized}$"
     return None
 
 
@@ -417,9 +490,15 @@ def markdown_of(table: Table) -> str:
 
     The best values are bold, the second best underlined.
     """
-    heads = [_markdown_cell(column.head) for column in table.columns]
-    rule = ["---" if column.left else "---:" for column in table.columns]
-    lines = [_markdown_line(heads), _markdown_line(rule)]
+    heads = []
+    alignments = []
+    for column in table.columns:
+        heads.append(_markdown_cell(column.head))
+        if column.left:
+            alignments.append("---")
+        else:
+            alignments.append("---:")
+    lines = [_markdown_line(heads), _markdown_line(alignments)]
     for row in table.all_rows():
         cells = list(map(_markdown_cell, row.cells))
         lines.append(_markdown_line(cells))
@@ -428,18 +507,22 @@ def markdown_of(table: Table) -> str:
 
 
 def _markdown_line(cells: Sequence[str]) -> str:
+    """Return the line of a row."""
     columns = " | ".join(cells)
     return f"| {columns} |"
 
 
 def _markdown_note(note: Sentence) -> str:
-    text = f"\n{printable(note.text)}"
+    """Return a sentence as a paragraph, after an empty line."""
+    text = "\n" + printable(note.text)
     if note.code:
-        text += f": `{printable(note.code)}`"
+        code = printable(note.code)
+        text += f": `{code}`"
     return text
 
 
 def _markdown_cell(cell: Cell | Bar | str) -> str:
+    """Return the text of a cell; only its number has the mark of the best values."""
     if isinstance(cell, Bar):
         return _escape_markdown(cell.label)
     if isinstance(cell, str):
@@ -448,9 +531,11 @@ def _markdown_cell(cell: Cell | Bar | str) -> str:
     mark = _MARKDOWN_MARKS.get(cell.mark, "{}")
     text = mark.format(_escape_markdown(number))
     if cell.after:
-        text += f" {_escape_markdown(cell.after)}"
+        after = _escape_markdown(cell.after)
+        text += f" {after}"
     return text
 
 
 def _escape_markdown(text: str) -> str:
+    """Return a text with a backslash before the signs of Markdown and HTML."""
     return re.sub(r"([|*_<`])", r"\\\1", printable(text))

@@ -12,9 +12,13 @@ def decimals(value: float) -> str:
     """Return a number with four decimals, or few digits if it is tiny or large; '-' for NaN."""
     if math.isnan(value):
         return "-"
-    if value and (abs(value) < 5e-5 or abs(value) >= 1e6):
+    size = abs(value)
+    is_tiny = 0 < size < 0.00005  # four decimals would be 0.0000
+    is_large = size >= 1_000_000
+    if is_tiny or is_large:
         return with_minus(f"{value:.2g}")
-    return with_minus(f"{value + 0.0:.4f}")  # no -0
+    # The sum changes -0.0 to 0.0, which is printed without a minus sign.
+    return with_minus(f"{value + 0.0:.4f}")
 
 
 def interval_text(low: float, high: float) -> str:
@@ -39,43 +43,59 @@ def fixed_point(value: float, digits: int) -> str:
     if math.isnan(value):
         return "-"
     text = f"{value:.{digits}f}"
-    if float(text):
-        return with_minus(text)
-    return text.lstrip("-")
+    is_zero = float(text) == 0
+    if is_zero:
+        return text.lstrip("-")
+    return with_minus(text)
 
 
 def level_text(confidence: float) -> str:
-    """Return a confidence level in per cent with four digits, or more close to 1: '98.33 %'."""
+    """Return a confidence level in per cent with four digits, or more close to 1: '98.33 %'.
+
+    Close to 1, there are enough decimals for two digits of its difference from 100 %: '99.9983 %'.
+    """
     error = 100 * (1 - confidence)
-    magnitude = math.floor(math.log10(error))
+    magnitude = math.floor(math.log10(error))  # of the first digit: -2 for 0.05
     digits = max(2, 1 - magnitude)
     rounded = round(100 - error, digits)
     return f"{rounded:.10g} %"
 
 
 def percent(share: float, *limits: float) -> str:
-    """Return a fraction in per cent, never rounded to 0, 100 or a limit beside it; '-' for NaN."""
-    if 1 - 1e-6 < share < 1:
-        return "> 99.9999 %"
+    """Return a fraction in per cent, with as many digits as are necessary; '-' for NaN.
+
+    It is rounded to one decimal, but neither to 0 or 100 nor across one of the limits, which are
+    fractions.
+    """
     if math.isnan(share):
         return "-"
+    if 1 - 1e-6 < share < 1:
+        return "> 99.9999 %"
     text = f"{100 * share:.1f}"
     if text == "0.0" and share > 0:
         text = f"{100 * share:.3g}"
+    # The difference from 100 is formatted with the digits that it has.
     if text == "100.0" and share < 1:
         text = f"{100 - 100 * (1 - share):.6g}"
     for digits in range(2, 12):
         rounded = float(text)
-        if all(_is_on_side(rounded, share, limit) for limit in limits):
+        is_exact_enough = all(_is_on_side(rounded, share, limit) for limit in limits)
+        if is_exact_enough:
             break
         text = f"{100 * share:.{digits}f}"
     return f"{text} %"
 
 
 def _is_on_side(rounded: float, share: float, limit: float) -> bool:
-    """Return whether a rounded percentage is on the side of a limit of the fraction itself."""
-    if share == limit or math.isclose(share, limit, abs_tol=1e-12):
+    """Return whether a rounded percentage is on the side of a limit that the fraction is on.
+
+    Any percentage is if the fraction equals the limit.
+    """
+    if math.isclose(share, limit, abs_tol=1e-12):
         return True
-    if math.isclose(rounded, 100 * limit):
+    limit_in_percent = 100 * limit
+    if math.isclose(rounded, limit_in_percent):
         return False
-    return (rounded < 100 * limit) == (share < limit)
+    if share < limit:
+        return rounded < limit_in_percent
+    return rounded >= limit_in_percent
