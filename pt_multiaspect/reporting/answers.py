@@ -59,23 +59,23 @@ def answers_payload(
         For each answer ``text``, ``labels``, pairs of a column and its value, and ``items``, the
         heads and rows of a table: its nuggets, or its rows if it has several.
     """
-    frame = read_answers(answers, "answers")
-    keys = answer_keys(frame, "answers")
-    contents = frame.drop(columns=[*RUN_COLUMNS, *QUERY_COLUMNS], errors="ignore")
-    by_answer = contents.groupby([keys["name"].to_numpy(), keys["qid"].to_numpy()], sort=False)
-    known = {key: _answer(rows) for key, rows in by_answer}
+    known = _answers_by_key(answers)
     payload = []
     n_shown = 0
     for name in names:
-        answers_of_run = [known.get((name, qid)) for qid in qids]
-        n_shown += len(qids) - answers_of_run.count(None)
+        answers_of_run = []
+        for qid in qids:
+            answer = known.get((name, qid))
+            answers_of_run.append(answer)
+            if answer is not None:
+                n_shown += 1
         payload.append(answers_of_run)
-    if not n_shown:
-        other, topic = next(iter(known))
+    if n_shown == 0:
+        other_name, other_qid = next(iter(known))
         raise MultiAspectError(
             f"answers: expected answers of the runs {choices(names)} to the topics "
             f"{choices(qids)}, got none of "
-            f"these, but {other} on topic {topic}; use the names of the values"
+            f"these, but {other_name} on topic {other_qid}; use the names of the values"
         )
     n_pairs = len(names) * len(qids)
     if n_shown < n_pairs:
@@ -83,73 +83,109 @@ def answers_payload(
     return payload
 
 
-def _answer(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return an answer: what its rows have in common, and its nuggets or else its parts.
+def _answers_by_key(answers: object) -> dict[Any, dict[str, Any]]:
+    """Return each answer as JSON, by its run and topic."""
+    frame = read_answers(answers, "answers")
+    keys = answer_keys(frame, "answers")
+    names = keys["name"].to_numpy()
+    qids = keys["qid"].to_numpy()
+    contents = frame.drop(columns=[*RUN_COLUMNS, *QUERY_COLUMNS], errors="ignore")
+    by_answer = contents.groupby([names, qids], sort=False)
+    return {key: _answer_payload(rows) for key, rows in by_answer}
 
-    The parts are the columns in which rows differ.
+
+def _answer_payload(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return an answer as JSON: its text, its labels, and its nuggets or else its parts.
+
+    Columns in which all rows have the same value are labels of the answer. Others are those of its
+    parts, one per row.
     """
     rows = rows.rename(columns=str)
-    nuggets: list[Any] = []
-    if "nuggets" in rows:
-        nuggets = rows.pop("nuggets").dropna().explode().tolist()
-    distinct: dict[str, list[str]] = {}
+    nuggets = _nuggets(rows)
+    rows = rows.drop(columns="nuggets", errors="ignore")
+    texts_by_column = {}
     for column, values in rows.items():
         texts = values.map(_text_of_value)
-        distinct[str(column)] = list(dict.fromkeys(texts))
-    text_column, text = _common_text(distinct)
-    distinct.pop(text_column, None)
+        texts_by_column[str(column)] = list(dict.fromkeys(texts))  # distinct, in order
+    text_column = _column_of_common_text(texts_by_column)
+    text = None
+    if text_column is not None:
+        distinct_texts = texts_by_column.pop(text_column)
+        text = next(filter(None, distinct_texts))
     labels = []
-    varying = []
-    for column, texts_of_column in distinct.items():
-        if len(texts_of_column) > 1:
-            varying.append(column)
-        elif texts_of_column and texts_of_column[0]:
-            labels.append((column, texts_of_column[0]))
-    items: list[Any] = [nugget for nugget in nuggets if isinstance(nugget, Mapping)]
-    if varying and not items:
-        items = rows[varying].to_dict("records")
+    columns_of_parts = []
+    for column, distinct_texts in texts_by_column.items():
+        if len(distinct_texts) > 1:
+            columns_of_parts.append(column)
+        elif distinct_texts and distinct_texts[0]:
+            labels.append((column, distinct_texts[0]))
+    items = nuggets
+    if columns_of_parts and not nuggets:
+        items = rows[columns_of_parts].to_dict("records")
     return {"text": text, "labels": labels, "items": _items_payload(items)}
 
 
-def _common_text(distinct: Mapping[str, list[str]]) -> tuple[str, str | None]:
-    """Return the column with the text of an answer, and the text; '' and None without one."""
+def _nuggets(rows: pd.DataFrame) -> list[Any]:
+    """Return the nuggets of all rows of an answer that are mappings; none without such a column."""
+    if "nuggets" not in rows:
+        return []
+    lists = rows["nuggets"].dropna()
+    nuggets = lists.explode().tolist()
+    return [nugget for nugget in nuggets if isinstance(nugget, Mapping)]
+
+
+def _column_of_common_text(texts_by_column: Mapping[str, list[str]]) -> str | None:
+    """Return the first column of texts in which there is exactly one text, None without one.
+
+    `texts_by_column` has the distinct texts of each column, '' for missing ones.
+    """
     for column in TEXTS:
-        texts = list(filter(None, distinct.get(column, [])))
-        if len(texts) == 1:
-            return column, texts[0]
-    return "", None
+        distinct_texts = texts_by_column.get(column, [])
+        n_texts = len(distinct_texts) - distinct_texts.count("")
+        if n_texts == 1:
+            return column
+    return None
 
 
 def _items_payload(items: Sequence[Mapping[Any, Any]]) -> dict[str, Any]:
-    """Return mappings as the heads and rows of a table."""
-    distinct_keys: dict[str, None] = {}
+    """Return mappings as the heads and rows of a table, with a column for each of their keys."""
+    distinct_keys: dict[str, None] = {}  # in the order of their first occurrence
     for item in items:
-        distinct_keys.update(dict.fromkeys(map(str, item)))
+        for key in item:
+            distinct_keys[str(key)] = None
     heads = list(distinct_keys)
     rows = []
     for item in items:
-        rows.append([_text_of_value(item.get(head)) for head in heads])
+        texts = [_text_of_value(item.get(head)) for head in heads]
+        rows.append(texts)
     return {"heads": heads, "rows": rows}
 
 
 def _text_of_value(value: object) -> str:
-    """Return a value as text.
+    """Return a value as text, '' for a missing one.
 
     Whole numbers have no decimals; sentences with citations are their texts.
     """
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping):  # a sentence with citations
         return str(value.get("text", dict(value)))
     if isinstance(value, list | tuple | np.ndarray):
         return " ".join(map(_text_of_value, value))
-    if value is None or value is pd.NA or value != value:
+    if value is None or value is pd.NA:
         return ""
+    is_nan = value != value  # only NaN and NaT differ from themselves
+    if is_nan:
+        return ""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
     return str(value)
 
 
 def question_texts(answers: object) -> dict[str, str]:
-    """Return the question of each topic, if the answers have a column of them."""
+    """Return the question of each topic, if the answers have a column of them.
+
+    It is the first column with one question per topic that differs between topics: questions of a
+    rubric are several per topic, and prompts are often the same for all topics.
+    """
     frame = read_answers(answers, "answers")
     qids = answer_keys(frame, "answers")["qid"].to_numpy()
     for column in QUESTIONS:
@@ -157,14 +193,15 @@ def question_texts(answers: object) -> dict[str, str]:
             continue
         is_known = frame[column].notna().to_numpy()
         texts = frame[column].dropna().map(str)
-        by_topic = texts.groupby(qids[is_known]).unique()
-        # Questions of a rubric are several per topic, and prompts are often the same for all
-        # topics.
-        if (by_topic.map(len) > 1).any():
+        distinct_texts = texts.groupby(qids[is_known]).unique()
+        n_texts = distinct_texts.map(len)
+        if (n_texts > 1).any():
             continue
-        questions = by_topic.map(itemgetter(0))
-        if questions.is_unique:
-            return {str(qid): question for qid, question in questions.items() if question != qid}
+        questions = distinct_texts.map(itemgetter(0))
+        if not questions.is_unique:
+            continue
+        # Where the query id itself is the question, it is already shown.
+        return {str(qid): question for qid, question in questions.items() if question != qid}
     return {}
 
 
@@ -172,7 +209,7 @@ def question_texts(answers: object) -> dict[str, str]:
 _TOLERANCE = 1e-9
 
 #: The columns of a label's answer and criterion.
-_KEYS = ["name", "qid", "criterion"]
+_LABEL_KEYS = ["name", "qid", "criterion"]
 
 #: The confidence level of the agreement.
 _CONFIDENCE = 0.95
@@ -182,7 +219,7 @@ Scales = Mapping[str, Aspect | None]
 
 
 def answers_blocks(answers: object, results: Results) -> list[Block]:
-    """Return what is to be said of answers that are judged by criteria; nothing of others.
+    """Return sentences and tables on answers that are judged by criteria; none for others.
 
     Parameters
     ----------
@@ -199,7 +236,8 @@ def answers_blocks(answers: object, results: Results) -> list[Block]:
         criteria = {}
         scales: dict[str, Aspect | None] = {}
         for name, labels_of_criterion in labels.items():
-            if results.measures.get(name, "") is None:
+            is_reported = name in results.measures and results.measures[name] is None
+            if is_reported:
                 criteria[name] = labels_of_criterion
                 scales[name] = _scale(results, name)
         if not criteria:
@@ -217,46 +255,53 @@ def _scale(results: Results, name: str) -> Aspect | None:
 def _criteria_blocks(
     answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, results: Results
 ) -> list[Block]:
-    """Return what is to be said of the labels of criteria."""
-    pairs = results.perquery[["name", "qid"]].drop_duplicates().astype(str)
-    rows = _long_rows(criteria, scales).merge(pairs)
-    judges = list(filter(None, pd.unique(rows["judge"])))
+    """Return sentences and tables on the labels of criteria: their number, values and judges."""
+    labels = _long_rows(criteria, scales)
+    labels = labels.merge(_reported_answers(results))  # without those of other runs and topics
+    judges = list(filter(None, pd.unique(labels["judge"])))
     missing = _missing(answers, criteria, scales, results)
-    unlabelled = _unlabelled_by_judges(rows, judges, _expected_labels(results, list(criteria)))
-    if len(missing) < len(unlabelled):
-        missing = unlabelled
-    extent = Sentence(_extent(rows, judges, missing))
-    method = _combination(rows, scales, results)
+    expected = _expected_labels(results, list(criteria))
+    missing_of_judges = _unlabelled_by_judges(labels, judges, expected)
+    if len(missing_of_judges) > len(missing):
+        missing = missing_of_judges
+    extent = Sentence(_extent(labels, judges, missing))
+    method = _combination(labels, scales, results)
     if method is None:
-        return [
-            extent,
-            Sentence(
-                "The values are not those that from_criteria makes of these labels: check labels "
-                "and scales."
-            ),
-        ]
-    blocks: list[Block] = list(map(Sentence, _conversions(scales)))
+        warning = Sentence(
+            "The values are not those that from_criteria makes of these labels: check labels "
+            "and scales."
+        )
+        return [extent, warning]
+    blocks: list[Block] = []
+    blocks += map(Sentence, _conversions(scales))
     blocks.append(extent)
     blocks += _other_topics(answers, results)
-    if rows.duplicated(_KEYS).any():
+    has_several_labels = labels.duplicated(_LABEL_KEYS).any()
+    if has_several_labels:
         blocks.append(Sentence(f"Several labels of an answer are combined by their {method}."))
-        blocks += _agreement(rows, scales)
+        blocks += _agreement(labels, scales)
     if len(judges) > 1:
-        blocks += _by_judge(rows, scales, method, judges, results)
+        blocks += _by_judge(labels, scales, method, judges, results)
     return blocks
+
+
+def _reported_answers(results: Results) -> pd.DataFrame:
+    """Return the run and the topic of each answer of the report, as columns ``name qid``."""
+    answers = results.perquery[["name", "qid"]]
+    return answers.drop_duplicates().astype(str)
 
 
 def _long_rows(criteria: Mapping[str, CriterionLabels], scales: Scales) -> pd.DataFrame:
     """Return one row per label, with the columns that `from_criteria` reads.
 
-    Missing labels have none.
+    There are no rows for missing labels.
     """
     parts = []
     for name, labels in criteria.items():
-        column = _without_unjudged(labels, scales[name])
-        is_known = column.notna().to_numpy()
+        scores = _without_unjudged(labels, scales[name])
+        is_known = scores.notna().to_numpy()
         rows = labels.rows[["name", "qid", "judge", "repetition"]]
-        rows = rows.assign(criterion=name, score=column.to_numpy())
+        rows = rows.assign(criterion=name, score=scores.to_numpy())
         parts.append(rows[is_known])
     return pd.concat(parts, ignore_index=True)
 
@@ -270,12 +315,14 @@ def _without_unjudged(labels: CriterionLabels, aspect: Aspect | None) -> pd.Seri
 
 def _conversions(scales: Scales) -> Iterator[str]:
     """Yield how the labels of the criteria became values, criteria with the same scale together."""
-    names: dict[str, list[str]] = {}
+    criteria_by_text: dict[str, list[str]] = {}
     for name, aspect in scales.items():
         text = _conversion(aspect)
-        names.setdefault(text, []).append(name)
-    for text, criteria in names.items():
-        yield f"{join_names(criteria)}: {text}."
+        criteria_by_text.setdefault(text, [])
+        criteria_by_text[text].append(name)
+    for text, criteria in criteria_by_text.items():
+        names = join_names(criteria)
+        yield f"{names}: {text}."
 
 
 def _conversion(aspect: Aspect | None) -> str:
@@ -290,95 +337,110 @@ def _conversion(aspect: Aspect | None) -> str:
 def _missing(
     answers: pd.DataFrame, criteria: Mapping[str, CriterionLabels], scales: Scales, results: Results
 ) -> pd.DataFrame:
-    """Return the missing labels of the runs and topics of the report."""
-    known = {}
+    """Return one row per missing label of the runs of the report."""
+    judged = {}
     for name, labels in criteria.items():
         column = _without_unjudged(labels, scales[name])
-        known[name] = CriterionLabels(labels.rows, column)
-    missing = count_missing(answers, known)
-    is_shown = answers["name"].isin(results.perquery["name"].astype(str))
-    shown_names = answers["name"][is_shown]
-    return missing[missing["name"].isin(shown_names)]
+        judged[name] = CriterionLabels(labels.rows, column)
+    missing = count_missing(answers, judged)
+    reported_names = results.perquery["name"].astype(str).unique()
+    is_reported = missing["name"].isin(reported_names)
+    return missing[is_reported]
 
 
 def _expected_labels(results: Results, criteria: Sequence[str]) -> pd.DataFrame:
-    """Return the answers and criteria that can have labels."""
-    answers = results.perquery[["name", "qid"]].drop_duplicates().astype(str)
-    return answers.merge(pd.Series(criteria, name="criterion"), how="cross")
+    """Return one row per label that a judge can give: each criterion of each answer.
+
+    The columns are ``name qid criterion``.
+    """
+    answers = _reported_answers(results)
+    names = pd.Series(criteria, name="criterion")
+    return answers.merge(names, how="cross")
 
 
 def _unlabelled_by_judges(
-    rows: pd.DataFrame, judges: Sequence[str], expected: pd.DataFrame
+    labels: pd.DataFrame, judges: Sequence[str], expected: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return the labels that judges did not give.
+    """Return the expected labels that judges did not give, those of all judges together.
 
-    There are none if judges divided the answers between them.
+    There are none if a judge gave less than half of them: judges then divided the answers.
     """
-    nothing = expected.iloc[:0]
-    parts = [nothing]
+    no_labels = expected.iloc[:0]
+    parts = [no_labels]
     for judge in judges:
-        unlabelled = _unlabelled(expected, rows[rows["judge"] == judge])
+        labels_of_judge = labels[labels["judge"] == judge]
+        unlabelled = _unlabelled(expected, labels_of_judge)
         if len(unlabelled) > len(expected) / 2:
-            return nothing
+            return no_labels
         parts.append(unlabelled)
     return pd.concat(parts)
 
 
-def _extent(rows: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) -> str:
-    """Return how many labels there are, and of whom."""
-    n_answers = len(rows[["name", "qid"]].drop_duplicates())
-    text = f"{number_of(len(rows), 'label')} of {number_of(n_answers, 'answer')}"
+def _extent(labels: pd.DataFrame, judges: Sequence[str], missing: pd.DataFrame) -> str:
+    """Return how many labels there are, of whom, and how many are missing."""
+    n_answers = len(labels[["name", "qid"]].drop_duplicates())
+    labels_in_words = number_of(len(labels), "label")
+    answers_in_words = number_of(n_answers, "answer")
+    text = f"{labels_in_words} of {answers_in_words}"
     if judges:
-        text += f" by {number_of(len(judges), 'judge')} ({choices(judges)})"
-    n_repetitions = rows["repetition"].nunique()
+        judges_in_words = number_of(len(judges), "judge")
+        text += f" by {judges_in_words} ({choices(judges)})"
+    n_repetitions = labels["repetition"].nunique()
     if n_repetitions > 1:
-        text += f" in {number_of(n_repetitions, 'repetition')}"
-    if len(missing):
-        are = agree(len(missing), len(missing), "is", "are")
-        text += f"; {len(missing)} {are} missing ({by_run(missing)})"
+        repetitions_in_words = number_of(n_repetitions, "repetition")
+        text += f" in {repetitions_in_words}"
+    n_missing = len(missing)
+    if n_missing:
+        verb = agree(n_missing, n_missing, "is", "are")
+        text += f"; {n_missing} {verb} missing ({by_run(missing)})"
     return f"{text}."
 
 
 def _other_topics(answers: pd.DataFrame, results: Results) -> list[Block]:
-    """Return which topics of the answers are not in the report.
+    """Return a sentence on the topics of the answers that are not in the report, if any.
 
     Labels can be missing on them, for example.
     """
-    shown = set(results.perquery["qid"].astype(str))
-    others = [qid for qid in pd.unique(answers["qid"].astype(str)) if qid not in shown]
-    if not others:
+    reported_qids = set(results.perquery["qid"].astype(str))
+    qids = pd.unique(answers["qid"].astype(str))
+    other_qids = [qid for qid in qids if qid not in reported_qids]
+    n_others = len(other_qids)
+    if n_others == 0:
         return []
-    are = agree(len(others), len(others), "is", "are")
-    return [
-        Sentence(
-            f"{number_of(len(others), 'topic')} of the answers {are} not in this report: "
-            f"{choices(others)}."
-        )
-    ]
+    topics = number_of(n_others, "topic")
+    verb = agree(n_others, n_others, "is", "are")
+    qids_in_words = choices(other_qids)
+    text = f"{topics} of the answers {verb} not in this report: {qids_in_words}."
+    return [Sentence(text)]
 
 
-def _combination(rows: pd.DataFrame, scales: Scales, results: Results) -> str | None:
+def _combination(labels: pd.DataFrame, scales: Scales, results: Results) -> str | None:
     """Return how labels of an answer were combined.
 
     It is the first method that gives the values of the report, None if none does.
     """
     keys = ["name", "qid", "measure"]
     is_criterion = results.perquery["measure"].isin(list(scales))
-    reported = results.perquery[is_criterion].astype(dict.fromkeys(keys, str))
+    reported = results.perquery[is_criterion]
+    reported = reported.astype({"name": str, "qid": str, "measure": str})
     for method in ("mean", *COMBINATIONS):
         try:
-            values = from_criteria(rows, aspects=scales, combine_judges=method)
+            values = from_criteria(labels, aspects=scales, combine_judges=method)
         except MultiAspectError:  # ties of majorities, or labels that are no grades
             continue
-        both = reported.merge(values, on=keys)
-        is_whole = len(both) == len(reported) > 0
-        if is_whole and np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
+        both = reported.merge(values, on=keys, suffixes=("_reported", "_combined"))
+        if both.empty or len(both) != len(reported):
+            continue
+        are_equal = np.allclose(
+            both["value_reported"], both["value_combined"], rtol=0, atol=_TOLERANCE
+        )
+        if are_equal:
             return method
     return None
 
 
-def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
-    """Return the agreement of the labels of each criterion."""
+def _agreement(labels: pd.DataFrame, scales: Scales) -> list[Block]:
+    """Return the table of the agreement on each criterion, or what it requires."""
     if find_spec("krippendorff") is None:
         return [
             Sentence(
@@ -386,106 +448,160 @@ def _agreement(rows: pd.DataFrame, scales: Scales) -> list[Block]:
                 code='pip install "pt-multiaspect[judges]"',
             )
         ]
-    agreement = judge_agreement(rows, aspects=scales, ci=_CONFIDENCE)
+    agreement = judge_agreement(labels, aspects=scales, ci=_CONFIDENCE)
     columns = [
         Column("criterion", left=True),
         Column("agreement"),
         Column("answers with several labels"),
     ]
-    cells: list[Cells] = []
-    for row in agreement.to_dict("records"):
-        cells.append([row["aspect"], with_interval(row, "alpha"), str(row["n_documents"])])
+    rows: list[Cells] = []
+    for criterion in agreement.to_dict("records"):
+        alpha = with_interval(criterion, "alpha")
+        rows.append([criterion["aspect"], alpha, str(criterion["n_documents"])])
+    has_repetitions = labels["repetition"].nunique() > 1
+    notes = _notes_on_agreement(agreement, has_repetitions)
+    return [Table(columns, rows, most=len(rows), notes=notes)]
+
+
+def _notes_on_agreement(agreement: pd.DataFrame, has_repetitions: bool) -> list[Sentence]:
+    """Return what agreement is, and on which criteria it is low."""
     note = "Agreement: Krippendorff’s α"
-    if agreement["low"].notna().any():
+    has_intervals = agreement["low"].notna().any()
+    if has_intervals:
         note += f", with its {100 * _CONFIDENCE:g} % interval over topics"
     note += "."
-    if rows["repetition"].nunique() > 1:
+    if has_repetitions:
         note += " Each repetition counts as a judge."
     notes = [Sentence(note)]
-    low = agreement.loc[agreement["alpha"] < LOW_ALPHA, "aspect"].tolist()
-    if low:
-        notes.append(
-            Sentence(
-                f"It is low, below {LOW_ALPHA:g}, on {join_names(low)}: values depend on who "
-                "judges."
-            )
-        )
-    return [Table(columns, cells, most=len(cells), notes=notes)]
+    is_low = agreement["alpha"] < LOW_ALPHA
+    low_criteria = agreement.loc[is_low, "aspect"].tolist()
+    if low_criteria:
+        names = join_names(low_criteria)
+        text = f"It is low, below {LOW_ALPHA:g}, on {names}: values depend on who judges."
+        notes.append(Sentence(text))
+    return notes
 
 
 def _by_judge(
-    rows: pd.DataFrame, scales: Scales, method: str, judges: Sequence[str], results: Results
+    labels: pd.DataFrame, scales: Scales, method: str, judges: Sequence[str], results: Results
 ) -> list[Block]:
-    """Return the difference of the pair of the summary by the labels of each judge."""
+    """Return a table of the difference that the summary states, by the labels of each judge.
+
+    There is none if the summary compares no systems, or if its measure is not made of criteria.
+    """
     pair = compared_pair(results)
-    main = results.measures[results.main]
-    if pair is None:
+    criteria = _criteria_of_main(results, scales)
+    if pair is None or criteria is None:
         return []
-    if main is None:
-        names = [results.main]
-    elif is_combined(main):
-        names = list(main.spec or scales)
-    else:
-        return []
-    rows = rows[rows["criterion"].isin(names)]
-    expected = _expected_labels(results, names)
+    labels = labels[labels["criterion"].isin(criteria)]
+    expected = _expected_labels(results, criteria)
     n_topics = expected["qid"].nunique()
-    of_all = _difference(results.perquery, results.main, pair)
-    cells = [["all", of_all, str(n_topics), ""]]
-    n_lacking = 0
+    difference_by_all = _difference(results.perquery, results.main, pair)
+    rows = [["all", difference_by_all, str(n_topics), ""]]
+    is_complete = True
     for judge in judges:
-        labels = rows[rows["judge"] == judge]
-        lacking = _unlabelled(expected, labels)
-        n_lacking += len(lacking)
-        if len(lacking):
-            count = f"{len(lacking)} ({by_run(lacking)})"
-        else:
-            count = "0"
-        complete = _with_all_labels(labels[labels["name"].isin(pair)], 2 * len(names))
-        difference = _difference_by(complete, scales, names, method, results, pair)
-        cells.append([judge, difference, str(complete["qid"].nunique()), count])
-    columns = [Column("labels of", left=True), Column(f"{pair[0]} − {pair[1]} on {results.main}")]
-    notes = []
-    if n_lacking:
-        columns += [Column("topics"), Column("labels missing", left=True)]
-        notes.append(
-            Sentence(
-                "A judge’s difference is over the topics on which the judge gave both systems all "
-                "labels."
-            )
-        )
-    shown = [row[: len(columns)] for row in cells]
-    return [Table(columns, shown, most=len(shown), notes=notes)]
+        labels_of_judge = labels[labels["judge"] == judge]
+        unlabelled = _unlabelled(expected, labels_of_judge)
+        n_unlabelled = str(len(unlabelled))
+        if len(unlabelled):
+            is_complete = False
+            n_unlabelled += f" ({by_run(unlabelled)})"
+        labels_of_pair = labels_of_judge[labels_of_judge["name"].isin(pair)]
+        # A topic is complete if both systems have a label on each criterion.
+        complete = _with_all_labels(labels_of_pair, 2 * len(criteria))
+        difference = _difference_by(complete, scales, criteria, method, results, pair)
+        n_complete = complete["qid"].nunique()
+        rows.append([judge, difference, str(n_complete), n_unlabelled])
+    return [_table_by_judge(rows, pair, results.main, is_complete)]
+
+
+def _criteria_of_main(results: Results, scales: Scales) -> list[str] | None:
+    """Return the criteria that the main measure is made of, None if it is of something else."""
+    main = results.measures[results.main]
+    if main is None:  # its label is a criterion
+        return [results.main]
+    if is_combined(main):
+        return list(main.spec or scales)
+    return None
+
+
+def _table_by_judge(
+    rows: list[list[str]], pair: tuple[str, str], main: str, is_complete: bool
+) -> Table:
+    """Return the table of differences by judge.
+
+    Parameters
+    ----------
+    rows : list of list of str
+        The judge, the difference, the number of topics and that of missing labels.
+    pair : tuple of str
+        The two systems.
+    main : str
+        The label of the measure.
+    is_complete : bool
+        Whether no labels are missing; the last two columns are then left out.
+    """
+    first, second = pair
+    columns = [Column("labels of", left=True), Column(f"{first} − {second} on {main}")]
+    if is_complete:
+        rows = [row[:2] for row in rows]
+        return Table(columns, rows, most=len(rows), notes=[])
+    columns.append(Column("topics"))
+    columns.append(Column("labels missing", left=True))
+    note = Sentence(
+        "A judge’s difference is over the topics on which the judge gave both systems all labels."
+    )
+    return Table(columns, rows, most=len(rows), notes=[note])
 
 
 def _unlabelled(expected: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Return the expected answers and criteria that have no label."""
-    known = labels[_KEYS].drop_duplicates()
-    both = expected.merge(known, on=_KEYS, how="left", indicator=True)
-    return both[both["_merge"] == "left_only"]
+    """Return the rows of expected labels, columns ``name qid criterion``, that were not given."""
+    given = labels[_LABEL_KEYS].drop_duplicates()
+    # The column _merge says which of the two frames have a row.
+    joined = expected.merge(given, on=_LABEL_KEYS, how="left", indicator=True)
+    is_missing = joined["_merge"] == "left_only"
+    return joined[is_missing]
 
 
-def _with_all_labels(rows: pd.DataFrame, n_labels: int) -> pd.DataFrame:
-    """Return the labels of the topics that have so many different ones."""
-    distinct = rows[_KEYS].drop_duplicates()
+def _with_all_labels(labels: pd.DataFrame, n_labels: int) -> pd.DataFrame:
+    """Return the labels of the topics with `n_labels` different answers and criteria."""
+    distinct = labels[_LABEL_KEYS].drop_duplicates()
     counts = distinct["qid"].value_counts()
-    return rows[rows["qid"].isin(counts.index[counts == n_labels])]
+    complete_qids = counts.index[counts == n_labels]
+    is_complete = labels["qid"].isin(complete_qids)
+    return labels[is_complete]
 
 
 def _difference_by(
-    rows: pd.DataFrame,
+    labels: pd.DataFrame,
     scales: Scales,
-    names: Sequence[str],
+    criteria: Sequence[str],
     method: str,
     results: Results,
     pair: tuple[str, str],
 ) -> str:
-    """Return the difference of two runs by the labels of one judge."""
-    if rows.empty:
+    """Return the difference of two runs on the main measure by the labels of one judge, as text.
+
+    Parameters
+    ----------
+    labels : DataFrame
+        The labels of the judge, as `from_criteria` reads them.
+    scales : mapping of str to Aspect or None
+        The scales of all criteria.
+    criteria : sequence of str
+        The criteria of the measure.
+    method : str
+        How several labels of an answer are combined.
+    results : Results
+        The results.
+    pair : tuple of str
+        The two runs.
+    """
+    if labels.empty:
         return "–"
-    chosen = {name: scales[name] for name in names}
+    scales_of_measure = {name: scales[name] for name in criteria}
     try:
-        values = from_criteria(rows, aspects=chosen, combine_judges=method)
+        values = from_criteria(labels, aspects=scales_of_measure, combine_judges=method)
     except MultiAspectError:  # the majority of one judge's repetitions can be tied
         return "tied labels"
     main = results.measures[results.main]
@@ -495,8 +611,9 @@ def _difference_by(
 
 
 def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
-    """Return the difference of the means of two runs."""
-    rows = values[values["measure"] == label]
-    means = rows.groupby("name")["value"].mean().to_dict()
+    """Return the difference of the mean values of two runs on a measure, as text."""
+    values_of_measure = values[values["measure"] == label]
+    means = values_of_measure.groupby("name")["value"].mean()
     first, second = pair
-    return decimals(means[first] - means[second])
+    difference = means.loc[first] - means.loc[second]
+    return decimals(difference)

@@ -61,7 +61,7 @@ def payload(
     groups = []
     for group, topics in _topics_of_groups(results, qids).items():
         groups.append(_topics_payload(results, group, topics))
-    return {
+    data: dict[str, Any] = {
         "runs": names,
         "queries": qids,
         "texts": [results.texts.get(str(qid), "") for qid in qids],
@@ -70,25 +70,27 @@ def payload(
         "ci": CI,
         "values": values.tolist(),
         "baseline": baseline,
-        **_topics_payload(results, ALL, all_topics),
-        "groups": groups,
-        "depth": 0,
-        "topics": all_topics,
-        **rankings,
-        "answers": answers,
     }
+    data.update(_topics_payload(results, ALL, all_topics))
+    data["groups"] = groups
+    # Rankings have a depth and topics of their own, which replace these.
+    data["depth"] = 0
+    data["topics"] = all_topics
+    data.update(rankings)
+    data["answers"] = answers
+    return data
 
 
 def _measures_payload(results: Results) -> list[dict[str, Any]]:
-    """Return the names and directions of the measures, and the aspects that they are of."""
-    aspects = {label: aspect for aspect, label in results.aspects.items()}
+    """Return the names and directions of the measures, and the aspect of those of one alone."""
+    aspect_by_label = {label: aspect for aspect, label in results.aspects.items()}
     measures = []
     for head in results.heads:
         measures.append(
             {
                 "label": head.label,
                 "short": head.short,
-                "aspect": aspects.get(head.label),
+                "aspect": aspect_by_label.get(head.label),
                 "lower": results.lower[head.label],
                 "lowerMean": head.lower_is_better,
             }
@@ -98,89 +100,114 @@ def _measures_payload(results: Results) -> list[dict[str, Any]]:
 
 def _topics_of_groups(results: Results, qids: list[str]) -> dict[str, list[int]]:
     """Return the positions of the topics of each group, and of all for macro means."""
-    group_of = results.structure.by or {}
-    topics: dict[str, list[int]] = {group: [] for group in group_of.values()}
-    if topics:
+    topics_by_group: dict[str, list[int]] = {}
+    group_by_qid = results.structure.by
+    if group_by_qid:
+        # Groups are in the order in which they are given.
+        for group in group_by_qid.values():
+            topics_by_group[group] = []
         for position, qid in enumerate(qids):
-            group = group_of[str(qid)]
-            topics[group].append(position)
+            group = group_by_qid[str(qid)]
+            topics_by_group[group].append(position)
     if results.structure.macro is not None:
-        topics[MACRO] = list(range(len(qids)))
-    return topics
+        topics_by_group[MACRO] = list(range(len(qids)))
+    return topics_by_group
 
 
 def _topics_payload(results: Results, group: str, topics: list[int]) -> dict[str, Any]:
-    """Return the data that depend on the chosen topics: those of a group, or all topics."""
+    """Return the data that depend on the chosen topics: those of a group, or all topics.
+
+    Arrays are by measure, then by system.
+    """
     table = rows_of_group(results.systems, group)
-    labels = list(results.measures)
-    means, marks, ends = [], [], []
+    means = []
+    marks = []
+    intervals = []
     for head in results.heads:
         column = table[head.label]
+        values = column.to_numpy(np.float64)
         means.append(column.tolist())
-        marks.append(shown_marks(column.to_numpy(np.float64), head.lower_is_better))
-        ends.append(interval_values(table, head.label))
-    size: int | str = len(topics)
-    macro = results.structure.macro
-    if macro is not None and group == MACRO and macro.groups:
-        size = number_of(len(macro.groups), "group")
-    powered = None
-    if results.powered is not None and group == ALL:
-        powered = _estimates_payload(results.powered, labels)
+        marks.append(shown_marks(values, head.lower_is_better))
+        intervals.append(interval_values(table, head.label))
+    labels = list(results.measures)
+    estimates = None
+    if results.powered is not None and group == ALL:  # there are none of groups
+        estimates = _estimates_payload(results.powered, labels)
     tests = None
     if results.tests is not None:
-        compared = rows_of_group(results.tests.comparisons, group)
-        if not compared.empty:
-            tests = _tests_payload(compared, table["name"].tolist(), labels, ALPHA)
+        comparisons = rows_of_group(results.tests.comparisons, group)
+        if not comparisons.empty:
+            names = table["name"].tolist()
+            tests = _tests_payload(comparisons, names, labels, ALPHA)
     return {
         "group": group,
-        "size": size,
+        "size": _size_of_group(results, group, len(topics)),
         "shown": topics,
         "means": means,
         "marks": marks,
-        "ends": ends,
-        "powered": powered,
+        "ends": intervals,
+        "powered": estimates,
         "tests": tests,
     }
+
+
+def _size_of_group(results: Results, group: str, n_topics: int) -> int | str:
+    """Return the number of topics of a group; of groups, in words, for macro means over groups."""
+    macro = results.structure.macro
+    if macro is not None and group == MACRO and macro.groups:
+        return number_of(len(macro.groups), "group")
+    return n_topics
 
 
 def _estimates_payload(
     powered: PredictionPowered, labels: list[str]
 ) -> list[list[list[float]] | None]:
-    """Return the estimates and the ends of their intervals by measure.
+    """Return the estimates, and the lower and upper ends of their intervals, by measure.
 
     None for a measure without estimates.
     """
-    result: list[list[list[float]] | None] = []
+    estimates: list[list[list[float]] | None] = []
+    names_of_measures = powered.table["measure"].astype(str)
     for label in labels:
-        rows = powered.table[powered.table["measure"].astype(str) == label]
+        rows = powered.table[names_of_measures == label]
         if rows.empty:
-            result.append(None)
+            estimates.append(None)
         else:
-            estimates = rows[["estimate", "low", "high"]].to_numpy()
-            result.append(estimates.T.tolist())
-    return result
+            of_measure = [rows[column].tolist() for column in ("estimate", "low", "high")]
+            estimates.append(of_measure)
+    return estimates
 
 
 def _tests_payload(
-    compared: pd.DataFrame, names: list[str], labels: list[str], alpha: float
+    comparisons: pd.DataFrame, names: list[str], labels: list[str], alpha: float
 ) -> dict[str, Any]:
     """Return the p-value and the verdict of each system against each baseline.
 
-    Verdicts are + better, - worse, . neither.
+    Returns
+    -------
+    dict
+        ``alpha``; ``p`` by measure, baseline and system, 1 without a test; and ``verdicts`` by
+        measure and baseline, texts with a sign per system: + better, - worse, . neither.
     """
-    position = {name: row for row, name in enumerate(names)}
-    p, verdicts = [], []
+    row_by_name = {name: row for row, name in enumerate(names)}
+    sign_by_verdict = {"better": "+", "worse": "-", "": "."}
+    shape = (len(names), len(names))  # baselines × systems
+    p_by_measure = []
+    verdicts_by_measure = []
     for label in labels:
-        rows = compared[compared["measure"] == label]
-        baseline = rows["baseline"].map(position)
-        system = rows["name"].map(position)
-        levels = np.ones((len(names), len(names)))  # baselines × systems
-        levels[baseline, system] = rows["p"]
-        signs = np.full(levels.shape, ".")
-        signs[baseline, system] = rows["verdict"].map({"better": "+", "worse": "-", "": "."})
-        p.append([list(map(_six_digits, row)) for row in levels.tolist()])
-        verdicts.append(["".join(row) for row in signs.tolist()])
-    return {"alpha": alpha, "p": p, "verdicts": verdicts}
+        tests = comparisons[comparisons["measure"] == label]
+        baselines = tests["baseline"].map(row_by_name)
+        systems = tests["name"].map(row_by_name)
+        p = np.ones(shape)
+        p[baselines, systems] = tests["p"]
+        signs = np.full(shape, ".")
+        signs[baselines, systems] = tests["verdict"].map(sign_by_verdict)
+        rounded_p = []
+        for p_of_baseline in p.tolist():
+            rounded_p.append(list(map(_six_digits, p_of_baseline)))
+        p_by_measure.append(rounded_p)
+        verdicts_by_measure.append(list(map("".join, signs.tolist())))
+    return {"alpha": alpha, "p": p_by_measure, "verdicts": verdicts_by_measure}
 
 
 def _six_digits(level: float) -> float:
@@ -201,8 +228,9 @@ def as_script(data: dict[str, Any]) -> str:
         ASCII without <, > and &, so that names can neither end the element nor open another.
     """
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    # These signs are in strings only, where JSON allows escapes.
+    for sign, escape in (("<", r"\u003c"), (">", r"\u003e"), ("&", r"\u0026")):
+        text = text.replace(sign, escape)
     return text
 
 
@@ -242,17 +270,36 @@ def choose_extent(values: Floats, depth: int) -> tuple[int, Ints]:
         largest differences, relative to the range of the measure, are chosen.
     """
     n_measures, n_runs, n_topics = values.shape
-    per_rank = n_measures * n_runs
-    fewest = min(depth, _FEWEST_RANKS)
-    fitting = min(depth, MOST_CONTRIBUTIONS // (per_rank * n_topics))
-    depth = max(fewest, fitting)
-    n_kept = min(n_topics, MOST_CONTRIBUTIONS // (per_rank * depth))
-    n_kept = max(1, n_kept)
-    spread = values.max(axis=1) - values.min(axis=1)  # measures × topics
-    widest = spread.max(axis=1, keepdims=True)
-    relative = np.divide(spread, widest, out=np.zeros_like(spread), where=widest > 0)
-    by_spread = np.argsort(-relative.mean(axis=0), kind="stable")
-    return depth, np.sort(by_spread[:n_kept])
+    n_per_document = n_measures * n_runs  # contributions at one rank of one topic
+    n_per_rank = n_per_document * n_topics
+    # Ranks are left out first, down to a minimum; then topics.
+    least_depth = min(depth, _FEWEST_RANKS)
+    fitting_depth = MOST_CONTRIBUTIONS // n_per_rank
+    depth = max(least_depth, min(depth, fitting_depth))
+    n_per_topic = n_per_document * depth
+    n_fitting = MOST_CONTRIBUTIONS // n_per_topic
+    n_kept = max(1, min(n_topics, n_fitting))
+    differences = _relative_differences(values)
+    by_difference = np.argsort(-differences, kind="stable")  # largest first
+    return depth, np.sort(by_difference[:n_kept])
+
+
+def _relative_differences(values: Floats) -> Floats:
+    """Return how much runs differ on each topic, in the mean of the measures, from 0 to 1.
+
+    The range of the runs on a topic is divided by the largest range of the measure.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_measures, n_runs, n_topics)
+        The values.
+    """
+    ranges = values.max(axis=1) - values.min(axis=1)  # measures × topics
+    largest = ranges.max(axis=1, keepdims=True)  # measures × 1
+    # It is 0 for a measure on which all runs are equal, which has no differences.
+    differs = largest > 0
+    relative = np.divide(ranges, largest, out=np.zeros_like(ranges), where=differs)
+    return relative.mean(axis=0)
 
 
 def rankings_payload(
@@ -288,10 +335,11 @@ def rankings_payload(
         and ``contributions``, per measure a dict or the reason why there are none.
     """
     depth, topics = choose_extent(values, depth)
-    # The documents of each topic, numbered in the order of their first occurrence.
+    # The documents of each topic, numbered in the order of their first occurrence in a run.
     documents: list[dict[str, int]] = [{} for _ in topics]
-    parts: dict[str, list[Contributions]] = {label: [] for label in measures}
-    reasons: dict[str, str] = {}
+    contributions_by_label: dict[str, list[Contributions] | str] = {}
+    for label in measures:
+        contributions_by_label[label] = []
     ranks = []
     labels = []
     with silence_warnings():
@@ -299,19 +347,16 @@ def rankings_payload(
             rankings = join(name, run, judgments)
             ranks.append(_ranks_payload(rankings, depth, topics, documents))
             prefixes = Prefixes(rankings, depth)
-            for label in measures.keys() - reasons:
-                try:
-                    parts[label].append(Contributions.of(as_measure(measures[label]), prefixes))
-                except MultiAspectError as error:
-                    reasons[label] = str(error)
+            _add_contributions(contributions_by_label, measures, prefixes)
         for view in judgments.views(spec):
             labels.append(_labels_payload(documents, judgments, topics, view.label))
     contributions: list[Any] = []
     for row, label in enumerate(measures):
-        if label in reasons:
-            contributions.append(reasons[label])
+        of_runs = contributions_by_label[label]
+        if isinstance(of_runs, str):  # the reason why there are none
+            contributions.append(of_runs)
         else:
-            contributions.append(_contributions_payload(parts[label], values[row], topics))
+            contributions.append(_contributions_payload(of_runs, values[row], topics))
     return {
         "depth": depth,
         "topics": topics.tolist(),
@@ -322,39 +367,91 @@ def rankings_payload(
     }
 
 
+def _add_contributions(
+    contributions_by_label: dict[str, list[Contributions] | str],
+    measures: Mapping[str, ir_measures.Measure],
+    prefixes: Prefixes,
+) -> None:
+    """Add the contributions of a run to those of the runs before it, by measure.
+
+    If there are none, the reason takes the place of the contributions of all runs.
+    """
+    for label, measure in measures.items():
+        of_runs = contributions_by_label[label]
+        if isinstance(of_runs, str):
+            continue
+        try:
+            of_run = Contributions.of(as_measure(measure), prefixes)
+        except MultiAspectError as error:
+            contributions_by_label[label] = str(error)
+        else:
+            of_runs.append(of_run)
+
+
 def _ranks_payload(
     rankings: Rankings, depth: int, topics: Ints, documents: list[dict[str, int]]
 ) -> list[list[int]]:
-    """Return the first ranks of each topic as numbers of documents, and number the new ones."""
-    positions = {topic: row for row, topic in enumerate(topics.tolist())}
-    query, _, docnos = rankings.documents(depth)
+    """Return the first ranks of a run on each topic, as numbers of documents.
+
+    Parameters
+    ----------
+    rankings : Rankings
+        The run.
+    depth : int
+        The number of ranks.
+    topics : ndarray of int
+        The positions of the topics.
+    documents : list of dict of str to int
+        For each topic the number of each known document, to which new ones are added.
+    """
+    row_by_topic = {topic: row for row, topic in enumerate(topics.tolist())}
+    topic_of_document, _, docnos = rankings.documents(depth)
     ranks: list[list[int]] = [[] for _ in topics]
-    for topic, docno in zip(query.tolist(), docnos.tolist(), strict=True):
-        row = positions.get(topic)
-        if row is None:
+    for topic, docno in zip(topic_of_document.tolist(), docnos.tolist(), strict=True):
+        if topic not in row_by_topic:
             continue
+        row = row_by_topic[topic]
         numbers = documents[row]
-        ranks[row].append(numbers.setdefault(docno, len(numbers)))
+        if docno not in numbers:
+            numbers[docno] = len(numbers)
+        ranks[row].append(numbers[docno])
     return ranks
 
 
 def _labels_payload(
-    documents: list[dict[str, int]], judgments: Judgments, topics: Ints, label: Floats
+    documents: list[dict[str, int]], judgments: Judgments, topics: Ints, labels: Floats
 ) -> list[list[float | int | None]]:
-    """Return the labels of the documents of each topic, None for missing ones."""
-    begins = np.searchsorted(judgments.pool_query, topics).tolist()
-    ends = np.searchsorted(judgments.pool_query, topics + 1).tolist()
-    result = []
-    for numbers, begin, end in zip(documents, begins, ends, strict=True):
-        docnos = judgments.docnos[begin:end].tolist()
-        labels = label[begin:end].tolist()
-        known = dict(zip(docnos, labels, strict=True))
-        result.append([_json_label(known.get(docno, math.nan)) for docno in numbers])
-    return result
+    """Return the labels of the documents of each topic on an aspect, None for missing ones.
+
+    Parameters
+    ----------
+    documents : list of dict of str to int
+        The documents of each topic.
+    judgments : Judgments
+        The judged documents, sorted by topic.
+    topics : ndarray of int
+        The positions of the topics.
+    labels : ndarray of float, shape (n_judged,)
+        The label of each judged document, NaN for missing ones.
+    """
+    begins = np.searchsorted(judgments.pool_query, topics, side="left").tolist()
+    ends = np.searchsorted(judgments.pool_query, topics, side="right").tolist()
+    labels_by_topic = []
+    for row, numbers in enumerate(documents):
+        of_topic = slice(begins[row], ends[row])
+        judged_docnos = judgments.docnos[of_topic].tolist()
+        judged_labels = labels[of_topic].tolist()
+        label_by_docno = dict(zip(judged_docnos, judged_labels, strict=True))
+        shown_labels = []
+        for docno in numbers:
+            label = label_by_docno.get(docno, math.nan)
+            shown_labels.append(_json_label(label))
+        labels_by_topic.append(shown_labels)
+    return labels_by_topic
 
 
 def _json_label(label: float) -> float | int | None:
-    """Return a label as JSON writes it."""
+    """Return a label as JSON has it: None for NaN, and whole numbers without decimals."""
     if math.isnan(label):
         return None
     if label == int(label):
@@ -367,6 +464,15 @@ def _contributions_payload(
 ) -> dict[str, Any]:
     """Return the contributions to one measure.
 
+    Parameters
+    ----------
+    runs : list of Contributions
+        The contributions of each run on all topics.
+    values : ndarray of float, shape (n_runs, n_topics)
+        The values of the measure.
+    topics : ndarray of int
+        The positions of the shown topics.
+
     Returns
     -------
     dict
@@ -374,51 +480,65 @@ def _contributions_payload(
         ``marginal`` by run and topic if there are any; ``explained``, the explained values [run,
         topic, value] that differ from the evaluated ones, as ir-measures rounds some measures.
     """
-    ranks = np.stack([run.ranks[topics] for run in runs])
+    contributions = np.stack([run.ranks[topics] for run in runs])  # runs × topics × ranks
+    decimals = _number_of_decimals(contributions)
+    units = np.rint(contributions * 10.0**decimals).astype(np.int64)
+    ranks = []
+    for units_of_run in units:
+        ranks.append(list(map(_drop_trailing_zeros, units_of_run)))
+    result: dict[str, Any] = {"decimals": decimals, "ranks": ranks}
+    # The following are runs × topics.
     offset = np.stack([run.offset[topics] for run in runs])
-    marginal = np.stack([run.marginal[topics] for run in runs])
-    value = np.stack([run.value[topics] for run in runs])
-    evaluated = values[:, topics]
-    decimals = _decimals(ranks)
-    units = np.rint(ranks * 10.0**decimals).astype(np.int64)
-    result: dict[str, Any] = {
-        "decimals": decimals,
-        "ranks": [list(map(_drop_zeros, rows)) for rows in units],
-    }
+    is_marginal = np.stack([run.marginal[topics] for run in runs])
+    explained = np.stack([run.value[topics] for run in runs])
     if offset.any():
         result["offset"] = offset.tolist()
-    if marginal.all():
+    if is_marginal.all():
         result["marginal"] = True
-    elif marginal.any():
-        result["marginal"] = marginal.astype(int).tolist()
-    tolerance = _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
-    differs = np.abs(value - evaluated) > tolerance
-    explained = []
-    for run, topic in np.argwhere(differs).tolist():
-        explained.append([run, topic, float(value[run, topic])])
-    if explained:
-        result["explained"] = explained
+    elif is_marginal.any():
+        result["marginal"] = is_marginal.astype(int).tolist()
+    differing = _differing_values(explained, values[:, topics])
+    if differing:
+        result["explained"] = differing
     return result
 
 
-def _decimals(ranks: Floats) -> int:
-    """Return the number of decimals.
+def _differing_values(explained: Floats, evaluated: Floats) -> list[list[Any]]:
+    """Return the run, topic and value of each explained value that differs from the evaluated one.
 
-    It is four, more if the largest contribution is small, and fewer beyond all digits.
+    Both arrays are of shape (n_runs, n_topics).
     """
-    most = float(np.abs(ranks).max(initial=0.0))
-    magnitude = 0
-    if most > 0:
-        magnitude = math.ceil(math.log10(most))
-    if magnitude < 0:
-        return min(_DIGITS - magnitude, _MOST_DIGITS)
-    return min(_DIGITS, _MOST_DIGITS - magnitude)
+    # Small values are compared absolutely, large ones relatively.
+    tolerance = _TOLERANCE * np.maximum(1.0, np.abs(evaluated))
+    differs = np.abs(explained - evaluated) > tolerance
+    differing = []
+    for run, topic in np.argwhere(differs).tolist():
+        value = float(explained[run, topic])
+        differing.append([run, topic, value])
+    return differing
 
 
-def _drop_zeros(row: NDArray[np.int64]) -> list[int]:
+def _number_of_decimals(contributions: Floats) -> int:
+    """Return the number of decimals with which contributions to a measure are written.
+
+    It is four, more if the largest contribution is small, and fewer beyond all digits of a float.
+    """
+    largest = float(np.abs(contributions).max(initial=0.0))
+    if largest == 0:
+        return _DIGITS
+    # The number of digits before the point; negative if zeros follow it, such as -2 for 0.005.
+    n_whole_digits = math.ceil(math.log10(largest))
+    if n_whole_digits < 0:
+        n_zeros = -n_whole_digits
+        return min(n_zeros + _DIGITS, _MOST_DIGITS)
+    return min(_DIGITS, _MOST_DIGITS - n_whole_digits)
+
+
+def _drop_trailing_zeros(row: NDArray[np.int64]) -> list[int]:
     """Return numbers without trailing zeros."""
     nonzero = np.flatnonzero(row)
-    if not len(nonzero):
+    if len(nonzero) == 0:
         return []
-    used: list[int] = row[: nonzero[-1] + 1].tolist()
-    return used
+    last_nonzero = nonzero[-1]
+    kept: list[int] = row[: last_nonzero + 1].tolist()
+    return kept
