@@ -299,7 +299,8 @@ def _relative_differences(values: Floats) -> Floats:
     # It is 0 for a measure on which all runs are equal, which has no differences.
     differs = largest > 0
     relative = np.divide(ranges, largest, out=np.zeros_like(ranges), where=differs)
-    return relative.mean(axis=0)
+    mean_of_measures: Floats = relative.mean(axis=0)
+    return mean_of_measures
 
 
 def rankings_payload(

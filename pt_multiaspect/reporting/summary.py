@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -39,40 +39,75 @@ def summary(results: Results) -> str:
     compared with the baseline. Without one, it is compared with the next best system, and p is
     corrected for all pairs.
     """
-    head, means = _main(results)
-    undefined = [name for name, mean in means.items() if not np.isfinite(mean)]
+    main = _main(results)
+    names = list(main.means)
+    undefined = _undefined_systems(main)
     if undefined:
-        return f"{head.short} is undefined for {choices(undefined)}."
-    names = list(means)
-    best = _best(head, means)
-    over = f"Over {topics_in_words(results.clusters)}"
-    on = f"on {head.short}"
-    if head.lower_is_better:
-        superlative, above = "lowest", "below"
-        on += " (lower is better)"
-    else:
-        superlative, above = "highest", "above"
+        return f"{main.head.short} is undefined for {choices(undefined)}."
+    over_topics = f"Over {topics_in_words(results.clusters)}"
+    on_measure = _on_measure(main.head)
     if len(names) == 1:
-        return f"{over}, {names[0]} has the value {_value(results, 0)} {on}."
+        value = _value(results, names[0])
+        return f"{over_topics}, {names[0]} has the value {value} {on_measure}."
+    best = _best(main.head, main.means)
     if best == names:
-        value = decimals(means[names[0]])
-        return f"{over}, the {len(names)} systems have the same value {on}, {value}."
+        n_systems = len(names)
+        value = decimals(main.means[names[0]])
+        return f"{over_topics}, the {n_systems} systems have the same value {on_measure}, {value}."
     if results.tests is not None and results.baseline is not None:
-        comparisons = _comparisons(results, head.label, results.baseline)
-        difference = _against_baseline(results, results.baseline, above, on)
+        difference = _difference_from_baseline(results, results.baseline)
+        comparisons = _comparisons(results, results.main, results.baseline)
         counts = _counts(comparisons["verdict"], results.baseline)
         rival = _rival_of_baseline(results, results.baseline)
         others = _others(results, rival, results.baseline)
-        return f"{over}, {difference}.{counts}{others}"
-    have = agree(len(best), len(best), "has", "have")
-    value = _value(results, names.index(best[0]))
-    leader = (
-        f"{over}, {choices(best)} {have} the {superlative} value of {len(names)} systems {on}: "
-        f"{value}."
-    )
+        return f"{over_topics}, {difference}.{counts}{others}"
+    leader = f"{over_topics}, {_leader(results, best)}"
     if results.tests is None or len(best) > 1:
         return leader
-    return f"{leader} {_against_next(results, best[0], above)}"
+    difference = _difference_from_next(results, best[0])
+    return f"{leader} {difference}"
+
+
+class _Main(NamedTuple):
+    """The head of the main measure, and its aggregate over all topics by system."""
+
+    head: Head
+    means: dict[str, float]
+
+    @property
+    def above(self) -> str:
+        """The place of a better system."""
+        if self.head.lower_is_better:
+            return "below"
+        return "above"
+
+
+def _undefined_systems(main: _Main) -> list[str]:
+    """Return the systems whose aggregate is NaN or infinite."""
+    return [name for name, mean in main.means.items() if not np.isfinite(mean)]
+
+
+def _on_measure(head: Head) -> str:
+    """Return 'on' with the name of a measure, and with its direction if lower is better."""
+    if head.lower_is_better:
+        return f"on {head.short} (lower is better)"
+    return f"on {head.short}"
+
+
+def _leader(results: Results, best: list[str]) -> str:
+    """Return which systems have the best value, and this value; `best` are all of them."""
+    main = _main(results)
+    if main.head.lower_is_better:
+        superlative = "lowest"
+    else:
+        superlative = "highest"
+    verb = agree(len(best), len(best), "has", "have")
+    n_systems = len(main.means)
+    value = _value(results, best[0])
+    return (
+        f"{choices(best)} {verb} the {superlative} value of {n_systems} systems "
+        f"{_on_measure(main.head)}: {value}."
+    )
 
 
 def compared_pair(results: Results) -> tuple[str, str] | None:
@@ -80,23 +115,26 @@ def compared_pair(results: Results) -> tuple[str, str] | None:
 
     None if it compares none.
     """
-    head, means = _main(results)
-    if results.tests is None or not np.isfinite(list(means.values())).all():
+    main = _main(results)
+    if results.tests is None or _undefined_systems(main):
         return None
     if results.baseline is not None:
         return _rival_of_baseline(results, results.baseline), results.baseline
-    best = _best(head, means)
-    if len(best) > 1:
+    best = _best(main.head, main.means)
+    if len(best) > 1:  # it states no difference between equal systems
         return None
-    return best[0], _best(head, _without(means, best[0]))[0]
+    others = _without(main.means, best[0])
+    next_best = _best(main.head, others)
+    return best[0], next_best[0]
 
 
-def _main(results: Results) -> tuple[Head, dict[str, float]]:
+def _main(results: Results) -> _Main:
     """Return the head of the main measure, and its aggregates over all topics by system."""
     position = list(results.measures).index(results.main)
     head = results.heads[position]
     values = results.overall[head.label].astype(float)
-    return head, dict(zip(results.overall["name"], values, strict=True))
+    means = dict(zip(results.overall["name"], values, strict=True))
+    return _Main(head, means)
 
 
 def _without(means: Mapping[str, float], name: str) -> dict[str, float]:
@@ -105,66 +143,84 @@ def _without(means: Mapping[str, float], name: str) -> dict[str, float]:
 
 
 def _rival_of_baseline(results: Results, baseline: str) -> str:
-    """Return the best system besides the baseline."""
-    head, means = _main(results)
-    return _best(head, _without(means, baseline))[0]
+    """Return the best system besides the baseline; of equal ones, the first."""
+    main = _main(results)
+    others = _without(main.means, baseline)
+    return _best(main.head, others)[0]
 
 
 def _best(head: Head, means: Mapping[str, float]) -> list[str]:
-    """Return the systems with the best value; all if their values are equal."""
-    marks = best_marks(np.array(list(means.values())), head.lower_is_better)
-    best = [name for name, mark in zip(means, marks, strict=True) if mark == "best"]
+    """Return the systems with the best value, in order; all if their values are equal."""
+    values = np.array(list(means.values()))
+    marks = best_marks(values, head.lower_is_better)
+    best = []
+    for name, mark in zip(means, marks, strict=True):
+        if mark == "best":
+            best.append(name)
+    # Equal values have no marks.
     return best or list(means)
 
 
-def _value(results: Results, row: int) -> str:
+def _value(results: Results, name: str) -> str:
     """Return the value of a system on the main measure, with its interval if there is one."""
+    row = results.overall["name"].tolist().index(name)
     value = decimals(float(results.overall[results.main].iloc[row]))
     ends = interval_values(results.overall, results.main)
     if ends is None:
         return value
-    low, high = ends
-    interval = interval_text(low[row], high[row])
+    lower_ends, upper_ends = ends
+    interval = interval_text(lower_ends[row], upper_ends[row])
     return f"{value} ({100 * CI:g} % confidence interval {interval})"
 
 
-def _against_next(results: Results, best: str, above: str) -> str:
-    """Return the difference between the best system and the next.
+def _difference_from_next(results: Results, best: str) -> str:
+    """Return the difference between the best system and the next, in sentences.
 
     Further systems that equal the next, and the other measures, follow.
     """
-    head, means = _main(results)
-    rival, *tied = _best(head, _without(means, best))
-    change, is_significant = _change(results, best, rival)
-    if len(means) > 2:
-        change += ", corrected for all pairs"
-    ties = _ties(tied, rival)
-    others = _others(results, best, rival)
-    if is_significant:
-        return f"It is significantly {above} {rival}, the next ({change}){ties}.{others}"
-    return f"It is {above} {rival}, the next ({change}), but not significantly{ties}.{others}"
+    main = _main(results)
+    next_best, *equal_to_next = _best(main.head, _without(main.means, best))
+    change = _change(results, best, next_best)
+    details = change.text
+    if len(main.means) > 2:
+        details += ", corrected for all pairs"
+    ties = _ties(equal_to_next, next_best)
+    others = _others(results, best, next_best)
+    above = main.above
+    if change.is_significant:
+        return f"It is significantly {above} {next_best}, the next ({details}){ties}.{others}"
+    return f"It is {above} {next_best}, the next ({details}), but not significantly{ties}.{others}"
 
 
-def _against_baseline(results: Results, baseline: str, above: str, on: str) -> str:
-    """Return the difference between the best other system and the baseline."""
-    head, means = _main(results)
-    rival, *tied = _best(head, _without(means, baseline))
-    change, is_significant = _change(results, rival, baseline)
-    marks = best_marks(np.array([means[rival], means[baseline]]), head.lower_is_better)
-    if not any(marks):
-        return f"no system is {above} {baseline} {on}{_ties([rival, *tied], baseline)}"
-    ties = _ties(tied, rival)
-    if marks[0] != "best":
-        if is_significant:
+def _difference_from_baseline(results: Results, baseline: str) -> str:
+    """Return the difference between the best other system and the baseline, without a period.
+
+    Further systems that equal this one follow.
+    """
+    main = _main(results)
+    above = main.above
+    on_measure = _on_measure(main.head)
+    rival, *equal_to_rival = _best(main.head, _without(main.means, baseline))
+    pair = {rival: main.means[rival], baseline: main.means[baseline]}
+    best_of_pair = _best(main.head, pair)
+    if len(best_of_pair) == 2:
+        ties = _ties([rival, *equal_to_rival], baseline)
+        return f"no system is {above} {baseline} {on_measure}{ties}"
+    change = _change(results, rival, baseline)
+    ties = _ties(equal_to_rival, rival)
+    if best_of_pair == [baseline]:
+        worse = "not significantly worse"
+        if change.is_significant:
             worse = "significantly worse"
-        else:
-            worse = "not significantly worse"
-        text = f"no system is {above} {baseline} {on}; the next, {rival}, is {worse} ({change})"
-    elif is_significant:
-        text = f"{rival} is significantly {above} {baseline} {on} ({change})"
-    else:
-        text = f"{rival} is {above} {baseline} {on} ({change}), but not significantly"
-    return f"{text}{ties}"
+        return (
+            f"no system is {above} {baseline} {on_measure}; the next, {rival}, is {worse} "
+            f"({change.text}){ties}"
+        )
+    if change.is_significant:
+        return f"{rival} is significantly {above} {baseline} {on_measure} ({change.text}){ties}"
+    return (
+        f"{rival} is {above} {baseline} {on_measure} ({change.text}), but not significantly{ties}"
+    )
 
 
 def _ties(names: list[str], name: str) -> str:
@@ -182,106 +238,173 @@ def _comparisons(results: Results, label: str, baseline: str) -> pd.DataFrame:
     """Return the comparisons of all other systems with a baseline on a measure."""
     assert results.tests is not None
     tests = rows_of_group(results.tests.comparisons)
-    return tests[(tests["measure"] == label) & (tests["baseline"] == baseline)]
+    is_of_measure = tests["measure"] == label
+    is_with_baseline = tests["baseline"] == baseline
+    return tests[is_of_measure & is_with_baseline]
 
 
-def _test(results: Results, label: str, a: str, b: str) -> tuple[float, float, Floats]:
-    """Return the difference of two systems on a measure, its p-value, and those of its family.
+class _Test(NamedTuple):
+    """The difference of two systems on a measure, its p-value, and those of its family."""
 
-    The family are all comparisons with the baseline; without one, all pairs of systems.
-    """
+    difference: float
+    p: float
+    #: The p-values of all comparisons with the baseline; without one, of all pairs of systems.
+    family: Floats
+
+
+def _test(results: Results, label: str, a: str, b: str) -> _Test:
+    """Return the test of system `a` against system `b` on a measure."""
     if results.baseline is not None:
-        family = _comparisons(results, label, b)
-        test = family[family["name"] == a].iloc[0]
-        return float(test["difference"]), float(test["p"]), family["p"].to_numpy(np.float64)
+        return _test_with_baseline(results, label, a, b)
+    return _test_of_pair(results, label, a, b)
+
+
+def _test_with_baseline(results: Results, label: str, name: str, baseline: str) -> _Test:
+    """Return the test of a system against the baseline, corrected for all other systems."""
+    family = _comparisons(results, label, baseline)
+    row = family[family["name"] == name].iloc[0]
+    p_of_family = family["p"].to_numpy(np.float64)
+    return _Test(float(row["difference"]), float(row["p"]), p_of_family)
+
+
+def _test_of_pair(results: Results, label: str, a: str, b: str) -> _Test:
+    """Return the test of system `a` against system `b`, corrected for all pairs."""
     assert results.tests is not None
     pairs = results.tests.power.pairs
     pairs = pairs[pairs["measure"] == label]
-    levels = corrector(TEST, CORRECTION)(pairs["asl"].to_numpy(np.float64))
+    correct = corrector(TEST, CORRECTION)
+    p_of_family = correct(pairs["asl"].to_numpy(np.float64))
     first = pairs["a"].map(str)
     second = pairs["b"].map(str)
-    is_pair = ((first == a) & (second == b)) | ((first == b) & (second == a))
+    # A pair is listed once, in either order. Its difference is the first minus the second.
+    is_in_order = (first == a) & (second == b)
+    is_reversed = (first == b) & (second == a)
+    is_pair = is_in_order | is_reversed
     row = int(is_pair.to_numpy().argmax())
     difference = float(pairs["difference"].iloc[row])
-    if first.iloc[row] != a:
+    if is_reversed.iloc[row]:
         difference = -difference
-    return difference, float(levels[row]), levels
+    return _Test(difference, float(p_of_family[row]), p_of_family)
 
 
-def _change(results: Results, a: str, b: str) -> tuple[str, bool]:
-    """Return the difference of two systems on the main measure, and whether it is significant.
+class _Change(NamedTuple):
+    """A difference in words, and whether it is significant."""
+
+    text: str
+    is_significant: bool
+
+
+def _change(results: Results, a: str, b: str) -> _Change:
+    """Return the difference of two systems on the main measure, `a` minus `b`.
 
     It is that of means with its interval and p-value; of other aggregates, both values.
     """
-    _, means = _main(results)
-    _, p, family = _test(results, results.main, a, b)
-    is_significant = p < ALPHA
-    if p < 0.0001:
+    test = _test(results, results.main, a, b)
+    is_significant = test.p < ALPHA
+    if test.p < 0.0001:
         level = "p < 0.0001"
     else:
-        level = f"p = {p:#.3g}"
-    if not aggregate_is_mean(results.measures[results.main]):
-        return f"{decimals(means[a])} and {decimals(means[b])}, {level}", is_significant
-    rows = results.perquery
-    rows = rows[(rows["measure"] == results.main) & rows["name"].isin([a, b])]
+        level = f"p = {test.p:#.3g}"
+    is_difference_of_means = aggregate_is_mean(results.measures[results.main])
+    if is_difference_of_means:
+        difference = _difference_with_interval(results, a, b, test.family)
+        return _Change(f"{difference}, {level}", is_significant)
+    means = _main(results).means
+    value_of_a = decimals(means[a])
+    value_of_b = decimals(means[b])
+    return _Change(f"{value_of_a} and {value_of_b}, {level}", is_significant)
+
+
+def _difference_with_interval(results: Results, a: str, b: str, family: Floats) -> str:
+    """Return the difference of the means of two systems on the main measure, with its interval.
+
+    The level of the interval corresponds to the correction of the p-values of the family.
+    """
+    values = results.perquery
+    is_of_measure = values["measure"] == results.main
+    is_of_pair = values["name"].isin([a, b])
     alpha = interval_alpha(family, CORRECTION, ALPHA)
-    clusters = results.structure.clusters
-    test = compare_with_baseline(rows, b, alpha=alpha, correction=None, cluster=clusters).iloc[0]
-    difference = decimals(test["difference"])
-    if test["difference"] > 0:
+    comparisons = compare_with_baseline(
+        values[is_of_measure & is_of_pair],
+        b,
+        alpha=alpha,
+        correction=None,
+        cluster=results.structure.clusters,
+    )
+    comparison = comparisons.iloc[0]  # the only one
+    difference = decimals(comparison["difference"])
+    if comparison["difference"] > 0:
         difference = f"+{difference}"
-    interval = f"{level_text(1 - alpha)} interval {interval_text(test['low'], test['high'])}"
+    level = level_text(1 - alpha)
+    interval = interval_text(comparison["low"], comparison["high"])
+    text = f"{difference}, {level} interval {interval}"
     if len(family) > 1:
-        interval += f" ({joint_level(1 - ALPHA, len(family))})"
-    return f"{difference}, {interval}, {level}", is_significant
+        joint = joint_level(1 - ALPHA, len(family))
+        text += f" ({joint})"
+    return text
 
 
 def _others(results: Results, a: str, b: str) -> str:
     """Return on which other measures two systems differ significantly, and on which they do not."""
-    measures: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+    better = []
+    worse = []
+    not_different = []
     for head in results.heads:
-        if head.label != results.main:
-            verdict = _verdict(results, head.label, a, b)
-            measures[verdict].append(head.short)
+        if head.label == results.main:
+            continue
+        verdict = _verdict(results, head.label, a, b)
+        if verdict == "better":
+            better.append(head.short)
+        elif verdict == "worse":
+            worse.append(head.short)
+        else:
+            not_different.append(head.short)
     parts = []
-    if measures["better"]:
-        parts.append(f"significantly better on {choices(measures['better'])}")
-    if measures["worse"]:
-        parts.append(f"significantly worse on {choices(measures['worse'])}")
-    if measures[""]:
-        parts.append(f"no significant difference on {choices(measures[''])}")
+    if better:
+        parts.append(f"significantly better on {choices(better)}")
+    if worse:
+        parts.append(f"significantly worse on {choices(worse)}")
+    if not_different:
+        parts.append(f"no significant difference on {choices(not_different)}")
     if not parts:
         return ""
-    return f" Other measures, {a} against {b}: {'; '.join(parts)}."
+    findings = "; ".join(parts)
+    return f" Other measures, {a} against {b}: {findings}."
 
 
 def _verdict(results: Results, label: str, a: str, b: str) -> str:
-    """Return 'better' or 'worse' if a system differs significantly from another, else ''."""
-    difference, p, _ = _test(results, label, a, b)
-    if not difference or p >= ALPHA:
+    """Return 'better' or 'worse' if system `a` differs significantly from `b`, else ''."""
+    test = _test(results, label, a, b)
+    if test.difference == 0 or test.p >= ALPHA:
         return ""
-    is_higher = difference > 0
-    if is_higher != results.lower[label]:
+    if results.lower[label]:  # lower values are better
+        is_better = test.difference < 0
+    else:
+        is_better = test.difference > 0
+    if is_better:
         return "better"
     return "worse"
 
 
 def _counts(verdicts: pd.Series[str], baseline: str) -> str:
-    """Return how many of several systems differ significantly from the baseline."""
-    if len(verdicts) < 2:
+    """Return how many other systems differ significantly from the baseline; '' if it is one."""
+    n_others = len(verdicts)
+    if n_others < 2:
         return ""
-    n_better = (verdicts == "better").sum()
-    n_worse = (verdicts == "worse").sum()
-    if not n_better and not n_worse:
-        return f" None of the {len(verdicts)} other systems differs significantly from {baseline}."
+    n_better = int((verdicts == "better").sum())
+    n_worse = int((verdicts == "worse").sum())
+    if n_better == 0 and n_worse == 0:
+        return f" None of the {n_others} other systems differs significantly from {baseline}."
+    are_better = _number_is(n_better)
+    are_worse = _number_is(n_worse)
     return (
-        f" Of the {len(verdicts)} other systems, {_number_is(n_better)} significantly better than "
-        f"{baseline} and {_number_is(n_worse)} significantly worse."
+        f" Of the {n_others} other systems, {are_better} significantly better than {baseline} and "
+        f"{are_worse} significantly worse."
     )
 
 
 def _number_is(number: int) -> str:
-    """Return a number with a verb."""
+    """Return a number with its verb: 'none is', '1 is', '2 are'."""
     if number == 0:
         return "none is"
     if number == 1:
@@ -312,19 +435,20 @@ def robustness_of_pair(
     measure = results.measures[results.main]
     if pair is None or not aggregate_is_mean(measure):
         return None
-    examined: Any = runs
+    runs_or_values: Any = runs
     if runs is None:
-        examined = _negate_lower_labels(results)
+        runs_or_values = _negate_lower_labels(results)
     elif qrels is not None and isinstance(spec, Aspects):
         measure = _with_scale(measure, results, runs, qrels, spec)
-    if measure is None and results.lower[results.main]:
-        measure = "lower"
-    elif measure is None:
-        measure = "higher"
+    if measure is None:  # a label that names none has only a direction
+        if results.lower[results.main]:
+            measure = "lower"
+        else:
+            measure = "higher"
     try:
         with silence_warnings():  # which the evaluation has given
             found = robustness(
-                examined,
+                runs_or_values,
                 qrels,
                 {results.main: measure},
                 baseline=results.baseline,
@@ -333,7 +457,13 @@ def robustness_of_pair(
     except MultiAspectError:
         results.notes.append("How far the difference holds could not be examined.")
         return None
-    is_pair = (found.table["a"] == pair[0]) & (found.table["b"] == pair[1])
+    return _only_pair(found, pair)
+
+
+def _only_pair(found: Robustness, pair: tuple[str, str]) -> Robustness | None:
+    """Return the robustness of one pair of systems, None if it is not among those examined."""
+    first, second = pair
+    is_pair = (found.table["a"] == first) & (found.table["b"] == second)
     rows = found.table[is_pair].reset_index(drop=True)
     if rows.empty:
         return None
@@ -346,22 +476,37 @@ def _negate_lower_labels(results: Results) -> pd.DataFrame:
     The sign is the only place for their direction. The main measure keeps its values.
     """
     values = results.perquery
-    lower = []
+    lower_labels = []
     for label, measure in results.measures.items():
-        if measure is None and results.lower[label] and label != results.main:
-            lower.append(label)
-    is_lower = values["measure"].isin(lower)
-    signed = values.assign(value=values["value"].where(~is_lower, -values["value"]))
-    signed.attrs = values.attrs
-    return signed
+        is_other_label = measure is None and label != results.main
+        if is_other_label and results.lower[label]:
+            lower_labels.append(label)
+    is_negated = values["measure"].isin(lower_labels)
+    signed = values["value"].mask(is_negated, -values["value"])
+    result = values.assign(value=signed)
+    result.attrs = values.attrs
+    return result
 
 
 def _with_scale(
     measure: Any, results: Results, runs: Mapping[str, Any], qrels: Judgments, spec: Aspects
 ) -> ir_measures.Measure:
-    """Return a measure of ir-measures as `On` the declared scale of relevance.
+    """Return the main measure as `On` the declared scale of relevance, if its values are the same.
 
-    If its values change, or for other measures, it is returned as it is.
+    Otherwise, as for all measures of this package, it is returned as it is.
+
+    Parameters
+    ----------
+    measure : Measure
+        The main measure.
+    results : Results
+        The results.
+    runs : mapping of str to run
+        The runs.
+    qrels : Judgments
+        The judgments.
+    spec : Aspects
+        The declared scales.
     """
     if supports(measure) or "relevance" not in spec:
         return measure
@@ -371,10 +516,12 @@ def _with_scale(
             values = evaluate(runs, qrels, {results.main: declared}, progress=False)
         except MultiAspectError:  # of measures that no measure of this package equals
             return measure
-    own = results.perquery[results.perquery["measure"] == results.main]
-    both = own.merge(values, on=["name", "qid"])
-    if len(both) != len(own):
+    is_of_measure = results.perquery["measure"] == results.main
+    own_values = results.perquery[is_of_measure]
+    both = own_values.merge(values, on=["name", "qid"], suffixes=("_own", "_declared"))
+    if len(both) != len(own_values):
         return measure
-    if np.allclose(both["value_x"], both["value_y"], rtol=0, atol=_TOLERANCE):
+    are_equal = np.allclose(both["value_own"], both["value_declared"], rtol=0, atol=_TOLERANCE)
+    if are_equal:
         return declared
     return measure
