@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..analysis.power import DiscriminativePower
 from ..analysis.robustness import Robustness
-from ..aspects import parse_aspects
+from ..aspects import AspectSpec, parse_aspects
 from ..collection import Judgments
 from ..description import describe
 from ..errors import MultiAspectError, choices
@@ -179,7 +179,8 @@ def report(
     1  other  0.5000
     """
     if path is not None:
-        _check_page(Path(path).expanduser().parent)
+        folder = Path(path).expanduser().parent
+        _check_page(folder)
     date = _date()
     structure_options: dict[str, Any] = {"by": by, "macro": macro, "cluster": cluster}
     if is_long_frame(runs):
@@ -187,55 +188,66 @@ def report(
         results = results_of_values(
             runs, measures, human, baseline, structure_options, title, date, aspects
         )
-        return _finish(results, robustness_of_pair(results), {}, answers, path)
+        robustness = robustness_of_pair(results)
+        no_rankings: dict[str, Any] = {}
+        return _create_report(results, robustness, no_rankings, answers, path)
     if qrels is None:
         raise MultiAspectError(
             "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or "
             f"give values per topic instead of runs, a frame with the columns {choices(COLUMNS)}"
         )
+    # All arguments are checked before the runs are evaluated, which can take long.
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
     given_runs = NamedRuns.read(runs, topics, progress=progress)
     judgments = select_topics(Judgments.of(qrels), given_runs.topics)
-    named = {name: as_repeatable(run) for name, run in given_runs}
-    check_baseline(baseline, named)
-    given, columns, labels = read_columns(measures, spec, judgments)
+    run_by_name = {name: as_repeatable(run) for name, run in given_runs}
+    check_baseline(baseline, run_by_name)
+    # The measures: those given, with those of single aspects, and the label of each aspect.
+    given, columns, label_by_aspect = read_columns(measures, spec, judgments)
     judged_topics = pd.DataFrame({"qid": judgments.qids})
     structure = TopicStructure.read(judged_topics, columns, **structure_options)
     check_columns(columns, {label: interval_columns(label, CI) for label in columns})
-    perquery = evaluate(named, judgments, columns, progress=progress)
-    perquery, labels = drop_copies(perquery, labels, given)
-    named = {name: read_if_file(run) for name, run in named.items()}
-    description = describe(judgments, spec, runs=named)
-    by_human = None
+    perquery = evaluate(run_by_name, judgments, columns, progress=progress)
+    perquery, label_by_aspect = drop_copies(perquery, label_by_aspect, given)
+    run_by_name = {name: read_if_file(run) for name, run in run_by_name.items()}
+    description = describe(judgments, spec, runs=run_by_name)
+    values_by_human = None
     if human is not None:
-        by_human = evaluate(named, human, columns, progress=progress)
+        values_by_human = evaluate(run_by_name, human, columns, progress=progress)
     results = Results(
         title=title,
         description=description,
         perquery=perquery,
         main=main_measure(given),
-        aspects=labels,
+        aspects=label_by_aspect,
         baseline=baseline,
         structure=structure,
-        human=by_human,
+        human=values_by_human,
         date=date,
         texts=_topic_texts(given_runs.topics),
     )
-    names_of_runs, _, values = results.by_measure()
-    in_order = {name: named[name] for name in names_of_runs}
-    rankings = rankings_payload(in_order, judgments, spec, results.measures, values, DEPTH)
-    robustness = robustness_of_pair(results, named, judgments, spec)
-    return _finish(results, robustness, rankings, answers, path)
+    rankings = _rankings(results, run_by_name, judgments, spec)
+    robustness = robustness_of_pair(results, run_by_name, judgments, spec)
+    return _create_report(results, robustness, rankings, answers, path)
+
+
+def _rankings(
+    results: Results, runs: Mapping[str, Any], judgments: Judgments, spec: AspectSpec
+) -> dict[str, Any]:
+    """Return the first ranks of the runs as JSON, in the order of the systems of the results."""
+    names, _, values = results.by_measure()
+    ordered_runs = {name: runs[name] for name in names}
+    return rankings_payload(ordered_runs, judgments, spec, results.measures, values, DEPTH)
 
 
 def _topic_texts(topics: pd.DataFrame | None) -> dict[str, str]:
     """Return the text of each topic in a frame of PyTerrier, by query id."""
     if topics is None or "query" not in topics:
         return {}
-    known = topics.dropna(subset=["query"])
-    qids = identifiers(known["qid"], "topics").tolist()
-    texts = known["query"].map(str)
+    topics_with_text = topics.dropna(subset=["query"])
+    qids = identifiers(topics_with_text["qid"], "topics").tolist()
+    texts = topics_with_text["query"].map(str)
     return dict(zip(qids, texts, strict=True))
 
 
@@ -249,25 +261,39 @@ def _refuse_unused(**arguments: object) -> None:
             )
 
 
-def _finish(
+def _create_report(
     results: Results,
     robustness: Robustness | None,
     rankings: dict[str, Any],
     answers: object,
     path: str | PathLike[str] | None,
 ) -> Report:
-    """Return the report, and write its page."""
-    shown = None
-    blocks: list[Block] = []
+    """Return the report, and write its page to `path`, if given.
+
+    Parameters
+    ----------
+    results : Results
+        The results. The questions of the answers are added to the texts of their topics.
+    robustness : Robustness or None
+        What the difference depends on that the summary states.
+    rankings : dict
+        The result of `rankings_payload`; empty for values.
+    answers, path
+        As for `report`.
+    """
+    answers_data = None
+    blocks_on_answers: list[Block] = []
     if answers is not None:
         names, qids, _ = results.by_measure()
-        shown = answers_payload(answers, names, qids, results.notes)
-        blocks = answers_blocks(answers, results)
+        answers_data = answers_payload(answers, names, qids, results.notes)
+        blocks_on_answers = answers_blocks(answers, results)
+        # The texts of given topics precede questions.
         results.texts = {**question_texts(answers), **results.texts}
-    result = Report(results, robustness, blocks, payload(results, rankings, shown))
+    data = payload(results, rankings, answers_data)
+    created = Report(results, robustness, blocks_on_answers, data)
     if path is not None:
-        result.to_html(path)
-    return result
+        created.to_html(path)
+    return created
 
 
 def _date() -> str:
@@ -277,12 +303,14 @@ def _date() -> str:
         return str(datetime.date.today())
     if not epoch.isdecimal():
         raise MultiAspectError(f"SOURCE_DATE_EPOCH: expected seconds since 1970, got {epoch!r}")
-    return str(datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc).date())
+    seconds = int(epoch)
+    time = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+    return str(time.date())
 
 
 def _check_page(folder: Path) -> None:
-    """Check that a page can be written, before runs are evaluated."""
-    vega()
+    """Check that a page can be written to a folder, before runs are evaluated."""
+    vega()  # which raises an error if vl-convert-python is not installed
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
 
@@ -354,32 +382,33 @@ class Report(View):
 
     def __init__(
         self,
-        figures: Results,
+        results: Results,
         robustness: Robustness | None,
         answers: Sequence[Block],
         data: dict[str, Any],
     ) -> None:
-        self._results = figures
+        self._results = results
         self._answers = answers
         self._data = data
-        self.title = figures.title
-        self.date = figures.date
-        self.summary = summary(figures)
+        self.title = results.title
+        self.date = results.date
+        self.summary = summary(results)
         self.robustness = robustness
-        self.description = figures.description
-        self.perquery = figures.perquery
-        self.systems = figures.systems
-        self.aspects = dict(figures.aspects)
-        self.baseline = figures.baseline
-        self.powered = figures.powered
-        self.notes = figures.notes
+        self.description = results.description
+        self.perquery = results.perquery
+        self.systems = results.systems
+        self.aspects = dict(results.aspects)
+        self.baseline = results.baseline
+        self.powered = results.powered
+        self.notes = results.notes
+        # Tests require two systems and two topics.
         self.comparisons: pd.DataFrame | None = None
         self.correlations: pd.DataFrame | None = None
         self.power: DiscriminativePower | None = None
-        if figures.tests is not None:
-            self.comparisons = figures.tests.comparisons
-            self.correlations = figures.tests.correlations
-            self.power = figures.tests.power
+        if results.tests is not None:
+            self.comparisons = results.tests.comparisons
+            self.correlations = results.tests.correlations
+            self.power = results.tests.power
 
     @property
     def labels(self) -> list[str]:
@@ -393,22 +422,20 @@ class Report(View):
         return self.title
 
     def _blocks(self) -> list[Block]:
+        """Return the summary and the table of means: the content without the page."""
         results = self._results
         blocks: list[Block] = [Heading(self.title), Sentence(self.summary)]
         if self.robustness is not None:
             blocks.append(Sentence(f"How far it holds: {self.robustness.summary}"))
-        means = means_table(
-            results.overall.drop(columns="group", errors="ignore"),
-            self.perquery,
-            results.heads,
-            decimals_by_label(4, results.heads, results.measures),
-            notes="full",
-        )
-        blocks.append(means)
-        blocks += map(Sentence, self.notes)
-        blocks.append(
-            Sentence("Write the page with to_html(path) to sort, test and explain these values.")
-        )
+        # All rows are of the same group: all topics.
+        means = results.overall.drop(columns="group", errors="ignore")
+        decimals = decimals_by_label(4, results.heads, results.measures)
+        table = means_table(means, self.perquery, results.heads, decimals, notes="full")
+        blocks.append(table)
+        for note in self.notes:
+            blocks.append(Sentence(note))
+        remark = "Write the page with to_html(path) to sort, test and explain these values."
+        blocks.append(Sentence(remark))
         return blocks
 
     def _page(self) -> str:

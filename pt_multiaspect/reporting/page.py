@@ -17,9 +17,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from .._version import __version__
 from ..analysis.robustness import Robustness
@@ -29,7 +30,7 @@ from ..errors import choices, number_of
 from ..evaluation.long_frames import labels_of_answers
 from ..evaluation.topic_clusters import topics_in_words
 from ..measures.definitions import details, sentence
-from ..tables.content import test_name
+from ..tables.content import Head, test_name
 from ..views import (
     Bar,
     Block,
@@ -62,9 +63,10 @@ def vega() -> str:
         raise ImportError(
             'pages of reports require vl-convert-python: pip install "pt-multiaspect[report]"'
         ) from error
-    # A script must contain neither the end of its element nor the start of a comment.
     bundle = str(javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    # A script must contain neither the end of its element nor the start of a comment.
+    bundle = bundle.replace("</script", "<\\/script")
+    return bundle.replace("<!--", "<\\!--")
 
 
 def page(
@@ -95,12 +97,9 @@ def page(
         The HTML of the page.
     """
     scripts = [vega(), asset(__package__, "report.js")]
-    digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    policy = (
-        f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src {digests}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    return template(asset(__package__, "page.html")).render(
+    compares_with_baseline = results.tests is not None and data["baseline"] is not None
+    page_template = template(asset(__package__, "page.html"))
+    return page_template.render(
         title=results.title,
         date=results.date,
         summary=summary,
@@ -108,14 +107,36 @@ def page(
         notes=results.notes,
         sections=_sections(results, robustness, answers, data),
         names=data["runs"],
-        compared=results.tests is not None and data["baseline"] is not None,
+        compared=compares_with_baseline,
         heads=results.heads,
         version=__version__,
         style=asset(_VIEWS, "style.css") + asset(__package__, "report.css"),
-        policy=policy,
+        policy=_content_policy(scripts),
         data=as_script(data),
         scripts=scripts,
     )
+
+
+def _content_policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy of the page, which allows these scripts only."""
+    sources = []
+    for script in scripts:
+        digest = _digest(script)
+        sources.append(f"'sha256-{digest}'")
+    allowed_scripts = " ".join(sources)
+    return (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src {allowed_scripts}; base-uri 'none'; form-action 'none'"
+    )
+
+
+class _Section(NamedTuple):
+    """A section of the page; without variables, it is left out."""
+
+    name: str
+    title: str
+    #: The template variables.
+    content: dict[str, Any] | None
 
 
 def _sections(
@@ -123,28 +144,23 @@ def _sections(
     robustness: Robustness | None,
     answers: Sequence[Block],
     data: dict[str, Any],
-) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the name, the title and the template variables of each section that has content."""
+) -> list[_Section]:
+    """Return the sections that have content."""
+    title_of_pairs = "Pairs of measures"
     if results.aspects:
         title_of_pairs = "Aspects"
-    else:
-        title_of_pairs = "Pairs of measures"
     sections = [
-        ("robustness", "How far it holds", _robustness_section(robustness)),
-        ("judgments", "Judgments", _judgments_section(results)),
-        ("answers", "Answers", _answers_section(answers)),
-        ("systems", "Systems", _systems_section(results, data)),
-        ("means", "Means", {"ci": f"{100 * CI:g}"}),
-        ("aspects", title_of_pairs, _aspects_section(results)),
-        ("measures", "Measures", _measures_section(results)),
-        ("queries", "Topics", _topics_section(results, data)),
-        ("definitions", "Definitions", _definitions_section(results)),
+        _Section("robustness", "How far it holds", _robustness_section(robustness)),
+        _Section("judgments", "Judgments", _judgments_section(results)),
+        _Section("answers", "Answers", _answers_section(answers)),
+        _Section("systems", "Systems", _systems_section(results, data)),
+        _Section("means", "Means", {"ci": f"{100 * CI:g}"}),
+        _Section("aspects", title_of_pairs, _aspects_section(results)),
+        _Section("measures", "Measures", _measures_section(results)),
+        _Section("queries", "Topics", _topics_section(results, data)),
+        _Section("definitions", "Definitions", _definitions_section(results)),
     ]
-    shown = []
-    for name, title, content in sections:
-        if content:
-            shown.append((name, title, content))
-    return shown
+    return [section for section in sections if section.content]
 
 
 def _digest(script: str) -> str:
@@ -156,10 +172,12 @@ def _robustness_section(robustness: Robustness | None) -> dict[str, Any] | None:
     """Return the variables of the section How far it holds: the table and its rules."""
     if robustness is None:
         return None
+    # The template has the notes above the table.
     table = replace(robustness._as_table(), notes=[])
-    rules = Items([[Sentence(rule)] for rule in robustness.rules])
-    notes = [robustness.notes[0], *robustness._unanswered.values()]
-    return {"notes": notes, "table": html_of([table]), "rules": html_of([rules])}
+    rules = [[Sentence(rule)] for rule in robustness.rules]
+    first_note = robustness.notes[0]
+    notes = [first_note, *robustness._unanswered.values()]
+    return {"notes": notes, "table": html_of([table]), "rules": html_of([Items(rules)])}
 
 
 def _judgments_section(results: Results) -> dict[str, Any] | None:
@@ -179,48 +197,86 @@ def _answers_section(answers: Sequence[Block]) -> dict[str, Any] | None:
 
 def _systems_section(results: Results, data: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of the section Systems: the table of means and its choices."""
-    tested = results.tests is not None
-    columns = []
-    for row, means in enumerate(data["means"]):
-        texts = map(decimals, means)
-        columns.append(zip(texts, data["marks"][row], _texts_below(data, row), strict=True))
+    groups = []
+    for part in (data, *data["groups"]):  # all topics first
+        name = part["group"]
+        size = part["size"]
+        groups.append(f"{name} ({size})")
+    has_tests = results.tests is not None
+    notes_on_tests = []
+    if has_tests:
+        notes_on_tests.append(_note_on_tests(results, data))
+    return {
+        "groups": groups,
+        "tested": has_tests,
+        "baseline": data["baseline"],
+        "below": _choices_below(results),
+        "rows": _rows_of_means(data),
+        "notes": _notes_on_systems(results, data),
+        "against": notes_on_tests,
+    }
+
+
+def _choices_below(results: Results) -> list[tuple[str, str]]:
+    """Return what can be shown below the means: its name in the script, and in words."""
     below = []
     if results.powered is not None:
         below.append(("powered", "estimates with human judgments"))
     below.append(("ends", f"{100 * CI:g} % confidence intervals"))
-    if tested:
+    if results.tests is not None:
         below.append(("p", "p-values"))
     below.append(("", "nothing"))
-    against = []
-    if tested:
-        against.append(_note_on_tests(results, data))
-    return {
-        "groups": [f"{part['group']} ({part['size']})" for part in (data, *data["groups"])],
-        "tested": tested,
-        "baseline": data["baseline"],
-        "below": below,
-        "rows": list(zip(*columns, strict=True)),
-        "notes": _notes_on_systems(results, data),
-        "against": against,
-    }
+    return below
 
 
-def _texts_below(data: dict[str, Any], row: int) -> list[str]:
-    """Return the texts below the means when the page opens: estimates, or intervals."""
+class _MeanCell(NamedTuple):
+    """A cell of the table of means: its text, its mark, and the text below it."""
+
+    text: str
+    mark: str
+    below: str
+
+
+def _rows_of_means(data: dict[str, Any]) -> list[list[_MeanCell]]:
+    """Return the cells of the table of means, by system and measure."""
+    rows: list[list[_MeanCell]] = [[] for _ in data["runs"]]
+    for measure, means in enumerate(data["means"]):
+        marks = data["marks"][measure]
+        texts_below = _texts_below(data, measure)
+        for system, mean in enumerate(means):
+            cell = _MeanCell(decimals(mean), marks[system], texts_below[system])
+            rows[system].append(cell)
+    return rows
+
+
+def _texts_below(data: dict[str, Any], measure: int) -> list[str]:
+    """Return the texts below the means of a measure when the page opens, by system.
+
+    They are estimates if there are human judgments, else intervals; '' if they are unknown.
+    """
+    n_systems = len(data["means"][measure])
+    nothing = [""] * n_systems
     texts = []
-    if data["powered"] is None:
-        ends = data["ends"][row]
-        if ends is not None:
-            for low, high in zip(*ends, strict=True):
-                texts.append(interval_text(low, high))
-    elif data["powered"][row] is not None:
-        for estimate, low, high in zip(*data["powered"][row], strict=True):
-            texts.append(f"{decimals(estimate)} {interval_text(low, high)}")
-    return texts or [""] * len(data["means"][row])
+    if data["powered"] is not None:
+        estimates_and_ends = data["powered"][measure]
+        if estimates_and_ends is None:
+            return nothing
+        for estimate, low, high in zip(*estimates_and_ends, strict=True):
+            number = decimals(estimate)
+            interval = interval_text(low, high)
+            texts.append(f"{number} {interval}")
+        return texts
+    ends = data["ends"][measure]
+    if ends is None:
+        return nothing
+    for low, high in zip(*ends, strict=True):
+        texts.append(interval_text(low, high))
+    return texts
 
 
 def _note_on_tests(results: Results, data: dict[str, Any]) -> str:
     """Return what the marks of significance mean, and which comparisons form a family."""
+    test = test_name(TEST, CORRECTION)
     topics = topics_in_words(results.clusters)
     families = "The comparisons of one measure form a family"
     if data["groups"]:
@@ -229,8 +285,8 @@ def _note_on_tests(results: Results, data: dict[str, Any]) -> str:
     if results.structure.macro is not None:
         families += ", and those of macro means"
     return (
-        f"▲ significantly better, ▼ significantly worse than the baseline: "
-        f"{test_name(TEST, CORRECTION)}, p < {ALPHA:g}, {topics}. {families}."
+        f"▲ significantly better, ▼ significantly worse than the baseline: {test}, p < {ALPHA:g}, "
+        f"{topics}. {families}."
     )
 
 
@@ -254,14 +310,21 @@ def _notes_on_systems(results: Results, data: dict[str, Any]) -> list[str]:
 
 
 def _aspects_section(results: Results) -> dict[str, Any] | None:
-    """Return the variables of the section Aspects: the two measures that its chart shows first."""
+    """Return the variables of the section Aspects: the two measures that its chart shows first.
+
+    They are those of the first two aspects, as far as there are any, else other measures.
+    """
     heads = results.heads
     if len(heads) < 2:
         return None
     labels = [head.label for head in heads]
-    of_aspects = [labels.index(label) for label in results.aspects.values()]
-    others = [column for column in range(len(heads)) if column not in of_aspects]
-    x, y = [*of_aspects, *others][:2]
+    columns_of_aspects = [labels.index(label) for label in results.aspects.values()]
+    columns = list(columns_of_aspects)
+    for column in range(len(heads)):
+        if column not in columns_of_aspects:
+            columns.append(column)
+    x = columns[0]
+    y = columns[1]
     texts = {head.label: head.short for head in heads}
     for aspect, label in results.aspects.items():
         if aspect not in label:
@@ -273,19 +336,47 @@ def _measures_section(results: Results) -> dict[str, Any] | None:
     """Return the variables of the section Measures: correlations and discriminative power."""
     if results.tests is None:
         return None
-    short = {head.label: head.short for head in results.heads}
-    power = results.tests.power.table
+    correlations = []
+    note_on_few_systems = ""
+    n_systems = results.perquery["name"].nunique()
+    if n_systems < FEWEST_OF_HEAT_MAPS:
+        note_on_few_systems = f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems."
+    elif len(results.heads) > 1:
+        taus = results.tests.correlations.to_numpy(dtype=np.float64)  # measures × measures
+        for taus_of_measure in taus.tolist():
+            cells = list(map(_correlation_cell, taus_of_measure))
+            correlations.append(cells)
+    test = test_name(TEST, None)
+    about_power = (
+        f"Pairs of systems that differ significantly: {test}, p < {ALPHA:g}, not "
+        "corrected. The required difference of means is in the units of the measure."
+    )
+    power = _power_table(results.tests.power.table, results)
+    return {
+        "correlations": correlations,
+        "few": note_on_few_systems,
+        "power": html_of([power]),
+        "about_power": about_power,
+    }
+
+
+def _power_table(power: pd.DataFrame, results: Results) -> Table:
+    """Return the table of discriminative power, the fraction of pairs that differ significantly.
+
+    The columns of `power` are the measure, the fraction, the number of pairs that differ, that of
+    all pairs, and the required difference.
+    """
+    head_by_label = {head.label: head.short for head in results.heads}
     rows: list[Cells] = []
-    for measure, fraction, n_different, n_pairs, required in power.itertuples(
-        index=False, name=None
-    ):
+    for row in power.itertuples(index=False, name=None):
+        measure, fraction, n_different, n_pairs, required_difference = row
         rows.append(
             [
-                short[str(measure)],
+                head_by_label[str(measure)],
                 Bar(fraction),
                 decimals(fraction),
                 f"{n_different} of {n_pairs}",
-                decimals(required),
+                decimals(required_difference),
             ]
         )
     columns = [
@@ -295,52 +386,45 @@ def _measures_section(results: Results) -> dict[str, Any] | None:
         Column("Pairs"),
         Column("Required difference"),
     ]
-    correlations = []
-    few = ""
-    if results.perquery["name"].nunique() < FEWEST_OF_HEAT_MAPS:
-        few = f"Correlations are shown for at least {FEWEST_OF_HEAT_MAPS} systems."
-    elif len(results.heads) > 1:
-        for values in results.tests.correlations.to_numpy(dtype=np.float64).tolist():
-            correlations.append(list(map(_correlation_cell, values)))
-    about_power = (
-        f"Pairs of systems that differ significantly: {test_name(TEST, None)}, p < {ALPHA:g}, not "
-        "corrected. The required difference of means is in the units of the measure."
-    )
-    return {
-        "correlations": correlations,
-        "few": few,
-        "power": html_of([Table(columns, rows, most=len(rows))]),
-        "about_power": about_power,
-    }
+    return Table(columns, rows, most=len(rows))
 
 
-def _correlation_cell(value: float) -> tuple[str, str, str]:
-    """Return a correlation as text, its sign as a style, and how much it is shaded."""
+class _CorrelationCell(NamedTuple):
+    """A cell of the heat map: its text, the style of its sign, and how much it is shaded."""
+
+    text: str
+    sign: str
+    #: In per cent; at most 60, so that the text stays legible.
+    shade: str
+
+
+def _correlation_cell(value: float) -> _CorrelationCell:
+    """Return the cell of a correlation; NaN is not shaded."""
     if np.isnan(value):
-        return "–", "plus", "0"
+        return _CorrelationCell("–", "plus", "0")
     text = fixed_point(value, 2)
-    shade = f"{60 * abs(value):.0f}"
+    percent = 60 * abs(value)
+    shade = f"{percent:.0f}"
     if value < 0:
-        return text, "minus", shade
-    return text, "plus", shade
+        return _CorrelationCell(text, "minus", shade)
+    return _CorrelationCell(text, "plus", shade)
 
 
 def _topics_section(results: Results, data: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of the section Topics: the systems compared first, and its extent."""
     main = list(results.measures).index(results.main)
-    means = data["means"][main]
-    if results.heads[main].lower_is_better:
-        sign = 1
-    else:
-        sign = -1
-    order = sorted(range(len(means)), key=lambda row: sign * means[row])
-    if len(order) == 1:
-        first, second = order[0], None
-    elif data["baseline"] is None:
-        first, second = order[:2]
-    else:
-        second = data["baseline"]
-        first = next(row for row in order if row != second)
+    lower_is_better = results.heads[main].lower_is_better
+    systems = _systems_best_first(data["means"][main], lower_is_better)
+    baseline = data["baseline"]
+    first = systems[0]
+    second = None
+    if len(systems) > 1 and baseline is None:
+        second = systems[1]
+    elif len(systems) > 1:
+        # The best other system is compared with the baseline.
+        systems.remove(baseline)
+        first = systems[0]
+        second = baseline
     return {
         "main": main,
         "shorts": [head.short for head in results.heads],
@@ -351,16 +435,37 @@ def _topics_section(results: Results, data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _systems_best_first(means: Sequence[float], lower_is_better: bool) -> list[int]:
+    """Return the positions of the systems by their means; equal ones in their order."""
+    if lower_is_better:
+        return sorted(range(len(means)), key=lambda system: means[system])
+    return sorted(range(len(means)), key=lambda system: -means[system])
+
+
 def _extent(data: dict[str, Any]) -> str:
     """Return which ranks of which topics the page has; '' for values without rankings."""
-    if not data["depth"]:
+    if data["depth"] == 0:
         return ""
-    extent = f"The first {number_of(data['depth'], 'rank')} of each ranking are in this page"
+    ranks = number_of(data["depth"], "rank")
     n_kept = len(data["topics"])
     n_topics = len(data["queries"])
+    extent = f"The first {ranks} of each ranking are in this page"
     if n_kept < n_topics:
         extent += f", for the {n_kept} of {n_topics} topics on which the systems differ most"
     return f"{extent}."
+
+
+class _Definition(NamedTuple):
+    """The definition of a measure, as the page prints it."""
+
+    head: Head
+    #: The base and the aspect of a measure on one aspect.
+    base: str | None
+    definition: str
+    parameters: Any
+    printed: str
+    #: On which scales it is, unless these are the first in the table.
+    place_of_scales: str
 
 
 def _name_of_compared(data: dict[str, Any]) -> str:
@@ -378,29 +483,60 @@ def _definitions_section(results: Results) -> dict[str, Any]:
     Measures are printed without scales that the table contains.
     """
     titles = _titles_of_scales(results)
-    of_answers = labels_of_answers({**results.measures, **results.directions})
-    measures = []
+    labels_by_criteria = labels_of_answers({**results.measures, **results.directions})
+    definitions = []
     unknown = []
     for head in results.heads:
         measure = results.measures[head.label]
         if measure is None:
             unknown.append(head.short)
             continue
-        printed, where = _without_scales(measure, head.short, titles)
-        is_of_criteria = head.label in of_answers
-        definition = sentence(printed, is_of_criteria)
-        parameters = details(printed, is_of_criteria)
-        base = _unprinted_base(printed)
-        measures.append((head, base, definition, parameters, str(printed), where))
+        is_by_criteria = head.label in labels_by_criteria
+        definitions.append(_definition(measure, head, titles, is_by_criteria))
     scales = ""
     if titles:
         scales = html_of([_scales_table(titles)])
     return {
-        "measures": measures,
+        "measures": definitions,
         "unknown": unknown,
         "scales": scales,
         "record": html_of([_record_table(results)]),
     }
+
+
+def _definition(
+    measure: Any, head: Head, titles: dict[Aspects, str], is_by_criteria: bool
+) -> _Definition:
+    """Return the definition of a measure, printed without the scales that the table contains.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    head : Head
+        Its head.
+    titles : dict of Aspects to str
+        The scales in the table with their titles, to which those of the measure are added.
+    is_by_criteria : bool
+        Whether it is of answers that are judged by criteria.
+    """
+    scales = getattr(measure, "params", {}).get("aspects")
+    printed = measure
+    place_of_scales = ""
+    if isinstance(scales, Aspects):  # neither None nor the names of aspects only
+        known = _find_or_add_scales(scales, titles, head.short)
+        printed = _without_scales(measure, scales, known)
+        first = next(iter(titles))
+        if known is not first:
+            place_of_scales = f" on the scales “{titles[known]}”"
+    return _Definition(
+        head=head,
+        base=_unprinted_base(printed),
+        definition=sentence(printed, is_by_criteria),
+        parameters=details(printed, is_by_criteria),
+        printed=str(printed),
+        place_of_scales=place_of_scales,
+    )
 
 
 def _titles_of_scales(results: Results) -> dict[Aspects, str]:
@@ -408,36 +544,56 @@ def _titles_of_scales(results: Results) -> dict[Aspects, str]:
     description = results.description
     if description is not None:
         title = description.aspects.name or "Label scales"
-        per_aspect = description.per_aspect
-        inferred = per_aspect.loc[per_aspect["scale"] == "inferred", "aspect"]
-        if len(inferred):
+        is_inferred = description.per_aspect["scale"] == "inferred"
+        inferred = description.per_aspect.loc[is_inferred, "aspect"]
+        if len(inferred) > 0:
             title += f" (inferred from the judgments: {choices(inferred)})"
         return {description.aspects: title}
     if results.scales is not None:
-        return {results.scales: results.scales.name or "Label scales"}
+        title = results.scales.name or "Label scales"
+        return {results.scales: title}
     return {}
 
 
-def _without_scales(measure: Any, short: str, titles: dict[Aspects, str]) -> tuple[Any, str]:
-    """Return a measure without its scales, and which they are, unless they are the first.
+def _find_or_add_scales(scales: Aspects, titles: dict[Aspects, str], short: str) -> Aspects:
+    """Return the first scales with a title that contain those of a measure.
 
-    Scales that are not known get a title.
+    If there are none, those of the measure are added; `short` is its head.
     """
-    scales = getattr(measure, "params", {}).get("aspects")
-    if not isinstance(scales, Aspects):
-        return measure, ""
-    known = next((known for known in titles if _has_scales(known, scales)), None)
-    if known is None:
-        titles[scales] = scales.name or f"Scales of {short}"
-        known = scales
-    if scales.name is None:
-        names: str | None = ",".join(scales)
-        if list(scales) == list(known) or measure.one_aspect:
-            names = None
-        measure = measure(aspects=names)
-    if known is next(iter(titles)):
-        return measure, ""
-    return measure, f" on the scales “{titles[known]}”"
+    for known in titles:
+        if _contains_scales(known, scales):
+            return known
+    titles[scales] = scales.name or f"Scales of {short}"
+    return scales
+
+
+def _contains_scales(known: Aspects, scales: Aspects) -> bool:
+    """Return whether scales are among known ones, under the same name if they have one."""
+    has_other_name = scales.name is not None and scales.name != known.name
+    if has_other_name:
+        return False
+    return all(known.get(name) == aspect for name, aspect in scales.items())
+
+
+def _without_scales(measure: Any, scales: Aspects, known: Aspects) -> Any:
+    """Return a measure that prints the names of its aspects instead of their scales.
+
+    Parameters
+    ----------
+    measure : Measure
+        The measure.
+    scales : Aspects
+        Its scales. If they have a name, the measure prints this.
+    known : Aspects
+        The scales in the table that contain them.
+    """
+    if scales.name is not None:
+        return measure
+    # The names are those of the table, too, or the aspect is printed as such.
+    has_all_aspects = list(scales) == list(known)
+    if has_all_aspects or measure.one_aspect:
+        return measure(aspects=None)
+    return measure(aspects=",".join(scales))
 
 
 def _scales_table(titles: dict[Aspects, str]) -> Table:
@@ -446,7 +602,8 @@ def _scales_table(titles: dict[Aspects, str]) -> Table:
     for scales, title in titles.items():
         shown_title = title
         for name, aspect in scales.items():
-            grades = in_words({name: aspect}).removeprefix(f"{name} ")
+            name_and_grades = in_words({name: aspect})
+            grades = name_and_grades.removeprefix(f"{name} ")
             rows.append([shown_title, name, grades])
             shown_title = ""  # only in its first row
     columns = [
@@ -459,8 +616,11 @@ def _scales_table(titles: dict[Aspects, str]) -> Table:
 
 def _record_table(results: Results) -> Table:
     """Return the table of versions, measures and options."""
-    rows: list[Cells] = [[name, value] for name, value in record_rows(results)]
-    return Table([Column("Name", left=True), Column("Value", left=True)], rows, most=len(rows))
+    columns = [Column("Name", left=True), Column("Value", left=True)]
+    rows: list[Cells] = []
+    for name, value in record_rows(results):
+        rows.append([name, value])
+    return Table(columns, rows, most=len(rows))
 
 
 def _unprinted_base(measure: Any) -> str | None:
@@ -468,10 +628,5 @@ def _unprinted_base(measure: Any) -> str | None:
     aspect = getattr(measure, "one_aspect", None)
     if aspect is None:
         return None
-    return f"{measure.bases.one.text} on {aspect}"
-
-
-def _has_scales(known: Aspects, scales: Aspects) -> bool:
-    """Return whether scales are among known ones, under the same name if they have one."""
-    same = all(known.get(name) == aspect for name, aspect in scales.items())
-    return same and scales.name in (None, known.name)
+    base = measure.bases.one
+    return f"{base.text} on {aspect}"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -41,7 +42,7 @@ from ..evaluation.topic_groups import ALL
 from ..evaluation.topic_structure import TopicStructure
 from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..integration.declared import default_measures, with_aspects
-from ..integration.parsing import parse_all, parse_to_compute, record_measures
+from ..integration.parsing import parse_all, record_measures
 from ..measures import On
 from ..tables.content import column_heads
 from .settings import ALPHA, BASE, CI, CORRECTION, TEST
@@ -64,10 +65,12 @@ def check_baseline(baseline: str | None, names: Collection[str]) -> None:
 def main_measure(measures: Mapping[str, Any]) -> str:
     """Return the label of the measure that the summary is about.
 
-    It is the first of several aspects, else the first.
+    It is the first measure of several aspects; without one, the first measure.
     """
     for label, measure in measures.items():
-        if getattr(measure, "is_multi_aspect", False):
+        # Measures of ir-measures, and unknown ones (None), lack the attribute.
+        is_multi_aspect = getattr(measure, "is_multi_aspect", False)
+        if is_multi_aspect:
             return label
     return next(iter(measures))
 
@@ -117,48 +120,64 @@ class Results:
         #: Whether lower values of a topic are better, by label.
         self.lower: dict[str, bool] = {}
         for label, measure in self.measures.items():
-            self.lower[label] = lower_is_better(self.directions.get(label, measure))
+            direction_or_measure = self.directions.get(label, measure)
+            self.lower[label] = lower_is_better(direction_or_measure)
         self.heads = column_heads({**self.measures, **self.directions})
-        #: The aggregates, with intervals if they are defined, also for groups; the omissions.
+        #: The aggregates of all topics and of groups, with intervals if they are defined.
+        self.systems: pd.DataFrame
+        #: Sentences on what the tables show and omit.
+        self.notes: list[str]
         self.systems, self.notes = _aggregate_measures(perquery, self.structure)
         #: The aggregates over all topics.
         self.overall = rows_of_group(self.systems)
         qids = perquery["qid"].unique().tolist()
         self.clusters = check_clusters(self.structure.clusters_of(qids))
-        n_systems = perquery["name"].nunique()
         #: None with fewer than two systems or topics.
-        self.tests: Tests | None = None
-        if n_systems >= 2 and len(qids) >= 2:
-            self.tests = _compare_all_pairs(perquery, self.structure, self.lower)
-            self.notes += self._notes_on_topics(self.tests)
-        elif len(qids) >= 2:
-            self.notes.append(
-                "Tests, correlations and discriminative power require at least two systems."
-            )
-        else:
-            self.notes.append(
-                "Intervals, tests, correlations and discriminative power require at least two "
-                "topics."
-            )
+        self.tests = self._compare_systems(len(qids))
         #: The estimates from human judgments and the labels of the report, None without human
         #: judgments.
         self.powered: PredictionPowered | None = None
         if self.human is not None:
-            self.powered = self._estimates(self.human)
+            self.powered = self._estimate_means(self.human)
+
+    def _compare_systems(self, n_topics: int) -> Tests | None:
+        """Return the comparisons of all pairs, None if there are too few systems or topics.
+
+        A note says what they are based on, or why there are none.
+        """
+        if n_topics < 2:
+            self.notes.append(
+                "Intervals, tests, correlations and discriminative power require at least two "
+                "topics."
+            )
+            return None
+        n_systems = self.perquery["name"].nunique()
+        if n_systems < 2:
+            self.notes.append(
+                "Tests, correlations and discriminative power require at least two systems."
+            )
+            return None
+        tests = _compare_all_pairs(self.perquery, self.structure, self.lower)
+        self.notes += self._notes_on_topics(tests)
+        return tests
 
     def _notes_on_topics(self, tests: Tests) -> Iterator[str]:
-        """Yield what clusters do to tests, and what macro means are about."""
+        """Yield what clusters of topics do to tests, and what macro means are about."""
         if not self.clusters.are_single_topics:
-            yield f"{clusters_in_words(self.clusters, tests.design_effects)}."
+            sentence = clusters_in_words(self.clusters, tests.design_effects)
+            yield f"{sentence}."
         if self.structure.macro is not None:
             yield self.structure.macro.in_words(has_error=True)
 
-    def _estimates(self, human: pd.DataFrame) -> PredictionPowered:
-        """Return the estimates of the measures that are averaged over topics."""
-        means = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
+    def _estimate_means(self, human: pd.DataFrame) -> PredictionPowered:
+        """Return the estimates of the measures that are averaged over topics, and note them.
+
+        `human` are the values by human judgments.
+        """
+        labels = [label for label, measure in self.measures.items() if aggregate_is_mean(measure)]
         powered = prediction_powered(
-            rows_of_measures(human, means),
-            rows_of_measures(self.perquery, means),
+            rows_of_measures(human, labels),
+            rows_of_measures(self.perquery, labels),
             baseline=self.baseline,
             ci=CI,
             cluster=self.structure.clusters,
@@ -178,8 +197,10 @@ class Results:
 
         Systems and topics are in the order of the frame.
         """
+        # Values are systems × topics × measures; one system and one topic suffice.
         values, names, qids, _ = matrix(self.perquery, as_given=True, least=1)
-        return names, qids, values.transpose(2, 0, 1)
+        values_by_measure = np.moveaxis(values, 2, 0)
+        return names, qids, values_by_measure
 
     @property
     def counts(self) -> list[str]:
@@ -202,76 +223,119 @@ def rows_of_group(table: pd.DataFrame, group: str = ALL) -> pd.DataFrame:
 def _aggregate_measures(
     perquery: pd.DataFrame, structure: TopicStructure
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the aggregates, with intervals if they are defined, and a note on the others."""
-    known = measures_by_label(perquery)
-    if structure.by is None:
-        keys = ["name"]
-    else:
+    """Return the aggregates, with intervals if they are defined, and notes on the others.
+
+    The frame has one row per system (and group of topics, if there are groups).
+    """
+    measure_by_label = measures_by_label(perquery)
+    keys = ["name"]
+    if structure.by is not None:
         keys = ["group", "name"]
     parts = []
-    without_interval = []
+    labels_without_interval = []
     for name, values in perquery.groupby("measure", sort=False):
         label = str(name)
         measures = None
-        if known[label] is not None:
-            measures = {label: known[label]}
+        if measure_by_label[label] is not None:
+            measures = {label: measure_by_label[label]}
         try:
             part = aggregate(values, measures, ci=CI, **structure.options)
-        except MultiAspectError:
+        except MultiAspectError:  # no interval is defined for its aggregate
             part = aggregate(values, measures, **structure.options_of_means)
-            without_interval.append(label)
+            labels_without_interval.append(label)
         parts.append(part.set_index(keys))
     table = pd.concat(parts, axis=1).reset_index()
     notes = []
-    if without_interval and perquery["qid"].nunique() >= 2:  # else it is said of tests, too
-        notes.append(f"No interval is known for {join_names(without_interval)}.")
+    # With one topic, another note says that intervals require two.
+    has_several_topics = perquery["qid"].nunique() >= 2
+    if labels_without_interval and has_several_topics:
+        labels = join_names(labels_without_interval)
+        notes.append(f"No interval is known for {labels}.")
     return table, notes
 
 
 def _compare_all_pairs(
     perquery: pd.DataFrame, structure: TopicStructure, lower: Mapping[str, bool]
 ) -> Tests:
-    """Compare all pairs of at least two systems, and the measures on them."""
+    """Compare all pairs of at least two systems, and the measures on them.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The values per topic.
+    structure : TopicStructure
+        The groups and clusters of topics.
+    lower : mapping of str to bool
+        Whether lower values are better, by label.
+    """
     power = discriminative_power(perquery, TEST, alpha=ALPHA, cluster=structure.clusters)
-    words = {label: "lower" if is_lower else "higher" for label, is_lower in lower.items()}
+    directions = {}
+    for label, is_lower in lower.items():
+        if is_lower:
+            directions[label] = "lower"
+        else:
+            directions[label] = "higher"
     with silence_warnings():  # undefined correlations are shown as such
-        correlations = correlation(perquery, measures=words)
+        correlations = correlation(perquery, measures=directions)
+    # Each system is the baseline of all others.
     names = perquery["name"].unique().tolist()
     tests = compare_with_levels(
         perquery, names, test=TEST, alpha=ALPHA, correction=None, **structure.options
     )
     tests = tests.astype({"baseline": str, "name": str})
-    if structure.by is None:
+    has_groups = structure.by is not None
+    if not has_groups:
         tests["group"] = ALL
-    effects = tests.loc[tests["group"] == ALL, "design_effect"].to_numpy(dtype=np.float64)
-    corrected = _correct_each_baseline(tests[tests["asl"].notna()])
+    is_over_all_topics = tests["group"] == ALL
+    effects = tests.loc[is_over_all_topics, "design_effect"].to_numpy(dtype=np.float64)
+    is_tested = tests["asl"].notna()
+    corrected = _correct_each_baseline(tests[is_tested])
     comparisons = add_verdicts(corrected, lower)
-    if structure.by is None:
+    if not has_groups:
         comparisons = comparisons.drop(columns="group")
     return Tests(power, comparisons, correlations, effects)
 
 
 def _correct_each_baseline(tests: pd.DataFrame) -> pd.DataFrame:
-    """Return comparisons with all systems, corrected for those with the same baseline."""
+    """Return comparisons with all systems, corrected for those with the same baseline.
+
+    The p-values before correction are in the column ``asl``. Groups of topics that are families of
+    their own are corrected separately.
+    """
     families = [family_of(group) for group in tests["group"].unique()]
-
-    def correct(asl: pd.Series[float]) -> Floats:
-        levels = np.asarray(asl, dtype=np.float64).reshape(len(families), -1)
-        corrected, _ = correct_groups(levels, families, TEST, CORRECTION, ALPHA)
-        return corrected.ravel()
-
-    p = tests.groupby(["measure", "baseline"], sort=False)["asl"].transform(correct)
-    columns = ["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]
+    correct = partial(_correct_groups_of_measure, families=families)
+    by_baseline = tests.groupby(["measure", "baseline"], sort=False)
+    p = by_baseline["asl"].transform(correct)
     corrected = tests.assign(p=p, significant=p < ALPHA)
+    columns = ["group", "measure", "baseline", "name", "difference", "asl", "p", "significant"]
     return corrected[columns].reset_index(drop=True)
 
 
+def _correct_groups_of_measure(asl: pd.Series[float], families: list[str]) -> Floats:
+    """Return the corrected p-values of a measure and a baseline.
+
+    Parameters
+    ----------
+    asl : Series of float
+        The p-values before correction: those of all systems in the first group, and so on.
+    families : list of str
+        The family of each group.
+    """
+    levels = np.asarray(asl, dtype=np.float64)
+    levels_by_group = levels.reshape(len(families), -1)  # groups × systems
+    corrected, _ = correct_groups(levels_by_group, families, TEST, CORRECTION, ALPHA)
+    return corrected.ravel()
+
+
 def interval_values(table: pd.DataFrame, label: str) -> tuple[list[float], list[float]] | None:
-    """Return the lower and upper ends of the intervals of a measure, or None."""
+    """Return the lower and upper ends of the intervals of a measure, None if one is unknown."""
     low, high = interval_columns(label, CI)
-    if low in table and table[low].notna().all():
-        return (table[low].tolist(), table[high].tolist())
-    return None
+    if low not in table:
+        return None
+    has_all_intervals = table[low].notna().all()
+    if not has_all_intervals:
+        return None
+    return table[low].tolist(), table[high].tolist()
 
 
 def read_columns(
@@ -295,32 +359,37 @@ def read_columns(
         each aspect.
     """
     judged = list(judgments.label_names)
-    if aspects is None:
-        chosen = judged
-    else:
+    chosen = judged
+    if aspects is not None:
         chosen = [view.name for view in judgments.views(aspects)]
     # Columns without names, as in tuples, are named after the aspects.
+    names = judged
     if len(chosen) == len(judged):
         names = chosen
-    else:
-        names = judged
     if measures is None:
         given = default_measures(chosen)
     else:
-        given = parse_to_compute(measures)
+        given = parse_all(measures)
     given = with_aspects(given, aspects, names)
     columns = dict(given)
     labels = {}
     for name in chosen:
-        single = with_aspects({name: On(aspect=name, base=BASE)}, aspects, chosen)[name]
-        label = _label_of(single, given)
+        of_aspect = {name: On(aspect=name, base=BASE)}
+        measure = with_aspects(of_aspect, aspects, chosen)[name]
+        label = _label_of(measure, given)
+        # A measure that is given already has a column.
         if label is None:
-            label = f"{BASE} {name}"
-            while label in given:
-                label += " (aspect)"
-            columns[label] = single
+            label = _unused_label(f"{BASE} {name}", given)
+            columns[label] = measure
         labels[name] = label
     return given, columns, labels
+
+
+def _unused_label(label: str, measures: Mapping[str, ir_measures.Measure]) -> str:
+    """Return a label, followed by "(aspect)" as often as other measures have it."""
+    while label in measures:
+        label += " (aspect)"
+    return label
 
 
 def _label_of(
@@ -352,18 +421,24 @@ def drop_copies(
     perquery, labels
         The frame and the labels without the copy.
     """
-    (measure,) = parse_all(BASE).values()
-    twin = _label_of(measure, given)
-    own = labels.get("relevance")
-    if twin is None or own is None or own in given:
+    (base,) = parse_all(BASE).values()
+    label_of_base = _label_of(base, given)
+    label_of_relevance = labels.get("relevance")
+    if label_of_base is None or label_of_relevance is None:
         return perquery, dict(labels)
-    own_values = perquery.loc[perquery["measure"] == own, "value"].to_numpy()
-    twin_values = perquery.loc[perquery["measure"] == twin, "value"].to_numpy()
-    if not np.array_equal(own_values, twin_values):
+    if label_of_relevance in given:  # it is shown, as it was asked for
         return perquery, dict(labels)
-    kept = perquery[perquery["measure"] != own].reset_index(drop=True)
+    is_base = perquery["measure"] == label_of_base
+    is_relevance = perquery["measure"] == label_of_relevance
+    values_of_base = perquery.loc[is_base, "value"].to_numpy()
+    values_of_relevance = perquery.loc[is_relevance, "value"].to_numpy()
+    if not np.array_equal(values_of_relevance, values_of_base):
+        return perquery, dict(labels)
+    kept = perquery[~is_relevance].reset_index(drop=True)
     record_measures(kept, measures_by_label(kept))
-    return kept, {**labels, "relevance": twin}
+    new_labels = dict(labels)
+    new_labels["relevance"] = label_of_base
+    return kept, new_labels
 
 
 def results_of_values(
@@ -376,34 +451,36 @@ def results_of_values(
     date: str,
     aspects: object,
 ) -> Results:
-    """Return the results of values per topic, given the parameters of `TopicStructure.read`."""
+    """Return the results of values per topic.
+
+    Parameters
+    ----------
+    values, measures, human, baseline, title, aspects
+        As for `report`.
+    topics : mapping of str to object
+        The parameters of `TopicStructure.read`: ``by``, ``macro`` and ``cluster``.
+    date : str
+        The date of the report.
+    """
     scales = parse_aspects(aspects)
     if not isinstance(scales, Aspects | None):
         raise MultiAspectError(
             f"aspects: expected the scales of the criteria, got names: {choices(scales)}"
         )
-    if isinstance(measures, str) or not isinstance(measures, Sequence | Mapping | None):
-        measures = [measures]
-    perquery, given = select_measures(read_named_values(values), measures)
-    array, names, _, labels = matrix(perquery, as_given=True, least=1)
-    recorded = measures_by_label(perquery)
-    known = recorded
-    if isinstance(measures, Mapping):
-        known = {**recorded, **given}
-    check_directions(perquery, array, labels, known, "report")
-    words = {label: measure for label, measure in given.items() if isinstance(measure, Direction)}
-    by_label = {**recorded, **given, **dict.fromkeys(words)}
+    selected = _select_values(values, measures)
+    labels = selected.labels
+    by_label = selected.by_label
     main = main_measure({label: by_label[label] for label in labels})
     # The main measure is the first column, which is seen on narrow screens.
     by_label = {main: by_label[main], **by_label}
-    perquery = rows_of_measures(perquery, list(by_label)).reset_index(drop=True)
+    perquery = rows_of_measures(selected.perquery, list(by_label)).reset_index(drop=True)
     record_measures(perquery, by_label)
     check_columns(labels, {label: interval_columns(label, CI) for label in labels})
-    check_baseline(baseline, names)
-    by_human = None
+    check_baseline(baseline, selected.names)
+    values_by_human = None
     if human is not None:
-        by_human = rows_of_measures(read_named_values(human), labels)
-        record_measures(by_human, by_label)
+        values_by_human = rows_of_measures(read_named_values(human), labels)
+        record_measures(values_by_human, by_label)
     return Results(
         title=title,
         description=None,
@@ -412,8 +489,44 @@ def results_of_values(
         aspects=labels_of_aspects(by_label),
         baseline=baseline,
         structure=TopicStructure.read(perquery, by_label, **topics),
-        human=by_human,
-        directions=words,
+        human=values_by_human,
+        directions=selected.directions,
         date=date,
         scales=scales,
     )
+
+
+class _SelectedValues(NamedTuple):
+    """The values of the chosen measures, their systems and labels, and what is known of these."""
+
+    perquery: pd.DataFrame
+    names: list[Any]
+    labels: list[Any]
+    #: The measure of each label, None if unknown.
+    by_label: dict[str, Any]
+    #: The directions that are given for labels without a measure.
+    directions: dict[str, Direction]
+
+
+def _select_values(values: object, measures: Any) -> _SelectedValues:
+    """Return the values of the measures to show; the parameters are those of `report`."""
+    is_one_measure = isinstance(measures, str) or not isinstance(
+        measures, Sequence | Mapping | None
+    )
+    if is_one_measure:
+        measures = [measures]
+    perquery, given = select_measures(read_named_values(values), measures)
+    array, names, _, labels = matrix(perquery, as_given=True, least=1)
+    recorded = measures_by_label(perquery)
+    # Only a mapping tells what labels refer to, and thus the directions of unknown ones.
+    known = recorded
+    if isinstance(measures, Mapping):
+        known = {**recorded, **given}
+    check_directions(perquery, array, labels, known, "report")
+    by_label = {**recorded, **given}
+    directions = {}
+    for label, measure in given.items():
+        if isinstance(measure, Direction):
+            directions[label] = measure
+            by_label[label] = None
+    return _SelectedValues(perquery, names, labels, by_label, directions)
