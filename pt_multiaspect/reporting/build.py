@@ -191,11 +191,7 @@ def report(
         robustness = robustness_of_pair(results)
         no_rankings: dict[str, Any] = {}
         return _create_report(results, robustness, no_rankings, answers, path)
-    if qrels is None:
-        raise MultiAspectError(
-            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or "
-            f"give values per topic instead of runs, a frame with the columns {choices(COLUMNS)}"
-        )
+    _refuse_missing_qrels(qrels)
     # All arguments are checked before the runs are evaluated, which can take long.
     check_all_topics(measures, "a report compares them topic by topic")
     spec = parse_aspects(aspects)
@@ -259,6 +255,15 @@ def _refuse_unused(**arguments: object) -> None:
                 f"{name}: expected None, as runs is a frame of values; omit {name}, and give "
                 "measures by name, as measures="
             )
+
+
+def _refuse_missing_qrels(qrels: object) -> None:
+    """Raise an error for runs without judgments."""
+    if qrels is None:
+        raise MultiAspectError(
+            "qrels: expected the judgments of the runs, got none; write report(runs, qrels), or "
+            f"give values per topic instead of runs, a frame with the columns {choices(COLUMNS)}"
+        )
 
 
 def _create_report(
