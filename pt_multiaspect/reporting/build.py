@@ -327,7 +327,7 @@ class Report(View):
 
     Parameters
     ----------
-    figures : Results
+    results : Results
         The results of the evaluation.
     robustness : Robustness or None
         What the difference depends on that the summary states.
@@ -377,7 +377,7 @@ class Report(View):
 
     Notes
     -----
-    Stability: provisional in `figures`, `robustness`, `answers`, `data`. They are made for the
+    Stability: provisional in `results`, `robustness`, `answers`, `data`. They are made for the
     page, and change with it.
 
     Examples
