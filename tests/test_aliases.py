@@ -189,20 +189,6 @@ def test_wrong_aliases(name, measure, message) -> None:
         ma.alias(name, measure)
 
 
-MAPPED: dict[str, Any] = {
-    "evaluate": lambda measures: ma.evaluate(NAMED, QRELS, measures, topics=TOPICS, progress=False),
-    "evaluator": lambda measures: ma.evaluator(QRELS, measures),
-    "report": lambda measures: ma.report(NAMED, QRELS, measures, topics=TOPICS),
-    "missing labels": lambda measures: ma.analysis.missing_labels({"a": {}}, QRELS, measures),
-}
-
-
-@pytest.mark.parametrize("door", MAPPED)
-def test_aliases_in_mappings_are_checked(door: str) -> None:
-    with pytest.raises(MultiAspectError, match=r"'MM' is the name of a measure \(MM\), which CAM"):
-        MAPPED[door]({"MM": CAM_10})
-
-
 @pytest.mark.parametrize(
     ("name", "measure"),
     [

@@ -31,7 +31,7 @@ from ..evaluation.topic_clusters import (
 )
 from ..evaluation.topics import check_all_topics
 from ..integration.aggregators import aggregate_is_mean
-from ..integration.parsing import parse_to_compute
+from ..integration.parsing import parse_all
 from ..io.runs import NamedRuns, join
 from ..kernels.mean_errors import Clusters
 from ..kernels.rounding import remove_rounding_errors
@@ -264,7 +264,7 @@ def missing_labels(
     check_all_topics(measures, "missing labels decide which topics have a positive document")
     judgments = Judgments.of(qrels)
     by_label = {}
-    for label, measure in parse_to_compute(measures).items():
+    for label, measure in parse_all(measures).items():
         by_label[label] = check_measure(label, measure, judgments)
     named = NamedRuns.read(runs)
     named.check_files()

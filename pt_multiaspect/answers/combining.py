@@ -26,7 +26,7 @@ from ..evaluation.long_frames import (
     read_long_frame,
 )
 from ..integration.aggregators import lower_is_better
-from ..integration.parsing import Measures, parse_to_compute, read_record, record_measures
+from ..integration.parsing import Measures, parse_all, read_record, record_measures
 from ._answer_tables import ROUNDING, answer_title
 
 
@@ -89,7 +89,7 @@ def combine(perquery: Any, measures: Measures) -> pd.DataFrame:
     3  mine  q1         MM  0.6667
     4  mine  q1  closeness  0.6464
     """
-    labelled_measures = parse_to_compute(measures)
+    labelled_measures = parse_all(measures)
     frame = read_long_frame(perquery)
     further_columns = [column for column in frame.columns if column not in COLUMNS]
     check_distinct(frame, "keep one answer, or give each run its own name", further_columns)

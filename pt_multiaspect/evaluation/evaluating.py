@@ -10,7 +10,7 @@ import pandas as pd
 from ..collection import Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
 from ..errors import Cause, reissue, warn_of_runs
-from ..integration.parsing import Measures, parse_to_compute, record_measures
+from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.pipelines import select_topics
 from ..io.runs import NamedRuns, run_title
@@ -111,7 +111,7 @@ def evaluate(
     1  mine  q1  CAM(base='AP')   0.75
     """
     average_over = check_average_over(average_over, measures)
-    labelled = parse_to_compute(measures)
+    labelled = parse_all(measures)
     named = NamedRuns.read(runs, topics, progress=progress)
     named.check_files()
     plan = Plan(select_topics(Judgments.of(qrels), named.topics), labelled, average_over)

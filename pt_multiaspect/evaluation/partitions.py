@@ -28,7 +28,7 @@ from ..errors import (
     tally,
     warn_of_runs,
 )
-from ..integration.parsing import Measures, parse_to_compute, record_measures
+from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
 from ..io.runs import join, no_common_query, run_of, run_title
 from ..measures.measure import inferred_views
@@ -92,7 +92,7 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
             "ir_measures.evaluator: swap them"
         )
     check_all_topics(measures, "topics of other parts of the table are unknown")
-    plan = Plan(Judgments.of(qrels), parse_to_compute(measures))
+    plan = Plan(Judgments.of(qrels), parse_all(measures))
     if by == "query":
         _check_declared(plan)
     return Evaluator(plan, by)

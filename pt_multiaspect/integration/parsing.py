@@ -396,17 +396,6 @@ def parse_all(measures: object) -> dict[str, ir_measures.Measure]:
     return labelled
 
 
-def parse_to_compute(measures: object) -> dict[str, ir_measures.Measure]:
-    """Parse measures as `parse_all` does, and refuse aliases that are names of other measures."""
-    labelled = parse_all(measures)
-    if isinstance(measures, Mapping):
-        for name, measure in labelled.items():
-            # On one aspect, `On` is usually called by its base.
-            if getattr(measure, "one_aspect", None) is None:
-                refuse_other_name(name, measure)
-    return labelled
-
-
 def _is_qrels(measures: object) -> bool:
     """Return whether the argument for measures is a frame, or a dict ``{qid: {docno: ...}}``."""
     if isinstance(measures, Mapping):
