@@ -145,22 +145,24 @@ def aggregate_labels(
     if form is not None:
         form = choice("form", "lightgbm", "xgboost", "catboost", "unit")(form)
     frame = to_pandas(y)
-    if _is_qrels(y, frame):
+    is_qrels = _is_qrels(y, frame)
+    if is_qrels:
+        what = "qrels"
         judgments = _read_qrels(y, frame, qid, declared)
+        is_named = True
+        # A target that selects no aspects has the declared ones.
         if declared is not None and measure.accepts_aspects and measure["aspects"] is None:
             measure = measure(aspects=declared)
-        what = "qrels"
-        is_named = True
     else:
-        judgments = _read_label_rows(y, qid, declared, measure)
         what = "y"
+        judgments = _read_label_rows(y, qid, declared, measure)
         is_named = has_names(y, aspects)
     check_aspect_target(target, judgments.label_names, is_named)
     check_known(missing, measure, judgments, what)
     gain_of_pair = target_gains(judgments, measure)
     gain = judgments.row_values(gain_of_pair)  # in the order of the rows of y
     labels, params = _learner_labels(gain, form)
-    if what == "y":
+    if not is_qrels:
         return Labels(labels, params)
     query_of_pair = judgments.qids[judgments.pool_query]
     columns = {

@@ -189,8 +189,8 @@ class LibraryMetric:
         if self._library == "xgboost":
             raise MultiAspectError(
                 f"metric {self.name}: XGBoost's estimators evaluate a metric query by query, and "
-                "minimise it; "
-                "pass the measure to AspectRanker, or the metric to xgb.train(custom_metric=…)"
+                "minimise it; pass the measure to AspectRanker, or the metric to "
+                "xgb.train(custom_metric=…)"
             )
         n_sets = len(self._sets)
         index = self._n_calls % n_sets
@@ -309,8 +309,8 @@ class LibraryMetric:
         if not np.array_equal(known.labels, labels):
             raise MultiAspectError(
                 f"metric {self.name}: expected the predictions for one validation set, got those "
-                "for two sets with "
-                "different labels; pass the validation set only, not the training set"
+                "for two sets with different labels; pass the validation set only, not the "
+                "training set"
             )
         return self._record(scores, known.rows, known_part, position)
 

@@ -35,6 +35,13 @@ _SEPARATORS = ("_", "-", ":", "/", "|", "#", " ", "\t", ",", "::", "__", "--")
 _QUERIES = (*RUN_QUERY_COLUMNS, "query-id", "query")
 
 
+class _DocumentColumn(NamedTuple):
+    """An index level or a column that may name the document of each row."""
+
+    label: object
+    documents: NDArray[Any]
+
+
 def query_codes(queries: NDArray[Any]) -> tuple[Ints, Objects]:
     """Return the query of each row as a position in the sorted names of the queries, and these names."""
     check_present(queries, "value", "qid")
@@ -216,13 +223,6 @@ def _index_level(rows: object, *names: str) -> NDArray[Any] | None:
     return None
 
 
-class _DocumentColumn(NamedTuple):
-    """An index level or a column that may name the document of each row."""
-
-    label: object
-    documents: NDArray[Any]
-
-
 def check_same_documents(first: str, first_rows: object, second: str, second_rows: object) -> None:
     """Raise an error if two objects name the documents of their rows, and rows have different documents.
 
@@ -316,8 +316,11 @@ def _document_columns(rows: object) -> list[_DocumentColumn]:
         labelled += rows.items()
     columns = []
     for label, values in labelled:
-        if _is_document_label(label) or (label not in _QUERIES and are_texts(values)):
-            columns.append(_DocumentColumn(label, values.to_numpy()))
+        if not _is_document_label(label):
+            may_be_documents = label not in _QUERIES and are_texts(values)
+            if not may_be_documents:
+                continue
+        columns.append(_DocumentColumn(label, values.to_numpy()))
     return columns
 
 

@@ -94,8 +94,9 @@ class RowRankings(Rankings):
         group = self._tie_groups[is_tied]
         # Only rows of the same group change places.
         if self.rows.has_documents:
-            docno_position = self.rows.docno_positions[tied_rows]
-            order = np.argsort(group * len(self.rows) + docno_position, kind="stable")
+            docno_position = self.rows.docno_positions[tied_rows]  # below the number of rows
+            group_and_docno = group * len(self.rows) + docno_position
+            order = np.argsort(group_and_docno, kind="stable")
         else:
             keys = self.rows.label_keys(measure)
             order = _shuffled_order(keys[tied_rows], group)
@@ -109,8 +110,9 @@ class RowRankings(Rankings):
     @property
     def _tie_groups(self) -> Ints:
         """One number per ranked row, equal for tied rows, from 0 in the order of the ranks."""
-        begins_group = np.append(False, ~self.tied)  # False for the first one, which has number 0
-        return np.cumsum(begins_group)
+        # A group begins after each row that is not tied with the next one; the first one is 0.
+        begins_next_group = np.append(False, ~self.tied)
+        return np.cumsum(begins_next_group)
 
     def _descending_order(self, scores: Floats) -> Ints:
         """Return the rows by query, then by score, descending; rows with equal scores keep their order.
@@ -124,12 +126,14 @@ class RowRankings(Rankings):
         # A table is sorted faster than by two keys, unless most of it would be empty.
         if n_queries * longest > 4 * n_rows:
             return np.lexsort((-scores, self.rows.pool_query))
-        table = np.full((n_queries, longest), np.inf)  # empty cells are sorted to the end
+        # One row per query, whose empty cells at the end are infinite and stay there.
+        table = np.full((n_queries, longest), np.inf)
         is_filled = np.arange(longest) < n_ret[:, None]
         table[is_filled] = -scores
         order_in_query: Ints = np.argsort(table, axis=1, kind="stable")[is_filled]
-        row_of_rank_1 = np.arange(n_rows) - (self.rows.rank - 1)
-        return row_of_rank_1 + order_in_query
+        # Positions within a query are counted from the first row of the query, at rank 1.
+        first_row = np.arange(n_rows) - (self.rows.rank - 1)
+        return first_row + order_in_query
 
     @cached_property
     def _docnos(self) -> Texts:
