@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -89,9 +88,12 @@ def _answers_by_key(answers: object) -> dict[Any, dict[str, Any]]:
     keys = answer_keys(frame, "answers")
     names = keys["name"].to_numpy()
     qids = keys["qid"].to_numpy()
-    contents = frame.drop(columns=[*RUN_COLUMNS, *QUERY_COLUMNS], errors="ignore")
-    by_answer = contents.groupby([names, qids], sort=False)
-    return {key: _answer_payload(rows) for key, rows in by_answer}
+    key_columns = [*RUN_COLUMNS, *QUERY_COLUMNS]
+    contents = frame.drop(columns=key_columns, errors="ignore")
+    answer_by_key = {}
+    for key, rows in contents.groupby([names, qids], sort=False):
+        answer_by_key[key] = _answer_payload(rows)
+    return answer_by_key
 
 
 def _answer_payload(rows: pd.DataFrame) -> dict[str, Any]:
@@ -103,26 +105,32 @@ def _answer_payload(rows: pd.DataFrame) -> dict[str, Any]:
     rows = rows.rename(columns=str)
     nuggets = _nuggets(rows)
     rows = rows.drop(columns="nuggets", errors="ignore")
-    texts_by_column = {}
-    for column, values in rows.items():
-        texts = values.map(_text_of_value)
-        texts_by_column[str(column)] = list(dict.fromkeys(texts))  # distinct, in order
-    text_column = _column_of_common_text(texts_by_column)
+    texts_by_column = _distinct_texts(rows)
     text = None
+    text_column = _column_of_common_text(texts_by_column)
     if text_column is not None:
-        distinct_texts = texts_by_column.pop(text_column)
-        text = next(filter(None, distinct_texts))
+        (text,) = filter(None, texts_by_column.pop(text_column))
     labels = []
     columns_of_parts = []
     for column, distinct_texts in texts_by_column.items():
         if len(distinct_texts) > 1:
             columns_of_parts.append(column)
-        elif distinct_texts and distinct_texts[0]:
-            labels.append((column, distinct_texts[0]))
+        elif distinct_texts != [""]:
+            label = distinct_texts[0]
+            labels.append((column, label))
     items = nuggets
     if columns_of_parts and not nuggets:
         items = rows[columns_of_parts].to_dict("records")
     return {"text": text, "labels": labels, "items": _items_payload(items)}
+
+
+def _distinct_texts(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the distinct values of each column as texts, '' for missing ones, in their order."""
+    texts_by_column = {}
+    for column, values in rows.items():
+        texts = values.map(_text_of_value)
+        texts_by_column[str(column)] = list(dict.fromkeys(texts))
+    return texts_by_column
 
 
 def _nuggets(rows: pd.DataFrame) -> list[Any]:
@@ -193,11 +201,11 @@ def question_texts(answers: object) -> dict[str, str]:
             continue
         is_known = frame[column].notna().to_numpy()
         texts = frame[column].dropna().map(str)
-        distinct_texts = texts.groupby(qids[is_known]).unique()
-        n_texts = distinct_texts.map(len)
-        if (n_texts > 1).any():
+        texts_by_topic = texts.groupby(qids[is_known])
+        has_several_questions = texts_by_topic.nunique() > 1
+        if has_several_questions.any():
             continue
-        questions = distinct_texts.map(itemgetter(0))
+        questions = texts_by_topic.first()
         if not questions.is_unique:
             continue
         # Where the query id itself is the question, it is already shown.
@@ -259,6 +267,7 @@ def _criteria_blocks(
     labels = _long_rows(criteria, scales)
     labels = labels.merge(_reported_answers(results))  # without those of other runs and topics
     judges = list(filter(None, pd.unique(labels["judge"])))
+    # Labels that nobody gave are missing, or more if single judges did not give theirs.
     missing = _missing(answers, criteria, scales, results)
     expected = _expected_labels(results, list(criteria))
     missing_of_judges = _unlabelled_by_judges(labels, judges, expected)
@@ -318,7 +327,8 @@ def _conversions(scales: Scales) -> Iterator[str]:
     criteria_by_text: dict[str, list[str]] = {}
     for name, aspect in scales.items():
         text = _conversion(aspect)
-        criteria_by_text.setdefault(text, [])
+        if text not in criteria_by_text:
+            criteria_by_text[text] = []
         criteria_by_text[text].append(name)
     for text, criteria in criteria_by_text.items():
         names = join_names(criteria)
@@ -329,9 +339,13 @@ def _conversion(aspect: Aspect | None) -> str:
     """Return how labels on a scale became values."""
     if aspect is None or aspect.grades is None:
         return "values in [0, 1], as given"
-    grades = choices(map(spell, aspect.scale.grades))
-    values = choices(f"{value:.4g}" for value in grade_values(aspect.scale))
-    return f"the labels {grades} became the values {values}"
+    grades = map(spell, aspect.scale.grades)
+    values = []
+    for value in grade_values(aspect.scale):
+        values.append(f"{value:.4g}")
+    labels_in_words = choices(grades)
+    values_in_words = choices(values)
+    return f"the labels {labels_in_words} became the values {values_in_words}"
 
 
 def _missing(
@@ -498,21 +512,22 @@ def _by_judge(
     n_topics = expected["qid"].nunique()
     difference_by_all = _difference(results.perquery, results.main, pair)
     rows = [["all", difference_by_all, str(n_topics), ""]]
-    is_complete = True
+    gave_all_labels = True
     for judge in judges:
         labels_of_judge = labels[labels["judge"] == judge]
         unlabelled = _unlabelled(expected, labels_of_judge)
         n_unlabelled = str(len(unlabelled))
-        if len(unlabelled):
-            is_complete = False
+        if len(unlabelled) > 0:
+            gave_all_labels = False
             n_unlabelled += f" ({by_run(unlabelled)})"
-        labels_of_pair = labels_of_judge[labels_of_judge["name"].isin(pair)]
+        is_of_pair = labels_of_judge["name"].isin(pair)
         # A topic is complete if both systems have a label on each criterion.
-        complete = _with_all_labels(labels_of_pair, 2 * len(criteria))
+        n_of_topic = 2 * len(criteria)
+        complete = _with_all_labels(labels_of_judge[is_of_pair], n_of_topic)
         difference = _difference_by(complete, scales, criteria, method, results, pair)
         n_complete = complete["qid"].nunique()
         rows.append([judge, difference, str(n_complete), n_unlabelled])
-    return [_table_by_judge(rows, pair, results.main, is_complete)]
+    return [_table_by_judge(rows, pair, results.main, gave_all_labels)]
 
 
 def _criteria_of_main(results: Results, scales: Scales) -> list[str] | None:
@@ -612,8 +627,9 @@ def _difference_by(
 
 def _difference(values: pd.DataFrame, label: str, pair: tuple[str, str]) -> str:
     """Return the difference of the mean values of two runs on a measure, as text."""
-    values_of_measure = values[values["measure"] == label]
-    means = values_of_measure.groupby("name")["value"].mean()
+    is_of_measure = values["measure"] == label
+    values_by_run = values[is_of_measure].groupby("name")["value"]
+    means = values_by_run.mean()
     first, second = pair
     difference = means.loc[first] - means.loc[second]
     return decimals(difference)

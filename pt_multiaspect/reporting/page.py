@@ -437,9 +437,10 @@ def _topics_section(results: Results, data: dict[str, Any]) -> dict[str, Any]:
 
 def _systems_best_first(means: Sequence[float], lower_is_better: bool) -> list[int]:
     """Return the positions of the systems by their means; equal ones in their order."""
+    positions = range(len(means))
     if lower_is_better:
-        return sorted(range(len(means)), key=lambda system: means[system])
-    return sorted(range(len(means)), key=lambda system: -means[system])
+        return sorted(positions, key=lambda position: means[position])
+    return sorted(positions, key=lambda position: -means[position])
 
 
 def _extent(data: dict[str, Any]) -> str:
@@ -455,6 +456,15 @@ def _extent(data: dict[str, Any]) -> str:
     return f"{extent}."
 
 
+def _name_of_compared(data: dict[str, Any]) -> str:
+    """Return what is compared on a topic."""
+    if data["depth"]:
+        return "the rankings"
+    if data["answers"]:
+        return "the answers"
+    return "the values"
+
+
 class _Definition(NamedTuple):
     """The definition of a measure, as the page prints it."""
 
@@ -466,15 +476,6 @@ class _Definition(NamedTuple):
     printed: str
     #: On which scales it is, unless these are the first in the table.
     place_of_scales: str
-
-
-def _name_of_compared(data: dict[str, Any]) -> str:
-    """Return what is compared on a topic."""
-    if data["depth"]:
-        return "the rankings"
-    if data["answers"]:
-        return "the answers"
-    return "the values"
 
 
 def _definitions_section(results: Results) -> dict[str, Any]:

@@ -211,6 +211,7 @@ def _tests_payload(
 
 
 def _six_digits(level: float) -> float:
+    """Return a p-value with six significant digits, which suffice to print it."""
     return float(f"{level:.6g}")
 
 

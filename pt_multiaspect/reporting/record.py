@@ -38,15 +38,17 @@ def record_rows(results: Results) -> list[tuple[str, str]]:
     """Return the versions, the measures in full and the options of a report, each with its name."""
     rows = list(installed_versions().items())
     for label, measure in results.measures.items():
-        if measure is None:
-            rows.append((label, "values as given"))
-        else:
-            rows.append((label, definition_of(measure)))
+        definition = "values as given"
+        if measure is not None:
+            definition = definition_of(measure)
+        rows.append((label, definition))
     if results.baseline is not None:
         rows.append(("baseline", results.baseline))
     if not results.clusters.are_single_topics:
-        rows.append(("topics", topics_in_words(results.clusters)))
-    rows.append(("test", test_name(TEST, CORRECTION)))
+        topics = topics_in_words(results.clusters)
+        rows.append(("topics", topics))
+    test = test_name(TEST, CORRECTION)
+    rows.append(("test", test))
     rows.append(("significance level", f"{ALPHA:g}"))
     rows.append(("confidence level", f"{CI:g}"))
     return rows

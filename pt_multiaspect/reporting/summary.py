@@ -40,32 +40,13 @@ def summary(results: Results) -> str:
     corrected for all pairs.
     """
     main = _main(results)
-    names = list(main.means)
     undefined = _undefined_systems(main)
     if undefined:
-        return f"{main.head.short} is undefined for {choices(undefined)}."
-    over_topics = f"Over {topics_in_words(results.clusters)}"
-    on_measure = _on_measure(main.head)
-    if len(names) == 1:
-        value = _value(results, names[0])
-        return f"{over_topics}, {names[0]} has the value {value} {on_measure}."
-    best = _best(main.head, main.means)
-    if best == names:
-        n_systems = len(names)
-        value = decimals(main.means[names[0]])
-        return f"{over_topics}, the {n_systems} systems have the same value {on_measure}, {value}."
-    if results.tests is not None and results.baseline is not None:
-        difference = _difference_from_baseline(results, results.baseline)
-        comparisons = _comparisons(results, results.main, results.baseline)
-        counts = _counts(comparisons["verdict"], results.baseline)
-        rival = _rival_of_baseline(results, results.baseline)
-        others = _others(results, rival, results.baseline)
-        return f"{over_topics}, {difference}.{counts}{others}"
-    leader = f"{over_topics}, {_leader(results, best)}"
-    if results.tests is None or len(best) > 1:
-        return leader
-    difference = _difference_from_next(results, best[0])
-    return f"{leader} {difference}"
+        systems = choices(undefined)
+        return f"{main.head.short} is undefined for {systems}."
+    topics = topics_in_words(results.clusters)
+    finding = _finding(results)
+    return f"Over {topics}, {finding}"
 
 
 class _Main(NamedTuple):
@@ -76,10 +57,43 @@ class _Main(NamedTuple):
 
     @property
     def above(self) -> str:
-        """The place of a better system."""
+        """The word for the place of a better system."""
         if self.head.lower_is_better:
             return "below"
         return "above"
+
+
+def _finding(results: Results) -> str:
+    """Return which system is the best on the main measure, and how it differs from another."""
+    main = _main(results)
+    names = list(main.means)
+    on_measure = _on_measure(main.head)
+    if len(names) == 1:
+        value = _value(results, names[0])
+        return f"{names[0]} has the value {value} {on_measure}."
+    best = _best(main.head, main.means)
+    are_all_equal = best == names
+    if are_all_equal:
+        n_systems = len(names)
+        value = decimals(main.means[names[0]])
+        return f"the {n_systems} systems have the same value {on_measure}, {value}."
+    if results.tests is not None and results.baseline is not None:
+        return _comparison_with_baseline(results, results.baseline)
+    leader = _leader(results, best)
+    if results.tests is None or len(best) > 1:
+        return leader
+    difference = _difference_from_next(results, best[0])
+    return f"{leader} {difference}"
+
+
+def _comparison_with_baseline(results: Results, baseline: str) -> str:
+    """Return how the best other system, the numbers of systems and the other measures compare."""
+    difference = _difference_from_baseline(results, baseline)
+    comparisons = _comparisons(results, results.main, baseline)
+    counts = _counts(comparisons["verdict"], baseline)
+    rival = _rival_of_baseline(results, baseline)
+    others = _others(results, rival, baseline)
+    return f"{difference}.{counts}{others}"
 
 
 def _undefined_systems(main: _Main) -> list[str]:
@@ -130,10 +144,12 @@ def compared_pair(results: Results) -> tuple[str, str] | None:
 
 def _main(results: Results) -> _Main:
     """Return the head of the main measure, and its aggregates over all topics by system."""
-    position = list(results.measures).index(results.main)
+    labels = list(results.measures)
+    position = labels.index(results.main)
     head = results.heads[position]
+    names = results.overall["name"]
     values = results.overall[head.label].astype(float)
-    means = dict(zip(results.overall["name"], values, strict=True))
+    means = dict(zip(names, values, strict=True))
     return _Main(head, means)
 
 
@@ -151,26 +167,31 @@ def _rival_of_baseline(results: Results, baseline: str) -> str:
 
 def _best(head: Head, means: Mapping[str, float]) -> list[str]:
     """Return the systems with the best value, in order; all if their values are equal."""
+    names = list(means)
     values = np.array(list(means.values()))
     marks = best_marks(values, head.lower_is_better)
     best = []
-    for name, mark in zip(means, marks, strict=True):
+    for name, mark in zip(names, marks, strict=True):
         if mark == "best":
             best.append(name)
-    # Equal values have no marks.
-    return best or list(means)
+    if not best:  # equal values have no marks
+        return names
+    return best
 
 
 def _value(results: Results, name: str) -> str:
     """Return the value of a system on the main measure, with its interval if there is one."""
-    row = results.overall["name"].tolist().index(name)
-    value = decimals(float(results.overall[results.main].iloc[row]))
+    names = results.overall["name"].tolist()
+    row = names.index(name)
+    values = results.overall[results.main]
+    value = decimals(float(values.iloc[row]))
     ends = interval_values(results.overall, results.main)
     if ends is None:
         return value
     lower_ends, upper_ends = ends
     interval = interval_text(lower_ends[row], upper_ends[row])
-    return f"{value} ({100 * CI:g} % confidence interval {interval})"
+    percent = 100 * CI
+    return f"{value} ({percent:g} % confidence interval {interval})"
 
 
 def _difference_from_next(results: Results, best: str) -> str:
@@ -179,7 +200,8 @@ def _difference_from_next(results: Results, best: str) -> str:
     Further systems that equal the next, and the other measures, follow.
     """
     main = _main(results)
-    next_best, *equal_to_next = _best(main.head, _without(main.means, best))
+    other_means = _without(main.means, best)
+    next_best, *equal_to_next = _best(main.head, other_means)
     change = _change(results, best, next_best)
     details = change.text
     if len(main.means) > 2:
@@ -200,10 +222,12 @@ def _difference_from_baseline(results: Results, baseline: str) -> str:
     main = _main(results)
     above = main.above
     on_measure = _on_measure(main.head)
-    rival, *equal_to_rival = _best(main.head, _without(main.means, baseline))
-    pair = {rival: main.means[rival], baseline: main.means[baseline]}
-    best_of_pair = _best(main.head, pair)
-    if len(best_of_pair) == 2:
+    other_means = _without(main.means, baseline)
+    rival, *equal_to_rival = _best(main.head, other_means)
+    means_of_pair = {rival: main.means[rival], baseline: main.means[baseline]}
+    best_of_pair = _best(main.head, means_of_pair)
+    are_equal = len(best_of_pair) == 2
+    if are_equal:
         ties = _ties([rival, *equal_to_rival], baseline)
         return f"no system is {above} {baseline} {on_measure}{ties}"
     change = _change(results, rival, baseline)
@@ -262,9 +286,12 @@ def _test(results: Results, label: str, a: str, b: str) -> _Test:
 def _test_with_baseline(results: Results, label: str, name: str, baseline: str) -> _Test:
     """Return the test of a system against the baseline, corrected for all other systems."""
     family = _comparisons(results, label, baseline)
-    row = family[family["name"] == name].iloc[0]
+    is_system = family["name"] == name
+    comparison = family[is_system].iloc[0]  # the only one
+    difference = float(comparison["difference"])
+    p = float(comparison["p"])
     p_of_family = family["p"].to_numpy(np.float64)
-    return _Test(float(row["difference"]), float(row["p"]), p_of_family)
+    return _Test(difference, p, p_of_family)
 
 
 def _test_of_pair(results: Results, label: str, a: str, b: str) -> _Test:
@@ -272,19 +299,21 @@ def _test_of_pair(results: Results, label: str, a: str, b: str) -> _Test:
     assert results.tests is not None
     pairs = results.tests.power.pairs
     pairs = pairs[pairs["measure"] == label]
+    uncorrected = pairs["asl"].to_numpy(np.float64)
     correct = corrector(TEST, CORRECTION)
-    p_of_family = correct(pairs["asl"].to_numpy(np.float64))
+    p_of_family = correct(uncorrected)
     first = pairs["a"].map(str)
     second = pairs["b"].map(str)
     # A pair is listed once, in either order. Its difference is the first minus the second.
     is_in_order = (first == a) & (second == b)
     is_reversed = (first == b) & (second == a)
     is_pair = is_in_order | is_reversed
-    row = int(is_pair.to_numpy().argmax())
+    row = int(is_pair.to_numpy().argmax())  # the only one
     difference = float(pairs["difference"].iloc[row])
     if is_reversed.iloc[row]:
         difference = -difference
-    return _Test(difference, float(p_of_family[row]), p_of_family)
+    p = float(p_of_family[row])
+    return _Test(difference, p, p_of_family)
 
 
 class _Change(NamedTuple):
@@ -463,11 +492,13 @@ def robustness_of_pair(
 def _only_pair(found: Robustness, pair: tuple[str, str]) -> Robustness | None:
     """Return the robustness of one pair of systems, None if it is not among those examined."""
     first, second = pair
-    is_pair = (found.table["a"] == first) & (found.table["b"] == second)
-    rows = found.table[is_pair].reset_index(drop=True)
+    is_first = found.table["a"] == first
+    is_second = found.table["b"] == second
+    rows = found.table[is_first & is_second]
     if rows.empty:
         return None
-    return replace(found, table=rows)
+    table = rows.reset_index(drop=True)
+    return replace(found, table=table)
 
 
 def _negate_lower_labels(results: Results) -> pd.DataFrame:

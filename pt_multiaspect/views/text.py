@@ -268,9 +268,11 @@ class _TablePart(NamedTuple):
     @property
     def width(self) -> int:
         """The width of all columns and the gaps between them."""
-        width_of_columns = sum(drawn.width for drawn in self.columns)
-        n_gaps = max(len(self.columns) - 1, 0)
-        return width_of_columns + n_gaps * self.gap
+        width = sum(drawn.width for drawn in self.columns)
+        if self.columns:
+            n_gaps = len(self.columns) - 1
+            width += n_gaps * self.gap
+        return width
 
 
 class _FittedTable(NamedTuple):
@@ -300,10 +302,14 @@ def _table_lines(table: Table, width: int, emphasis: bool) -> list[str]:
 
 def _sentence_on_omitted(table: Table, omitted: Sequence[int]) -> str:
     """Return which columns are not shown, and where they are."""
-    heads = ", ".join(table.columns[position].head for position in omitted)
+    heads = []
+    for position in omitted:
+        column = table.columns[position]
+        heads.append(column.head)
+    names = ", ".join(heads)
     if table.elsewhere:
-        return f"Not shown for lack of room: {heads} (see {table.elsewhere})."
-    return f"Not shown for lack of room: {heads}."
+        return f"Not shown for lack of room: {names} (see {table.elsewhere})."
+    return f"Not shown for lack of room: {names}."
 
 
 class _SuffixWidths(NamedTuple):
@@ -449,10 +455,10 @@ def _divide_table(
 
 def _cell_widths(table: Table, rows: Sequence[Row]) -> list[int]:
     """Return the maximum width of the cells of each column."""
-    widths = [0] * len(table.columns)
-    for row in rows:
-        for column, width in enumerate(widths):
-            widths[column] = max(width, _cell_width(row, column))
+    widths = []
+    for column in range(len(table.columns)):
+        widths_of_cells = [_cell_width(row, column) for row in rows]
+        widths.append(max(widths_of_cells, default=0))
     return widths
 
 
@@ -607,12 +613,13 @@ def _narrow_columns(columns: list[_DrawnColumn], widths: list[int]) -> list[_Dra
     broken_heads = _break_heads(heads, widths)
     narrow_columns = []
     for index, drawn in enumerate(columns):
+        width = widths[index]
         head = drawn.head
+        # Heads that fit stay as they are, even if they could be broken differently.
         width_of_head = max(map(len, head))
-        # Heads that fit stay as they are: those that were not broken have blanks.
-        if width_of_head > widths[index]:
+        if width_of_head > width:
             head = broken_heads[index]
-        narrow_columns.append(drawn._replace(head=head, width=widths[index]))
+        narrow_columns.append(drawn._replace(head=head, width=width))
     return narrow_columns
 
 
@@ -721,7 +728,8 @@ def _head_lines(part: _TablePart) -> list[str]:
     heads = []
     for drawn in part.columns:
         n_empty = n_lines - len(drawn.head)
-        heads.append([""] * n_empty + drawn.head)
+        empty_lines = [""] * n_empty
+        heads.append(empty_lines + drawn.head)
     lines = []
     for line in range(n_lines):
         texts = [head[line] for head in heads]
@@ -746,14 +754,20 @@ def _row_line(row: Row, part: _TablePart, emphasis: bool) -> str:
 
 def _spanned_columns(span: int, part: _TablePart) -> list[_DrawnColumn]:
     """Return the columns of a row whose first cell takes the place of `span` cells."""
-    spanned = [drawn for drawn in part.columns if drawn.position < span]
+    spanned = []
+    others = []
+    for drawn in part.columns:
+        if drawn.position < span:
+            spanned.append(drawn)
+        else:
+            others.append(drawn)
     width = part._replace(columns=spanned).width
-    first_column = _DrawnColumn(Column("", left=True), position=0, head=[], width=width)
-    columns = [first_column]
-    for drawn in part.columns[len(spanned) :]:
-        # The positions of cells in this row are lower, by the cells that it lacks.
-        n_lacking = span - 1
-        columns.append(drawn._replace(position=drawn.position - n_lacking))
+    columns = [_DrawnColumn(Column("", left=True), position=0, head=[], width=width)]
+    # The positions of cells in this row are lower, by the cells that it lacks.
+    n_lacking = span - 1
+    for drawn in others:
+        position = drawn.position - n_lacking
+        columns.append(drawn._replace(position=position))
     return columns
 
 
@@ -789,7 +803,8 @@ def _join_cells(texts: Sequence[str], columns: Sequence[_DrawnColumn], gap: int)
         n_blanks = drawn.width - len(visible_text)
         padding = " " * n_blanks
         is_bar = text.lstrip().startswith("#")
-        if drawn.column.left or is_bar:
+        is_left = drawn.column.left or is_bar
+        if is_left:
             padded_texts.append(text + padding)
         else:
             padded_texts.append(padding + text)
