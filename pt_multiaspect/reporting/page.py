@@ -172,11 +172,13 @@ def _robustness_section(robustness: Robustness | None) -> dict[str, Any] | None:
     """Return the variables of the section How far it holds: the table and its rules."""
     if robustness is None:
         return None
-    # The template has the notes above the table.
+    # The page has the notes outside the table: the first one, and what could not be examined.
     table = replace(robustness._as_table(), notes=[])
-    rules = [[Sentence(rule)] for rule in robustness.rules]
-    first_note = robustness.notes[0]
-    notes = [first_note, *robustness._unanswered.values()]
+    unanswered = robustness._unanswered.values()
+    notes = [robustness.notes[0], *unanswered]
+    rules = []
+    for rule in robustness.rules:
+        rules.append([Sentence(rule)])
     return {"notes": notes, "table": html_of([table]), "rules": html_of([Items(rules)])}
 
 
@@ -261,16 +263,18 @@ def _texts_below(data: dict[str, Any], measure: int) -> list[str]:
         estimates_and_ends = data["powered"][measure]
         if estimates_and_ends is None:
             return nothing
-        for estimate, low, high in zip(*estimates_and_ends, strict=True):
+        estimates, low, high = estimates_and_ends
+        for system, estimate in enumerate(estimates):
             number = decimals(estimate)
-            interval = interval_text(low, high)
+            interval = interval_text(low[system], high[system])
             texts.append(f"{number} {interval}")
         return texts
     ends = data["ends"][measure]
     if ends is None:
         return nothing
-    for low, high in zip(*ends, strict=True):
-        texts.append(interval_text(low, high))
+    low, high = ends
+    for system in range(n_systems):
+        texts.append(interval_text(low[system], high[system]))
     return texts
 
 

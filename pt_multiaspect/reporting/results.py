@@ -114,6 +114,7 @@ class Results:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Compute the aggregates, tests and estimates of the values."""
         perquery = self.perquery
         #: The measures by label, None if unknown.
         self.measures: dict[str, Any] = measures_by_label(perquery)
@@ -122,7 +123,9 @@ class Results:
         for label, measure in self.measures.items():
             direction_or_measure = self.directions.get(label, measure)
             self.lower[label] = lower_is_better(direction_or_measure)
-        self.heads = column_heads({**self.measures, **self.directions})
+        # Labels that name no measure have only a direction.
+        measures_and_directions = {**self.measures, **self.directions}
+        self.heads = column_heads(measures_and_directions)
         #: The aggregates of all topics and of groups, with intervals if they are defined.
         self.systems: pd.DataFrame
         #: Sentences on what the tables show and omit.
@@ -131,7 +134,8 @@ class Results:
         #: The aggregates over all topics.
         self.overall = rows_of_group(self.systems)
         qids = perquery["qid"].unique().tolist()
-        self.clusters = check_clusters(self.structure.clusters_of(qids))
+        clusters = self.structure.clusters_of(qids)
+        self.clusters = check_clusters(clusters)
         #: None with fewer than two systems or topics.
         self.tests = self._compare_systems(len(qids))
         #: The estimates from human judgments and the labels of the report, None without human
