@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from os import PathLike
 from typing import Any
@@ -23,7 +22,7 @@ from ..integration.aggregators import aggregate_is_mean, aggregate_values
 from ..integration.parsing import Measures
 from ..integration.provider import supports
 from ..kernels.intervals import bootstrap_interval, mean_interval
-from ..kernels.mean_errors import TopicGroups, variance
+from ..kernels.mean_errors import Clusters, TopicGroups, variance
 from .long_frames import (
     COLUMNS,
     check_distinct,
@@ -45,14 +44,8 @@ from .topic_clusters import (
 )
 from .topic_groups import ALL, read_topic_groups, rows_by_group
 
-#: The ends of the interval of a mean, from values, a confidence level, their range, clusters and
-#: groups.
-_INTERVALS: dict[str | None, Callable[..., tuple[float, float]]] = {
-    "t": mean_interval,
-    "bootstrap": lambda values, confidence, limits, clusters, groups: bootstrap_interval(
-        values, confidence
-    ),
-}
+#: The methods of intervals.
+_INTERVAL_METHODS = ("t", "bootstrap")
 
 #: The means over topics.
 _MEANS = ("arithmetic", "geometric", "harmonic")
@@ -239,169 +232,126 @@ def aggregate(
     confidence = None
     if ci is not None:
         confidence = proportion("ci")(ci)
-    interval = _INTERVALS[choice("ci_method", *_INTERVALS)(ci_method)]
+    choice("ci_method", *_INTERVAL_METHODS)(ci_method)
     choice("mean", *_MEANS)(mean)
     perquery = read_long_frame(perquery)
     groups = None
     if by is not None:
         groups = read_topic_groups(by, perquery)
     clusters = None
+    # Without intervals, clusters are read only to check what was given.
     if confidence is not None or cluster is not None:
         clusters = read_clusters(cluster, perquery, groups)
-    if macro and (weights is not None or over is not None):
+    has_weights_or_repeats = weights is not None or over is not None
+    if macro and has_weights_or_repeats:
         raise MultiAspectError("macro= gives all groups the same weight: omit weights= and over=")
     perquery = drop_missing(perquery, "aggregate")
-    known = measures_by_label(perquery, measures)
-    unit_scores = {label for label in known if is_unit_score(perquery, label)}
-    bare = without_attrs(perquery)
-    warn_of_unknown_labels(
-        "aggregate", perquery, known, _labels_outside(bare), "values are averaged"
-    )
-    perquery = bare
-    if confidence is not None and (weights is not None or over is not None):
+    measure_by_label = measures_by_label(perquery, measures)
+    # The record of the frame is read, then left out, as pandas copies it in every operation.
+    unit_scores = _labels_of_unit_scores(perquery, measure_by_label)
+    _warn_of_unknown_ranges(perquery, measure_by_label)
+    perquery = without_attrs(perquery)
+    if confidence is not None and has_weights_or_repeats:
         raise MultiAspectError(
             "ci= is defined for topics of equal weight and one value per topic: omit weights= and "
             "over="
         )
     if clusters is not None:
         _check_clusters_apply(clusters, confidence, ci_method)
-    macro_mean = read_macro(macro, groups, clusters, known, ("ci_method", ci_method))
-    weight = _read_weights(weights, perquery)
+    method = ("ci_method", ci_method)
+    macro_mean = read_macro(macro, groups, clusters, measure_by_label, method)
+    topic_weights = _read_weights(weights, perquery)
     _check_values_per_topic(perquery, over)
-    limits = _limits_by_label(perquery, known, unit_scores)
+
+    ranges = _ranges_by_label(perquery, measure_by_label, unit_scores)
     if mean != "arithmetic":
-        _check_mean(mean, perquery, known, over)
+        _check_mean(mean, perquery, measure_by_label, over)
         perquery = perquery.assign(value=_to_scale(perquery["value"].to_numpy(), mean))
-        low, high = sorted(_to_scale(np.array([0.0, 1.0]), mean).tolist())
-        limits = dict.fromkeys(limits, (low, high))
-    ends = {
-        label: partial(interval, confidence=confidence, limits=of_label)
-        for label, of_label in limits.items()
-    }
+        ranges = dict.fromkeys(ranges, _unit_range_on_scale(mean))
+    intervals = None
+    if confidence is not None:
+        intervals = _Intervals(confidence, ci_method, ranges, clusters)
     names = list(perquery["name"].unique())
-    options = _Options(names, known, mean, weight, over, confidence, ends, clusters, macro_mean)
-    _check_labels(known, options, has_groups=groups is not None)
+    options = _Options(names, measure_by_label, mean, topic_weights, over, intervals, macro_mean)
+    _check_labels(measure_by_label, options, has_groups=groups is not None)
     _warn_of_other_topics(perquery)
-    whole = _aggregate_topics(perquery, options, ALL)
+    over_all_topics = _aggregate_topics(perquery, options, ALL)
     if groups is None:
-        return whole
-    return _add_groups(whole, perquery, groups, options)
+        return over_all_topics
+    return _add_groups(over_all_topics, perquery, groups, options)
+
+
+@dataclass(frozen=True, eq=False)
+class _Intervals:
+    """How `aggregate` computes intervals of means over topics."""
+
+    #: The confidence level.
+    confidence: float
+    #: One of `_INTERVAL_METHODS`.
+    method: str
+    #: The minimum and maximum of each measure, by label.
+    ranges: Mapping[str, tuple[float, float]]
+    #: The cluster of each topic by query id, None if topics are independent.
+    clusters: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, eq=False)
 class _Options:
     """The options of `aggregate`, the same for the topics of every group."""
 
-    #: The names of the runs, and the measures by label.
+    #: The names of the runs.
     names: list[Any]
-    known: Mapping[str, AnyMeasure | None]
+    #: The measures by label, None if unknown.
+    measures: Mapping[str, AnyMeasure | None]
     #: The mean whose scale the values are on, see `_to_scale`.
     mean: str
-    #: The weights of the topics, if they differ.
-    weight: Mapping[str, float] | None
-    #: The column of seeds or folds, if there are several values per topic.
+    #: The weights of the topics by query id, None if they are equal.
+    weights: Mapping[str, float] | None
+    #: The column of seeds or folds, None if there is one value per topic.
     over: str | None
-    confidence: float | None
-    #: By label, the ends of the interval of a mean, from values and clusters.
-    ends: Mapping[str, Callable[..., tuple[float, float]]]
-    #: The clusters of the topics, if they are not independent.
-    clusters: Mapping[str, str] | None
-    #: The mean over groups, if there is one.
+    #: The options of intervals, None if they are not requested.
+    intervals: _Intervals | None
+    #: The mean over groups, None if it is not requested.
     macro: MacroMean | None
 
     def added_columns(self, label: str) -> tuple[str, ...]:
-        """Return the columns that are added for a measure."""
+        """Return the names of the columns that follow the one of a measure."""
         if self.over is not None:
             return (f"{label} sd",)
-        if self.confidence is None:
-            return ()
-        return interval_columns(label, self.confidence)
+        if self.intervals is not None:
+            return interval_columns(label, self.intervals.confidence)
+        return ()
 
 
-def _check_labels(
-    known: Mapping[str, AnyMeasure | None], options: _Options, *, has_groups: bool
+def _labels_of_unit_scores(
+    perquery: pd.DataFrame, measure_by_label: Mapping[str, AnyMeasure | None]
+) -> set[str]:
+    """Return the labels that the frame records as scores in [0, 1] of no measure."""
+    return {label for label in measure_by_label if is_unit_score(perquery, label)}
+
+
+def _warn_of_unknown_ranges(
+    perquery: pd.DataFrame, measure_by_label: Mapping[str, AnyMeasure | None]
 ) -> None:
-    """Check that no label of a measure is the name of another column of the result."""
-    check_columns(known, {label: options.added_columns(label) for label in known})
-    refuse_taken(known, ["name"], "the column of the runs")
-    if has_groups:
-        refuse_taken(known, ["group"], "the column of the groups")
+    """Warn of labels that name no measure, and have values outside [0, 1].
+
+    Such values may be counts, whose aggregate would be a sum.
+    """
+    labels = _labels_outside(without_attrs(perquery))
+    warn_of_unknown_labels("aggregate", perquery, measure_by_label, labels, "values are averaged")
 
 
-def _add_groups(
-    whole: pd.DataFrame, perquery: pd.DataFrame, groups: Mapping[str, str], options: _Options
-) -> pd.DataFrame:
-    """Return the aggregates of each group, then those of all topics, then macro means."""
-    tables: list[pd.DataFrame] = []
-    for group, topics in rows_by_group(perquery, groups):
-        table = _aggregate_topics(topics, options, group)
-        tables.append(table.assign(group=group))
-    tables.append(whole.assign(group=ALL))
-    if options.macro is not None:
-        table = _aggregate_topics(perquery, options, MACRO)
-        tables.append(table.assign(group=MACRO))
-    return pd.concat(tables, ignore_index=True)[["group", *whole]]
-
-
-def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd.DataFrame:
-    """Return one row per run with aggregates over the topics of a group, or macro means."""
-    rows: dict[Any, dict[str, Any]] = {name: {"name": name} for name in options.names}
-    for (name, label), values in topics.groupby(["name", "measure"], sort=False):
-        rows[name].update(_aggregate_values(values, str(label), name, options, group))
-    return pd.DataFrame(list(rows.values()))
-
-
-def _aggregate_values(
-    values: pd.DataFrame, label: str, name: object, options: _Options, group: str
-) -> dict[str, float]:
-    """Return the cells of one measure and run: the aggregate, and what `added_columns` adds."""
-    measure = options.known[label]
-    qids = values["qid"].tolist()
-    weight = options.weight
-    macro_groups = None
-    if options.macro is not None and group == MACRO:
-        macro_groups = options.macro.groups_of_topics(qids)
-        if macro_groups is None:
-            return {}
-        weight = _equal_weights(macro_groups, qids)
-    is_part = group not in (ALL, MACRO)
-    subject = f"{label} of {name}"
-    if is_part:
-        subject += f" in the group {group}"
-    parts = [values]
-    if options.over is not None:
-        by_repeat = values.groupby(options.over, sort=False, observed=True)
-        parts = [part for _, part in by_repeat]
-    with errors_of(subject):
-        means = [_weighted_aggregate(measure, part, weight) for part in parts]
-    cells = [_from_scale(mean, options.mean) for mean in means]
-    if options.over is not None:
-        cells = list(_mean_and_spread(cells))
-    clusters = clusters_of_topics(options.clusters, qids)
-    has_no_error = is_part and len(clusters) == 1
-    if options.confidence is not None and not has_no_error:
-        with errors_of(f"no interval for {subject}"):
-            clusters = check_clusters(clusters)
-            ends_of_mean = partial(options.ends[label], clusters=clusters, groups=macro_groups)
-            ends = _interval(measure, values["value"].tolist(), ends_of_mean)
-        # Reciprocals reverse the order of the ends.
-        cells += sorted(_from_scale(end, options.mean) for end in ends)
-    columns = (label, *options.added_columns(label))
-    return dict(zip(columns, cells, strict=False))  # without an interval, there are fewer cells
-
-
-def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, float]:
-    """Return the weights of topics with which groups count equally."""
-    weights = np.empty(len(qids))
-    for topics in groups.topics:
-        weights[topics] = 1 / len(topics)
-    return dict(zip(map(str, qids), weights.tolist(), strict=True))
+def _labels_outside(perquery: pd.DataFrame) -> list[str]:
+    """Return the labels of the measures that have values outside [0, 1]."""
+    is_inside = perquery["value"].between(-_ROUNDING, 1 + _ROUNDING)
+    labels = perquery.loc[~is_inside, "measure"]
+    return labels.astype(str).unique().tolist()
 
 
 def _check_clusters_apply(
     clusters: Mapping[str, str], confidence: float | None, ci_method: str
 ) -> None:
-    """Check that clusters are given for t intervals, unless they are topics."""
+    """Raise an error for clusters of several topics, unless there are t intervals."""
     check_clusters_apply(clusters, confidence)
     if ci_method != "t" and are_clusters(clusters):
         raise MultiAspectError(
@@ -410,10 +360,203 @@ def _check_clusters_apply(
         )
 
 
+def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float] | None:
+    """Return the weights of topics by query id, checked; None if none are given.
+
+    Parameters
+    ----------
+    weights : mapping, Series or None
+        The weight of each topic of the frame.
+    perquery : DataFrame
+        The long frame.
+    """
+    if weights is None:
+        return None
+    if not isinstance(weights, Mapping | pd.Series):
+        type_name = type(weights).__name__
+        raise MultiAspectError(f"weights: expected a mapping {{qid: weight}}, got {type_name}")
+    weight_of_topic: dict[str, float] = {}
+    for qid, weight in weights.items():
+        weight_of_topic[str(qid)] = number(weight, f"the weight of topic {qid}")
+    if len(weight_of_topic) < len(weights):
+        raise MultiAspectError("weights: expected one weight per topic, got several for some")
+    for qid, weight in weight_of_topic.items():
+        if weight < 0:
+            raise MultiAspectError(
+                f"weights: expected weights of at least 0, got {weight:g} for {qid}"
+            )
+    _check_topics_of_weights(weight_of_topic, perquery)
+    return weight_of_topic
+
+
+def _check_topics_of_weights(weights: Mapping[str, float], perquery: pd.DataFrame) -> None:
+    """Raise an error unless weights are given for exactly the topics of each run and measure."""
+    topics_with_weight = set(weights)
+    for (name, label), rows in perquery.groupby(["name", "measure"], sort=False):
+        topics_with_value = set(rows["qid"].map(str))
+        without_weight = sorted(topics_with_value - topics_with_weight)
+        without_value = sorted(topics_with_weight - topics_with_value)
+        got = ""
+        if without_weight:
+            first_topics = choices(without_weight[:5])
+            total = tally(len(without_weight), "topic")
+            got += f", got none for {first_topics} {total}"
+        if without_value:
+            first_topics = choices(without_value[:5])
+            total = tally(len(without_value), "topic")
+            got += f", got weights for {first_topics} {total}, which have no value"
+        if got:
+            raise MultiAspectError(
+                f"weights: expected one weight for each topic of {label} for {name}{got}"
+            )
+
+
+def _check_values_per_topic(perquery: pd.DataFrame, over: object) -> None:
+    """Check that a topic has one value of a measure and run, or one per seed or fold."""
+    if over is None:
+        check_one_value(perquery)
+        return
+    is_further_column = isinstance(over, str) and over in perquery.columns and over not in COLUMNS
+    if not is_further_column:
+        own_columns = choices(COLUMNS)
+        columns = choices(perquery.columns)
+        raise MultiAspectError(
+            f"over: expected a column of seeds or folds besides {own_columns}, got {over!r} "
+            f"(columns: {columns})"
+        )
+    _check_repeats(perquery, str(over))
+
+
+def check_one_value(perquery: pd.DataFrame) -> None:
+    """Check that every run has one value of a measure per topic."""
+    remedy = (
+        "give each run its own name, do not evaluate parts of one run or topic separately, and "
+        "use over= for seeds and folds"
+    )
+    check_distinct(perquery, remedy)
+
+
+def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
+    """Check that all runs have the same seeds (on equal topics) or folds (on distinct topics).
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        The long frame.
+    over : str
+        Its column of seeds or folds.
+    """
+    if perquery[over].isna().any():
+        raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
+    check_distinct(perquery, "keep one of them", [over])
+    repeats: set[Any] = set(perquery[over])
+    if len(repeats) < 2:
+        got = choices(repeats)
+        raise MultiAspectError(f"expected at least two values of {over}, got {got}; omit over=")
+    for (name, label), rows in perquery.groupby(["name", "measure"], sort=False):
+        topics_of_repeat: dict[Hashable, frozenset[Any]] = {}
+        for repeat, part in rows.groupby(over, sort=False, observed=True):
+            topics_of_repeat[repeat] = frozenset(part["qid"])
+        missing = repeats.difference(topics_of_repeat)
+        if missing:
+            missing_names = choices(sorted(map(str, missing)))
+            raise MultiAspectError(
+                f"expected the same values of {over} for all runs and measures, got no {label} of "
+                f"{name} for {over} {missing_names}"
+            )
+        _check_seeds_or_folds(topics_of_repeat, over, name)
+
+
+def _check_seeds_or_folds(
+    topics_of_repeat: Mapping[Hashable, frozenset[Any]], over: str, name: object
+) -> None:
+    """Check that the topics of a run's repeats are all the same (seeds), or all distinct (folds).
+
+    Parameters
+    ----------
+    topics_of_repeat : mapping of seed or fold to frozenset
+        The topics of each repeat.
+    over, name : str
+        The column of the repeats, and the run.
+    """
+    topic_sets = list(topics_of_repeat.values())
+    are_same = all(topics == topic_sets[0] for topics in topic_sets)
+    n_topics = sum(map(len, topic_sets))
+    n_different_topics = len(frozenset().union(*topic_sets))
+    are_distinct = n_topics == n_different_topics
+    if are_same or are_distinct:
+        return
+
+    different: list[tuple[Hashable, Hashable]] = []
+    overlapping: list[tuple[Hashable, Hashable]] = []
+    for first, second in combinations(topics_of_repeat, 2):
+        first_topics = topics_of_repeat[first]
+        second_topics = topics_of_repeat[second]
+        if first_topics == second_topics:
+            continue
+        different.append((first, second))
+        if first_topics & second_topics:
+            overlapping.append((first, second))
+    if overlapping:
+        first, second = overlapping[0]
+        share = "share only some topics"
+    else:
+        first, second = different[0]
+        share = "have different topics"
+    raise MultiAspectError(
+        f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but "
+        f"for {name}, {over} {first} and {second} {share}. Evaluate all of them on the same topics"
+    )
+
+
+def _ranges_by_label(
+    perquery: pd.DataFrame, measure_by_label: Mapping[str, AnyMeasure | None], unit_scores: Set[str]
+) -> dict[str, tuple[float, float]]:
+    """Return the minimum and maximum of each measure or score; see `_range_of_values`."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for raw_label, values in perquery.groupby("measure")["value"]:
+        label = str(raw_label)
+        is_score = label in unit_scores
+        ranges[label] = _range_of_values(measure_by_label[label], values, is_score)
+    return ranges
+
+
+def _range_of_values(
+    measure: AnyMeasure | None, values: pd.Series[float], is_score: bool
+) -> tuple[float, float]:
+    """Return the minimum and maximum of a measure, or of scores in [0, 1].
+
+    They are infinite if they are unknown, or if values exceed them, such as percentages.
+    """
+    unlimited = (-math.inf, math.inf)
+    stated = _stated_range(measure)
+    if measure is None and is_score:
+        stated = (0.0, 1.0)
+    if stated is None:
+        return unlimited
+    low, high = stated
+    if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
+        return unlimited
+    return stated
+
+
+def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
+    """Return the minimum and maximum that a measure states, None if it states none."""
+    if measure is None:
+        return None
+    if supports(measure):
+        own_range: tuple[float, float] = measure.range
+        return own_range
+    adapter = adapter_of(measure)
+    if adapter is None:
+        return None
+    return adapter.RANGE
+
+
 def _check_mean(
     mean: str,
     perquery: pd.DataFrame,
-    known: Mapping[str, AnyMeasure | None],
+    measure_by_label: Mapping[str, AnyMeasure | None],
     over: str | None,
 ) -> None:
     """Check that a geometric or harmonic mean is defined for all measures of a long frame.
@@ -424,7 +567,7 @@ def _check_mean(
         The mean.
     perquery : DataFrame
         The long frame.
-    known : mapping of str to Measure or None
+    measure_by_label : mapping of str to Measure or None
         The measures by label.
     over : str or None
         The column of seeds or folds.
@@ -439,17 +582,13 @@ def _check_mean(
             f"mean={mean!r} is not defined for means over seeds or folds: omit over=, and "
             f"aggregate each {over} separately"
         )
-    for label, values in perquery.groupby("measure", sort=False)["value"]:
-        measure = known[str(label)]
-        remedy = (
-            f"leave it out, as in perquery[perquery['measure'] != {str(label)!r}], or omit mean="
-        )
+    for raw_label, values in perquery.groupby("measure", sort=False)["value"]:
+        label = str(raw_label)
+        measure = measure_by_label[label]
+        remedy = f"leave it out, as in perquery[perquery['measure'] != {label!r}], or omit mean="
         if not aggregate_is_mean(measure):
             raise MultiAspectError(f"mean={mean!r}: {label} is not averaged over topics; {remedy}")
-        low, high = values.min(), values.max()
-        stated = _stated_range(measure)
-        if stated is not None and (stated[0] < 0 or stated[1] > 1):
-            low, high = stated
+        low, high = _stated_or_observed_range(measure, values)
         if low < -_ROUNDING or high > 1 + _ROUNDING:
             raise MultiAspectError(
                 f"mean={mean!r}: expected measures between 0 and 1, got {label} from {low:g} to "
@@ -457,13 +596,27 @@ def _check_mean(
             )
 
 
+def _stated_or_observed_range(
+    measure: AnyMeasure | None, values: pd.Series[float]
+) -> tuple[float, float]:
+    """Return the range that a measure states if it exceeds [0, 1], else that of the values."""
+    stated = _stated_range(measure)
+    if stated is not None:
+        low, high = stated
+        if low < 0 or high > 1:
+            return low, high
+    return values.min(), values.max()
+
+
 def _to_scale(values: Floats, mean: str) -> Floats:
     """Return logarithms for a geometric mean, reciprocals for a harmonic mean, else the values."""
+    if mean == "arithmetic":
+        return values
+    # A value of 0 has no logarithm and no reciprocal.
+    positive_values = np.maximum(values, _FLOOR)
     if mean == "geometric":
-        return np.asarray(np.log(np.maximum(values, _FLOOR)), dtype=np.float64)
-    if mean == "harmonic":
-        return np.asarray(1.0 / np.maximum(values, _FLOOR), dtype=np.float64)
-    return values
+        return np.asarray(np.log(positive_values), dtype=np.float64)
+    return np.asarray(1.0 / positive_values, dtype=np.float64)
 
 
 def _from_scale(value: float, mean: str) -> float:
@@ -475,59 +628,23 @@ def _from_scale(value: float, mean: str) -> float:
     return value
 
 
-def _labels_outside(perquery: pd.DataFrame) -> list[str]:
-    """Return the labels of the measures that have values outside [0, 1]."""
-    is_outside = ~perquery["value"].between(-_ROUNDING, 1 + _ROUNDING)
-    return perquery.loc[is_outside, "measure"].astype(str).unique().tolist()
+def _unit_range_on_scale(mean: str) -> tuple[float, float]:
+    """Return the minimum and maximum of values in [0, 1] on the scale of `_to_scale`."""
+    ends = _to_scale(np.array([0.0, 1.0]), mean)
+    return float(ends.min()), float(ends.max())
 
 
-def check_one_value(perquery: pd.DataFrame) -> None:
-    """Check that every run has one value of a measure per topic."""
-    remedy = (
-        "give each run its own name, do not evaluate parts of one run or topic separately, and "
-        "use over= for seeds and folds"
-    )
-    check_distinct(perquery, remedy)
-
-
-def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
-    """Warn if runs have values for different topics, as their means cannot be compared."""
-    topics = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset).reset_index()
-    for label, run_topics in topics.groupby("measure", sort=False):
-        names = run_topics["name"].tolist()
-        qids_of_runs = run_topics["qid"].tolist()
-        others = []
-        for name, qids in zip(names, qids_of_runs, strict=True):
-            if qids != qids_of_runs[0]:
-                others.append(name)
-        if others:
-            warn_once(
-                f"aggregate: {names[0]} and {others[0]} have values of {label} for different "
-                "topics, so their means cannot be compared. Use pt_multiaspect.evaluate, which "
-                "scores missing topics as empty rankings (for an evaluator, complete()), or keep "
-                "the topics that all runs have",
-                key=f"{label}: {names[0]}, {others[0]}",
-                group="different topics",
-            )
-            return
-
-
-def interval_columns(label: str, confidence: float) -> tuple[str, str]:
-    """Return the names of the columns that `aggregate` adds for a measure with intervals.
-
-    Parameters
-    ----------
-    label : str
-        The label of the measure.
-    confidence : float in (0, 1)
-        The confidence level.
-
-    Returns
-    -------
-    low, high : str
-        The names of the columns.
-    """
-    return f"{label} {100 * confidence:g}% low", f"{label} {100 * confidence:g}% high"
+def _check_labels(
+    measure_by_label: Mapping[str, AnyMeasure | None], options: _Options, *, has_groups: bool
+) -> None:
+    """Check that no label of a measure is the name of another column of the result."""
+    columns_of_label: dict[str, tuple[str, ...]] = {}
+    for label in measure_by_label:
+        columns_of_label[label] = options.added_columns(label)
+    check_columns(measure_by_label, columns_of_label)
+    refuse_taken(measure_by_label, ["name"], "the column of the runs")
+    if has_groups:
+        refuse_taken(measure_by_label, ["group"], "the column of the groups")
 
 
 def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
@@ -546,139 +663,164 @@ def check_columns(labels: Iterable[str], columns: Mapping[str, tuple[str, ...]])
         If a label is the name of an added column.
     """
     added_names: set[str] = set()
-    added_names.update(*columns.values())
+    for names in columns.values():
+        added_names.update(names)
     refuse_taken(labels, added_names, "another column of the result")
 
 
-def _check_values_per_topic(perquery: pd.DataFrame, over: object) -> None:
-    """Check that a topic has one value of a measure and run, or one per seed or fold."""
-    if over is None:
-        check_one_value(perquery)
-        return
-    if not isinstance(over, str) or over not in perquery.columns or over in COLUMNS:
-        raise MultiAspectError(
-            f"over: expected a column of seeds or folds besides {choices(COLUMNS)}, got {over!r} "
-            f"(columns: {choices(perquery.columns)})"
-        )
-    _check_repeats(perquery, over)
-
-
-def _interval(
-    measure: AnyMeasure | None,
-    per_query: Sequence[float],
-    ends: Callable[..., tuple[float, float]],
-) -> list[float]:
-    """Return the ends of the interval of an aggregate, a function of the mean over topics."""
-    values = np.asarray(per_query, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise MultiAspectError("expected finite values on all topics")
-    if len(values) < 2:
-        raise MultiAspectError(
-            f"expected at least two topics, got {len(values)}; evaluate more topics, or omit "
-            f"{parameter('ci')}"
-        )
-
-    def aggregate_of_mean(mean: float) -> float:
-        return aggregate_values(measure, [mean] * len(values))
-
-    from_mean = aggregate_of_mean(float(values.mean()))
-    from_values = aggregate_values(measure, values.tolist())
-    if not math.isclose(from_mean, from_values, rel_tol=1e-9, abs_tol=1e-12):
-        raise MultiAspectError("its aggregate is not a function of the mean over topics")
-    return sorted(aggregate_of_mean(end) for end in ends(values))
-
-
-def _limits_by_label(
-    perquery: pd.DataFrame, known: Mapping[str, AnyMeasure | None], unit_scores: Set[str]
-) -> dict[str, tuple[float, float]]:
-    """Return the range of each measure or score; see `_limits`."""
-    limits: dict[str, tuple[float, float]] = {}
-    for label, values in perquery.groupby("measure")["value"]:
-        limits[str(label)] = _limits(known[str(label)], values, str(label) in unit_scores)
-    return limits
-
-
-def _limits(
-    measure: AnyMeasure | None, values: pd.Series[float], is_score: bool
-) -> tuple[float, float]:
-    """Return the range of a measure or score.
-
-    It is infinite if it is unknown, or if values are not in it, such as percentages.
-    """
-    limits = _stated_range(measure)
-    if limits is None and is_score and measure is None:
-        limits = (0.0, 1.0)
-    if limits is None:
-        return -math.inf, math.inf
-    low, high = limits
-    if values.min() < low - _ROUNDING or values.max() > high + _ROUNDING:
-        return -math.inf, math.inf
-    return limits
-
-
-def _stated_range(measure: AnyMeasure | None) -> tuple[float, float] | None:
-    """Return the minimum and maximum that a measure states, None if it states none."""
-    if supports(measure):
-        own_range: tuple[float, float] = measure.range
-        return own_range
-    if measure is None:
-        return None
-    adapter = adapter_of(measure)
-    if adapter is None:
-        return None
-    return adapter.RANGE
-
-
-def _read_weights(weights: object, perquery: pd.DataFrame) -> dict[str, float] | None:
-    """Check the weights of topics.
+def interval_columns(label: str, confidence: float) -> tuple[str, str]:
+    """Return the names of the columns that `aggregate` adds for a measure with intervals.
 
     Parameters
     ----------
-    weights : mapping, Series or None
-        The weight of each topic of the frame.
-    perquery : DataFrame
-        The long frame.
+    label : str
+        The label of the measure.
+    confidence : float in (0, 1)
+        The confidence level.
 
     Returns
     -------
-    dict of str to float or None
-        Non-negative weights by query id, None if none are given.
+    low, high : str
+        The names of the columns.
     """
-    if weights is None:
-        return None
-    if not isinstance(weights, Mapping | pd.Series):
-        raise MultiAspectError(
-            f"weights: expected a mapping {{qid: weight}}, got {type(weights).__name__}"
-        )
-    pairs = [
-        (str(qid), number(weight, f"the weight of topic {qid}")) for qid, weight in weights.items()
-    ]
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise MultiAspectError("weights: expected one weight per topic, got several for some")
-    negative = [qid for qid, weight in pairs if weight < 0]
-    if negative:
-        raise MultiAspectError(
-            f"weights: expected weights of at least 0, got {result[negative[0]]:g} for "
-            f"{negative[0]}"
-        )
-    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
-        qids = set(map(str, group["qid"]))
-        missing = sorted(qids - set(result))
-        surplus = sorted(set(result) - qids)
-        got = ""
-        if missing:
-            got += f", got none for {choices(missing[:5])} {tally(len(missing), 'topic')}"
-        if surplus:
-            got += (
-                f", got weights for {choices(surplus[:5])} {tally(len(surplus), 'topic')}, which "
-                "have no value"
-            )
-        if got:
-            raise MultiAspectError(
-                f"weights: expected one weight for each topic of {label} for {name}{got}"
-            )
-    return result
+    percentage = 100 * confidence
+    interval = f"{label} {percentage:g}%"
+    return f"{interval} low", f"{interval} high"
+
+
+def _warn_of_other_topics(perquery: pd.DataFrame) -> None:
+    """Warn if runs have values for different topics, as their means cannot be compared."""
+    topics_of_runs = perquery.groupby(["measure", "name"], sort=False)["qid"].agg(frozenset)
+    for label, topics_by_run in topics_of_runs.groupby(level="measure", sort=False):
+        names = topics_by_run.index.get_level_values("name")
+        first_topics = topics_by_run.iloc[0]
+        for name, topics in zip(names, topics_by_run, strict=True):
+            if topics != first_topics:
+                # One warning is enough: usually, the other measures have the same cause.
+                _warn_of_two_runs(label, names[0], name)
+                return
+
+
+def _warn_of_two_runs(label: object, first_name: object, second_name: object) -> None:
+    """Warn that two runs have values of a measure for different topics."""
+    warn_once(
+        f"aggregate: {first_name} and {second_name} have values of {label} for different "
+        "topics, so their means cannot be compared. Use pt_multiaspect.evaluate, which "
+        "scores missing topics as empty rankings (for an evaluator, complete()), or keep "
+        "the topics that all runs have",
+        key=f"{label}: {first_name}, {second_name}",
+        group="different topics",
+    )
+
+
+def _add_groups(
+    over_all_topics: pd.DataFrame,
+    perquery: pd.DataFrame,
+    groups: Mapping[str, str],
+    options: _Options,
+) -> pd.DataFrame:
+    """Return the aggregates of each group, then those over all topics, then macro means."""
+    tables: list[pd.DataFrame] = []
+    for group, topics in rows_by_group(perquery, groups):
+        table = _aggregate_topics(topics, options, group)
+        tables.append(table.assign(group=group))
+    tables.append(over_all_topics.assign(group=ALL))
+    if options.macro is not None:
+        table = _aggregate_topics(perquery, options, MACRO)
+        tables.append(table.assign(group=MACRO))
+    columns = ["group", *over_all_topics.columns]
+    return pd.concat(tables, ignore_index=True)[columns]
+
+
+def _aggregate_topics(topics: pd.DataFrame, options: _Options, group: str) -> pd.DataFrame:
+    """Return one row per run with aggregates over the topics of a group, or macro means.
+
+    Parameters
+    ----------
+    topics : DataFrame
+        The rows of the long frame for these topics.
+    options : _Options
+        The options of `aggregate`.
+    group : str
+        The name of the group, `ALL`, or `MACRO` for macro means.
+    """
+    rows: dict[Any, dict[str, Any]] = {}
+    for name in options.names:
+        rows[name] = {"name": name}
+    for (name, label), values in topics.groupby(["name", "measure"], sort=False):
+        cells = _aggregate_values(values, str(label), name, options, group)
+        rows[name].update(cells)
+    return pd.DataFrame(list(rows.values()))
+
+
+def _aggregate_values(
+    values: pd.DataFrame, label: str, name: object, options: _Options, group: str
+) -> dict[str, float]:
+    """Return the cells of one measure in the row of one run, by column; see `_aggregate_topics`.
+
+    These are the aggregate, and its standard deviation or the ends of its interval.
+    """
+    measure = options.measures[label]
+    qids = values["qid"].tolist()
+    is_macro = options.macro is not None and group == MACRO
+    is_part = group != ALL and not is_macro
+    subject = f"{label} of {name}"
+    if is_part:
+        subject += f" in the group {group}"
+
+    weights = options.weights
+    macro_groups = None
+    if options.macro is not None and is_macro:
+        macro_groups = options.macro.groups_of_topics(qids)
+        # Without a value in each group, there is no mean over the groups.
+        if macro_groups is None:
+            return {}
+        weights = _equal_weights(macro_groups, qids)
+
+    if options.over is not None:
+        aggregates: list[float] = []
+        for _, part in values.groupby(options.over, sort=False, observed=True):
+            with errors_of(subject):
+                aggregates.append(_weighted_aggregate(measure, part, weights))
+        mean, standard_deviation = _mean_and_spread(aggregates)
+        return {label: mean, f"{label} sd": standard_deviation}
+
+    with errors_of(subject):
+        mean = _weighted_aggregate(measure, values, weights)
+    cells = {label: _from_scale(mean, options.mean)}
+    if options.intervals is None:
+        return cells
+    clusters = clusters_of_topics(options.intervals.clusters, qids)
+    # A group of one topic or cluster has no standard error. (For all topics, this is an error.)
+    has_interval = len(clusters) > 1 or not is_part
+    if has_interval:
+        with errors_of(f"no interval for {subject}"):
+            ends = _interval(measure, label, values, clusters, macro_groups, options.intervals)
+        # Reciprocals reverse the order of the ends.
+        low, high = sorted(_from_scale(end, options.mean) for end in ends)
+        low_column, high_column = options.added_columns(label)
+        cells[low_column] = low
+        cells[high_column] = high
+    return cells
+
+
+def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, float]:
+    """Return the weights of topics by query id with which all groups have the same total weight.
+
+    Parameters
+    ----------
+    groups : TopicGroups
+        The positions of the topics of each group.
+    qids : sequence of object
+        The query ids of all topics.
+    """
+    weight_of_topic: dict[str, float] = {}
+    for positions in groups.topics:
+        weight = 1 / len(positions)
+        for position in positions:
+            qid = str(qids[position])
+            weight_of_topic[qid] = weight
+    return weight_of_topic
 
 
 def _weighted_aggregate(
@@ -696,9 +838,11 @@ def _weighted_aggregate(
     if weights is None:
         return aggregate_values(measure, values)
     topic_weights = [weights[str(qid)] for qid in topics["qid"]]
-    total = math.fsum(topic_weights)
-    if total == 0:
+    total_weight = math.fsum(topic_weights)
+    if total_weight == 0:
         raise MultiAspectError("expected at least one topic with a positive weight")
+
+    # Only such a function can be applied to a weighted mean in place of the plain mean.
     mean = math.fsum(values) / len(values)
     from_values = aggregate_values(measure, values)
     from_mean = aggregate_values(measure, [mean])
@@ -707,66 +851,81 @@ def _weighted_aggregate(
         raise MultiAspectError(
             "weights are only defined for aggregates that are a function of the mean over topics"
         )
-    weighted = zip(topic_weights, values, strict=True)
-    products = [weight * value for weight, value in weighted if weight]
-    weighted_mean = math.fsum(products) / total
+
+    products: list[float] = []
+    for weight, value in zip(topic_weights, values, strict=True):
+        # Infinite values of topics that do not count would give NaN.
+        if weight > 0:
+            products.append(weight * value)
+    weighted_mean = math.fsum(products) / total_weight
     return aggregate_values(measure, [weighted_mean])
-
-
-def _check_repeats(perquery: pd.DataFrame, over: str) -> None:
-    """Check that all runs have the same seeds (on equal topics) or folds (on distinct topics)."""
-    if perquery[over].isna().any():
-        raise MultiAspectError(f"expected a value of {over} in every row, got missing ones")
-    check_distinct(perquery, "keep one of them", [over])
-    expected: set[Any] = set(perquery[over])
-    if len(expected) < 2:
-        raise MultiAspectError(
-            f"expected at least two values of {over}, got {choices(expected)}; omit over="
-        )
-    for (name, label), group in perquery.groupby(["name", "measure"], sort=False):
-        topics: dict[Hashable, frozenset[Any]] = {}
-        for repeat, part in group.groupby(over, sort=False, observed=True):
-            topics[repeat] = frozenset(part["qid"])
-        missing = [str(repeat) for repeat in expected if repeat not in topics]
-        if missing:
-            raise MultiAspectError(
-                f"expected the same values of {over} for all runs and measures, got no {label} of "
-                f"{name} for {over} {choices(sorted(missing))}"
-            )
-        _check_seeds_or_folds(topics, over, name)
-
-
-def _check_seeds_or_folds(
-    topics: Mapping[Hashable, frozenset[Any]], over: str, name: object
-) -> None:
-    """Check that the topics of the repeats of one run are all the same, or all distinct."""
-    distinct = set(topics.values())
-    n_topics = sum(len(qids) for qids in topics.values())
-    are_same = len(distinct) == 1
-    are_distinct = n_topics == len(frozenset().union(*distinct))
-    if are_same or are_distinct:
-        return
-    pairs = list(combinations(topics, 2))
-    different = [pair for pair in pairs if topics[pair[0]] != topics[pair[1]]]
-    overlapping = [pair for pair in different if topics[pair[0]] & topics[pair[1]]]
-    if overlapping:
-        first, second = overlapping[0]
-        share = "share only some topics"
-    else:
-        first, second = different[0]
-        share = "have different topics"
-    raise MultiAspectError(
-        f"expected each {over} to have the same topics (seeds), or distinct topics (folds), but "
-        f"for {name}, {over} {first} and {second} {share}. Evaluate all of them on the same topics"
-    )
 
 
 def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and the standard deviation (with n − 1), which is NaN for a single value."""
     if len(values) == 1:
         return values[0], math.nan
-    if max(values) == min(values):  # their deviations from the mean could be rounding errors
+    # The rounded mean of equal values may differ from them, and they would seem to vary.
+    are_equal = max(values) == min(values)
+    if are_equal:
         return values[0], 0.0
     mean = math.fsum(values) / len(values)
     standard_deviation = np.sqrt(variance(np.array(values)))
     return mean, float(standard_deviation)
+
+
+def _interval(
+    measure: AnyMeasure | None,
+    label: str,
+    topics: pd.DataFrame,
+    clusters: Clusters,
+    groups: TopicGroups | None,
+    intervals: _Intervals,
+) -> list[float]:
+    """Return the lower and upper end of the interval of a measure's aggregate for one run.
+
+    Parameters
+    ----------
+    measure, label : Measure and str
+        The measure.
+    topics : DataFrame
+        The rows of the run and measure, one per topic.
+    clusters : Clusters
+        The clusters of these topics.
+    groups : TopicGroups or None
+        The groups of a macro mean.
+    intervals : _Intervals
+        The options of intervals.
+
+    Raises
+    ------
+    MultiAspectError
+        If values do not suffice, or the aggregate is not a function of the mean over topics.
+    """
+    check_clusters(clusters)
+    values = topics["value"].to_numpy(dtype=np.float64)
+    n_topics = len(values)
+    if not np.isfinite(values).all():
+        raise MultiAspectError("expected finite values on all topics")
+    if n_topics < 2:
+        remedy = parameter("ci")
+        raise MultiAspectError(
+            f"expected at least two topics, got {n_topics}; evaluate more topics, or omit {remedy}"
+        )
+    # The ends of the mean's interval are mapped to those of the aggregate.
+    from_mean = _aggregate_of_mean(measure, float(values.mean()), n_topics)
+    from_values = aggregate_values(measure, values.tolist())
+    if not math.isclose(from_mean, from_values, rel_tol=1e-9, abs_tol=1e-12):
+        raise MultiAspectError("its aggregate is not a function of the mean over topics")
+    if intervals.method == "bootstrap":
+        ends_of_mean = bootstrap_interval(values, intervals.confidence)
+    else:
+        ends_of_mean = mean_interval(
+            values, intervals.confidence, intervals.ranges[label], clusters, groups
+        )
+    return sorted(_aggregate_of_mean(measure, end, n_topics) for end in ends_of_mean)
+
+
+def _aggregate_of_mean(measure: AnyMeasure | None, mean: float, n_topics: int) -> float:
+    """Return the aggregate of a measure if every topic has the mean as its value."""
+    return aggregate_values(measure, [mean] * n_topics)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._typing import Ints
 from .._validation import boolean
 from ..errors import MultiAspectError, number_of, parameter, warn_once
 from ..integration.aggregators import aggregate_is_sum
@@ -30,21 +31,31 @@ class MacroMean:
     are_groups_drawn: bool
 
     def groups_of_topics(self, qids: Sequence[object]) -> TopicGroups | None:
-        """Return the groups of topics in their order, None if a group has no topic."""
-        names = np.array([self.group_of[str(qid)] for qid in qids], dtype=object)
-        topics = [np.flatnonzero(names == name) for name in self.groups]
-        if not all(map(len, topics)):
-            return None
-        return TopicGroups(topics, self.are_groups_drawn)
+        """Return the positions of the topics of each group in `qids`, None if a group has none."""
+        group_of_topic = np.array([self.group_of[str(qid)] for qid in qids], dtype=object)
+        positions_by_group: list[Ints] = []
+        for group in self.groups:
+            positions = np.flatnonzero(group_of_topic == group)
+            if not len(positions):
+                return None
+            positions_by_group.append(positions)
+        return TopicGroups(positions_by_group, self.are_groups_drawn)
 
     @property
     def groups(self) -> list[str]:
-        """The names of the groups."""
+        """The names of the groups, in the order of their first topics."""
         return list(dict.fromkeys(self.group_of.values()))
 
     def in_words(self, *, has_error: bool) -> str:
-        """Return what the mean is, and with a standard error also which groups it is about."""
-        mean = f"{MACRO}: mean of {number_of(len(self.groups), 'group')}, which count equally"
+        """Return a sentence on the mean, such as "macro: mean of 3 groups, which count equally.".
+
+        Parameters
+        ----------
+        has_error : bool
+            Whether there is a standard error. Then the sentence says which groups it is about.
+        """
+        groups = number_of(len(self.groups), "group")
+        mean = f"{MACRO}: mean of {groups}, which count equally"
         if not has_error:
             return f"{mean}."
         if self.are_groups_drawn:
@@ -86,62 +97,95 @@ def read_macro(
     MultiAspectWarning
         If fewer than 5 groups were drawn.
     """
-    if not boolean("macro")(macro):
+    is_requested = boolean("macro")(macro)
+    if not is_requested:
         return None
     if by is None:
+        macro_parameter = parameter("macro")
+        by_parameter = parameter("by")
         raise MultiAspectError(
-            f"{parameter('macro')}: expected groups of topics, got none; give {parameter('by')}"
+            f"{macro_parameter}: expected groups of topics, got none; give {by_parameter}"
         )
     if MACRO in by.values():
         raise MultiAspectError(
             f"by: the group {MACRO!r} has the name of the row of macro means; rename it"
         )
-    if method[1] != "t":
-        raise MultiAspectError(
-            f"{parameter(*method)} is not defined for macro means: use "
-            f"{parameter(method[0], 't')}, or omit {parameter('macro')}"
-        )
-    sums = [label for label, measure in measures.items() if aggregate_is_sum(measure)]
-    if sums:
-        raise MultiAspectError(
-            f"{parameter('macro')}: {sums[0]} is a sum over topics, not a mean; leave it out, or "
-            f"omit {parameter('macro')}"
-        )
+    method_name, test_or_interval = method
+    if test_or_interval != "t":
+        _refuse_method(method_name, test_or_interval)
+    _refuse_sums(measures)
     if clusters is None:
         return MacroMean(by, are_groups_drawn=False)
     are_drawn = _are_groups_drawn(by, clusters)
-    n_drawn = len({clusters[qid] for qid in by})
-    if are_drawn and n_drawn < _FEW_DRAWN:
-        warn_once(
-            f"{parameter('macro')}: a new draw of groups is estimated from {n_drawn}, of which "
-            "intervals are wide, and tests mislead where they are skewed. Add groups, or give "
-            "clusters of topics within groups, for means of these groups"
-        )
+    if are_drawn:
+        _warn_of_few_drawn({clusters[qid] for qid in by})
     return MacroMean(by, are_drawn)
 
 
+def _refuse_method(method_name: str, method: str) -> None:
+    """Raise an error that tests and intervals of macro means are t tests and t intervals."""
+    refused = parameter(method_name, method)
+    defined = parameter(method_name, "t")
+    macro_parameter = parameter("macro")
+    raise MultiAspectError(
+        f"{refused} is not defined for macro means: use {defined}, or omit {macro_parameter}"
+    )
+
+
+def _refuse_sums(measures: Mapping[str, Any]) -> None:
+    """Raise an error if a measure is summed over topics, such as NumRet."""
+    for label, measure in measures.items():
+        if aggregate_is_sum(measure):
+            macro_parameter = parameter("macro")
+            raise MultiAspectError(
+                f"{macro_parameter}: {label} is a sum over topics, not a mean; leave it out, or "
+                f"omit {macro_parameter}"
+            )
+
+
 def _are_groups_drawn(by: Mapping[str, str], clusters: Mapping[str, str]) -> bool:
-    """Return whether clusters contain whole groups, rather than lie within them."""
-    pairs = {(group, clusters[qid]) for qid, group in by.items()}
-    group_in_several = _first_repeated(group for group, _ in pairs)
+    """Return whether clusters contain whole groups, rather than lie within them.
+
+    Parameters
+    ----------
+    by, clusters : mapping of str to str
+        The group and the cluster of each topic.
+    """
+    distinct_pairs = {(group, clusters[qid]) for qid, group in by.items()}
+
+    # A group that occurs in several pairs has topics of several clusters, and vice versa.
+    group_in_several = _first_repeated(group for group, _ in distinct_pairs)
     if group_in_several is None:
         return True
-    cluster_in_several = _first_repeated(cluster for _, cluster in pairs)
+    cluster_in_several = _first_repeated(cluster for _, cluster in distinct_pairs)
     if cluster_in_several is None:
         return False
+    macro_parameter = parameter("macro")
     raise MultiAspectError(
-        f"{parameter('macro')}: expected clusters that all lie within groups, or all contain whole "
+        f"{macro_parameter}: expected clusters that all lie within groups, or all contain whole "
         f"groups, but the cluster {cluster_in_several} has topics of several groups, and the group "
         f"{group_in_several} has topics of several clusters"
     )
 
 
-def _first_repeated(names: Iterable[Hashable]) -> Hashable | None:
+def _first_repeated(names: Iterable[str]) -> str | None:
     """Return a name that occurs several times, the first in alphabetical order, or None."""
-    seen: set[Hashable] = set()
+    seen: set[str] = set()
     repeated: set[str] = set()
     for name in names:
         if name in seen:
-            repeated.add(str(name))
+            repeated.add(name)
         seen.add(name)
     return min(repeated, default=None)
+
+
+def _warn_of_few_drawn(drawn_clusters: Collection[str]) -> None:
+    """Warn if a new draw of groups is estimated from few clusters of groups."""
+    n_drawn = len(drawn_clusters)
+    if n_drawn < _FEW_DRAWN:
+        macro_parameter = parameter("macro")
+        warn_once(
+            f"{macro_parameter}: a new draw of groups is estimated from {n_drawn}, of which "
+            "intervals are wide, and tests mislead where they are skewed. Add groups, or give "
+            "clusters of topics within groups, for means of these groups"
+        )

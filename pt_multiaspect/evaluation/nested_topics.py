@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -16,21 +16,50 @@ _SEPARATORS = "_-./:#|~@+"
 #: A head, a separator and a short number or letter (106_1, 9-1/q2, 31.b), or a digit and a letter
 #: (12a).
 _SHORT_TAIL = re.compile(
-    rf"(?P<head>.+)[{re.escape(_SEPARATORS)}]"
-    r"(?:(?:q|t|v|p|turn|var|part)?(?P<number>[0-9]{1,3})|(?P<letter>[a-z]))"
-    r"|(?P<stem>.*[0-9])(?P<variant>[a-h])",
-    re.IGNORECASE,
+    rf"""
+    (?P<head>.+)
+    [{re.escape(_SEPARATORS)}]
+    (?:
+        (?:q|t|v|p|turn|var|part)?  # question, turn, variant, part
+        (?P<number>[0-9]{{1,3}})
+        | (?P<letter>[a-z])
+    )
+    |
+    (?P<stem>.*[0-9])
+    (?P<variant>[a-h])
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
-#: The topics of CLEF eHealth, whose first three digits are the head.
+#: The topics of CLEF eHealth (101002), whose first three digits are the head.
 _SIX_DIGITS = re.compile(r"(?P<head>[0-9]{3})(?P<number>[0-9]{3})")
 
-#: A year with a month, quarter or number, or a day, perhaps after a prefix.
+#: A date such as 2021-03, news_2021_q1 or 2021.12.31.
 _DATE = re.compile(
-    r"(?:.*[^0-9])?(?:19|20)[0-9]{2}[-_./]"
-    r"(?:q[1-4]|[0-9]{1,2}|(?:0?[1-9]|1[0-2])[-_./](?:0?[1-9]|[12][0-9]|3[01]))",
-    re.IGNORECASE,
+    r"""
+    (?:.*[^0-9])?                                  # perhaps a prefix
+    (?:19|20)[0-9]{2}                              # a year
+    [-_./]
+    (?:
+        q[1-4]                                     # a quarter
+        | [0-9]{1,2}                               # a month or another number
+        | (?:0?[1-9]|1[0-2])                       # a month and a day
+          [-_./]
+          (?:0?[1-9]|[12][0-9]|3[01])
+    )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
+
+#: The patterns of groups of qids without separators.
+_PATTERNS_WITHOUT_SEPARATOR = (
+    r"(\d{3})\d{3}",  # 101002 is in the group 101
+    r"(\d+)[A-Za-z]",  # 12a is in the group 12
+    r"(.+)[A-Za-z]",  # q12a is in the group q12
+)
+
+#: Larger groups on average are no turns or variants.
+_MOST_PER_HEAD = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,18 +70,20 @@ class NestedTopics:
     groups: pd.Series
 
     def __str__(self) -> str:
-        """Return the numbers of topics and groups, with two topics of a group."""
-        has_several = self.groups.duplicated(keep=False)
-        first_group = self.groups[has_several].iloc[0]
-        first, second = self.groups.index[self.groups == first_group][:2]
+        """Return "4 topics look like 2 groups (1_1, 1_2, …)", with two topics of a group."""
+        n_topics = len(self.groups)
         groups = number_of(self.groups.nunique(), "group")
-        return f"{len(self.groups)} topics look like {groups} ({first}, {second}, …)"
+        has_sibling = self.groups.duplicated(keep=False)
+        first_group = self.groups[has_sibling].iloc[0]
+        is_in_group = self.groups == first_group
+        first, second = self.groups.index[is_in_group][:2]
+        return f"{n_topics} topics look like {groups} ({first}, {second}, …)"
 
     @property
     def pattern(self) -> str | None:
         """A regular expression whose one group is the group of topics; None if none fits."""
         for pattern in _patterns(self.groups):
-            if all(_is_group(pattern, qid, group) for qid, group in self.groups.items()):
+            if _captures_groups(pattern, self.groups):
                 return pattern
         return None
 
@@ -70,9 +101,136 @@ def nested_topics(
         Groups of the topics that are tested separately. They are no clusters of their topics.
     """
     for groups in reversed(nested_levels(qids)):
-        if by is None or not _is_same_partition(groups, groups.index.to_series().map(by)):
+        if by is None:
+            return NestedTopics(groups)
+        topics = groups.index.to_series()
+        if not _is_same_partition(groups, topics.map(by)):
             return NestedTopics(groups)
     return None
+
+
+def nested_levels(qids: Iterable[object]) -> list[pd.Series]:
+    """Return the groups that qids suggest, by qid, from the innermost level to the outermost.
+
+    The topic 1_2_3 is in the group 1_2 of the innermost level, and 1 of the outermost.
+    """
+    topics = list(dict.fromkeys(map(str, qids)))
+    groups = pd.Series(topics, index=topics, dtype=object)
+    levels: list[pd.Series] = []
+    while True:
+        # The groups of one level are the ids of the next.
+        id_number, distinct_ids = pd.factorize(groups)
+        heads = _find_heads(pd.Series(distinct_ids, dtype=object))
+        if heads is None:
+            return levels
+        heads_of_topics = heads.to_numpy()[id_number]
+        groups = pd.Series(heads_of_topics, index=topics, dtype=object)
+        levels.append(groups)
+
+
+def _find_heads(ids: pd.Series) -> pd.Series | None:
+    """Return the head of each of distinct ids, or None if they do not look nested.
+
+    The head of 106_1 is 106. An id that has no head is its own.
+    """
+    parts = _split_nested_ids(ids)
+    if parts is None or _are_dates(ids):
+        return None
+    heads = parts["head"].reindex(ids.index)
+    return heads.fillna(ids)
+
+
+def _split_nested_ids(ids: pd.Series) -> pd.DataFrame | None:
+    """Return the head and the number of ids as `_split_ids`, or None if they do not look nested."""
+    n_ids = len(ids)
+    parts = _split_ids(ids, _SHORT_TAIL)
+    if _is_nested(parts, n_ids):
+        return parts
+    parts = _split_ids(ids, _SIX_DIGITS)
+    if _is_nested(parts, n_ids) and _is_numbered_as_clef(parts):
+        return parts
+    return None
+
+
+def _split_ids(ids: pd.Series, pattern: re.Pattern[str]) -> pd.DataFrame:
+    """Return the columns head and number of the ids that match a pattern, with their index."""
+    matches = ids.map(pattern.fullmatch)
+    matches = matches.dropna()
+    rows = [_head_and_number(match) for match in matches]
+    columns = ["head", "number"]
+    return pd.DataFrame(rows, index=matches.index, columns=columns)
+
+
+def _head_and_number(match: re.Match[str]) -> tuple[str, int]:
+    """Return the head of an id and the number at its end; letters are counted from a = 1."""
+    parts = match.groupdict()
+    head = parts["head"]
+    if head is None:
+        head = parts["stem"]
+    digits = parts["number"]
+    if digits is not None:
+        return head, int(digits)
+    letter = parts["letter"]
+    if letter is None:
+        letter = parts["variant"]
+    position_in_alphabet = ord(letter.lower()) - ord("a")
+    return head, position_in_alphabet + 1
+
+
+def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
+    """Return whether ids look nested by their heads and numbers.
+
+    Parameters
+    ----------
+    parts : DataFrame
+        The columns head and number of the ids that have them.
+    n_topics : int
+        The number of all ids.
+    """
+    heads = parts.groupby("head")["number"].agg(["size", "min", "max"])
+    if len(heads) < 3:
+        return False
+    most_have_a_head = 10 * len(parts) >= 9 * n_topics
+    groups_are_small = heads["size"].mean() <= _MOST_PER_HEAD
+
+    shared_heads = heads[heads["size"] > 1]
+    half_have_siblings = 2 * shared_heads["size"].sum() >= n_topics
+    starts_low = shared_heads["min"] <= 3
+    most_start_low = 10 * starts_low.sum() >= 8 * len(shared_heads)
+
+    # Numbers of turns and variants have few gaps.
+    span = shared_heads["max"] - shared_heads["min"] + 1
+    numbers_per_id = span / shared_heads["size"]
+    are_dense = numbers_per_id.median() <= 3
+    return bool(
+        most_have_a_head
+        and groups_are_small
+        and half_have_siblings
+        and most_start_low
+        and are_dense
+    )
+
+
+def _is_numbered_as_clef(parts: pd.DataFrame) -> bool:
+    """Return whether at least five heads have numbers that begin by 3, and end by 20."""
+    has_many_heads = parts["head"].nunique() >= 5
+    first_number = parts["number"].min()
+    last_number = parts["number"].max()
+    return bool(has_many_heads and first_number <= 3 and last_number <= 20)
+
+
+def _are_dates(ids: pd.Series) -> bool:
+    """Return whether at least half of the ids are dates."""
+    n_dates = ids.map(_DATE.fullmatch).count()
+    return bool(2 * n_dates >= len(ids))
+
+
+def _is_same_partition(groups: pd.Series, by: pd.Series) -> bool:
+    """Return whether two series of names divide the same topics in the same way."""
+    pairs = pd.DataFrame({"group": groups, "by": by})
+    distinct_pairs = pairs.drop_duplicates()
+    # Each name of one has exactly one name of the other.
+    return distinct_pairs["group"].is_unique and distinct_pairs["by"].is_unique
 
 
 def warn_of_nested_topics(qids: Iterable[object], by: Mapping[str, str] | None = None) -> None:
@@ -80,135 +238,72 @@ def warn_of_nested_topics(qids: Iterable[object], by: Mapping[str, str] | None =
     nested = nested_topics(qids, by)
     if nested is None:
         return
+    dependent = cluster_argument(nested)
     independent = parameter("cluster", "qid")
     warn_once(
-        f"{nested} and are treated as independent: pass {cluster_argument(nested)}, or "
-        f"{independent} if they are"
+        f"{nested} and are treated as independent: pass {dependent}, or {independent} if they are"
     )
 
 
 def cluster_argument(nested: NestedTopics) -> str:
-    """Return the parameter ``cluster``: a pattern if one fits, else a mapping or a file."""
+    """Return how to give the parameter ``cluster``: as a pattern if one fits, else by topic."""
     pattern = nested.pattern
-    if in_shell():
-        return parameter("cluster", pattern or "FILE")
     if pattern is None:
+        if in_shell():
+            return parameter("cluster", "FILE")
         return "cluster={qid: group}"
+    if in_shell():
+        return parameter("cluster", pattern)
     return f'cluster=r"{pattern}"'
 
 
-def nested_levels(qids: Iterable[object]) -> list[pd.Series]:
-    """Return the groups that qids suggest, by qid, from the innermost level to the outermost."""
-    topics = list(dict.fromkeys(map(str, qids)))
-    groups = pd.Series(topics, index=topics, dtype=object)
-    levels: list[pd.Series] = []
-    while True:
-        codes, names = pd.factorize(groups)
-        heads = _find_heads(pd.Series(names, dtype=object))
-        if heads is None:
-            return levels
-        groups = pd.Series(heads.to_numpy()[codes], index=topics, dtype=object)
-        levels.append(groups)
-
-
-def _find_heads(ids: pd.Series) -> pd.Series | None:
-    """Return the head of each of distinct ids, or None if they do not look nested.
-
-    The head of an id that has no other is the id itself.
-    """
-    parts = _split_ids(ids, _SHORT_TAIL)
-    if not _is_nested(parts, len(ids)):
-        parts = _split_ids(ids, _SIX_DIGITS)
-        if not _is_nested(parts, len(ids)) or not _is_numbered_as_clef(parts):
-            return None
-    if _are_dates(ids):
-        return None
-    return parts["head"].reindex(ids.index).fillna(ids)
-
-
-def _split_ids(ids: pd.Series, pattern: re.Pattern[str]) -> pd.DataFrame:
-    """Return the head and the number of each id that matches a pattern."""
-    matches = ids.map(pattern.fullmatch).dropna()
-    rows = [_head_and_number(match) for match in matches]
-    return pd.DataFrame(rows, index=matches.index, columns=["head", "number"])
-
-
-def _head_and_number(match: re.Match[str]) -> tuple[str, int]:
-    """Return the head of an id and the number at its end; letters are counted from a."""
-    parts = match.groupdict()
-    head = parts["head"] or parts["stem"]
-    if parts["number"]:
-        return head, int(parts["number"])
-    letter = parts["letter"] or parts["variant"]
-    return head, ord(letter.lower()) - ord("a") + 1
-
-
-def _is_nested(parts: pd.DataFrame, n_topics: int) -> bool:
-    """Return whether ids look nested by their heads and numbers."""
-    heads = parts.groupby("head")["number"].agg(["size", "min", "max"])
-    several = heads[heads["size"] > 1]  # heads with several ids
-    if 10 * len(parts) < 9 * n_topics:  # most ids have a head
-        return False
-    if len(heads) < 3:
-        return False
-    if 2 * several["size"].sum() < n_topics:  # half of the ids have a sibling
-        return False
-    if not heads["size"].mean() <= 30:
-        return False
-    n_low_starts = (several["min"] <= 3).sum()
-    if 10 * n_low_starts < 8 * len(several):
-        return False
-    span = several["max"] - several["min"] + 1
-    numbers_per_id = span / several["size"]
-    return bool(numbers_per_id.median() <= 3)
-
-
-def _is_numbered_as_clef(parts: pd.DataFrame) -> bool:
-    """Return whether at least five heads have numbers from at most 3 to at most 20."""
-    n_heads = parts["head"].nunique()
-    number = parts["number"]
-    return bool(n_heads >= 5 and number.min() <= 3 and number.max() <= 20)
-
-
-def _are_dates(ids: pd.Series) -> bool:
-    n_dates = ids.map(_DATE.fullmatch).count()
-    return bool(2 * n_dates >= len(ids))
-
-
-def _is_same_partition(groups: pd.Series, by: pd.Series) -> bool:
-    pairs = pd.DataFrame({"group": groups, "by": by})
-    pairs = pairs.drop_duplicates()
-    return pairs["group"].is_unique and pairs["by"].is_unique
-
-
-def _is_group(pattern: str, qid: Hashable, group: str) -> bool:
-    """Return whether a pattern matches a whole qid and captures its group."""
-    match = re.fullmatch(pattern, str(qid))
-    return match is not None and match[1] == group
-
-
 def _patterns(groups: pd.Series) -> Iterator[str]:
-    """Yield patterns that may match qids and capture their groups, the plainest first."""
+    """Yield patterns that may match whole qids and capture their groups, the plainest first.
+
+    Parameters
+    ----------
+    groups : Series of str
+        The group of each topic, by qid.
+    """
+    separators = _separators_after_groups(groups)
+    if not separators:
+        yield from _PATTERNS_WITHOUT_SEPARATOR
+        return
+    characters = _as_character_class(separators)
+    if len(separators) > 1:
+        separator = f"[{characters}]"
+    elif separators in ".|+":
+        separator = re.escape(separators)
+    else:
+        separator = separators
+    part = f"[^{characters}]+"
+    yield rf"(\d+){separator}.*"  # 12 of 12_a_b
+    yield rf"({part}){separator}.*"  # q12 of q12_a_b
+    yield rf"(.+){separator}{part}"  # q12_a of q12_a_b
+    yield rf"({part})(?:{separator}.*)?"  # q12 of q12_a_b, and of q12 itself
+
+
+def _separators_after_groups(groups: pd.Series) -> str:
+    """Return the separators that follow the groups of qids, such as "_" after 12 in 12_3."""
     next_characters: set[str] = set()
     for qid, group in groups.items():
-        rest = str(qid)[len(group) :]
-        next_characters.add(rest[:1])
-    separators = "".join(mark for mark in _SEPARATORS if mark in next_characters)
-    if not separators:
-        yield r"(\d{3})\d{3}"
-        yield r"(\d+)[A-Za-z]"
-        yield r"(.+)[A-Za-z]"
-        return
-    listed = separators.replace("-", "")
+        tail = str(qid).removeprefix(group)
+        next_characters.add(tail[:1])
+    return "".join(mark for mark in _SEPARATORS if mark in next_characters)
+
+
+def _as_character_class(separators: str) -> str:
+    """Return separators in an order in which brackets of a regular expression may contain them."""
+    # Only at the end of a class, a hyphen is no range.
     if "-" in separators:
-        listed += "-"  # at the end of a class, a hyphen is no range
-    separator = f"[{listed}]"
-    if len(separators) == 1:
-        if separators in ".|+":
-            separator = re.escape(separators)
-        else:
-            separator = separators
-    yield rf"(\d+){separator}.*"
-    yield rf"([^{listed}]+){separator}.*"
-    yield rf"(.+){separator}[^{listed}]+"
-    yield rf"([^{listed}]+)(?:{separator}.*)?"
+        return separators.replace("-", "") + "-"
+    return separators
+
+
+def _captures_groups(pattern: str, groups: pd.Series) -> bool:
+    """Return whether a pattern matches each whole qid and captures its group."""
+    for qid, group in groups.items():
+        match = re.fullmatch(pattern, str(qid))
+        if match is None or match[1] != group:
+            return False
+    return True

@@ -38,7 +38,7 @@ class TopicStructure:
         cluster: ClusterSpec = None,
         test: str = "t",
     ) -> TopicStructure:
-        """Return what the parameters of these names give, as for `compare_with_baseline`.
+        """Return the groups, clusters and macro mean that a user gave.
 
         Parameters
         ----------
@@ -47,17 +47,16 @@ class TopicStructure:
         measures : mapping of str to Measure or None
             The measures by label.
         by, macro, cluster, test
-            What a user gave.
+            The parameters of `compare_with_baseline`.
         """
-        if by is None:
-            groups = None
-        else:
+        groups = None
+        if by is not None:
             groups = read_topic_groups(by, topics)
-        if cluster is None:
-            clusters = None
-        else:
+        clusters = None
+        if cluster is not None:
             clusters = read_clusters(cluster, topics, groups)
-        return cls(groups, clusters, read_macro(macro, groups, clusters, measures, ("test", test)))
+        macro_mean = read_macro(macro, groups, clusters, measures, ("test", test))
+        return cls(groups, clusters, macro_mean)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -81,10 +80,13 @@ class TopicStructure:
         qids : collection
             The topics.
         remedy : str
-            Which parameters give one.
+            The parameters that give a test or an interval.
         """
-        if not self.clusters_of(qids).are_single_topics:
-            raise MultiAspectError(
-                f"{parameter('cluster')}: clusters affect tests and intervals only: give {remedy}, "
-                "or omit it"
-            )
+        clusters = self.clusters_of(qids)
+        if clusters.are_single_topics:
+            return
+        cluster_parameter = parameter("cluster")
+        raise MultiAspectError(
+            f"{cluster_parameter}: clusters affect tests and intervals only: give {remedy}, or "
+            "omit it"
+        )
