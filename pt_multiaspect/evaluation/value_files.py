@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,36 +25,57 @@ from ..errors import (
 )
 from ..io.file_contents import Text, as_text, load
 from ..io.trec_lines import excerpt
-from .long_frames import COLUMNS, KEYS, check_distinct
+from .long_frames import KEYS, check_distinct
 from .value_tables import read_number, read_table
 
 #: The columns of lines whose fields are separated by blanks or tabs, by format.
-_FIELDS = {
+_COLUMNS_OF_FORMAT = {
     "trec_eval": ("measure", "qid", "value"),
     "tot": ("name", "measure", "qid", "value"),
     "ir_measures": ("name", "qid", "measure", "value"),
     "ranking": ("qid", "Q0", "name", "rank", "value", "measure"),
 }
 
-#: What is written into the columns of a ranking that no value needs, as AutoJudge does.
-_UNUSED = {"Q0": "Q0", "rank": 0}
+#: The columns of lines of ir_measures that evaluate a single run.
+_COLUMNS_WITHOUT_RUN = ("qid", "measure", "value")
 
-#: The keys of JSON lines: those that are written, those of ir_measures, and those of long frames.
-_KEYS = {
-    "name": ("run_id", "name"),
-    "qid": ("topic_id", "query_id", "qid"),
-    "measure": ("measure",),
-    "value": ("value",),
+#: What is written into the columns of a ranking that no value needs, as AutoJudge does.
+_UNUSED_CELLS = {"Q0": "Q0", "rank": 0}
+
+#: The key of each column in JSON lines that are written.
+_KEY_OF_COLUMN = {"name": "run_id", "qid": "topic_id", "measure": "measure", "value": "value"}
+
+#: The column of each key in JSON lines that are read, which may also be written by ir_measures, or
+#: contain the columns of long frames.
+_COLUMN_OF_KEY = {
+    "run_id": "name",
+    "name": "name",
+    "topic_id": "qid",
+    "query_id": "qid",
+    "qid": "qid",
+    "measure": "measure",
+    "value": "value",
 }
 
-#: The topic of lines that contain aggregates, and a line of trec_eval that names the run.
-_ALL, _RUNID = "all", "runid"
+#: The topic of lines that contain aggregates.
+_ALL_TOPICS = "all"
 
-#: The measure of trec_eval whose values are texts: the relevance of the first documents.
+#: The measure of the line of trec_eval whose value is the name of the run.
+_RUN_NAME = "runid"
+
+#: The measure of trec_eval whose values are texts, the relevance of the first documents: relstring
+#: or relstring_20.
 _RELSTRING = re.compile(r"relstring(_\d+)?")
 
-#: A line number, the line, and its fields by column.
-_Row: TypeAlias = tuple[int, bytes, dict[str, Any]]
+
+class _Line(NamedTuple):
+    """A line of a file of values."""
+
+    #: The file and line number, for errors.
+    place: str
+    content: bytes
+    #: By column, those of `COLUMNS` and others.
+    cells: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,92 +85,113 @@ class Format:
     #: The form of the lines, in errors.
     layout: str
     #: Yields the lines of a file of this layout.
-    read: Callable[[Text, str], Iterator[_Row]]
+    read: Callable[[Text, str], Iterator[_Line]]
 
 
-def _read_trec_eval(text: Text, layout: str) -> Iterator[_Row]:
+def _read_trec_eval(text: Text, layout: str) -> Iterator[_Line]:
     """Yield the lines of ``trec_eval -q``, except those whose values are texts."""
-    for number, line, row in _read_fields(text, layout, columns=_FIELDS["trec_eval"]):
-        if not _RELSTRING.fullmatch(row["measure"]):
-            yield number, line, row
+    for line in _read_fields(text, layout, columns=_COLUMNS_OF_FORMAT["trec_eval"]):
+        measure = line.cells["measure"]
+        has_number = _RELSTRING.fullmatch(measure) is None
+        if has_number:
+            yield line
 
 
-def _read_ir_measures(text: Text, layout: str) -> Iterator[_Row]:
+def _read_ir_measures(text: Text, layout: str) -> Iterator[_Line]:
     """Yield the lines of ``ir_measures --by_query``, which name the run if there are several."""
     columns: tuple[str, ...] = ()
-    for number, line, fields in text.lines():
+    for number, content, fields in text.lines():
+        place = f"{text.name}:{number}"
         if len(fields) == 2:
+            got = excerpt(content)
             raise MultiAspectError(
-                f"{text.name}:{number}: expected {layout}, got 2 fields: {excerpt(line)}; "
-                "aggregates have no topic, --by_query prints values of topics"
+                f"{place}: expected {layout}, got 2 fields: {got}; aggregates have no topic, "
+                "--by_query prints values of topics"
             )
+        # All lines have the columns of the first one.
         if not columns:
-            columns = _FIELDS["ir_measures"]
-            if len(fields) == len(columns) - 1:
-                columns = columns[1:]
-        yield number, line, _by_column(columns, fields, f"{text.name}:{number}", line, layout)
+            columns = _COLUMNS_OF_FORMAT["ir_measures"]
+            if len(fields) == len(_COLUMNS_WITHOUT_RUN):
+                columns = _COLUMNS_WITHOUT_RUN
+        cells = _cells_by_column(columns, fields, place, content, layout)
+        yield _Line(place, content, cells)
 
 
-def _read_fields(text: Text, layout: str, *, columns: tuple[str, ...]) -> Iterator[_Row]:
+def _read_fields(text: Text, layout: str, *, columns: tuple[str, ...]) -> Iterator[_Line]:
     """Yield lines that all have the same columns."""
-    for number, line, fields in text.lines():
-        yield number, line, _by_column(columns, fields, f"{text.name}:{number}", line, layout)
+    for number, content, fields in text.lines():
+        place = f"{text.name}:{number}"
+        cells = _cells_by_column(columns, fields, place, content, layout)
+        yield _Line(place, content, cells)
 
 
-def _by_column(
-    columns: tuple[str, ...], fields: list[bytes], place: str, line: bytes, layout: str
+def _cells_by_column(
+    columns: tuple[str, ...], fields: list[bytes], place: str, content: bytes, layout: str
 ) -> dict[str, str]:
-    """Return the fields of a line by column."""
+    """Return the fields of a line as texts by column, or raise an error for another number."""
     if len(fields) != len(columns):
-        raise MultiAspectError(
-            f"{place}: expected {layout}, got {len(fields)} fields: {excerpt(line)}"
-        )
+        n_fields = len(fields)
+        got = excerpt(content)
+        raise MultiAspectError(f"{place}: expected {layout}, got {n_fields} fields: {got}")
     texts = [field.decode() for field in fields]
     return dict(zip(columns, texts, strict=True))
 
 
-def _read_jsonl(text: Text, layout: str) -> Iterator[_Row]:
+def _read_jsonl(text: Text, layout: str) -> Iterator[_Line]:
     """Yield lines of JSON objects, which all have the keys of the first one."""
-    keys: dict[str, str] = {}
-    for number, line, _ in text.lines():
-        item = read_json(line.decode(), f"{text.name}:{number}")
-        if not keys and isinstance(item, dict):
-            keys = _known_keys(item)
-        got = f"{text.name}:{number}: expected {layout}, got {excerpt(line)}"
-        if not isinstance(item, dict) or not {*COLUMNS[1:]} <= {*keys}:
-            raise MultiAspectError(got)
-        if not {*keys.values()} <= item.keys():
-            raise MultiAspectError(f"{got}, other keys than in lines before")
-        row = {column: item[key] for column, key in keys.items()}
-        for column in KEYS:
-            if column not in row:
-                continue
-            name = row[column]
-            if isinstance(name, bool) or not isinstance(name, str | int):
-                raise MultiAspectError(got)
-            row[column] = str(name)
-        yield number, line, row
+    key_of_column: dict[str, str] = {}
+    for number, content, _ in text.lines():
+        place = f"{text.name}:{number}"
+        item = read_json(content.decode(), place)
+        unexpected = f"{place}: expected {layout}, got {excerpt(content)}"
+        if not isinstance(item, dict):
+            raise MultiAspectError(unexpected)
+        if not key_of_column:
+            key_of_column = _known_keys(item)
+        if not key_of_column.keys() >= {"qid", "measure", "value"}:
+            raise MultiAspectError(unexpected)
+        if not item.keys() >= set(key_of_column.values()):
+            raise MultiAspectError(f"{unexpected}, other keys than in lines before")
+        cells: dict[str, Any] = {}
+        for column, key in key_of_column.items():
+            cell = item[key]
+            if column in KEYS:
+                if not _is_name(cell):
+                    raise MultiAspectError(unexpected)
+                cell = str(cell)
+            cells[column] = cell
+        yield _Line(place, content, cells)
 
 
 def _known_keys(item: dict[str, Any]) -> dict[str, str]:
-    """Return the key of each column in a JSON object, as far as it has one."""
-    keys: dict[str, str] = {}
-    for column, known in _KEYS.items():
-        for key in known:
-            if key in item:
-                keys.setdefault(column, key)
-    return keys
+    """Return the key of each column of a long frame that a JSON object has."""
+    key_of_column: dict[str, str] = {}
+    for key, column in _COLUMN_OF_KEY.items():
+        if key in item:
+            # Of several keys of a column, the first one counts.
+            key_of_column.setdefault(column, key)
+    return key_of_column
+
+
+def _is_name(cell: object) -> bool:
+    """Return whether a value of JSON is a text or an integer, such as the number of a topic."""
+    if isinstance(cell, bool):
+        return False
+    return isinstance(cell, str | int)
 
 
 #: The formats that `read_values` reads and `format_values` writes, by name.
 FORMATS = {
     "trec_eval": Format("lines `measure topic value`", _read_trec_eval),
-    "tot": Format("lines `run measure topic value`", partial(_read_fields, columns=_FIELDS["tot"])),
+    "tot": Format(
+        "lines `run measure topic value`", partial(_read_fields, columns=_COLUMNS_OF_FORMAT["tot"])
+    ),
     "ir_measures": Format(
         "lines `run topic measure value` (or without the run)", _read_ir_measures
     ),
     "ranking": Format(
-        "lines `topic Q0 run rank value measure`", partial(_read_fields, columns=_FIELDS["ranking"])
+        "lines `topic Q0 run rank value measure`",
+        partial(_read_fields, columns=_COLUMNS_OF_FORMAT["ranking"]),
     ),
     "jsonl": Format("JSON objects with the keys run_id, topic_id, measure and value", _read_jsonl),
 }
@@ -230,68 +272,94 @@ def read_values(
 
 
 def _read_lines(text: Text, format: str, name: str | None) -> pd.DataFrame:
-    """Return the values of topics in a file of lines."""
+    """Return the long frame of a file of lines, without aggregates.
+
+    Parameters
+    ----------
+    text : Text
+        The file.
+    format : str
+        One of `FORMATS`.
+    name : str or None
+        The name of the run, if the lines lack it.
+    """
     layout = FORMATS[format].layout
     lines = list(FORMATS[format].read(text, layout))
     if not lines:
         raise MultiAspectError(f"{text.name}: the file is empty; expected {layout}")
-    names = list(lines[0][2])
-    records = [row for *_, row in lines]
-    rows = pd.DataFrame(records, columns=names, dtype=object)
-    if "name" in rows and name is not None:
+    columns = list(lines[0].cells)
+    rows = pd.DataFrame([line.cells for line in lines], columns=columns, dtype=object)
+    has_names = "name" in columns
+    if has_names and name is not None:
         raise MultiAspectError(
             f"name: expected None, as the lines of {text.name} name their runs, got {name!r}"
         )
-    is_topic = rows["qid"] != _ALL
-    is_all = rows["measure"] == _ALL
-    if is_topic.all() and is_all.any():
-        number, line, _ = lines[int(is_all.argmax())]
-        raise MultiAspectError(
-            f"{text.name}:{number}: expected {layout}, got the measure all: {excerpt(line)}; name "
-            "another format"
-        )
-    if not is_topic.any():
-        raise MultiAspectError(
-            f"{text.name}: expected values of topics, got only aggregates (topic all); write the "
-            "file with the option -q of trec_eval, ir_measures or pt-multiaspect"
-        )
-    if "name" not in rows:
-        with refuse_surrogates("name"):
-            (name or "").encode()
-        rows["name"] = name or _run_name(text, rows) or Path(text.name).name
-    lines_of_topics = [lines[row] for row in np.flatnonzero(is_topic)]
-    columns: dict[str, Any] = {}
+    _check_topics(text, lines, rows, layout)
+    if not has_names:
+        rows["name"] = _name_of_run(text, rows, name)
+
+    # Lines of the topic all contain aggregates.
+    is_topic = rows["qid"] != _ALL_TOPICS
+    values: list[float] = []
+    for row in np.flatnonzero(is_topic):
+        values.append(_value(lines[row]))
+    cells: dict[str, Any] = {}
     for column in KEYS:
-        columns[column] = rows.loc[is_topic, column].to_numpy(dtype=object)
-    columns["value"] = [_value(text, *line) for line in lines_of_topics]
-    result = pd.DataFrame(columns)
+        cells[column] = rows.loc[is_topic, column].to_numpy(dtype=object)
+    cells["value"] = values
+    result = pd.DataFrame(cells)
     check_distinct(result, f"leave out all but one in {text.name}")
     return result
 
 
-def _run_name(text: Text, rows: pd.DataFrame) -> str:
-    """Return the run that a line of trec_eval names, or an empty string."""
-    names = sorted(set(rows.loc[rows["measure"] == _RUNID, "value"]))
-    if len(names) > 1:
+def _check_topics(text: Text, lines: list[_Line], rows: pd.DataFrame, layout: str) -> None:
+    """Raise an error if no line has a topic, or if topics and measures seem to be swapped."""
+    is_aggregate = rows["qid"] == _ALL_TOPICS
+    if is_aggregate.all():
         raise MultiAspectError(
-            f"{text.name}: expected the values of one run, got those of {choices(names)}; "
-            "divide the file"
+            f"{text.name}: expected values of topics, got only aggregates (topic all); write the "
+            "file with the option -q of trec_eval, ir_measures or pt-multiaspect"
         )
-    if not names:
-        return ""
-    name: str = names[0]
-    return name
+    is_measure_all = rows["measure"] == _ALL_TOPICS
+    if is_measure_all.any() and not is_aggregate.any():
+        first_row = int(is_measure_all.argmax())
+        line = lines[first_row]
+        got = excerpt(line.content)
+        raise MultiAspectError(
+            f"{line.place}: expected {layout}, got the measure all: {got}; name another format"
+        )
 
 
-def _value(text: Text, number: int, line: bytes, row: dict[str, Any]) -> float:
-    """Return the value of a line."""
-    result = read_number(row["value"])
-    if result is None:
+def _name_of_run(text: Text, rows: pd.DataFrame, name: str | None) -> str:
+    """Return the given name of a run, else that in a line of trec_eval, else that of the file."""
+    if name:
+        with refuse_surrogates("name"):
+            name.encode()
+        return name
+    is_run_name = rows["measure"] == _RUN_NAME
+    run_names = sorted(set(rows.loc[is_run_name, "value"]))
+    if len(run_names) > 1:
+        got = choices(run_names)
         raise MultiAspectError(
-            f"{text.name}:{number}: expected a number as value, got {shown(row['value'])} (topic "
-            f"{row['qid']}): {excerpt(line)}"
+            f"{text.name}: expected the values of one run, got those of {got}; divide the file"
         )
-    return result
+    if run_names and run_names[0]:
+        return str(run_names[0])
+    return Path(text.name).name
+
+
+def _value(line: _Line) -> float:
+    """Return the value of a line as a number."""
+    cell = line.cells["value"]
+    value = read_number(cell)
+    if value is None:
+        qid = line.cells["qid"]
+        got = shown(cell)
+        content = excerpt(line.content)
+        raise MultiAspectError(
+            f"{line.place}: expected a number as value, got {got} (topic {qid}): {content}"
+        )
+    return value
 
 
 def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str:
@@ -321,50 +389,78 @@ def format_values(values: pd.DataFrame, means: pd.DataFrame, format: str) -> str
     """
     labels = list(means.columns[1:])
     _check_names(values, means, labels, format)
-    rows_of_run = dict(list(values.groupby("name", sort=False)))
+    values_by_run = dict(list(values.groupby("name", sort=False)))
+    no_values = values.iloc[:0]
     lines: list[str] = []
-    for name, *aggregates in means.itertuples(index=False, name=None):
-        rows = rows_of_run.get(name, values.iloc[:0])
-        cells = list(zip(rows["qid"], rows["measure"], rows["value"].tolist(), strict=True))
-        if format == "trec_eval":
-            cells.append((_ALL, _RUNID, name))
-        for label, aggregate in zip(labels, aggregates, strict=True):
-            cells.append((_ALL, label, float(aggregate)))
-        for qid, measure, value in cells:
-            row = {"name": name, "qid": qid, "measure": measure, "value": value}
-            lines.append(_format_row(row, format))
-    return "".join(f"{line}\n" for line in lines)
+    for run, *aggregates in means.itertuples(index=False, name=None):
+        values_of_run = values_by_run.get(run, no_values)
+        aggregate_of_label = dict(zip(labels, aggregates, strict=True))
+        for cells in _cells_of_run(run, values_of_run, aggregate_of_label, format):
+            line = _format_line(cells, format)
+            lines.append(f"{line}\n")
+    return "".join(lines)
 
 
-def _format_row(row: dict[str, Any], format: str) -> str:
-    """Return the line of a value."""
+def _cells_of_run(
+    run: str, values: pd.DataFrame, aggregates: Mapping[str, float], format: str
+) -> Iterator[dict[str, Any]]:
+    """Yield the cells of each line of a run by column: values of topics, then aggregates.
+
+    Parameters
+    ----------
+    run : str
+        The name of the run.
+    values : DataFrame
+        The rows of the run in a long frame.
+    aggregates : mapping of str to float
+        The aggregates of the run by the label of the measure.
+    format : str
+        One of `FORMATS`.
+    """
+    numbers = values["value"].tolist()
+    for qid, measure, value in zip(values["qid"], values["measure"], numbers, strict=True):
+        yield {"name": run, "qid": qid, "measure": measure, "value": value}
+    if format == "trec_eval":
+        yield {"name": run, "qid": _ALL_TOPICS, "measure": _RUN_NAME, "value": run}
+    for label, aggregate in aggregates.items():
+        yield {"name": run, "qid": _ALL_TOPICS, "measure": label, "value": float(aggregate)}
+
+
+def _format_line(cells: dict[str, Any], format: str) -> str:
+    """Return a line with the cells of a value, given by column."""
     if format == "jsonl":
-        return json.dumps({_KEYS[column][0]: cell for column, cell in row.items()})
-    fields: dict[str, Any] = {**row, **_UNUSED}
-    return "\t".join(str(fields[column]) for column in _FIELDS[format])
+        item = {_KEY_OF_COLUMN[column]: cell for column, cell in cells.items()}
+        return json.dumps(item)
+    all_cells = cells | _UNUSED_CELLS
+    fields = [str(all_cells[column]) for column in _COLUMNS_OF_FORMAT[format]]
+    return "\t".join(fields)
 
 
 def _check_names(values: pd.DataFrame, means: pd.DataFrame, labels: list[str], format: str) -> None:
-    """Raise an error for names that could not be read back from lines."""
-    if (values["qid"] == _ALL).any():
+    """Raise an error for names of topics, runs or measures that could not be read from lines."""
+    qids = values["qid"]
+    runs = means["name"]
+    if (qids == _ALL_TOPICS).any():
         raise MultiAspectError(
             "expected topics with other names than all, which denotes aggregates; use csv"
         )
     if format == "trec_eval":
-        refuse_taken(labels, (_RUNID, "num_q"), "a line of trec_eval")
+        refuse_taken(labels, (_RUN_NAME, "num_q"), "a line of trec_eval")
         if len(means) > 1:
-            raise MultiAspectError(
-                f"expected one run, as no line names it, got {choices(means['name'])}; use tot"
-            )
+            got = choices(runs)
+            raise MultiAspectError(f"expected one run, as no line names it, got {got}; use tot")
+    # JSON quotes names.
     if format != "jsonl":
-        _refuse_blanks("a name", means["name"], "name the run, as in NAME=RUN")
+        _refuse_blanks("a name", runs, "name the run, as in NAME=RUN")
         _refuse_blanks("the name of a measure", labels, "give it an alias, as in -m ALIAS=MEASURE")
-        _refuse_blanks("the topic", values["qid"].unique(), "use jsonl")
+        _refuse_blanks("the topic", qids.unique(), "use jsonl")
 
 
-def _refuse_blanks(what: str, names: Iterable[str], remedy: str) -> None:
+def _refuse_blanks(noun: str, names: Iterable[str], remedy: str) -> None:
+    """Raise an error with a remedy for a name that is empty or contains white space."""
     for name in names:
-        if not name or re.search(r"\s", name):
+        has_blank = re.search(r"\s", name) is not None
+        if has_blank or not name:
             raise MultiAspectError(
-                f"expected {what} without blanks, which separate fields, got {name!r}; {remedy}"
+                f"expected {noun} without blanks, which separate fields, got {name!r}; {remedy}"
             )

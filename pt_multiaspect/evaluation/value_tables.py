@@ -32,17 +32,17 @@ DEFINITION = "definition"
 def with_definitions(perquery: pd.DataFrame) -> pd.DataFrame:
     """Return the columns of a long frame, and definitions if a name is not that of its measure."""
     table = perquery[COLUMNS]
-    names = table["measure"].unique()
     record = read_record(perquery)
-    definitions: dict[str, str] = {}
-    for name in names:
-        text = record.get(name)
-        if text is not None and text != name:
-            definitions[name] = str(text)
-    if not definitions:
+    definition_of_name: dict[str, str] = {}
+    for name in table["measure"].unique():
+        definition = record.get(name)
+        if definition is not None and definition != name:
+            definition_of_name[name] = str(definition)
+    if not definition_of_name:
         return table
-    column = [definitions.get(name) for name in table["measure"]]
-    return table.assign(**{DEFINITION: pd.Series(column, index=table.index, dtype=object)})
+    definitions = [definition_of_name.get(name) for name in table["measure"]]
+    column = pd.Series(definitions, index=table.index, dtype=object)
+    return table.assign(**{DEFINITION: column})
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -71,60 +71,84 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     else:
         frame = _text_table(as_text(title, data))
     _check_columns(title, frame)
-    names = {column: identifiers(frame[column], title) for column in KEYS}
-    result = pd.DataFrame({**names, "value": _values(title, frame["value"], names["qid"])})
+    columns: dict[str, Any] = {}
+    for column in KEYS:
+        columns[column] = identifiers(frame[column], title)
+    columns["value"] = _values(title, frame["value"], columns["qid"])
+    result = pd.DataFrame(columns)
     check_distinct(result, f"leave out all but one in {title}")
     if DEFINITION in frame.columns:
-        record_measures(result, _definitions(title, names["measure"], frame[DEFINITION]))
+        record_measures(result, _definitions(title, columns["measure"], frame[DEFINITION]))
     return result
 
 
 def _text_table(text: Text) -> pd.DataFrame:
-    """Return the cells of a csv, tsv or json file; of an empty frame, if it is another file."""
-    if not is_json(text.data):
-        separator = ","
-        if "\t" in first_line(text):
-            separator = "\t"
-        return read_delimited(text, separator).drop(columns=NO_NAME, errors="ignore")
-    rows = read_json(text.data.decode(), text.name)
-    if not _are_objects_with_same_keys(rows):
-        raise MultiAspectError(
-            f"{text.name}: expected a list of JSON objects with the same keys, got others"
-        )
-    return pd.DataFrame(rows, dtype=object)
+    """Return the cells of a csv, tsv or json file."""
+    if is_json(text.data):
+        rows = read_json(text.data.decode(), text.name)
+        if not _are_objects_with_same_keys(rows):
+            raise MultiAspectError(
+                f"{text.name}: expected a list of JSON objects with the same keys, got others"
+            )
+        return pd.DataFrame(rows, dtype=object)
+    separator = ","
+    if "\t" in first_line(text):
+        separator = "\t"
+    table = read_delimited(text, separator)
+    # `to_csv` writes the row numbers of pandas into a column without a name.
+    return table.drop(columns=NO_NAME, errors="ignore")
 
 
 def _are_objects_with_same_keys(rows: object) -> bool:
+    """Return whether a value of JSON is a list of objects that have the same keys."""
     if not isinstance(rows, list):
         return False
-    return all(isinstance(row, dict) and row.keys() == rows[0].keys() for row in rows)
+    are_objects = all(isinstance(row, dict) for row in rows)
+    return are_objects and all(row.keys() == rows[0].keys() for row in rows)
 
 
 def _check_columns(title: str, frame: pd.DataFrame) -> None:
     """Raise an error for a table without rows, or without the columns of a long frame."""
-    if {*COLUMNS} <= {*frame.columns} and len(frame):
+    has_columns = set(COLUMNS) <= set(frame.columns)
+    if has_columns and len(frame):
         return
-    remedy = "read lines with their format="
-    if in_shell():
-        remedy = "read lines with their format, as in tot=FILE"
-    if "name" not in frame.columns and is_judged_answers(frame.columns):
-        remedy = (
-            "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
-        )
-    elif {"name", "qid"} < {*frame.columns}:
-        remedy = (
-            'write one row per value, as melt(["name", "qid"], var_name="measure") of pandas '
-            "returns them"
-        )
+    expected = choices(COLUMNS)
+    n_rows = number_of(len(frame), "row")
+    columns = choices(frame.columns)
+    remedy = _remedy_for_columns(frame.columns)
     raise MultiAspectError(
-        f"{title}: expected rows with the columns {choices(COLUMNS)}, which 'pt-multiaspect "
-        f"evaluate -q' writes as csv, tsv, json or parquet, got {number_of(len(frame), 'row')} "
-        f"with {choices(frame.columns)}; {remedy}"
+        f"{title}: expected rows with the columns {expected}, which 'pt-multiaspect evaluate -q' "
+        f"writes as csv, tsv, json or parquet, got {n_rows} with {columns}; {remedy}"
     )
 
 
+def _remedy_for_columns(columns: pd.Index[Any]) -> str:
+    """Return what to do with a table that is not a long frame, judging by its columns."""
+    if "name" not in columns and is_judged_answers(columns):
+        return "score judged answers with 'pt-multiaspect answers -q', or the functions of answers"
+    # Such a table may have one column per measure.
+    if {"name", "qid"} < set(columns):
+        return (
+            'write one row per value, as melt(["name", "qid"], var_name="measure") of pandas '
+            "returns them"
+        )
+    if in_shell():
+        return "read lines with their format, as in tot=FILE"
+    return "read lines with their format="
+
+
 def _values(title: str, column: pd.Series[Any], qids: Objects) -> Floats:
-    """Return the values of a column, NaN where a cell is empty."""
+    """Return the numbers in the column value, NaN where a cell is empty.
+
+    Parameters
+    ----------
+    title : str
+        The name of the file, for errors.
+    column : Series
+        The cells.
+    qids : ndarray of str
+        The topic of each cell, for errors.
+    """
     values: list[float] = []
     for qid, cell in zip(qids, column.tolist(), strict=True):
         if _is_empty(cell):
@@ -132,8 +156,9 @@ def _values(title: str, column: pd.Series[Any], qids: Objects) -> Floats:
             continue
         value = read_number(cell)
         if value is None or math.isnan(value):
+            got = shown(cell)
             raise MultiAspectError(
-                f"{title}: expected a number in the column value, got {shown(cell)} (topic {qid})"
+                f"{title}: expected a number in the column value, got {got} (topic {qid})"
             )
         values.append(value)
     return np.array(values, dtype=np.float64)
@@ -145,58 +170,85 @@ def _is_empty(cell: object) -> bool:
 
 
 def read_number(value: object) -> float | None:
-    """Return a value as a float, or None if it is not a number."""
+    """Return a cell as a float, or None if it does not represent a number as floats do.
+
+    Infinite numbers and NaN may be written as texts, such as "inf".
+    """
+    if isinstance(value, bool):
+        return None
     try:
-        # float() also reads True and 1_000, and numbers that are too large as infinite.
-        if not isinstance(value, bool) and "_" not in str(value):
-            result = float(value)  # type: ignore[arg-type]
-            if math.isfinite(result) or not re.search(r"\d", str(value)):
-                return result
+        text = str(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        pass
-    return None
+        return None
+    # Python reads 1_000 as a thousand.
+    if "_" in text:
+        return None
+    # Python reads numbers that are too large, such as 1e999, as infinite.
+    is_too_large = not math.isfinite(number) and re.search(r"\d", text) is not None
+    if is_too_large:
+        return None
+    return number
 
 
 def _definitions(title: str, names: Objects, column: pd.Series[Any]) -> dict[str, str]:
-    """Return the definitions of names; a name without one is its own.
+    """Return the definition of each name of a measure that has one.
+
+    Parameters
+    ----------
+    title : str
+        The name of the file, for errors.
+    names : ndarray of str, shape (n_rows,)
+        The name of the measure in each row.
+    column : Series, shape (n_rows,)
+        The definition in each row; an empty cell says that the name is that of its measure.
 
     Raises
     ------
     MultiAspectError
         If a name has several definitions, or one that is not a measure.
     """
-    definitions: dict[str, str] = {}
-    defined = set()
-    for name, cell in dict.fromkeys(zip(names.tolist(), column.tolist(), strict=True)):
-        if _is_empty(cell):
-            definition = name
-        else:
+    definition_of_name: dict[str, str] = {}
+    defined_names: set[str] = set()
+    rows = zip(names.tolist(), column.tolist(), strict=True)
+    for name, cell in dict.fromkeys(rows):
+        definition = name
+        if not _is_empty(cell):
             definition = str(cell)
-        earlier = definitions.setdefault(name, definition)
+            defined_names.add(name)
+        earlier = definition_of_name.setdefault(name, definition)
         if earlier != definition:
             raise MultiAspectError(
                 f"{title}: expected one definition of the measure {name}, got {earlier} and "
                 f"{definition}; rename one of the two"
             )
-        if not _is_empty(cell):
-            defined.add(name)
-    for name in defined:
-        _check_definition(title, name, definitions[name])
-    return {name: definition for name, definition in definitions.items() if name in defined}
+    definitions: dict[str, str] = {}
+    for name, definition in definition_of_name.items():
+        if name in defined_names:
+            _check_definition(title, name, definition)
+            definitions[name] = definition
+    return definitions
 
 
 def _check_definition(title: str, name: str, definition: str) -> None:
     """Raise an error if a definition is not a measure.
 
-    One of an unknown class, such as a user's, may be one.
+    Parameters
+    ----------
+    title, name : str
+        The file and the name of the measure, for errors.
+    definition : str
+        What should be a measure.
     """
     if definition == UNIT_SCORE:
         return
     try:
         parse_one(definition)
     except MultiAspectError as error:
-        if not is_unknown_measure(error):
-            raise MultiAspectError(
-                f"{title}: expected a measure as the definition of {name}, got {definition!r}: "
-                f"{error}. Correct it, or leave its cells empty"
-            ) from error
+        # A measure of a user may not be registered here.
+        if is_unknown_measure(error):
+            return
+        raise MultiAspectError(
+            f"{title}: expected a measure as the definition of {name}, got {definition!r}: "
+            f"{error}. Correct it, or leave its cells empty"
+        ) from error
