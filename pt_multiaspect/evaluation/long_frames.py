@@ -14,22 +14,15 @@ from .._typing import Floats
 from ..bases.strings import with_quotes
 from ..collection.columns import check_distinct_columns
 from ..collection.other_libraries import as_pandas, is_frame, to_pandas
-from ..errors import (
-    MultiAspectError,
-    choices,
-    cut,
-    in_shell,
-    number_of,
-    parameter,
-    tally,
-    warn_once,
-)
+from ..errors import MultiAspectError, choices, cut, in_shell, parameter, tally, warn_once
 from ..integration.aggregators import lower_is_better
 from ..integration.parsing import UNIT_SCORE, MeasureName, find_measures, parse_all, read_record
 
-#: The columns of a long frame, and those that identify a value.
+#: The columns of a long frame.
 COLUMNS = ["name", "qid", "measure", "value"]
-KEYS = COLUMNS[:3]
+
+#: The columns that identify a value.
+KEYS = ["name", "qid", "measure"]
 
 
 def read_long_frame(perquery: object) -> pd.DataFrame:
@@ -52,33 +45,42 @@ def read_long_frame(perquery: object) -> pd.DataFrame:
         If a column is missing or repeated, a name is empty, or a value is not a number.
     """
     frame = to_pandas(_per_query_part(perquery))
+    expected = choices(COLUMNS)
     if frame is None:
+        type_name = type(perquery).__name__
         raise MultiAspectError(
-            f"expected a long frame with the columns {choices(COLUMNS)}, got "
-            f"{type(perquery).__name__}"
+            f"expected a long frame with the columns {expected}, got {type_name}"
         )
     missing = [column for column in COLUMNS if column not in frame.columns]
     if missing:
+        got = choices(frame.columns)
+        missing_columns = choices(missing)
         raise MultiAspectError(
-            f"expected a long frame with the columns {choices(COLUMNS)}, got "
-            f"{choices(frame.columns)} ({choices(missing)} is missing); pass the result of "
-            "pt.Experiment(perquery=True) or pt_multiaspect.evaluate"
+            f"expected a long frame with the columns {expected}, got {got} ({missing_columns} is "
+            "missing); pass the result of pt.Experiment(perquery=True) or pt_multiaspect.evaluate"
         )
     check_distinct_columns(frame, "a long frame")
     record = dict(frame.attrs)
     frame = without_attrs(frame)
     check_filled(frame, KEYS)
-    # Groups of categories include those without rows in pandas 2.
-    names = {column: frame[column].astype(object) for column in KEYS}
-    result = frame.assign(**names, value=_float_values(frame)).reset_index(drop=True)
+    columns: dict[str, Any] = {"value": _float_values(frame)}
+    for column in KEYS:
+        # Groups of categories include those without rows in pandas 2.
+        columns[column] = frame[column].astype(object)
+    result = frame.assign(**columns)
+    result = result.reset_index(drop=True)
     result.attrs = record
     return result
 
 
 def _per_query_part(results: object) -> object:
-    """Return the values per topic of the pair of ``pt.Experiment(perquery="both")``."""
+    """Return the values per topic of the pair of ``pt.Experiment(perquery="both")``.
+
+    Anything else is returned as it is.
+    """
     if isinstance(results, tuple) and len(results) == 2:
-        return results[1]
+        _, per_query = results
+        return per_query
     return results
 
 
@@ -91,71 +93,81 @@ def without_attrs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def is_long_frame(runs: object) -> bool:
     """Return whether runs are values per topic, as a frame or as a pair of PyTerrier."""
-    frame = _per_query_part(runs)
-    if not is_frame(frame):
+    candidate = _per_query_part(runs)
+    if not is_frame(candidate):
         return False
-    columns = getattr(as_pandas(frame), "columns", ())
-    return set(COLUMNS) <= {str(column) for column in columns}
+    frame = as_pandas(candidate)
+    columns = [str(column) for column in getattr(frame, "columns", ())]
+    return set(COLUMNS) <= set(columns)
 
 
 def read_named_values(values: object) -> pd.DataFrame:
     """Return a long frame whose names are strings."""
     perquery = read_long_frame(values)
-    return perquery.assign(**{column: perquery[column].map(str) for column in KEYS})
+    for column in KEYS:
+        perquery[column] = perquery[column].map(str)
+    return perquery
 
 
 def _float_values(perquery: pd.DataFrame) -> Floats:
-    """Return the values of a long frame as floats.
-
-    Raises
-    ------
-    MultiAspectError
-        If they are not numbers.
-    """
+    """Return the column value of a long frame as floats, or raise an error if it has others."""
     column = perquery["value"]
-    if getattr(column.dtype, "kind", "O") in "mMc":
+    # NumPy would convert times and complex numbers.
+    kind = getattr(column.dtype, "kind", "O")
+    is_time_or_complex = kind in "mMc"
+    if is_time_or_complex:
         raise MultiAspectError(f"expected numbers in the column value, got {column.dtype}")
     try:
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:
         raise MultiAspectError(f"expected numbers in the column value: {error}") from None
+    return np.asarray(values, dtype=np.float64)
 
 
 def drop_missing(perquery: pd.DataFrame, caller: str) -> pd.DataFrame:
-    """Warn, in the name of the caller, about values that are NaN, and leave them out."""
+    """Return a long frame without values that are NaN, and warn of these in the caller's name."""
     missing = perquery[perquery["value"].isna()]
-    if not len(missing):
+    n_missing = len(missing)
+    if n_missing == 0:
         return perquery
-    if len(missing) == len(perquery):
+    if n_missing == len(perquery):
         raise MultiAspectError(
             "expected at least one value, got NaN only: do the topics have judgments?"
         )
-    shown = []
-    for qid, rows in islice(missing.groupby("qid", sort=False), 3):
-        shown.append(f"topic {qid} ({_cells_in_words(rows)})")
-    more = ""
-    n_topics = missing["qid"].nunique()
-    if n_topics > len(shown):
-        more = f" and {n_topics - len(shown)} more"
-    are = "are"
-    if len(missing) == 1:
-        are = "is"
+    values_are = f"{n_missing} values are"
+    if n_missing == 1:
+        values_are = "1 value is"
+    topics = _topics_in_words(missing)
     warn_once(
-        f"{caller}: {number_of(len(missing), 'value')} {are} NaN and left out: {choices(shown)}"
-        f"{more}. PyTerrier returns NaN for topics without judgments; remove such rows by "
-        "perquery.dropna(subset=['value'])"
+        f"{caller}: {values_are} NaN and left out: {topics}. PyTerrier returns NaN for topics "
+        "without judgments; remove such rows by perquery.dropna(subset=['value'])"
     )
     return perquery.dropna(subset=["value"])
 
 
-def _cells_in_words(rows: pd.DataFrame) -> str:
-    """Return the measures and runs of the first three rows."""
-    cells: list[str] = []
-    for measure, name in zip(rows["measure"][:3], rows["name"][:3], strict=True):
-        cells.append(f"{measure} of {cut(name, 40)}")
+def _topics_in_words(rows: pd.DataFrame) -> str:
+    """Return the first three topics of rows with their measures and runs, and how many follow."""
+    first_topics: list[str] = []
+    for qid, rows_of_topic in islice(rows.groupby("qid", sort=False), 3):
+        values = _values_in_words(rows_of_topic)
+        first_topics.append(f"topic {qid} ({values})")
+    topics = choices(first_topics)
+    n_more = rows["qid"].nunique() - len(first_topics)
+    if n_more > 0:
+        topics += f" and {n_more} more"
+    return topics
+
+
+def _values_in_words(rows: pd.DataFrame) -> str:
+    """Return the measures and runs of the first three rows, as in "AP of bm25, nDCG of bm25"."""
+    first_rows = rows[:3]
+    values: list[str] = []
+    for measure, name in zip(first_rows["measure"], first_rows["name"], strict=True):
+        short_name = cut(name, 40)
+        values.append(f"{measure} of {short_name}")
     if len(rows) > 3:
-        cells.append("…")
-    return choices(cells)
+        values.append("…")
+    return choices(values)
 
 
 def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
@@ -164,25 +176,41 @@ def check_filled(perquery: pd.DataFrame, columns: Sequence[str]) -> None:
     pandas reads texts such as NA in files as empty.
     """
     for column in columns:
-        empty = int(perquery[column].isna().sum())
-        if empty:
+        n_empty = int(perquery[column].isna().sum())
+        if n_empty > 0:
+            total = tally(n_empty, "cell")
             raise MultiAspectError(
-                f"the column {column} has an empty cell {tally(empty, 'cell')}; if names such as "
-                "NA or None were read from a file, read it with keep_default_na=False"
+                f"the column {column} has an empty cell {total}; if names such as NA or None were "
+                "read from a file, read it with keep_default_na=False"
             )
 
 
 def check_distinct(perquery: pd.DataFrame, remedy: str, others: Sequence[str] = ()) -> None:
-    """Raise an error with a `remedy` if a run, measure, topic and `others` have several values."""
+    """Raise an error if a run has several values of a measure for a topic.
+
+    Parameters
+    ----------
+    perquery : DataFrame
+        A long frame.
+    remedy : str
+        What to do, at the end of the error.
+    others : sequence of str
+        Further columns that identify a value, such as one of seeds.
+    """
     keys = ["name", "measure", "qid", *others]
     repeated = perquery[perquery.duplicated(keys)]
-    if len(repeated):
-        name, measure, qid, *cells = repeated[keys].iloc[0]
-        within = "".join(f", {key} {value}" for key, value in zip(others, cells, strict=True))
-        raise MultiAspectError(
-            f"expected one value of {measure} for {name} on topic {qid}{within}, got several "
-            f"{tally(len(repeated), 'row')}; {remedy}"
-        )
+    if not len(repeated):
+        return
+    first = repeated[keys].iloc[0]
+    measure = first["measure"]
+    name = first["name"]
+    qid = first["qid"]
+    subject = f"{measure} for {name} on topic {qid}"
+    for column in others:
+        cell = first[column]
+        subject += f", {column} {cell}"
+    total = tally(len(repeated), "row")
+    raise MultiAspectError(f"expected one value of {subject}, got several {total}; {remedy}")
 
 
 def is_unit_score(perquery: pd.DataFrame, label: str) -> bool:
@@ -214,47 +242,75 @@ def measures_by_label(
     """
     labels = [str(label) for label in perquery["measure"].unique()]
     if measures is not None:
-        spellings = dict.fromkeys(labels)
-        labelled: dict[str, ir_measures.Measure] = {}
-        for name, measure in parse_all(measures).items():
-            labelled[find_label(spellings, name)] = measure
-        check_labels(labels, labelled)
-        return {label: labelled[label] for label in labels}
-    written = read_record(perquery)
-    known: dict[str, ir_measures.Measure | None] = {}
+        return _given_measures(labels, measures)
+    record = read_record(perquery)
+    measure_of_label: dict[str, ir_measures.Measure | None] = {}
     for label in labels:
-        text = written.get(label, label)
-        if text in (None, UNIT_SCORE):
-            known[label] = None
+        # A label without a record may be the name of its measure.
+        definition = record.get(label, label)
+        if definition is None or definition == UNIT_SCORE:
+            measure_of_label[label] = None
             continue
-        if isinstance(text, MeasureName):
-            measure = text.measure
-        else:
-            measure = find_measure(text)
-        if measure is None and label in written:
+        measure = _measure_of_definition(definition)
+        if measure is None and label in record:
+            remedy = declare_measures()
             warn_once(
-                f"{label} is recorded as the measure {text}, which cannot be parsed here. Its "
-                f"values are averaged and higher values count as better; {declare_measures()}, or "
-                "import or declare what the measure requires"
+                f"{label} is recorded as the measure {definition}, which cannot be parsed here. "
+                f"Its values are averaged and higher values count as better; {remedy}, or import "
+                "or declare what the measure requires"
             )
-        known[label] = measure
-    return known
+        measure_of_label[label] = measure
+    return measure_of_label
+
+
+def _given_measures(
+    labels: Sequence[str], measures: object
+) -> dict[str, ir_measures.Measure | None]:
+    """Return the measure of each label, among those that a user gave for all labels.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        The labels of a long frame.
+    measures : object
+        Measures in any form accepted by `parse_all`.
+    """
+    spellings = dict.fromkeys(labels)
+    given: dict[str, ir_measures.Measure] = {}
+    for name, measure in parse_all(measures).items():
+        # A user may spell the name of a measure in another way than the frame.
+        label = find_label(spellings, name)
+        given[label] = measure
+    check_labels(labels, given)
+    return {label: given[label] for label in labels}
+
+
+def _measure_of_definition(definition: object) -> ir_measures.Measure | None:
+    """Return the measure that a record or a label contains or names, None if it names none."""
+    if isinstance(definition, MeasureName):
+        return definition.measure
+    return find_measure(definition)
 
 
 def check_labels(labels: Sequence[str], known: Collection[str]) -> None:
     """Raise an error if measures= does not contain all labels of a long frame."""
     missing = [label for label in labels if label not in known]
     if missing:
+        missing_labels = choices(missing)
+        expected = choices(labels)
+        got = choices(known)
         raise MultiAspectError(
-            f"measures= lacks {choices(missing)}: expected all measures of the long frame "
-            f"({choices(labels)}), got {choices(known)}"
+            f"measures= lacks {missing_labels}: expected all measures of the long frame "
+            f"({expected}), got {got}"
         )
 
 
 def is_measure_name(text: str) -> bool:
     """Return whether a name refers to a measure, or (like "P") to several of one direction."""
-    directions = {lower_is_better(measure) for measure in find_measures(text)}
-    return len(directions) == 1
+    are_lower_better = [lower_is_better(measure) for measure in find_measures(text)]
+    if not are_lower_better:
+        return False
+    return all(are_lower_better) or not any(are_lower_better)
 
 
 def warn_of_unknown_labels(
@@ -264,20 +320,37 @@ def warn_of_unknown_labels(
     labels: Sequence[str],
     consequence: str,
 ) -> None:
-    """Warn once about labels that name no known or recorded measure, and of the consequence."""
+    """Warn once about labels that name no known or recorded measure, and of the consequence.
+
+    Parameters
+    ----------
+    caller : str
+        The function in whose name the warning is given.
+    perquery : DataFrame
+        The long frame.
+    known : mapping of str to Measure or None
+        Its measures by label, None if unknown.
+    labels : sequence of str
+        The labels to warn of, if they are unknown.
+    consequence : str
+        How their values are treated.
+    """
     record = read_record(perquery)
     unknown: list[str] = []
     for label in labels:
-        if known[label] is None and label not in record and not is_measure_name(label):
+        is_known = known[label] is not None or label in record
+        if not is_known and not is_measure_name(label):
             unknown.append(label)
     if not unknown:
         return
-    names = "name"
+    verb = "name"
     if len(unknown) == 1:
-        names = "names"
+        verb = "names"
+    unknown_labels = choices(unknown)
+    remedy = declare_measures()
     warn_once(
-        f"{caller}: {choices(unknown)} {names} no known measure, and the frame has no record of "
-        f"the measures: {consequence}; {declare_measures()}"
+        f"{caller}: {unknown_labels} {verb} no known measure, and the frame has no record of "
+        f"the measures: {consequence}; {remedy}"
     )
 
 
@@ -290,19 +363,21 @@ def declare_measures() -> str:
 
 
 def find_measure(text: object) -> ir_measures.Measure | None:
-    """Return the measure that a name refers to, or None."""
-    members = find_measures(str(text))
-    if len(members) == 1:
-        return members[0]
+    """Return the measure that a name refers to, None if it refers to no measure or to several."""
+    measures = find_measures(str(text))
+    if len(measures) == 1:
+        return measures[0]
     return None
 
 
 def find_labels(perquery: pd.DataFrame, measures: Iterable[object]) -> list[str]:
     """Return the label in a frame of each measure; see `find_label`."""
     texts = [str(measure) for measure in measures]
-    if not isinstance(perquery, pd.DataFrame) or list(perquery.columns).count("measure") != 1:
+    has_labels = isinstance(perquery, pd.DataFrame) and list(perquery.columns).count("measure") == 1
+    if not has_labels:
         return texts
-    if {*texts} <= {*map(str, perquery["measure"].unique())}:
+    labels = [str(label) for label in perquery["measure"].unique()]
+    if set(texts) <= set(labels):
         return texts
     known = measures_by_label(perquery)
     return [find_label(known, measure) for measure in measures]
@@ -328,15 +403,19 @@ def find_label(known: Mapping[str, ir_measures.Measure | None], measure: object)
     text = str(measure)
     if text in known:
         return text
-    meant = find_measures(measure) or find_measures(with_quotes(text))
+    meant = find_measures(measure)
+    if not meant:
+        meant = find_measures(with_quotes(text))
     if len(meant) != 1:
         return text
-    matching: list[str] = []
+
+    # A label without a recorded measure may be the name of one.
+    matching_labels: list[str] = []
     for label, recorded in known.items():
         if meant[0] in (recorded, find_measure(label)):
-            matching.append(label)
-    if len(matching) == 1:
-        return matching[0]
+            matching_labels.append(label)
+    if len(matching_labels) == 1:
+        return matching_labels[0]
     return text
 
 
@@ -346,41 +425,67 @@ def is_combined(measure: object) -> bool:
 
 
 def labels_of_answers(measures: Mapping[str, Any]) -> set[str]:
-    """Return the labels of measures that combine criteria, which are labels without a measure.
+    """Return the labels of measures that combine criteria of answers.
 
-    Beside measures of rankings, only those that name their criteria count as such.
+    Parameters
+    ----------
+    measures : mapping of str to Measure or None
+        The measures by label; None for criteria, whose labels are no measures.
     """
-    criteria = {label for label, measure in measures.items() if measure is None}
-    combined = [label for label, measure in measures.items() if is_combined(measure)]
-    has_rankings = len(criteria) + len(combined) < len(measures)
+    criteria: set[str] = set()
+    combined: list[str] = []
+    evaluate_rankings: list[str] = []
+    for label, measure in measures.items():
+        if measure is None:
+            criteria.add(label)
+        elif is_combined(measure):
+            combined.append(label)
+        else:
+            evaluate_rankings.append(label)
+
     labels: set[str] = set()
     for label in combined:
-        named = set(measures[label].spec or ())
-        if not named and not has_rankings:
-            named = criteria
-        if named and named <= criteria:
+        aspects = set(measures[label].spec or ())
+        # Without a declaration, all criteria are meant, unless it may be a measure of rankings.
+        if not aspects and not evaluate_rankings:
+            aspects = criteria
+        if aspects and aspects <= criteria:
             labels.add(label)
     return labels
 
 
 def labels_of_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
-    """Return the label of each aspect.
+    """Return the label of the values on each aspect.
 
     Aspects are those of measures of one aspect, or else the criteria that the first mean combines.
+
+    Parameters
+    ----------
+    measures : mapping of str to Measure or None
+        The measures by label; None for criteria, whose labels are no measures.
     """
-    aspects: dict[str, str] = {}
+    labels = _labels_of_single_aspects(measures)
+    if labels:
+        return labels
+    criteria = [label for label, measure in measures.items() if measure is None]
+    for measure in measures.values():
+        if is_combined(measure):
+            combined = measure.spec or criteria
+            return {name: name for name in combined if name in criteria}
+    return {}
+
+
+def _labels_of_single_aspects(measures: Mapping[str, Any]) -> dict[str, str]:
+    """Return the label of the measure of each aspect, of those with the base of the first one."""
+    labels: dict[str, str] = {}
     first_base = None
     for label, measure in measures.items():
-        if getattr(measure, "one_aspect", None):
-            base = measure.bases.one
-            if first_base is None:
-                first_base = base
-            if base == first_base:
-                aspects.setdefault(measure.one_aspect, label)
-    if aspects:
-        return aspects
-    criteria = [label for label, measure in measures.items() if measure is None]
-    means = [measure for measure in measures.values() if is_combined(measure)]
-    if not means:
-        return {}
-    return {name: name for name in means[0].spec or criteria if name in criteria}
+        aspect = getattr(measure, "one_aspect", None)
+        if not aspect:
+            continue
+        base = measure.bases.one
+        if first_base is None:
+            first_base = base
+        if base == first_base:
+            labels.setdefault(aspect, label)
+    return labels

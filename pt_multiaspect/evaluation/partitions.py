@@ -86,7 +86,8 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
     3    b  q2      AP    1.0
     """
     choice("by", "run", "query")(by)
-    if _are_measures(qrels) and not _are_measures(measures):
+    are_swapped = _are_measures(qrels) and not _are_measures(measures)
+    if are_swapped:
         raise MultiAspectError(
             "expected the qrels first, evaluator(qrels, measures), got the measures first, as in "
             "ir_measures.evaluator: swap them"
@@ -99,17 +100,24 @@ def evaluator(qrels: object, measures: Measures, *, by: str = "run") -> Evaluato
 
 
 def _are_measures(argument: object) -> bool:
-    """Return whether an argument is one or several measures."""
+    """Return whether an argument is a measure, or a collection of at least one measure."""
     if _is_measure(argument):
         return True
-    if is_frame(argument) or isinstance(argument, Judgments | Iterator):
-        return False
+    members = _members(argument)
+    return len(members) > 0 and all(_is_measure(member) for member in members)
+
+
+def _members(argument: object) -> list[object]:
+    """Return the members or values of a collection; none for qrels, which may be large."""
+    are_qrels = is_frame(argument) or isinstance(argument, Judgments)
+    # An iterator could not be read again.
+    if are_qrels or isinstance(argument, Iterator):
+        return []
     if isinstance(argument, Mapping):
-        return len(argument) > 0 and all(_is_measure(value) for value in argument.values())
-    if not isinstance(argument, Iterable):
-        return False
-    measures = list(argument)
-    return len(measures) > 0 and all(_is_measure(measure) for measure in measures)
+        return list(argument.values())
+    if isinstance(argument, Iterable):
+        return list(argument)
+    return []
 
 
 def _is_measure(argument: object) -> bool:
@@ -120,14 +128,20 @@ def _check_declared(plan: Plan) -> None:
     """Raise an error if values of a measure depend on scales that were inferred."""
     for measure in filter(supports, plan.measures):
         inferred = inferred_views(measure, measure.views(plan.judgments))
-        if inferred:
-            names = choices(view.name for view in inferred)
-            declaration = choices(f"{view.name!r}: {view.aspect!r}" for view in inferred)
-            raise MultiAspectError(
-                f"{measure}: expected declared scales with by='query', got inferred ones for "
-                f"{names}, which would differ if qrels were divided by query as well. Declare "
-                f"them, as in aspects={{{declaration}}}"
-            )
+        if not inferred:
+            continue
+        names: list[str] = []
+        declarations: list[str] = []
+        for view in inferred:
+            names.append(view.name)
+            declarations.append(f"{view.name!r}: {view.aspect!r}")
+        aspects = choices(names)
+        declared = choices(declarations)
+        raise MultiAspectError(
+            f"{measure}: expected declared scales with by='query', got inferred ones for "
+            f"{aspects}, which would differ if qrels were divided by query as well. Declare "
+            f"them, as in aspects={{{declared}}}"
+        )
 
 
 class Evaluator:
@@ -145,28 +159,33 @@ class Evaluator:
     def __init__(self, plan: Plan, by: str) -> None:
         self._plan = plan
         self._by = by
+        #: The key and the bytes of the plan, once it was pickled.
         self._packed: tuple[str, bytes] | None = None
         self.__name__ = "evaluator"
-        # Spark counts the parameters, including self of bound methods: with one, it passes the
-        # frame of a group.
+        # Spark passes the frame of a group to functions of one parameter. It would also count the
+        # parameter self of `__call__`.
         frame = inspect.Parameter("frame", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.__signature__ = inspect.Signature([frame])
 
     def __repr__(self) -> str:
-        return (
-            f"<Evaluator by {self._by}: {choices(self._plan.labels)} on {self._plan.judgments!r}>"
-        )
+        labels = choices(self._plan.labels)
+        return f"<Evaluator by {self._by}: {labels} on {self._plan.judgments!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Engines pickle the evaluator for each part of a table.
         if self._packed is None:
             self._packed = pack_plan(self._plan)
-        return _restore_evaluator, (*self._packed, self._by)
+        key, content = self._packed
+        return _restore_evaluator, (key, content, self._by)
 
     @property
     def meta(self) -> pd.DataFrame:
         """The result for a frame without rows, which Dask requires."""
-        values = np.zeros((len(self._plan.labels), self._plan.judgments.n_queries))
-        return self._plan.frame(["run"], [values]).iloc[:0]
+        n_measures = len(self._plan.labels)
+        n_queries = self._plan.judgments.n_queries
+        values = np.zeros((n_measures, n_queries))
+        result_of_any_run = self._plan.frame(["run"], [values])
+        return result_of_any_run.iloc[:0]
 
     def __call__(self, frame: Any) -> Any:
         """Evaluate the runs of a frame.
@@ -190,40 +209,61 @@ class Evaluator:
         """
         rows = to_pandas(frame)
         if rows is None:
+            type_name = type(frame).__name__
             raise MultiAspectError(
-                "expected a data frame with the columns name, qid, docno and score, got "
-                f"{type(frame).__name__}"
+                f"expected a data frame with the columns name, qid, docno and score, got {type_name}"
             )
         check_distinct_columns(rows, "runs")
         rows = _with_group(rows, frame)
+        run_of_row = identifiers(rows["name"], "runs")
         names: list[str] = []
-        qids: list[Any] = []
-        values: list[Floats] = []
-        for raw_name, run in rows.groupby(identifiers(rows["name"], "runs"), sort=False):
+        qids_of_runs: list[Any] = []
+        values_of_runs: list[Floats] = []
+        for raw_name, run in rows.groupby(run_of_row, sort=False):
             name = str(raw_name)
-            run_qids, run_values = self._evaluate_run(name, run)
+            if self._by == "run":
+                qids, values = self._evaluate_run(name, run)
+            else:
+                qids, values = self._evaluate_queries(name, run)
             names.append(name)
-            qids.append(run_qids)
-            values.append(run_values)
-        if not names:
-            return _convert_like(frame, self.meta)
-        result = long_frame(names, self._plan.labels, qids, values)
+            qids_of_runs.append(qids)
+            values_of_runs.append(values)
+        if names:
+            result = long_frame(names, self._plan.labels, qids_of_runs, values_of_runs)
+        else:
+            result = self.meta
         return _convert_like(frame, result)
 
     def _evaluate_run(self, name: str, run: pd.DataFrame) -> tuple[Any, Floats]:
-        """Return the queries and values of a run."""
+        """Return all judged queries, and the values of a run, shape (n_measures, n_queries)."""
         judgments = self._plan.judgments
-        if self._by == "run":
-            rankings = join(name, run, judgments, self._plan.run_columns)
-            return judgments.qids, self._plan.values(rankings)
-        rankings = Rankings(run_of(name, run, self._plan.run_columns), judgments)
-        position = judgments.query_positions(rankings.source.qids)
-        present = np.sort(position[position >= 0])
-        if not len(present):
-            no_values = np.full((len(self._plan.labels), 1), np.nan)
-            return rankings.source.qids[:1], no_values
+        rankings = join(name, run, judgments, self._plan.run_columns)
+        return judgments.qids, self._plan.values(rankings)
+
+    def _evaluate_queries(self, name: str, part: pd.DataFrame) -> tuple[Any, Floats]:
+        """Return the judged queries in a part of a run, and their values.
+
+        Without such queries, this is one other query with the value NaN, so that `complete` knows
+        the run.
+
+        Returns
+        -------
+        qids : ndarray of str, shape (n_judged,)
+        values : ndarray of float, shape (n_measures, n_judged)
+        """
+        judgments = self._plan.judgments
+        run = run_of(name, part, self._plan.run_columns)
+        rankings = Rankings(run, judgments)
+        qids = rankings.source.qids
+        positions = judgments.query_positions(qids)
+        # Queries that are not judged have the position -1.
+        judged = np.sort(positions[positions >= 0])
+        if not len(judged):
+            n_measures = len(self._plan.labels)
+            return qids[:1], np.full((n_measures, 1), np.nan)
+        # All judged queries are evaluated: those in other parts as empty rankings.
         values = self._plan.values(rankings)
-        return judgments.qids[present], values[:, present]
+        return judgments.qids[judged], values[:, judged]
 
     def complete(self, perquery: Any, names: Iterable[str] | None = None) -> pd.DataFrame:
         """Return the collected results as `evaluate` does: with all judged queries, in order.
@@ -256,51 +296,72 @@ class Evaluator:
             With ``by="query"``, in one message for all runs, if runs lack judged topics, as in
             `evaluate`.
         """
-        rows = to_pandas(perquery)
-        if rows is None or not {*COLUMNS} <= {*rows.columns}:
-            raise MultiAspectError(
-                f"expected the results of the parts, with the columns {choices(COLUMNS)}"
-            )
-        rows = pd.DataFrame({column: rows[column].to_numpy(dtype=object) for column in COLUMNS})
+        rows = _read_results(perquery)
         if names is None:
-            order = sorted(rows["name"].unique())
+            runs = sorted(rows["name"].unique())
         else:
-            order = [str(name) for name in names]
-        refuse_unknown(rows["name"].unique(), order, "values of the runs")
-        is_unjudged = rows["value"].isna() & ~rows["qid"].isin(self._plan.judgments.qids)
-        unjudged = rows[is_unjudged]
-        rows = rows[~is_unjudged]
+            runs = [str(name) for name in names]
+        refuse_unknown(rows["name"].unique(), runs, "values of the runs")
+
+        # Parts without judged queries have rows that only tell their runs.
+        has_no_value = rows["value"].isna()
+        is_judged = rows["qid"].isin(self._plan.judgments.qids)
+        is_placeholder = has_no_value & ~is_judged
+        placeholders = rows[is_placeholder]
+        rows = rows[~is_placeholder]
         check_one_value(rows)
-        self._check_all_runs(order, rows, unjudged)
-        values = self._read_values(order, rows)
-        empty = np.asarray(np.isnan(values).all(axis=1))
-        self._check_all_measures(order, values, empty)
-        if empty.any():
-            values_of_empty_run = self._empty_values(order, empty)[None, :, :]
-            values = np.where(empty[:, None, :], values_of_empty_run, values)
-        result = self._plan.frame(order, list(values))
-        record_measures(result, dict(zip(self._plan.labels, self._plan.measures, strict=True)))
+        self._check_all_runs(runs, rows, placeholders)
+
+        values = self._read_values(runs, rows)
+        is_missing = np.isnan(values)
+        lacks_query = np.asarray(is_missing.all(axis=1))  # shape (n_runs, n_queries)
+        self._check_all_measures(runs, is_missing, lacks_query)
+        if self._by == "run":
+            self._check_all_queries(runs, lacks_query)
+        if lacks_query.any():
+            empty_ranking = Rankings({}, self._plan.judgments)
+            values_if_empty = self._plan.values(empty_ranking)  # shape (n_measures, n_queries)
+            self._warn_of_missing_topics(runs, lacks_query)
+            values = np.where(lacks_query[:, None, :], values_if_empty, values)
+        result = self._plan.frame(runs, list(values))
+        measure_of_label = dict(zip(self._plan.labels, self._plan.measures, strict=True))
+        record_measures(result, measure_of_label)
         return result
 
-    def _check_all_runs(self, order: list[str], rows: pd.DataFrame, unjudged: pd.DataFrame) -> None:
-        """Raise an error if a run has no values of judged queries."""
-        evaluated = set(rows["name"])
-        lost = [name for name in order if name not in evaluated]
-        for name in lost:
-            qids = unjudged.loc[unjudged["name"] == name, "qid"].unique().tolist()
-            if qids:
-                raise no_common_query(name, self._plan.judgments, qids)
-        if not order:
+    def _check_all_runs(
+        self, runs: list[str], rows: pd.DataFrame, placeholders: pd.DataFrame
+    ) -> None:
+        """Raise an error if a run has no values of judged queries.
+
+        Parameters
+        ----------
+        runs : list of str
+            All runs.
+        rows : DataFrame
+            The rows of judged queries.
+        placeholders : DataFrame
+            The rows of parts without judged queries.
+        """
+        if not runs:
             raise MultiAspectError(
                 "expected values of at least one run, got none: no query of the runs is judged"
             )
-        if lost:
+        runs_with_values = set(rows["name"])
+        without_values = [run for run in runs if run not in runs_with_values]
+        for run in without_values:
+            is_of_run = placeholders["name"] == run
+            qids = placeholders.loc[is_of_run, "qid"].unique().tolist()
+            if qids:
+                raise no_common_query(run, self._plan.judgments, qids)
+        if without_values:
+            first_runs = choices(without_values[:3])
+            total = tally(len(without_values), "run")
             raise MultiAspectError(
-                f"expected values of every run, got none of {choices(lost[:3])} "
-                f"{tally(len(lost), 'run')}: no query of these is judged, or a part was lost"
+                f"expected values of every run, got none of {first_runs} {total}: no query of these "
+                "is judged, or a part was lost"
             )
 
-    def _read_values(self, order: list[str], rows: pd.DataFrame) -> Floats:
+    def _read_values(self, runs: list[str], rows: pd.DataFrame) -> Floats:
         """Return the values, shape (n_runs, n_measures, n_queries); NaN if there is none."""
         labels = self._plan.labels
         qids = self._plan.judgments.qids
@@ -308,56 +369,108 @@ class Evaluator:
         refuse_unknown(rows["qid"].unique(), qids, "values of the queries")
         numbers = rows["value"].to_numpy(dtype=np.float64)
         n_missing = int(np.isnan(numbers).sum())
-        if n_missing:
-            raise MultiAspectError(
-                f"expected numbers, got missing values {tally(n_missing, 'value')}"
-            )
-        run = _positions(rows["name"], order)
+        if n_missing > 0:
+            total = tally(n_missing, "value")
+            raise MultiAspectError(f"expected numbers, got missing values {total}")
+        run = _positions(rows["name"], runs)
         measure = _positions(rows["measure"], labels)
         query = _positions(rows["qid"], qids)
-        values = np.full((len(order), len(labels), len(qids)), np.nan)
+        shape = (len(runs), len(labels), len(qids))
+        values = np.full(shape, np.nan)
         values[run, measure, query] = numbers
         return values
 
-    def _check_all_measures(self, order: list[str], values: Floats, empty: Bools) -> None:
-        """Raise an error if a query of a run lacks values of some measures, or by run, of all."""
-        qids = self._plan.judgments.qids
-        incomplete = np.argwhere(np.isnan(values) & ~empty[:, None, :])
-        if len(incomplete):
-            run, measure, query = incomplete[0]
-            raise MultiAspectError(
-                f"expected a value of every measure, got none of {self._plan.labels[measure]} for "
-                f"run {order[run]}, query {qids[query]} {tally(len(incomplete), 'value')}"
-            )
-        if empty.any() and self._by == "run":
-            run, query = np.argwhere(empty)[0]
-            raise MultiAspectError(
-                f"expected values for every judged query, got none for run {order[run]}, query "
-                f"{qids[query]}: a part of the results was lost"
-            )
+    def _check_all_measures(self, runs: list[str], is_missing: Bools, lacks_query: Bools) -> None:
+        """Raise an error if a run has values of some measures for a query, but not of all.
 
-    def _empty_values(self, order: list[str], empty: Bools) -> Floats:
-        """Return the values of an empty run, and warn of the runs that lack judged topics."""
-        judgments = self._plan.judgments
-        values = self._plan.values(Rankings({}, judgments))
-        warned: list[tuple[str, Cause]] = []
-        for name, answered in zip(order, ~empty, strict=True):
+        Parameters
+        ----------
+        runs : list of str
+            The runs.
+        is_missing : ndarray of bool, shape (n_runs, n_measures, n_queries)
+            Whether there is no value.
+        lacks_query : ndarray of bool, shape (n_runs, n_queries)
+            Whether no measure has a value.
+        """
+        has_query = ~lacks_query[:, None, :]
+        incomplete = np.argwhere(is_missing & has_query)
+        if not len(incomplete):
+            return
+        first_run, first_measure, first_query = incomplete[0]
+        run = runs[first_run]
+        label = self._plan.labels[first_measure]
+        qid = self._plan.judgments.qids[first_query]
+        total = tally(len(incomplete), "value")
+        raise MultiAspectError(
+            f"expected a value of every measure, got none of {label} for run {run}, query {qid} "
+            f"{total}"
+        )
+
+    def _check_all_queries(self, runs: list[str], lacks_query: Bools) -> None:
+        """Raise an error if a run lacks a judged query.
+
+        Parameters
+        ----------
+        runs : list of str
+            The runs.
+        lacks_query : ndarray of bool, shape (n_runs, n_queries)
+            Whether there is no value.
+        """
+        missing = np.argwhere(lacks_query)
+        if not len(missing):
+            return
+        first_run, first_query = missing[0]
+        run = runs[first_run]
+        qid = self._plan.judgments.qids[first_query]
+        raise MultiAspectError(
+            f"expected values for every judged query, got none for run {run}, query {qid}: a part "
+            "of the results was lost"
+        )
+
+    def _warn_of_missing_topics(self, runs: list[str], lacks_query: Bools) -> None:
+        """Warn, in one message, of the runs that lack judged topics which count.
+
+        Parameters
+        ----------
+        runs : list of str
+            The runs.
+        lacks_query : ndarray of bool, shape (n_runs, n_queries)
+            Whether a run has no value for a topic.
+        """
+        is_counted = np.any(self._plan.counted, axis=0)  # by some measure, shape (n_queries,)
+        causes_by_run: list[tuple[str, Cause]] = []
+        for run, has_query in zip(runs, ~lacks_query, strict=True):
+            title = run_title(run)
             with collect_warnings() as causes:
-                warn_of_missing_topics(judgments, answered, np.any(self._plan.counted, axis=0))
-            warned += [(run_title(name), cause) for cause in causes]
-        warn_of_runs(warned)
-        return values
+                warn_of_missing_topics(self._plan.judgments, has_query, is_counted)
+            for cause in causes:
+                causes_by_run.append((title, cause))
+        warn_of_runs(causes_by_run)
 
 
 def _positions(names: pd.Series, known: Any) -> Ints:
-    """Return the positions of names among the known ones."""
+    """Return the position of each name among the known ones."""
     index = pd.Index(known, dtype=object)
-    positions: Ints = index.get_indexer(pd.Index(names, dtype=object))
+    sought = pd.Index(names, dtype=object)
+    positions: Ints = index.get_indexer(sought)
     return positions
 
 
 def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
-    """Return the rows with the column of their group, which `groupby(…).apply` leaves out."""
+    """Return rows with the column of their group, which ``groupby(…).apply`` of pandas leaves out.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows of the frame.
+    frame : DataFrame of any library
+        The frame as given by an engine. That of a group has its name as an attribute.
+
+    Raises
+    ------
+    MultiAspectError
+        If the runs of the rows remain unknown.
+    """
     missing: list[str] = []
     if "name" not in rows.columns:
         missing.append("name")
@@ -366,44 +479,80 @@ def _with_group(rows: pd.DataFrame, frame: Any) -> pd.DataFrame:
     group = None
     if isinstance(frame, pd.DataFrame) and missing:
         group = getattr(frame, "name", None)
-    if len(missing) == 1 and pd.api.types.is_scalar(group) and group is not None:
+    is_single_name = group is not None and pd.api.types.is_scalar(group)
+    if len(missing) == 1 and is_single_name:
         return rows.assign(**{missing[0]: group})
-    if "name" in missing:
-        remedy = ""
-        if isinstance(group, tuple):
-            remedy = (
-                ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part "
-                "in table.groupby(...)]"
-            )
-        raise MultiAspectError(
-            "expected a column name with the run of each row, got the columns "
-            f"{choices(rows.columns)}{remedy}"
+    if "name" not in missing:
+        return rows
+
+    got = choices(rows.columns)
+    remedy = ""
+    # Groups by several columns have a tuple as their name.
+    if isinstance(group, tuple):
+        remedy = (
+            ". In pandas, apply leaves out the columns of groups: use [ev(part) for _, part "
+            "in table.groupby(...)]"
         )
-    return rows
+    raise MultiAspectError(
+        f"expected a column name with the run of each row, got the columns {got}{remedy}"
+    )
+
+
+def _read_results(perquery: Any) -> pd.DataFrame:
+    """Return the columns of the results of all parts as a frame of pandas."""
+    table = to_pandas(perquery)
+    if table is None or not set(COLUMNS) <= set(table.columns):
+        expected = choices(COLUMNS)
+        raise MultiAspectError(f"expected the results of the parts, with the columns {expected}")
+    columns: dict[str, np.ndarray] = {}
+    for column in COLUMNS:
+        columns[column] = table[column].to_numpy(dtype=object)
+    return pd.DataFrame(columns)
 
 
 def _restore_evaluator(key: str, content: bytes, by: str) -> Evaluator:
     """Restore an evaluator in another process; copies share the judgments."""
-    restored = Evaluator(unpack_plan(key, content), by)
-    restored._packed = key, content
+    plan = unpack_plan(key, content)
+    restored = Evaluator(plan, by)
+    restored._packed = (key, content)
     return restored
 
 
 def _convert_like(frame: Any, result: pd.DataFrame) -> Any:
     """Return the result as a frame of the library of `frame`."""
     library = type(frame).__module__.partition(".")[0]
-    if library not in ("polars", "pyarrow"):
-        return result
-    columns = {column: result[column].tolist() for column in COLUMNS}
     if library == "polars":
-        import polars
+        return _to_polars(result)
+    if library == "pyarrow":
+        return _to_arrow(result)
+    return result
 
-        types: dict[str, Any] = dict.fromkeys(COLUMNS, polars.String)
-        types["value"] = polars.Float64
-        return polars.DataFrame(columns, schema=types)
+
+def _to_polars(result: pd.DataFrame) -> Any:
+    """Return a long frame as a frame of Polars, whose types do not depend on the rows."""
+    import polars
+
+    schema = {
+        "name": polars.String,
+        "qid": polars.String,
+        "measure": polars.String,
+        "value": polars.Float64,
+    }
+    columns = {column: result[column].tolist() for column in schema}
+    return polars.DataFrame(columns, schema=schema)
+
+
+def _to_arrow(result: pd.DataFrame) -> Any:
+    """Return a long frame as a table of PyArrow, whose types do not depend on the rows."""
     import pyarrow
 
-    arrow_types = dict.fromkeys(COLUMNS, pyarrow.string())
-    arrow_types["value"] = pyarrow.float64()
-    schema = pyarrow.schema(list(arrow_types.items()))
+    schema = pyarrow.schema(
+        {
+            "name": pyarrow.string(),
+            "qid": pyarrow.string(),
+            "measure": pyarrow.string(),
+            "value": pyarrow.float64(),
+        }
+    )
+    columns = {column: result[column].tolist() for column in schema.names}
     return pyarrow.table(columns, schema=schema)

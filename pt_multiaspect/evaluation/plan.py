@@ -87,19 +87,24 @@ class Plan:
         self.labels = list(labelled)
         self.measures: list[AnyMeasure] = list(labelled.values())
         check_functions(self.measures)
-        for measure in filter(supports, self.measures):
-            measure.validate_params()
-        others = {measure for measure in self.measures if not supports(measure)}
-        diverse = set(filter(is_diversity_measure, others))
-        self._standard = _standard(others - diverse, judgments)
-        self._diverse: DiversityMeasures | None = None
-        if diverse:
-            self._diverse = DiversityMeasures(diverse, judgments)
+
+        others: set[AnyMeasure] = set()
+        for measure in self.measures:
+            if supports(measure):
+                measure.validate_params()
+            else:
+                others.add(measure)
+        diversity_measures = set(filter(is_diversity_measure, others))
+        self._standard = _standard_measures(others - diversity_measures, judgments)
+        self._diversity: DiversityMeasures | None = None
+        if diversity_measures:
+            self._diversity = DiversityMeasures(diversity_measures, judgments)
         #: The columns of runs that measures read besides queries, documents and scores.
         self.run_columns = run_inputs(others)
-        counted = counted_topics(labelled, judgments, average_over)
+
+        counted_by_label = counted_topics(labelled, judgments, average_over)
         #: A mask of the queries that count for each measure, shape (n_measures, n_queries).
-        self.counted: Bools = np.stack(list(counted.values()))
+        self.counted: Bools = np.stack(list(counted_by_label.values()))
         #: The causes of warnings about the judgments that the evaluation of a run has issued.
         self._warned: set[Any] = set()
 
@@ -126,30 +131,47 @@ class Plan:
         return Outcome(name, values, causes, single_documents(rankings))
 
     def values(self, rankings: Rankings) -> Floats:
-        """Return the values of a run that is joined with the judgments, (n_measures, n_queries)."""
+        """Return the values of a run that is joined with the judgments.
 
-        def run() -> pd.DataFrame:
-            # Measures computed here count the last row of each document of a query, so all measures
-            # must.
-            return rankings.source.to_pandas().drop_duplicates(["query_id", "doc_id"], keep="last")
+        Returns
+        -------
+        ndarray of float, shape (n_measures, n_queries)
+        """
 
+        def distinct_rows() -> pd.DataFrame:
+            """Return the last row of each document of a query, as other measures count it."""
+            rows = rankings.source.to_pandas()
+            return rows.drop_duplicates(["query_id", "doc_id"], keep="last")
+
+        values: dict[AnyMeasure, Floats] = {}
         with warn_once_of(self._warned):
-            values: dict[AnyMeasure, Floats] = {}
             if self._standard is not None:
-                values.update(self._standard.values(rankings, run))
-            if self._diverse is not None:
-                values.update(self._diverse.values(rankings.frame_by_rank()))
+                values.update(self._standard.values(rankings, distinct_rows))
+            if self._diversity is not None:
+                values.update(self._diversity.values(rankings.frame_by_rank()))
             for measure in self.measures:
                 if measure not in values:
                     values[measure] = measure.evaluate(rankings)
-            return np.stack([values[measure] for measure in self.measures])
+        return np.stack([values[measure] for measure in self.measures])
 
     def frame(self, names: list[str], values: list[Floats]) -> pd.DataFrame:
-        """Return the long frame of runs, with the judged queries that count."""
-        table = long_frame(names, self.labels, [self.judgments.qids] * len(names), values)
+        """Return the long frame of runs, with the judged queries that count for each measure.
+
+        Parameters
+        ----------
+        names : list of str
+            The runs.
+        values : list of ndarray of float, each of shape (n_measures, n_queries)
+            The values of each run.
+        """
+        n_runs = len(names)
+        qids_of_runs = [self.judgments.qids] * n_runs
+        table = long_frame(names, self.labels, qids_of_runs, values)
         if self.counted.all():
             return table
-        return table[np.tile(self.counted.ravel(), len(names))].reset_index(drop=True)
+        # Rows of a run are in the order of the flattened mask.
+        is_counted = np.tile(self.counted.ravel(), n_runs)
+        return table[is_counted].reset_index(drop=True)
 
 
 def long_frame(
@@ -169,61 +191,81 @@ def long_frame(
         The values of each run.
     """
     measure_labels = np.array(labels, dtype=object)
-    n_rows: list[int] = []
-    qid_column: list[np.ndarray] = []
-    measure_column: list[np.ndarray] = []
-    for run_qids in qids:
-        n_rows.append(len(labels) * len(run_qids))
-        qid_column.append(np.tile(run_qids, len(labels)))
-        measure_column.append(np.repeat(measure_labels, len(run_qids)))
-    rows = {
-        "name": np.repeat(np.array(names, dtype=object), n_rows),
-        "qid": np.concatenate(qid_column),
-        "measure": np.concatenate(measure_column),
-        "value": np.concatenate([run_values.ravel() for run_values in values]),
+    rows_per_run: list[int] = []
+    qid_parts: list[np.ndarray] = []
+    measure_parts: list[np.ndarray] = []
+    value_parts: list[Floats] = []
+    for run_qids, run_values in zip(qids, values, strict=True):
+        # All queries of the first measure come first, as in the rows of `run_values`.
+        qid_parts.append(np.tile(run_qids, len(labels)))
+        measure_parts.append(np.repeat(measure_labels, len(run_qids)))
+        value_parts.append(run_values.ravel())
+        rows_per_run.append(run_values.size)
+    run_names = np.array(names, dtype=object)
+    columns = {
+        "name": np.repeat(run_names, rows_per_run),
+        "qid": np.concatenate(qid_parts),
+        "measure": np.concatenate(measure_parts),
+        "value": np.concatenate(value_parts),
     }
-    return pd.DataFrame(rows)[COLUMNS]
+    return pd.DataFrame(columns)[COLUMNS]
 
 
-def _standard(others: set[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
-    """Prepare the measures of ir-measures, which evaluate relevance; None if there are none."""
-    if not others:
+def _standard_measures(measures: set[AnyMeasure], judgments: Judgments) -> StandardMeasures | None:
+    """Prepare measures of ir-measures, which evaluate relevance; None if there are none."""
+    if not measures:
         return None
-    for measure in sorted(others, key=str):
-        refuse_unknown(
-            qrels_inputs([measure]), judgments.columns, "columns of the qrels", str(measure)
-        )
-    reads = any(map(reads_relevance, others))
-    if reads:
+    for measure in sorted(measures, key=str):
+        columns = qrels_inputs([measure])
+        refuse_unknown(columns, judgments.columns, "columns of the qrels", str(measure))
+    # Measures that do not read relevance need no such column.
+    labels = np.full(len(judgments), np.nan)
+    if any(map(reads_relevance, measures)):
         labels = judgments.labels("relevance")
-    else:
-        labels = np.full(len(judgments), np.nan)
+    _refuse_fractions(labels, measures)
+    return StandardMeasures(measures, judgments, labels)
+
+
+def _refuse_fractions(labels: Floats, measures: set[AnyMeasure]) -> None:
+    """Raise an error if labels on relevance are not integers."""
     fraction = first_fraction(labels)
-    if fraction is not None:
-        raise MultiAspectError(
-            f"ir-measures supports integer relevance labels only, got {fraction:g}; use "
-            "On(base=...) to compute "
-            f"{choices(sorted(map(str, others)))} on such labels, where possible"
-        )
-    return StandardMeasures(others, judgments, labels)
+    if fraction is None:
+        return
+    names = choices(sorted(map(str, measures)))
+    raise MultiAspectError(
+        f"ir-measures supports integer relevance labels only, got {fraction:g}; use "
+        f"On(base=...) to compute {names} on such labels, where possible"
+    )
 
 
 def pack_plan(plan: Plan) -> tuple[str, bytes]:
     """Return a key and the bytes of a plan, with the code of measures that a script defines."""
     content = pickle_with_code(plan)
-    return hashlib.sha256(content).hexdigest(), content
+    key = hashlib.sha256(content).hexdigest()
+    return key, content
 
 
 def unpack_plan(key: str, content: bytes) -> Plan:
-    """Return a plan, restored once per process."""
-    known = _plans.get(key)
-    if known is not None:
-        return known
-    with silence_warnings():  # about names of scales that another plan has, too
+    """Return a plan, restored once per process.
+
+    Parameters
+    ----------
+    key : str
+        The key of the plan, as returned by `pack_plan`.
+    content : bytes
+        The pickled plan.
+    """
+    received = _plans.get(key)
+    if received is not None:
+        return received
+    # Another plan may have other scales of the same name, which is no reason for a warning here.
+    with silence_warnings():
         plan: Plan = pickle.loads(content)
     _plans[key] = plan
-    superseded = list(_plans)[:-_MOST_PLANS]
-    for earlier_key in superseded:
+
+    # Dictionaries are in the order of insertion: the last plans are kept.
+    keys = list(_plans)
+    for superseded in keys[:-_MOST_PLANS]:
         # Threads of the caller may add and remove others meanwhile.
-        _plans.pop(earlier_key, None)
+        _plans.pop(superseded, None)
     return plan
