@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,18 @@ _MIN_SHARED = 2
 
 #: Maximum number of answers that are evaluated alone.
 _MOST_ALONE = 500
+
+
+class _JudgedAnswers(NamedTuple):
+    """Judged answers of runs, one item of each array per answer."""
+
+    #: Positions of the answers among the judged pairs.
+    pairs: Ints
+    #: Positions of their topics.
+    queries: Ints
+    docnos: list[str]
+    #: Positions of their runs.
+    runs: list[int]
 
 
 def warn_of_answers(plan: Plan, outcomes: Sequence[Outcome]) -> None:
@@ -45,9 +57,11 @@ def warn_of_answers(plan: Plan, outcomes: Sequence[Outcome]) -> None:
         return
     if not labels:
         return
+    n_runs = len(outcomes)
+    comparing = choices(labels)
     warn_once(
-        f"each of the {len(outcomes)} runs has one document per topic, and no document is in two "
-        f"runs, as if the documents were generated answers. Then values of {choices(labels)} do "
+        f"each of the {n_runs} runs has one document per topic, and no document is in two "
+        f"runs, as if the documents were generated answers. Then values of {comparing} do "
         "not tell how good an answer is: they are divided by an ideal or by the number of relevant "
         "documents, which contain the answers of other runs. Score answers with ma.answers, as in "
         "ma.answers.combine(ma.answers.from_criteria(judged, aspects=…), 'CAM'), or choose "
@@ -56,60 +70,98 @@ def warn_of_answers(plan: Plan, outcomes: Sequence[Outcome]) -> None:
 
 
 def _are_answers(outcomes: Sequence[Outcome]) -> bool:
-    """Return whether all runs have one document per topic, which no other run has."""
-    if len(outcomes) < 2 or not all(outcome.documents for outcome in outcomes):
+    """Return whether all runs have one document per topic, which no other run has.
+
+    Most topics must be those of several runs.
+    """
+    have_single_documents = all(outcome.documents for outcome in outcomes)
+    if len(outcomes) < 2 or not have_single_documents:
         return False
     runs_per_document: Counter[str] = Counter()
     runs_per_topic: Counter[str] = Counter()
     for outcome in outcomes:
-        runs_per_document.update(set(outcome.documents.values()))
+        documents = set(outcome.documents.values())
+        runs_per_document.update(documents)
         runs_per_topic.update(outcome.documents.keys())
-    if max(runs_per_document.values()) > 1:
+    is_document_shared = max(runs_per_document.values()) > 1
+    if is_document_shared:
         return False
-    n_shared = sum(n_runs > 1 for n_runs in runs_per_topic.values())
-    return n_shared >= _MIN_SHARED and 2 * n_shared > len(runs_per_topic)
+    shared_topics = [qid for qid, n_runs in runs_per_topic.items() if n_runs > 1]
+    n_shared = len(shared_topics)
+    n_topics = len(runs_per_topic)
+    return n_shared >= _MIN_SHARED and n_shared > n_topics / 2
 
 
 def _comparing_measures(plan: Plan, outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the measures whose value of an answer depends on judgments of other answers.
+    """Return the labels of measures by which an answer's value depends on judgments of others.
 
-    The first answers are evaluated, each as the only judged document of a topic. Functions of users
-    are not called, and diversity measures read the qrels by subtopic.
+    The first answers are evaluated again, each as the only judged document of a topic.
     """
-    rows = []  # the positions of the measures that are evaluated
-    for row, measure in enumerate(plan.measures):
-        if function_of(measure) is None and not is_diversity_measure(measure):
-            rows.append(row)
-    if not rows:
+    measures = _measures_to_test(plan)
+    if not measures:
         return []
+    answers = _first_judged_answers(plan, outcomes)
+    values_alone = _evaluate_alone(plan.judgments, measures, answers)
+    values_of_runs = np.stack([outcome.values for outcome in outcomes])
+    # From the shape (n_runs, n_measures, n_queries) to (n_answers, n_measures).
+    values_together = values_of_runs[answers.runs, :, answers.queries]
+
+    comparing: list[str] = []
+    for label, measure_alone in zip(measures, values_alone, strict=True):
+        measure_together = values_together[:, plan.labels.index(label)]
+        if not np.allclose(measure_together, measure_alone):
+            comparing.append(label)
+    return comparing
+
+
+def _measures_to_test(plan: Plan) -> dict[str, Any]:
+    """Return the measures by label that can be evaluated on other judgments than those given.
+
+    Functions of users may be slow, and diversity measures read the qrels by subtopic.
+    """
+    measures: dict[str, Any] = {}
+    for label, measure in zip(plan.labels, plan.measures, strict=True):
+        is_function = function_of(measure) is not None
+        if not is_function and not is_diversity_measure(measure):
+            measures[label] = measure
+    return measures
+
+
+def _first_judged_answers(plan: Plan, outcomes: Sequence[Outcome]) -> _JudgedAnswers:
+    """Return the first answers of all runs that are judged, in the order of their topics."""
     run_of_document: dict[str, int] = {}
-    answers: dict[str, dict[str, float]] = {}
+    answers_by_topic: dict[str, dict[str, float]] = {}
     for run, outcome in enumerate(outcomes):
         for qid, docno in outcome.documents.items():
             run_of_document[docno] = run
-            answers.setdefault(qid, {})[docno] = 1.0
-    hits = Rankings(answers, plan.judgments).hits
-    pair = hits.row[:_MOST_ALONE]
-    query = hits.query[:_MOST_ALONE]
-    docnos = plan.judgments.docnos[pair].tolist()
-    measures = {plan.labels[row]: plan.measures[row] for row in rows}
-    values_alone = _evaluate_alone(plan.judgments, measures, pair, docnos)
-    values = np.stack([outcome.values for outcome in outcomes])  # runs, measures, queries
+            answers_of_topic = answers_by_topic.setdefault(qid, {})
+            answers_of_topic[docno] = 1.0  # any score
+    hits = Rankings(answers_by_topic, plan.judgments).hits
+    pairs = hits.row[:_MOST_ALONE]
+    queries = hits.query[:_MOST_ALONE]
+    docnos = plan.judgments.docnos[pairs].tolist()
     runs = [run_of_document[docno] for docno in docnos]
-    values_together = values[runs, :, query].T  # measures, answers
-    labels = []
-    for row, row_alone in zip(rows, values_alone, strict=True):
-        if not np.allclose(values_together[row], row_alone):
-            labels.append(plan.labels[row])
-    return labels
+    return _JudgedAnswers(pairs, queries, docnos, runs)
 
 
 def _evaluate_alone(
-    judgments: Judgments, measures: dict[str, Any], pair: Ints, docnos: list[str]
+    judgments: Judgments, measures: dict[str, Any], answers: _JudgedAnswers
 ) -> Floats:
-    """Return the values of judged pairs, each alone in a topic, shape (n_measures, n_pairs)."""
-    qids = np.array(numbered_names(len(pair)), dtype=object)
-    labels = {name: judgments.labels(name)[pair] for name in judgments.label_names}
-    alone = judgments.with_copies(pair, np.arange(len(pair)), qids, labels)
-    run = {qid: {docno: 1.0} for qid, docno in zip(qids, docnos, strict=True)}
-    return Plan(alone, measures).values(Rankings(run, alone))
+    """Return the values of answers, each as the only judged document of a topic of its own.
+
+    Returns
+    -------
+    ndarray of float, shape (n_measures, n_answers)
+    """
+    n_answers = len(answers.pairs)
+    topic_of_answer = np.arange(n_answers)
+    qids = np.array(numbered_names(n_answers), dtype=object)
+    labels: dict[str, Floats] = {}
+    for name in judgments.label_names:
+        labels[name] = judgments.labels(name)[answers.pairs]
+    separate_judgments = judgments.with_copies(answers.pairs, topic_of_answer, qids, labels)
+    run: dict[str, dict[str, float]] = {}
+    for qid, docno in zip(qids, answers.docnos, strict=True):
+        run[qid] = {docno: 1.0}
+    rankings = Rankings(run, separate_judgments)
+    return Plan(separate_judgments, measures).values(rankings)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 import pandas as pd
 
 from ..collection import Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
+from ..collection.views import AspectView
 from ..errors import Cause, reissue, warn_of_runs
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
@@ -112,30 +112,38 @@ def evaluate(
     """
     average_over = check_average_over(average_over, measures)
     labelled = parse_all(measures)
-    named = NamedRuns.read(runs, topics, progress=progress)
-    named.check_files()
-    plan = Plan(select_topics(Judgments.of(qrels), named.topics), labelled, average_over)
-    own = filter(supports, labelled.values())
-    warn_of_unlabelled_topics(
-        chain.from_iterable(measure.views(plan.judgments) for measure in own), plan.judgments
-    )
-    evaluations = _evaluate_runs(plan, named)
-    if progress and topics is None:  # with topics, there is a bar of pipelines
-        evaluations = _show_progress(evaluations, named.total)
-    outcomes = _collect_outcomes(evaluations)
-    warn_of_answers(plan, outcomes)
-    names = [outcome.name for outcome in outcomes]
-    values = [outcome.values for outcome in outcomes]
+    named_runs = NamedRuns.read(runs, topics, progress=progress)
+    named_runs.check_files()
+    judgments = select_topics(Judgments.of(qrels), named_runs.topics)
+    plan = Plan(judgments, labelled, average_over)
+    warn_of_unlabelled_topics(_views_of_measures(plan), judgments)
+    outcomes = _evaluate_runs(plan, named_runs)
+    # With topics, pipelines have a bar of their own.
+    has_bar = progress and topics is None
+    if has_bar:
+        outcomes = _show_progress(outcomes, named_runs.total)
+    collected = _collect_outcomes(outcomes)
+    warn_of_answers(plan, collected)
+    names = [outcome.name for outcome in collected]
+    values = [outcome.values for outcome in collected]
     result = plan.frame(names, values)
     record_measures(result, labelled)
     return result
 
 
+def _views_of_measures(plan: Plan) -> Iterator[AspectView]:
+    """Yield the labels on each aspect that a measure of this package evaluates."""
+    for measure in plan.measures:
+        if supports(measure):
+            yield from measure.views(plan.judgments)
+
+
 def _evaluate_runs(plan: Plan, runs: NamedRuns) -> Iterator[Outcome]:
-    """Evaluate runs, in their order, and keep none of them."""
+    """Yield the outcome of each run, without keeping the run in memory."""
     for name, run in runs:
         outcome = plan.evaluate(name, run)
-        del run  # before the next one is read
+        # The next run is read before the loop assigns it to this name.
+        del run
         yield outcome
 
 
@@ -150,17 +158,22 @@ def _show_progress(outcomes: Iterator[Outcome], total: int | None) -> Iterator[O
 
 
 def _collect_outcomes(outcomes: Iterator[Outcome]) -> list[Outcome]:
-    """Return the outcomes of all runs; issue their warnings, with one message for all runs."""
+    """Return the outcomes of all runs, and issue their warnings.
+
+    Causes with a remedy are reported at the end, in one message for all runs, others at once.
+    """
     collected: list[Outcome] = []
-    run_causes: list[tuple[str, Cause]] = []
+    causes_by_run: list[tuple[str, Cause]] = []
     try:
         for outcome in outcomes:
+            title = run_title(outcome.name)
             for cause in outcome.causes:
                 if cause.remedy is None:
                     reissue(cause)
                 else:
-                    run_causes.append((run_title(outcome.name), cause))
+                    causes_by_run.append((title, cause))
             collected.append(outcome)
     finally:
-        warn_of_runs(run_causes)
+        # An error in a run may have one of these causes.
+        warn_of_runs(causes_by_run)
     return collected

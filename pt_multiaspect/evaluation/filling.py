@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .._typing import Floats
 from .._validation import count, random_seed
 from ..aspects import Aspects, parse_aspects
 from ..collection import Judgments
 from ..collection.label_draws import draw_labels, join_universe, parse_labels
+from ..collection.views import AspectView
 from ..io.runs import NamedRuns, join
 
 #: The key of the record in ``attrs`` of filled qrels.
@@ -83,44 +85,79 @@ def fill_labels(
     >>> filled.attrs["filled"]["trust"]
     {'filled': 1, 'missing': 0, 'by': 'observed'}
     """
-    if depth is None:
-        cutoff = None
-    else:
+    cutoff = None
+    if depth is not None:
         cutoff = count("depth")(depth)
     seed = random_seed(seed)
     model = parse_labels(labels)
     judgments = Judgments.of(qrels)
     judged_views = judgments.views(parse_aspects(aspects))
-    named = NamedRuns.read(runs)
-    named.check_files()
-    rankings = [join(name, run, judgments) for name, run in named]
+    named_runs = NamedRuns.read(runs)
+    named_runs.check_files()
+    rankings = [join(name, run, judgments) for name, run in named_runs]
+
+    # The documents that the runs add have no labels, from which scales could be inferred.
     universe = join_universe(judgments, judged_views, rankings, cutoff)
     scales = Aspects({view.name: view.aspect for view in judged_views})
     views = universe.views(scales)
-    # Both have the shape (n_aspects, n_documents).
-    missing = np.stack([~view.known for view in views])
-    complete = np.stack([view.label for view in views])
-    draws = draw_labels(model, universe, views, missing, seed, np.zeros(1, dtype=np.intp))
-    complete[missing] = draws[0]
+    source = "labels"
+    if model is None:
+        source = "observed"
     query = universe.row_values(universe.pool_query)
     docnos = universe.row_values(universe.docnos)
     frame = pd.DataFrame({"qid": universe.qids[query], "docno": docnos})
-    source = "observed"
-    if model is not None:
-        source = "labels"
     record: dict[str, Mapping[str, Any]] = {}
-    for view, aspect_labels in zip(views, complete, strict=True):
-        column = view.name
-        if column == "relevance" and "label" in judgments.columns:
-            column = "label"
-        frame[column] = universe.row_values(aspect_labels)
-        n_missing = int(np.isnan(aspect_labels).sum())
-        n_filled = int((~view.known).sum()) - n_missing
+    filled_labels = _fill_missing(model, universe, views, seed)
+    for view, labels_of_aspect in zip(views, filled_labels, strict=True):
+        column = _column_of_aspect(view.name, judgments)
+        frame[column] = universe.row_values(labels_of_aspect)
+        n_lacking = int((~view.known).sum())
+        n_missing = int(np.isnan(labels_of_aspect).sum())
+        n_filled = n_lacking - n_missing
         record[view.name] = {"filled": n_filled, "missing": n_missing, "by": source}
+
     known_columns = ("query_id", "doc_id", *record)
-    further = [column for column in universe.columns if column not in known_columns]
-    frame = frame.join(universe.rows(further))
+    further_columns = [column for column in universe.columns if column not in known_columns]
+    frame = frame.join(universe.rows(further_columns))
     by_topic_and_document = np.lexsort((docnos, query))
-    frame = frame.iloc[by_topic_and_document].reset_index(drop=True)
+    frame = frame.iloc[by_topic_and_document]
+    frame = frame.reset_index(drop=True)
     frame.attrs[FILLED] = record
     return frame
+
+
+def _fill_missing(
+    model: Judgments | None, universe: Judgments, views: Sequence[AspectView], seed: int
+) -> Floats:
+    """Return the labels of all documents, those that are missing from a model or by one draw.
+
+    Parameters
+    ----------
+    model : Judgments or None
+        The labels that are given; None for draws from documents of the qrels.
+    universe : Judgments
+        The judged and the retrieved documents.
+    views : sequence of AspectView
+        The labels on each aspect.
+    seed : int
+        The seed of the draw.
+
+    Returns
+    -------
+    ndarray of float, shape (n_aspects, n_documents)
+        NaN where the model has no label either.
+    """
+    is_missing = np.stack([~view.known for view in views])
+    labels = np.stack([view.label for view in views])
+    number_of_draw = np.zeros(1, dtype=np.intp)
+    draws = draw_labels(model, universe, views, is_missing, seed, number_of_draw)
+    only_draw = draws[0]  # in the order of the True elements of `is_missing`
+    labels[is_missing] = only_draw
+    return labels
+
+
+def _column_of_aspect(aspect: str, judgments: Judgments) -> str:
+    """Return the column of an aspect in the qrels, which may call relevance ``label``."""
+    if aspect == "relevance" and "label" in judgments.columns:
+        return "label"
+    return aspect

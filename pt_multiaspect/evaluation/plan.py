@@ -37,7 +37,7 @@ from ..integration.provider import supports
 from ..io.runs import join
 from ..measures.toma import warn_of_missing_gates
 from .long_frames import COLUMNS
-from .topics import TOPICS, counted_topics
+from .topics import JUDGED, counted_topics
 
 #: Plans by key that this process has received.
 _plans: dict[str, Plan] = {}
@@ -81,7 +81,7 @@ class Plan:
         self,
         judgments: Judgments,
         labelled: Mapping[str, AnyMeasure],
-        average_over: str = TOPICS[0],
+        average_over: str = JUDGED,
     ) -> None:
         self.judgments = judgments
         self.labels = list(labelled)

@@ -16,34 +16,43 @@ from ..errors import MultiAspectError, in_shell, parameter
 from ..integration.provider import supports
 from ..measures import Measure
 
-#: The choices of topics: all judged ones, or those with a positive document.
-TOPICS = ("judged", "positive")
+#: All judged topics.
+JUDGED = "judged"
 
-_check = choice("average_over", *TOPICS)
+#: The topics with a positive document.
+POSITIVE = "positive"
+
+#: The choices of topics.
+TOPICS = (JUDGED, POSITIVE)
 
 
 def check_average_over(average_over: object, measures: object) -> str:
-    """Return the choice of topics; by default, that of a suite, else all judged topics."""
-    return str(
-        _check(
-            getattr(measures, "average_over", TOPICS[0]) if average_over is None else average_over
-        )
-    )
+    """Return the choice of topics, checked; by default that of a suite, else all judged topics."""
+    if average_over is None:
+        average_over = getattr(measures, "average_over", JUDGED)
+    check = choice("average_over", *TOPICS)
+    return str(check(average_over))
 
 
 def check_all_topics(measures: object, purpose: str) -> None:
     """Raise an error for a suite over topics with a positive document.
 
-    The caller evaluates all topics.
+    Parameters
+    ----------
+    measures : measures or suite
+        What a user gave.
+    purpose : str
+        Why the caller evaluates all topics.
     """
-    if check_average_over(None, measures) != TOPICS[0]:
-        remedy = "pass dict(suite) to evaluate its measures over all judged topics"
-        if in_shell():
-            remedy = "'pt-multiaspect evaluate' evaluates it"
-        raise MultiAspectError(
-            f"expected measures over all judged topics, as {purpose}, got a suite over the topics "
-            f"with a positive document; {remedy}"
-        )
+    if check_average_over(None, measures) == JUDGED:
+        return
+    remedy = "pass dict(suite) to evaluate its measures over all judged topics"
+    if in_shell():
+        remedy = "'pt-multiaspect evaluate' evaluates it"
+    raise MultiAspectError(
+        f"expected measures over all judged topics, as {purpose}, got a suite over the topics "
+        f"with a positive document; {remedy}"
+    )
 
 
 def counted_topics(
@@ -69,35 +78,70 @@ def counted_topics(
     MultiAspectError
         If a measure does not tell which documents are positive, or no topic counts for a measure.
     """
-    if average_over == TOPICS[0]:
-        return {label: np.ones(judgments.n_queries, dtype=np.bool_) for label in labelled}
-    judged, positive = (parameter("average_over", topics) for topics in TOPICS)
-    counted = {}
+    counted: dict[str, Bools] = {}
     for label, measure in labelled.items():
-        try:
-            if supports(measure):
-                counted[label] = _topics_with_positive(measure, judgments)
-            else:
-                counted[label] = topics_with_positive(measure, judgments)
-        except MissingAspectError as error:  # the measure has no value on any topic
-            raise MultiAspectError(f"{label}: {error}") from None
-        except MultiAspectError as error:
-            raise MultiAspectError(f"{positive}: {error}; use {judged}") from None
-        if not counted[label].any():
-            raise MultiAspectError(
-                f"{positive}: no topic has a positive document for {label}, so it has no mean; "
-                f"leave the measure out, or use {judged}"
-            )
+        if average_over == JUDGED:
+            counted[label] = np.ones(judgments.n_queries, dtype=np.bool_)
+        else:
+            counted[label] = _topics_above_zero(label, measure, judgments)
     return counted
 
 
+def _topics_above_zero(label: str, measure: ir_measures.Measure, judgments: Judgments) -> Bools:
+    """Return a mask of the topics in which a document is positive for a measure.
+
+    Parameters
+    ----------
+    label : str
+        The label of the measure, for errors.
+    measure : Measure
+        A measure of this package or of ir-measures.
+    judgments : Judgments
+        The judged documents.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_queries,)
+        At least one is True.
+    """
+    positive_topics = parameter("average_over", POSITIVE)
+    all_topics = parameter("average_over", JUDGED)
+    try:
+        if supports(measure):
+            has_positive = _topics_with_positive(measure, judgments)
+        else:
+            has_positive = topics_with_positive(measure, judgments)
+    # Such a measure has no value on any topic.
+    except MissingAspectError as error:
+        raise MultiAspectError(f"{label}: {error}") from None
+    # Others do not tell which documents are positive.
+    except MultiAspectError as error:
+        raise MultiAspectError(f"{positive_topics}: {error}; use {all_topics}") from None
+    if not has_positive.any():
+        raise MultiAspectError(
+            f"{positive_topics}: no topic has a positive document for {label}, so it has no mean; "
+            f"leave the measure out, or use {all_topics}"
+        )
+    return has_positive
+
+
 def _topics_with_positive(measure: Measure, judgments: Judgments) -> Bools:
-    """Return a mask of the queries that have a positive document, so that values can exceed 0."""
+    """Return a mask of the topics with a positive document for a measure of this package.
+
+    In these, values can exceed 0.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_queries,)
+    """
     terms = measure.terms(judgments)
     if not terms:
         raise MultiAspectError(f"{measure.NAME} does not tell which documents are positive")
-    # Shape (n_terms, n_queries).
-    has_positive = np.stack([term.base.has_positive(term.target) for term in terms])
+    masks = [term.base.has_positive(term.target) for term in terms]
+    has_positive = np.stack(masks)  # shape (n_terms, n_queries)
+    # Some need a document in each term: help minus harm needs helpful and harmful documents.
     if measure.stated.every_term_counts:
-        return np.asarray(has_positive.all(axis=0), dtype=np.bool_)
-    return np.asarray(has_positive.any(axis=0), dtype=np.bool_)
+        counts = has_positive.all(axis=0)
+    else:
+        counts = has_positive.any(axis=0)
+    return np.asarray(counts, dtype=np.bool_)
