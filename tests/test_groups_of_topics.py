@@ -264,6 +264,15 @@ def test_a_group_of_one_topic_has_no_interval() -> None:
         ma.aggregate(long_frame({"a": [0.5]}), ci=0.9, by={"q0": "one"})
 
 
+def test_without_macro_means_a_group_may_have_their_name() -> None:
+    """A group of one topic has no interval, whatever its name."""
+    groups = {"q0": "macro", "q1": "other", "q2": "other"}
+    values = ma.aggregate(long_frame({"a": [0.5, 0.25, 0.75]}), ci=0.95, by=groups, cluster="qid")
+    table = values.set_index("group")
+    assert table.loc["macro", "AP"] == 0.5
+    assert math.isnan(table.loc["macro", "AP 95% low"])
+
+
 def test_topics_that_a_run_lacks_are_told() -> None:
     frame = long_frame(SCORES)
     lacking = frame[~((frame["name"] == "b") & (frame["qid"].isin(["q4", "q5"])))]
