@@ -791,17 +791,15 @@ def _aggregate_values(
     if options.intervals is None:
         return cells
     clusters = clusters_of_topics(options.intervals.clusters, qids)
-    # A group of one topic or cluster has no standard error. (For all topics, this is an error.)
-    has_interval = len(clusters) > 1 or not is_part
-    if has_interval:
-        with errors_of(f"no interval for {subject}"):
-            ends = _interval(measure, label, values, clusters, macro_groups, options.intervals)
-        # Reciprocals reverse the order of the ends.
-        low, high = sorted(_from_scale(end, options.mean) for end in ends)
-        low_column, high_column = options.added_columns(label)
-        cells[low_column] = low
-        cells[high_column] = high
-    return cells
+    # A group of one topic or cluster has no interval; for all topics, this is an error.
+    if is_part and len(clusters) == 1:
+        return cells
+    with errors_of(f"no interval for {subject}"):
+        ends = _interval(measure, label, values, clusters, macro_groups, options.intervals)
+    # Reciprocals reverse the order of the ends.
+    low, high = sorted(_from_scale(end, options.mean) for end in ends)
+    low_column, high_column = options.added_columns(label)
+    return {**cells, low_column: low, high_column: high}
 
 
 def _equal_weights(groups: TopicGroups, qids: Sequence[object]) -> dict[str, float]:

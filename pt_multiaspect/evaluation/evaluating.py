@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from ..collection import Judgments
+from ..collection import AspectView, Judgments
 from ..collection.overlap import warn_of_unlabelled_topics
-from ..collection.views import AspectView
 from ..errors import Cause, reissue, warn_of_runs
 from ..integration.parsing import Measures, parse_all, record_measures
 from ..integration.provider import supports
@@ -133,9 +132,8 @@ def evaluate(
 
 def _views_of_measures(plan: Plan) -> Iterator[AspectView]:
     """Yield the labels on each aspect that a measure of this package evaluates."""
-    for measure in plan.measures:
-        if supports(measure):
-            yield from measure.views(plan.judgments)
+    for measure in filter(supports, plan.measures):
+        yield from measure.views(plan.judgments)
 
 
 def _evaluate_runs(plan: Plan, runs: NamedRuns) -> Iterator[Outcome]:

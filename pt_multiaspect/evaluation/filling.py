@@ -11,9 +11,8 @@ import pandas as pd
 from .._typing import Floats
 from .._validation import count, random_seed
 from ..aspects import Aspects, parse_aspects
-from ..collection import Judgments
+from ..collection import AspectView, Judgments
 from ..collection.label_draws import draw_labels, join_universe, parse_labels
-from ..collection.views import AspectView
 from ..io.runs import NamedRuns, join
 
 #: The key of the record in ``attrs`` of filled qrels.
