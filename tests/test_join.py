@@ -267,9 +267,11 @@ def test_one_long_id_costs_nothing_for_the_others() -> None:
     expected = [n for n in range(len(values)) if n == 0 or values[n] != values[n - 1]]
     reads = []
     with pytest.MonkeyPatch.context() as patch:
-        original = Texts._word
+        original = Texts._nth_words
         patch.setattr(
-            Texts, "_word", lambda self, *args: reads.append(read := original(self, *args)) or read
+            Texts,
+            "_nth_words",
+            lambda self, *args: reads.append(read := original(self, *args)) or read,
         )
         assert column.heads().tolist() == expected
     assert sum(map(len, reads)) < 300_000
