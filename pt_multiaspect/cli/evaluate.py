@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +13,6 @@ import pandas as pd
 from ..analysis import prediction_powered
 from ..analysis._significance import TESTS
 from ..analysis.prediction_powered import estimates_table
-from ..aspects import Aspects
 from ..description.scales import read_judged
 from ..description.statistics import run_statistics
 from ..errors import MultiAspectError, errors_of, refuse_repeated, refuse_unknown, silence_warnings
@@ -29,7 +27,7 @@ from ..integration.aggregators import aggregate_is_mean, lower_is_better
 from ..tables.content import Comparisons, column_heads, decimals_by_label, means_table
 from ..views import Column, Row, Sentence, Table, latex_of
 from . import options
-from .options import option, refuse_together
+from .options import option, refuse_together, refuse_without
 from .run_names import pick_baseline
 from .tables import DECIMALS, FORMATS, Sheet, format_value
 from .verb import Inputs, verb
@@ -109,40 +107,37 @@ def evaluate(
     notes: str,
 ) -> object:
     """Evaluate TREC run files."""
-    tests = {
+    test_options = {
         "--test": test is not None,
         "--correction": correction is not None,
         "--margin": bool(margin),
     }
     check_interval(interval, baseline)
-    _check_options(inputs, perquery, baseline, tests, interval, judged, sort)
-    if interval != "mean" and baseline is None and not inputs.values["human"]:
+    _check_options(inputs, perquery, baseline, test_options, interval, judged, sort)
+    has_human = bool(inputs.values["human"])
+    uses_clusters = has_human or interval == "mean" or baseline is not None
+    if not uses_clusters:
         check_clusters_apply(inputs.clusters)
     margins = read_margin(margin)
     if baseline is not None:
-        baseline = pick_baseline(baseline, inputs.runs)
-        if len(inputs.runs) < 2:
-            raise MultiAspectError(
-                f"--baseline requires a run to compare with {baseline}, got no other"
-            )
+        baseline = _baseline_of_several(baseline, inputs.runs)
     if sort is not None:
         sort = _column_to_sort_by(sort, inputs)
     values = inputs.evaluate()
-    if inputs.values["human"]:
-        return estimates_sheet(inputs.evaluate(inputs.human), values, baseline, inputs.clusters)
+    if has_human:
+        human_values = inputs.evaluate(inputs.human)
+        return estimates_sheet(human_values, values, baseline, inputs.clusters)
     structure = inputs.structure_of(values, test or "t")
     means = aggregate_topics(values, interval, structure)
     if sort is not None:
-        ascending = sort == "name" or bool(lower_is_better(measures_by_label(values)[sort]))
-        means = _sort_within_groups(means, sort, ascending)
+        means = _sort_within_groups(means, sort, values)
     if inputs.format in VALUE_FORMATS:
-        with errors_of(f"--format {inputs.format}"):
-            return format_values(values if perquery else values.iloc[:0], means, inputs.format)
+        return _value_lines(values, means, inputs.format, perquery)
     if perquery:
         return per_query_sheet(values, means["name"])
-    runs = {name: inputs.runs[name] for name in means["name"].unique()}
-    suite = inputs.requested.suite
-    see = f"How official values can differ: pt-multiaspect measures --suites {suite}"
+    fractions: dict[str, list[float]] = {}
+    if judged:
+        fractions = _judged_fractions(inputs, means["name"].unique())
     return means_sheet(
         values,
         means,
@@ -150,67 +145,123 @@ def evaluate(
         interval=interval,
         baseline=baseline,
         test=test or "t",
-        correction=None if correction == "none" else correction or "holm",
+        correction=_correction_in_python(correction),
         margin=margins,
         structure=structure,
-        judged=_judged_fractions(runs, inputs.qrels, inputs.aspects) if judged else {},
-        advice=[] if suite is None else [see],
+        judged=fractions,
+        advice=_suite_advice(inputs.requested.suite),
         notes=notes,
     )
 
 
+def _baseline_of_several(text: str, runs: Mapping[str, object]) -> str | None:
+    """Return the name of the baseline, which must not be the only run."""
+    baseline = pick_baseline(text, runs)
+    if len(runs) < 2:
+        raise MultiAspectError(
+            f"--baseline requires a run to compare with {baseline}, got no other"
+        )
+    return baseline
+
+
+def _correction_in_python(correction: str | None) -> str | None:
+    """Return the parameter for a value of --correction: None for 'none', 'holm' by default."""
+    if correction is None:
+        return "holm"
+    if correction == "none":
+        return None
+    return correction
+
+
+def _suite_advice(suite: str | None) -> list[str]:
+    """Return the notes on a suite; none without one."""
+    if suite is None:
+        return []
+    return [f"How official values can differ: pt-multiaspect measures --suites {suite}"]
+
+
+def _value_lines(values: pd.DataFrame, means: pd.DataFrame, format: str, perquery: bool) -> str:
+    """Return lines for other tools: the means, and with -q also the values of topics."""
+    topic_values = values
+    if not perquery:
+        topic_values = values.iloc[:0]
+    with errors_of(f"--format {format}"):
+        return format_values(topic_values, means, format)
+
+
 def _column_to_sort_by(text: str, inputs: Inputs) -> str:
     """Return the column that --sort names: the names of the runs, or a measure."""
-    column = text
-    if text != "name":
-        column = find_label(inputs.measures, text)
-    columns = ["name", *inputs.measures]
-    refuse_unknown([column], columns, "name or one of the measures", "--sort")
+    if text == "name":
+        return text
+    column = find_label(inputs.measures, text)
+    refuse_unknown([column], ["name", *inputs.measures], "name or one of the measures", "--sort")
     return column
 
 
-def _sort_within_groups(means: pd.DataFrame, column: str, ascending: bool) -> pd.DataFrame:
-    """Return the means sorted by a column, within each group of topics if there are any."""
-    parts = [means]
+def _sort_within_groups(means: pd.DataFrame, column: str, values: pd.DataFrame) -> pd.DataFrame:
+    """Return the means, best first or by name, within each group of topics if there are any.
+
+    Parameters
+    ----------
+    means : DataFrame
+        One row per run, or per group and run.
+    column : str
+        'name' or the label of a measure.
+    values : DataFrame
+        The values of topics, which record the measures.
+    """
+    if column == "name":
+        ascending = True
+    else:
+        measure = measures_by_label(values)[column]
+        ascending = bool(lower_is_better(measure))
     if "group" in means:
-        parts = [rows for _, rows in means.groupby("group", sort=False)]
-    sorted_parts = [rows.sort_values(column, ascending=ascending, kind="stable") for rows in parts]
-    return pd.concat(sorted_parts, ignore_index=True)
+        groups = [rows for _, rows in means.groupby("group", sort=False)]
+    else:
+        groups = [means]
+    sorted_groups = []
+    for rows in groups:
+        sorted_groups.append(rows.sort_values(column, ascending=ascending, kind="stable"))
+    return pd.concat(sorted_groups, ignore_index=True)
 
 
 def check_interval(interval: str, baseline: str | None) -> None:
     """Raise an error for intervals of differences from no run."""
-    refuse_together(
-        {"--interval difference": interval == "difference"},
-        {"": baseline is None},
-        "{} requires --baseline RUN",
-    )
+    options_of_differences = {"--interval difference": interval == "difference"}
+    refuse_without(options_of_differences, "--baseline RUN", is_given=baseline is not None)
 
 
 def check_clusters_apply(clusters: Mapping[str, str] | None) -> None:
-    """Raise an error for --cluster without tests and intervals."""
-    if clusters is not None:
-        TopicStructure(clusters=clusters).check_clusters_apply(
-            list(clusters), "--baseline RUN or --interval mean"
-        )
+    """Raise an error for --cluster, as the command has no tests and no intervals."""
+    if clusters is None:
+        return
+    structure = TopicStructure(clusters=clusters)
+    structure.check_clusters_apply(list(clusters), "--baseline RUN or --interval mean")
 
 
 def read_margin(texts: Sequence[str]) -> float | dict[str, float] | None:
-    """Return the margin, or those of measures, of the option --margin."""
+    """Return the values of --margin: one number, or numbers by measure; None if it is not given.
+
+    A text is ``NUMBER`` or ``MEASURE=NUMBER``.
+    """
     if not texts:
         return None
-    pairs = [text.rpartition("=") for text in texts]
-    numbers = [_read_number(value) for *_, value in pairs]
-    labels = [label for label, *_ in pairs]
+    labels: list[str] = []  # '' for a number alone
+    margins: dict[str, float] = {}
+    for text in texts:
+        label, _, number = text.rpartition("=")
+        labels.append(label)
+        margins[label] = _read_number(number)
     if labels == [""]:
-        return numbers[0]
+        return margins[""]
     if "" in labels:
         raise MultiAspectError("--margin: expected one number, or MEASURE=NUMBER for each measure")
     refuse_repeated(labels, "measures", "--margin")
-    return dict(zip(labels, numbers, strict=True))
+    return margins
 
 
 def _read_number(text: str) -> float:
+    """Return the number of a --margin."""
     try:
         return float(text)
     except ValueError:
@@ -230,33 +281,46 @@ def _check_options(
     inputs: Inputs,
     perquery: bool,
     baseline: str | None,
-    tests: Mapping[str, bool],
+    test_options: Mapping[str, bool],
     interval: str,
     judged: bool,
     sort: str | None,
 ) -> None:
-    """Raise an error for options that exclude or require others."""
-    has_groups = {"--by": inputs.by is not None}
-    refuse_together(
-        {"--macro": inputs.values["macro"]}, {"": inputs.by is None}, "{} requires --by FILE"
-    )
-    per_query = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
-    of_means = {f"--interval {interval}": interval != "none", "--judged": judged, **has_groups}
-    has_clusters = {"--cluster": inputs.values["cluster"] is not None}
-    means_only = {"--baseline": baseline is not None, **of_means, **has_clusters}
-    refuse_together(means_only, per_query, "{} applies to means: omit it, or {}")
-    refuse_together({"--judged": judged}, has_groups, "{} is over all topics: omit it, or {}")
-    without_human = {**per_query, **of_means, "--sort": sort is not None, **tests}
-    refuse_together(without_human, {"--human": bool(inputs.values["human"])}, HUMAN_EXCLUDES)
-    if (
-        inputs.values["human"]
-        and check_average_over(inputs.values["average_over"], inputs.measures) != TOPICS[0]
-    ):
+    """Raise an error for options that exclude or require others.
+
+    Each group of options is a mapping: the names, and whether each is given.
+    """
+    has_groups = inputs.by is not None
+    groups = {"--by": has_groups}
+    macro = {"--macro": inputs.values["macro"]}
+    human = {"--human": bool(inputs.values["human"])}
+    fractions = {"--judged": judged}
+    of_values = {"-q": perquery, f"--format {inputs.format}": inputs.format in VALUE_FORMATS}
+    of_means = {f"--interval {interval}": interval != "none", **fractions, **groups}
+    of_tests = {"--baseline": baseline is not None}
+    clusters = {"--cluster": inputs.values["cluster"] is not None}
+    sorting = {"--sort": sort is not None}
+
+    refuse_without(macro, "--by FILE", is_given=has_groups)
+    without_values = {**of_tests, **of_means, **clusters}
+    refuse_together(without_values, of_values, "{} applies to means: omit it, or {}")
+    refuse_together(fractions, groups, "{} is over all topics: omit it, or {}")
+    without_human = {**of_values, **of_means, **sorting, **test_options}
+    refuse_together(without_human, human, HUMAN_EXCLUDES)
+    if inputs.values["human"]:
+        _check_topics_of_estimates(inputs)
+    refuse_without(test_options, "--baseline RUN", is_given=baseline is not None)
+
+
+def _check_topics_of_estimates(inputs: Inputs) -> None:
+    """Raise an error for estimates unless means are over all judged topics."""
+    topics = check_average_over(inputs.values["average_over"], inputs.measures)
+    all_judged = TOPICS[0]
+    if topics != all_judged:
         raise MultiAspectError(
             "--human estimates means over all judged topics: which topics are positive depends on "
             "who judges; use --average-over judged"
         )
-    refuse_together(tests, {"": baseline is None}, "{} requires --baseline RUN")
 
 
 def estimates_sheet(
@@ -267,12 +331,14 @@ def estimates_sheet(
 ) -> Sheet:
     """Return the prediction-powered estimates, or with a baseline the differences from it."""
     powered = prediction_powered(human, model, baseline=baseline, ci=CONFIDENCE, cluster=clusters)
-    frame = powered.table if powered.differences is None else powered.differences
-    if baseline is None:
-        notes = powered.notes
+    if powered.differences is None:
+        estimates = powered.table
     else:
-        notes = [f"Differences from {baseline}.", *powered.notes]
-    return Sheet(frame, replace(estimates_table(frame), notes=list(map(Sentence, notes))))
+        estimates = powered.differences
+    notes = [Sentence(note) for note in powered.notes]
+    if baseline is not None:
+        notes.insert(0, Sentence(f"Differences from {baseline}."))
+    return Sheet(estimates, replace(estimates_table(estimates), notes=notes))
 
 
 def per_query_sheet(values: pd.DataFrame, names: Iterable[str]) -> Sheet:
@@ -285,30 +351,39 @@ def per_query_sheet(values: pd.DataFrame, names: Iterable[str]) -> Sheet:
     names : iterable of str
         The runs, in the order of the rows.
     """
-    by_run = dict(list(values.groupby("name", sort=False)))
-    frame = pd.concat([by_run[name] for name in names], ignore_index=True)
+    frame = _rows_by_run(values, names)
     frame.attrs = values.attrs
     labels = values["measure"].unique().tolist()
-    wide = values.pivot(index=["name", "qid"], columns="measure", values="value")[
-        labels
-    ].reset_index()
-    rows_by_run = dict(list(wide.groupby("name", sort=False)))
-    shown = pd.concat([rows_by_run[name] for name in names], ignore_index=True)
+    # One row per run and topic, one column per measure.
+    wide = values.pivot(index=["name", "qid"], columns="measure", values="value")
+    wide = wide[labels].reset_index()
+    shown = _rows_by_run(wide, names)
     return Sheet(with_definitions(frame), Sheet.of(shown).table)
 
 
-def _judged_fractions(
-    runs: Mapping[str, object], qrels: pd.DataFrame, aspects: Aspects | None
-) -> dict[str, list[float]]:
-    """Return the fraction of the first documents of each run that is judged, per aspect, over its queries."""
+def _rows_by_run(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Return the rows of a frame run by run, in the order of their names."""
+    rows_by_run = {}
+    for name, rows in frame.groupby("name", sort=False):
+        rows_by_run[name] = rows
+    return pd.concat([rows_by_run[name] for name in names], ignore_index=True)
+
+
+def _judged_fractions(inputs: Inputs, names: Iterable[str]) -> dict[str, list[float]]:
+    """Return the columns of --judged: which fraction of the first documents of each run is judged.
+
+    There is one column per aspect, with means over the topics of the run.
+    """
+    runs = {name: inputs.runs[name] for name in names}
     with silence_warnings():
-        judged = run_statistics(runs, read_judged(qrels, aspects)).judged_at
-    return {
-        f"judged@{JUDGED} {aspect}": rows.set_index("name")[f"judged@{JUDGED}"]
-        .reindex(list(runs))
-        .tolist()
-        for aspect, rows in judged.groupby("aspect", sort=False)
-    }
+        judgments = read_judged(inputs.qrels, inputs.aspects)
+        fractions = run_statistics(runs, judgments).judged_at
+    head = f"judged@{JUDGED}"
+    columns = {}
+    for aspect, rows in fractions.groupby("aspect", sort=False):
+        fraction_by_run = rows.set_index("name")[head]
+        columns[f"{head} {aspect}"] = fraction_by_run.reindex(list(runs)).tolist()
+    return columns
 
 
 def means_sheet(
@@ -356,78 +431,129 @@ def means_sheet(
         As for `systems_table`.
     """
     _check_new(judged, means, "--judged")
-    known = measures_by_label(values)
-    heads = column_heads(known)
+    measures = measures_by_label(values)
+    heads = column_heads(measures)
+    decimals = decimals_by_label(DECIMALS, heads, measures)
     comparisons = Comparisons.of(
         values, baseline, structure, test, correction, options.ALPHA, margin
     )
+
+    def table(advice: Sequence[str]) -> Table:
+        without_fractions = means_table(
+            means,
+            values,
+            heads,
+            decimals,
+            interval=interval,
+            level=CONFIDENCE,
+            comparisons=comparisons,
+            n_judged=n_judged,
+            structure=structure,
+            advice=advice,
+            notes=notes,
+        )
+        return _with_fractions(without_fractions, judged)
+
+    def latex() -> str:
+        return latex_of(table(advice=()), comments=advice)
+
+    columns = _columns_for_programs(means, measures, structure, interval, comparisons, judged)
+    return Sheet(pd.DataFrame(columns), table(advice), latex)
+
+
+def _columns_for_programs(
+    means: pd.DataFrame,
+    measures: Mapping[str, Any],
+    structure: TopicStructure,
+    interval: str,
+    comparisons: Comparisons | None,
+    judged: Mapping[str, Sequence[float]],
+) -> dict[str, Any]:
+    """Return the columns of the table for programs: means, intervals and tests of each measure.
+
+    Parameters
+    ----------
+    means : DataFrame
+        One row per run, or per group of topics and run.
+    measures : mapping of str to Measure or None
+        The measures by label.
+    structure : TopicStructure
+        The groups of topics.
+    interval : {'none', 'difference', 'mean'}
+        The intervals to show.
+    comparisons : Comparisons or None
+        The tests against the baseline.
+    judged : mapping of str to sequence of float
+        Further columns: the result of `_judged_fractions`.
+    """
     if structure.by is None:
         keys = ["name"]
     else:
         keys = ["group", "name"]
     columns: dict[str, Any] = {key: means[key] for key in keys}
-    for label in known:
-        ends = interval_columns(label, CONFIDENCE) if interval == "mean" else ()
-        columns |= {column: means[column] for column in (label, *ends)}
+    rows = means.set_index(keys).index
+    for label, measure in measures.items():
+        columns[label] = means[label]
+        if interval == "mean":
+            for head in interval_columns(label, CONFIDENCE):
+                columns[head] = means[head]
         if comparisons is not None:
-            corrected = (
-                correction is not None and test != "tukey"
-            )  # which corrects for all pairs itself
-            averaged = aggregate_is_mean(known[label])
-            tests = _test_columns(
-                comparisons.tests, label, means.set_index(keys).index, corrected, averaged
-            )
+            averaged = aggregate_is_mean(measure)
+            tests = _test_columns(comparisons, label, rows, averaged)
             _check_new(tests, [*means, *judged], "--baseline")
             columns |= tests
-    table = partial(
-        means_table,
-        means,
-        values,
-        heads,
-        decimals_by_label(DECIMALS, heads, known),
-        interval=interval,
-        level=CONFIDENCE,
-        comparisons=comparisons,
-        n_judged=n_judged,
-        structure=structure,
-        notes=notes,
-    )
-    shown = _with_fractions(table(advice=advice), judged)
-    frame = pd.DataFrame(columns | dict(judged))
-    return Sheet(frame, shown, lambda: latex_of(_with_fractions(table(), judged), comments=advice))
+    return columns | dict(judged)
 
 
 def _with_fractions(table: Table, judged: Mapping[str, Sequence[float]]) -> Table:
     """Return the table with columns of judged fractions, if any."""
     if not judged:
         return table
-    fractions = zip(*judged.values(), strict=True)
-    rows = [
-        Row([*row.cells, *map(format_value, beside)])
-        for row, beside in zip(table.all_rows(), fractions, strict=True)
-    ]
-    return replace(table, columns=[*table.columns, *map(Column, judged)], rows=rows)
+    rows = []
+    for position, row in enumerate(table.all_rows()):
+        fractions = [format_value(column[position]) for column in judged.values()]
+        rows.append(Row([*row.cells, *fractions]))
+    columns = [*table.columns, *map(Column, judged)]
+    return replace(table, columns=columns, rows=rows)
 
 
 def _test_columns(
-    tests: pd.DataFrame, label: str, rows: pd.Index[Any], corrected: bool, averaged: bool
+    comparisons: Comparisons, label: str, rows: pd.Index[Any], averaged: bool
 ) -> dict[str, Any]:
-    """Return the tests of a measure by run, in columns with the names of those of pt.Experiment.
+    """Return the tests of a measure, in columns with the names of those of pt.Experiment.
 
-    If values are averaged, the difference and its interval precede them.
+    Parameters
+    ----------
+    comparisons : Comparisons
+        The tests against the baseline.
+    label : str
+        The measure.
+    rows : Index
+        The rows of the table: names of runs, or groups of topics and names.
+    averaged : bool
+        Whether values are averaged, so that there are a difference and its interval.
     """
-    by_run = tests[tests["measure"] == label].set_index(list(rows.names)).reindex(rows)
-    interval = {"difference": "difference", "difference low": "low", "difference high": "high"}
-    columns = {
-        **({name: by_run[column] for name, column in interval.items()} if averaged else {}),
-        "+": by_run["wins"].astype("Int64"),
-        "-": by_run["losses"].astype("Int64"),
-        "p-value": by_run["asl"],
-        **({"p-value corrected": by_run["p"]} if corrected else {}),
-        "reject": by_run["verdict"].fillna("") != "",
-        **{name: by_run[column] for name, column in _OF_MARGIN.items() if column in by_run},
-    }
-    return {f"{label} {name}": column.array for name, column in columns.items()}
+    of_all_measures = comparisons.tests
+    tests = of_all_measures[of_all_measures["measure"] == label]
+    tests = tests.set_index(list(rows.names)).reindex(rows)
+    # Tukey's test itself corrects for all pairs.
+    has_corrected = comparisons.correction is not None and comparisons.test != "tukey"
+    columns = {}
+    if averaged:
+        columns["difference"] = tests["difference"]
+        columns["difference low"] = tests["low"]
+        columns["difference high"] = tests["high"]
+    columns["+"] = tests["wins"].astype("Int64")
+    columns["-"] = tests["losses"].astype("Int64")
+    columns["p-value"] = tests["asl"]
+    if has_corrected:
+        columns["p-value corrected"] = tests["p"]
+    # The row of the baseline has no verdict.
+    columns["reject"] = tests["verdict"].fillna("") != ""
+    for head, column in _OF_MARGIN.items():
+        if column in tests:
+            columns[head] = tests[column]
+    return {f"{label} {head}": column.array for head, column in columns.items()}
 
 
 #: The columns of margins, which are those of `compare_with_baseline`.

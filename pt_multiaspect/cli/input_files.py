@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,15 @@ from ..orders import correctness
 from ..orders.tracks import TRACK_ANSWERS
 from ..suites import Suite, suite
 from ..suites.catalogue import SUITES, requires_aspects
-from .options import DIRECTORIES, STDIN, Requested, decode, explain_argument, looks_like_measure
+from .options import (
+    DIRECTORIES,
+    STDIN,
+    Requested,
+    decode,
+    explain_argument,
+    looks_like_measure,
+    path_exists,
+)
 from .run_names import shorten_names
 
 #: Columns of tables that are not measures.
@@ -46,36 +54,12 @@ def read_all_qrels(
     With `check`, the files of the aspects must judge the same pairs, as in `read_qrels`.
     """
     if len(items) == 1:
-        aspects, separator, path = items[0].partition("=")
-        if os.path.exists(items[0]) or not separator:
-            return read_qrels(_source(items[0], items[0], option))
-        if "," in aspects and path:
-            with errors_of(option):
-                names = decode(aspects).split(",")
-                return read_qrels(_source(path, items[0], option), aspects=names)
-    files: dict[str, str] = {}
-    for item in items:
-        aspect, separator, path = item.partition("=")
-        with errors_of(option):
-            aspect = decode(aspect)
-        if aspect and separator and not path:
-            raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
-        if not (separator and aspect):
-            if separator:
-                remedy = f"ASPECT{item}"
-            else:
-                remedy = f"{item}=FILE or ASPECT={item}"
-            raise MultiAspectError(
-                f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write "
-                f"{remedy}"
-            )
-        if aspect in files:
-            raise MultiAspectError(
-                f"{option}: expected one file for the aspect {aspect}, got two: {files[aspect]} "
-                f"and {path}"
-            )
-        files[aspect] = path
-    if list(files.values()).count(STDIN) > 1:
+        qrels = _read_single_file(items[0], option)
+        if qrels is not None:
+            return qrels
+    files = _files_by_aspect(items, option)
+    paths = list(files.values())
+    if paths.count(STDIN) > 1:
         raise MultiAspectError(
             f"{option}: expected standard input (-) for one aspect at most, got several"
         )
@@ -83,20 +67,77 @@ def read_all_qrels(
     return read_qrels(sources, check=check)
 
 
-def _source(path: str, item: str, option: str):  # type: ignore[no-untyped-def]  # a path or a binary stream
-    """Return the path to read, after checking that the file exists."""
+def _read_single_file(item: str, option: str) -> pd.DataFrame | None:
+    """Return the qrels of ``FILE`` or ``ASPECT,ASPECT=FILE``; None for ``ASPECT=FILE``."""
+    aspects, equals_sign, path = item.partition("=")
+    is_file = os.path.exists(item) or not equals_sign
+    if is_file:
+        return read_qrels(_source(item, item, option))
+    has_several_aspects = "," in aspects
+    if not has_several_aspects or not path:
+        return None
+    with errors_of(option):
+        names = decode(aspects).split(",")
+        return read_qrels(_source(path, item, option), aspects=names)
+
+
+def _files_by_aspect(items: Sequence[str], option: str) -> dict[str, str]:
+    """Return the file of each aspect, given as ``ASPECT=FILE``."""
+    files: dict[str, str] = {}
+    for item in items:
+        aspect, path = _aspect_and_path(item, option)
+        if aspect in files:
+            raise MultiAspectError(
+                f"{option}: expected one file for the aspect {aspect}, got two: {files[aspect]} "
+                f"and {path}"
+            )
+        files[aspect] = path
+    return files
+
+
+def _aspect_and_path(item: str, option: str) -> tuple[str, str]:
+    """Return the two parts of ``ASPECT=FILE``, or raise an error if one is missing."""
+    aspect, equals_sign, path = item.partition("=")
+    with errors_of(option):
+        aspect = decode(aspect)
+    if aspect and path:
+        return aspect, path
+    if aspect and equals_sign:
+        raise MultiAspectError(f"{option}: {item} lacks its file; write {item}FILE")
+    if equals_sign:
+        remedy = f"ASPECT{item}"
+    else:
+        remedy = f"{item}=FILE or ASPECT={item}"
+    raise MultiAspectError(
+        f"{option}: expected ASPECT=FILE for each of several aspects, got {item!r}; write {remedy}"
+    )
+
+
+def _source(path: str, item: str, option: str) -> Any:
+    """Return what to read: the path, after checking that the file exists, or standard input for ``-``.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    item : str
+        The argument that contains the path, such as ``ASPECT=FILE``.
+    option : str
+        The option that has this argument.
+    """
     if path == STDIN:
         return sys.stdin.buffer
-    if os.path.exists(os.path.expanduser(path)):
+    if path_exists(path):
         return path
-    remedy = ""
-    if "," in path:
-        remedy = "; separate several ASPECT=FILE by blanks, not by commas"
     if "=" not in item:
         remedy = (
             "; write ASPECT=FILE for each aspect, or ASPECT,ASPECT=FILE for one file with several "
             "label columns"
         )
+    elif "," in path:
+        remedy = "; separate several ASPECT=FILE by blanks, not by commas"
+    else:
+        remedy = ""
     raise MultiAspectError(f"{option}: no such file: {path}{remedy}")
 
 
@@ -117,36 +158,63 @@ def with_correctness(qrels: pd.DataFrame, stances: str | None, suite: str | None
     MultiAspectError
         If the suite evaluates correctness, but neither it nor the stances are given, or both are.
     """
-    match = re.match(r"trec-misinfo-(\d{4})", suite or "")
-    if match is None or suite not in SUITES:
-        track = None
-    else:
-        track = int(match[1])
-    column, meanings = TRACK_ANSWERS[track or 2021]
+    track = _track_of_suite(suite)
+    has_correctness = "correctness" in qrels.columns
+    answer_column, meanings = TRACK_ANSWERS[track or 2021]
     if stances is None:
-        if track is not None and "correctness" not in qrels.columns and column in qrels.columns:
-            answers = " or ".join(
-                sorted(answer for answer in meanings.values() if answer is not None)
-            )
+        suite_needs_correctness = track is not None and not has_correctness
+        if suite_needs_correctness and answer_column in qrels.columns:
+            answers = sorted(answer for answer in meanings.values() if answer is not None)
+            expected = " or ".join(answers)
             raise MultiAspectError(
-                f"--suite {suite} evaluates correctness, but the qrels have {column}, whose "
+                f"--suite {suite} evaluates correctness, but the qrels have {answer_column}, whose "
                 "meaning depends on the "
-                f"topic: add --stances FILE, with a query id and {answers} per line"
+                f"topic: add --stances FILE, with a query id and {expected} per line"
             )
         return qrels
-    if "correctness" in qrels.columns:
+    if has_correctness:
         raise MultiAspectError(
             "--stances has no effect: the qrels have correctness already; omit it"
         )
-    by_topic: dict[str, str] = {}
-    for qid, stance in read_topic_names(Path(stances), "--stances", "stance"):
-        if by_topic.setdefault(qid, stance) != stance:
-            raise MultiAspectError(
-                f"--stances: expected one stance of topic {qid}, got {by_topic[qid]} and {stance}"
-            )
+    stance_by_topic = _read_stances(stances)
     with errors_of("--stances"):
-        labels = correctness(qrels, by_topic, track or 2021)
-    return qrels.rename(columns={column: "correctness"}).assign(correctness=labels)
+        labels = correctness(qrels, stance_by_topic, track or 2021)
+    named = qrels.rename(columns={answer_column: "correctness"})
+    return named.assign(correctness=labels)
+
+
+def _track_of_suite(suite: str | None) -> int | None:
+    """Return the year of a suite of the TREC Health Misinformation track; None for other suites."""
+    if suite not in SUITES:
+        return None
+    match = re.match(r"trec-misinfo-(?P<year>\d{4})", suite)
+    if match is None:
+        return None
+    return int(match["year"])
+
+
+def _read_stances(file: str) -> dict[str, str]:
+    """Return the stance of each topic in a file, which must be one."""
+    stance_by_topic: dict[str, str] = {}
+    for qid, stance in read_topic_names(Path(file), "--stances", "stance"):
+        first = stance_by_topic.setdefault(qid, stance)
+        if stance != first:
+            raise MultiAspectError(
+                f"--stances: expected one stance of topic {qid}, got {first} and {stance}"
+            )
+    return stance_by_topic
+
+
+@dataclass(frozen=True)
+class _RunFile:
+    """A file of a run, or standard input, and the name of the run.
+
+    Names that are not given are those of the files, which may be shortened.
+    """
+
+    name: str
+    path: str
+    has_given_name: bool
 
 
 def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
@@ -165,14 +233,35 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
     MultiAspectError
         If there is no run, a run is given twice, or two runs have the same name.
     """
-    runs: dict[str, str] = {}
-    is_named: dict[str, bool] = {}
-    seen: dict[str, str] = {}
-    context = click.get_current_context(silent=True)
-    if context is None:
-        directories: dict[str, str] = {}
-    else:
-        directories = context.meta.setdefault(DIRECTORIES, {})
+    runs: dict[str, _RunFile] = {}
+    path_by_file: dict[str, str] = {}
+    for run in _run_files(items):
+        file = run.path
+        if file != STDIN:
+            file = os.path.realpath(file)
+        if file in path_by_file:
+            raise MultiAspectError(f"the run {path_by_file[file]} is given twice; omit one")
+        path_by_file[file] = run.path
+        if run.name in runs:
+            raise _same_name(runs[run.name], run)
+        runs[run.name] = run
+    refuse_none(runs, "run")
+    path_by_name = _with_short_names(list(runs.values()))
+    qrels_paths = [item.rpartition("=")[2] for item in qrels]
+    if STDIN in path_by_name.values() and STDIN in qrels_paths:
+        raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
+    contents: dict[str, object] = {}
+    for name, path in path_by_name.items():
+        if path == STDIN:
+            with name_run_in_errors(run_title(name)):
+                contents[name] = read_run(sys.stdin.buffer)
+        else:
+            contents[name] = path
+    return named_runs(contents)
+
+
+def _run_files(items: Sequence[str]) -> Iterator[_RunFile]:
+    """Yield the files of the arguments for runs: files, directories, patterns, or ``NAME=`` one of these."""
     for item in items:
         name, path = _name_and_path(item)
         files = _files(path)
@@ -181,52 +270,58 @@ def read_runs(items: Sequence[str], qrels: Sequence[str]) -> dict[str, object]:
                 f"expected one run for the name {name}, but {path} contains {len(files)}"
             )
         if os.path.isdir(os.path.expanduser(path)):
-            directories.update(dict.fromkeys(files, path.rstrip("/")))
+            _record_directory(path, files)
         for file in files:
-            label = name or ("stdin" if file == STDIN else name_of_file(file))
-            if file == STDIN:
-                real = file
+            if name is not None:
+                yield _RunFile(name, file, has_given_name=True)
+            elif file == STDIN:
+                yield _RunFile("stdin", file, has_given_name=True)
             else:
-                real = os.path.realpath(file)
-            if real in seen:
-                raise MultiAspectError(f"the run {seen[real]} is given twice; omit one")
-            if label in runs:
-                parent = Path(file).parent.name or "other"
-                raise MultiAspectError(
-                    f"two runs have the name {label}: {runs[label]} and {file}; name one of them, "
-                    f"as in {parent}-{label}={file}"
-                )
-            runs[label] = seen[real] = file
-            is_named[label] = name is not None or file == STDIN
-    refuse_none(runs, "run")
-    runs = _with_short_names(runs, is_named)
-    if STDIN in runs.values() and any(item.rpartition("=")[2] == STDIN for item in qrels):
-        raise MultiAspectError("expected standard input (-) once, got it as qrels and as a run")
-    contents: dict[str, object] = {**runs}
-    for label, file in runs.items():
-        if file == STDIN:
-            with name_run_in_errors(run_title(label)):
-                contents[label] = read_run(sys.stdin.buffer)
-    return named_runs(contents)
+                yield _RunFile(name_of_file(file), file, has_given_name=False)
 
 
-def _with_short_names(runs: dict[str, str], is_named: Mapping[str, bool]) -> dict[str, str]:
-    """Return runs with short names instead of those of their files."""
-    files = [file for name, file in runs.items() if not is_named[name]]
-    short = dict(
-        zip(files, shorten_names(files, [name for name in runs if is_named[name]]), strict=True)
+def _record_directory(directory: str, files: Sequence[str]) -> None:
+    """Record in the context of the command that files are those of a directory, for errors about them."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    directory_by_file = context.meta.setdefault(DIRECTORIES, {})
+    for file in files:
+        directory_by_file[file] = directory.rstrip("/")
+
+
+def _same_name(first: _RunFile, second: _RunFile) -> MultiAspectError:
+    """Return the error for two runs of the same name."""
+    folder = Path(second.path).parent.name or "other"
+    example = f"{folder}-{second.name}={second.path}"
+    return MultiAspectError(
+        f"two runs have the name {second.name}: {first.path} and {second.path}; name one of them, "
+        f"as in {example}"
     )
-    return {short.get(file, name): file for name, file in runs.items()}
+
+
+def _with_short_names(runs: Sequence[_RunFile]) -> dict[str, str]:
+    """Return the paths of runs by name; names that were not given are shortened."""
+    files = [run.path for run in runs if not run.has_given_name]
+    given_names = [run.name for run in runs if run.has_given_name]
+    short_names = dict(zip(files, shorten_names(files, given_names), strict=True))
+    path_by_name = {}
+    for run in runs:
+        name = short_names.get(run.path, run.name)
+        path_by_name[name] = run.path
+    return path_by_name
 
 
 def _name_and_path(item: str) -> tuple[str | None, str]:
-    """Split ``NAME=PATH``, unless there is a file of that name."""
-    name, separator, path = item.partition("=")
-    if not separator or os.path.exists(os.path.expanduser(item)):
+    """Return the two parts of ``NAME=PATH``; None and the argument if it is a path alone."""
+    name, equals_sign, path = item.partition("=")
+    if not equals_sign or path_exists(item):
         return None, item
-    if not os.path.exists(os.path.expanduser(path)) and looks_like_measure(item):
-        raise MultiAspectError(explain_argument(item) or f"no such file: {item}")
-    if not (name and path):
+    # A measure may also contain an equals sign, as in CAM(base=AP).
+    if not path_exists(path) and looks_like_measure(item):
+        error = explain_argument(item) or f"no such file: {item}"
+        raise MultiAspectError(error)
+    if not name or not path:
         raise MultiAspectError(f"expected a run, or NAME=RUN, got {item!r}")
     return name, path
 
@@ -236,13 +331,20 @@ def _files(path: str) -> list[str]:
     if path == STDIN:
         return [path]
     files = run_files(path)
-    context = click.get_current_context(silent=True)
-    takes_measures = context is not None and any(
-        param.name == "measures" for param in context.command.params
-    )
-    if takes_measures and not os.path.exists(files[0]) and (error := explain_argument(path)):
-        raise MultiAspectError(error)
+    is_missing = not os.path.exists(files[0])
+    if is_missing and _takes_measures():
+        error = explain_argument(path)
+        if error:
+            raise MultiAspectError(error)
     return files
+
+
+def _takes_measures() -> bool:
+    """Return whether the present command has measures, as which a run argument may be meant."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return False
+    return any(param.name == "measures" for param in context.command.params)
 
 
 def read_topic_frame(file: str, qids: Sequence[str]) -> pd.DataFrame:
@@ -251,43 +353,54 @@ def read_topic_frame(file: str, qids: Sequence[str]) -> pd.DataFrame:
     Topics of TREC have numbers such as 051, whose zeros qrels may omit.
     """
     with errors_of("--topics"):
-        texts = read_topic_texts(file)
-    without_zeros = {qid.lstrip("0"): text for qid, text in texts.items()}
-    found = [texts.get(qid) or without_zeros.get(qid, "") for qid in qids]
-    if not any(found):
+        text_by_topic = read_topic_texts(file)
+    text_without_zeros = {qid.lstrip("0"): text for qid, text in text_by_topic.items()}
+    texts = []
+    for qid in qids:
+        text = text_by_topic.get(qid) or text_without_zeros.get(qid, "")
+        texts.append(text)
+    if not any(texts):
+        expected = choices(qids[:3])
+        got = choices(list(text_by_topic)[:3])
         raise MultiAspectError(
-            f"--topics: expected the topics of the qrels, such as {choices(qids[:3])}, got "
-            f"{choices(list(texts)[:3])}; check the query ids"
+            f"--topics: expected the topics of the qrels, such as {expected}, got {got}; check the "
+            "query ids"
         )
-    return pd.DataFrame({"qid": qids, "query": found})
+    return pd.DataFrame({"qid": qids, "query": texts})
 
 
 def read_aspects(text: str | None) -> Aspects | None:
-    """Read declared scales from JSON, or from a JSON file."""
+    """Read declared scales from JSON, or from a JSON file; None if there are none."""
     if text is None:
         return None
     try:
-        if text.lstrip().startswith("{"):
-            return declared_aspects(text)
-        path = Path(text).expanduser()
-        if not path.exists():
-            raise MultiAspectError(
-                f"no such file: {text}; expected a file that 'pt-multiaspect describe "
-                "--write-aspects' writes, or "
-                'JSON such as \'{"relevance": 2, "credibility": 3}\''
-            )
-        return Aspects.from_file(path)
+        return _read_scales(text)
     except MultiAspectError as error:
-        text = str(error).removeprefix("aspects: ")
+        # Some errors begin with the parameter of Python, or with nothing.
+        message = str(error).removeprefix("aspects: ")
+        if not message.startswith("--aspects"):
+            message = f"--aspects: {message}"
+        raise MultiAspectError(message) from None
+
+
+def _read_scales(text: str) -> Aspects:
+    """Read declared scales from JSON, which begins with a brace, or from a JSON file."""
+    if text.lstrip().startswith("{"):
+        return declared_aspects(text)
+    path = Path(text).expanduser()
+    if not path.exists():
         raise MultiAspectError(
-            text if text.startswith("--aspects") else f"--aspects: {text}"
-        ) from None
+            f"no such file: {text}; expected a file that 'pt-multiaspect describe "
+            "--write-aspects' writes, or "
+            'JSON such as \'{"relevance": 2, "credibility": 3}\''
+        )
+    return Aspects.from_file(path)
 
 
 def read_value_file(text: str) -> pd.DataFrame:
-    """Read a file of values; the format of lines precedes its path."""
-    format, is_given, path = text.partition("=")
-    if is_given and format in VALUE_FORMATS:
+    """Read a file of values, given as FILE or as FORMAT=FILE for lines of other tools."""
+    format, equals_sign, path = text.partition("=")
+    if equals_sign and format in VALUE_FORMATS:
         return read_values(path, format=format)
     return read_values(text)
 
@@ -312,21 +425,35 @@ def pick_measures(
     known = measures_by_label(values)
     meanings: dict[str, str] = {}
     for text in texts:
-        aliases = [label for label in known if text.startswith(f"{label}=") and text not in known]
-        if aliases:
-            alias = max(aliases, key=len)
-            meanings[alias] = text[len(alias) + 1 :]
-        else:
-            meanings[find_label(known, text)] = ""
+        label, meaning = _label_and_meaning(text, known)
+        meanings[label] = meaning
+    if not meanings:
+        return None
     if not any(meanings.values()):
-        return list(meanings) or None
+        return list(meanings)
     refuse_unknown(meanings, known, "measures of the file", "-m")
+    measures: dict[str, Any] = {}
     for label, meaning in meanings.items():
-        if not meaning and known[label] is None:
+        if meaning:
+            measures[label] = meaning
+        elif known[label] is not None:
+            measures[label] = known[label]
+        else:
             raise MultiAspectError(
                 f"-m: {label} names no known measure; write {label}=higher or {label}=lower"
             )
-    return {label: meaning or known[label] for label, meaning in meanings.items()}
+    return measures
+
+
+def _label_and_meaning(text: str, known: Mapping[str, object]) -> tuple[str, str]:
+    """Return the two parts of ``LABEL=MEANING``; for a label alone, its spelling in `known` and ''."""
+    if text not in known:
+        labels = [label for label in known if text.startswith(f"{label}=")]
+        if labels:
+            # Labels may contain equals signs: of A and A=B, A=B=lower has the label A=B.
+            label = max(labels, key=len)
+            return label, text.removeprefix(f"{label}=")
+    return find_label(known, text), ""
 
 
 def read_measures(
@@ -360,43 +487,60 @@ def read_measures(
         declared scale.
     """
     if requested.suite is None:
-        chosen = None
-    else:
-        chosen = _suite(requested, aspects)
-    suite_labels: list[str] = []
-    texts: list[str] = []
-    spellings = dict.fromkeys(chosen or ())
-    for text in requested.texts:
-        label = find_label(spellings, text)
-        if label in spellings:
-            suite_labels.append(label)
-        else:
-            texts.append(text)
-    measures: dict[str, ir_measures.Measure] = {}
-    if texts:
-        measures = with_aspects(parse_list(texts), aspects, judged_aspects(qrels), "--aspects")
-    if chosen is not None:
-        kept = {
-            label: measure
-            for label, measure in chosen.items()
-            if not suite_labels or label in suite_labels
-        }
-        refuse_taken(measures, kept, "a measure of the suite")
-        measures = {**kept, **measures}
-    refuse_taken(measures, _COLUMNS, "a column of the table")
-    if chosen is None:
+        measures = _parse_measures(requested.texts, aspects, qrels)
+        refuse_taken(measures, _COLUMNS, "a column of the table")
         return measures
+    chosen = _suite(requested, aspects)
+    labels, texts = _split_labels(requested.texts, chosen)
+    further_measures = _parse_measures(texts, aspects, qrels)
+    suite_measures = dict(chosen)
+    if labels:
+        suite_measures = {label: chosen[label] for label in chosen if label in labels}
+    refuse_taken(further_measures, suite_measures, "a measure of the suite")
+    measures = {**suite_measures, **further_measures}
+    refuse_taken(measures, _COLUMNS, "a column of the table")
     return replace(chosen, measures=measures)
 
 
+def _parse_measures(
+    texts: Sequence[str], aspects: Aspects | None, qrels: pd.DataFrame
+) -> dict[str, ir_measures.Measure]:
+    """Return measures by label, with the scales of the aspects if they declare none."""
+    if not texts:
+        return {}
+    measures = parse_list(texts)
+    return dict(with_aspects(measures, aspects, judged_aspects(qrels), "--aspects"))
+
+
+def _split_labels(texts: Sequence[str], chosen: Suite) -> tuple[list[str], list[str]]:
+    """Return the labels of a suite among the texts of measures, and the other texts."""
+    labels: list[str] = []
+    further_texts: list[str] = []
+    spellings = dict.fromkeys(chosen)
+    for text in texts:
+        label = find_label(spellings, text)
+        if label in chosen:
+            labels.append(label)
+        else:
+            further_texts.append(text)
+    return labels, further_texts
+
+
 def _suite(requested: Requested, aspects: Aspects | None) -> Suite:
-    """Return the requested suite; scales that it does not accept may be for other measures."""
+    """Return the requested suite, with the declared scales if they are meant for it."""
     name = str(requested.suite)
+    # Scales that the suite does not require may be for the other requested measures.
     if requested.texts and not requires_aspects(name):
         return suite(name)
     return suite(name, aspects=aspects)
 
 
 def judged_aspects(qrels: pd.DataFrame) -> list[str]:
-    """Return the aspects of the qrels that `read_all_qrels` returns."""
-    return ["relevance" if column == "label" else column for column in qrels.columns[2:]]
+    """Return the aspects of the qrels that `read_all_qrels` returns: the columns after qid and docno."""
+    aspects = []
+    for column in qrels.columns[2:]:
+        if column == "label":
+            aspects.append("relevance")
+        else:
+            aspects.append(column)
+    return aspects

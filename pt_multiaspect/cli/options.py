@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -48,65 +47,78 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments, where one --qrels, --human or -m may have several values."""
+        is_completion = ctx.resilient_parsing
         try:
-            if not ctx.resilient_parsing:  # as for completion
+            if not is_completion:
                 self._check_hyphens(args)
-            rest = super().parse_args(ctx, insert_options(args))
+            unparsed = super().parse_args(ctx, insert_options(args))
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx
+            # The message names the command of the context.
+            if error.ctx is None:
+                error.ctx = ctx
             raise
+        if not is_completion and self._takes_measures_after_runs():
+            _move_measures_after_runs(ctx.params)
+        return unparsed
+
+    def _takes_measures_after_runs(self) -> bool:
+        """Return whether the command has measures, and any number of runs."""
         params = {param.name: param for param in self.params}
-        if (
-            not ctx.resilient_parsing
-            and "measures" in params
-            and "runs" in params
-            and params["runs"].nargs == -1
-        ):
-            runs = ctx.params["runs"]
-            end = len(runs) - len(list(takewhile(_is_measure, reversed(runs))))
-            ctx.params |= {
-                "runs": runs[:end],
-                "measures": (*ctx.params["measures"], *map(decode, runs[end:])),
-            }
-        return rest
+        if "measures" not in params or "runs" not in params:
+            return False
+        any_number = -1  # of Click
+        return params["runs"].nargs == any_number
 
     def _check_hyphens(self, args: list[str]) -> None:
         """Raise an error for ``-measure`` and ``suite:``, which would be read as ``-m easure`` and as a run."""
         options = {name for param in self.params for name in param.opts}
         for arg in args:
+            # What follows is no option.
             if arg == "--":
                 return
-            name = arg.partition("=")[0]
-            if len(name) > 2 and f"-{name}" in options:
+            name, _, _ = arg.partition("=")
+            lacks_hyphen = name.startswith("-") and f"-{name}" in options
+            if lacks_hyphen:
                 raise click.NoSuchOption(name)
-            option, is_colon, value = arg.partition(":")
-            if is_colon and f"--{option}" in options and not os.path.exists(arg):
+            option, colon, value = arg.partition(":")
+            has_colon_for_blank = colon and f"--{option}" in options
+            if has_colon_for_blank and not os.path.exists(arg):
                 raise click.UsageError(
                     f"--{option}: expected a blank, got {arg!r}; write --{option} {value}"
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, after checking that it does not overwrite its input."""
-        outputs: dict[Path, str] = {}
-        for param in self.params:
-            kind, output = param.type, ctx.params[str(param.name)]
-            if not isinstance(kind, OutputFile | OutputDirectory) or output is None:
-                continue
-            _check_not_read(ctx, param, kind)
-            title = max(param.opts, key=len)
-            other = outputs.setdefault(_resolve(output), title)
-            if other != title:
-                raise click.UsageError(
-                    f"{other} and {title} are the same file, {output}; write two files", ctx
-                )
+        self._check_outputs(ctx)
         try:
             return super().invoke(ctx)
         except MultiAspectError as error:
-            names = {str(param.name) for param in self.params if isinstance(param, click.Option)}
-            message = name_option(str(error), names | OPTIONS.keys())
-            raise MultiAspectError(
-                explain_mixed_directory(message, ctx.meta.get(DIRECTORIES, {}))
-            ) from error
+            message = self._error_for_shell(error, ctx)
+            raise MultiAspectError(message) from error
+
+    def _check_outputs(self, ctx: click.Context) -> None:
+        """Raise an error if an output is also read, or if two outputs are the same file."""
+        option_of_file: dict[Path, str] = {}
+        for param in self.params:
+            output = ctx.params[str(param.name)]
+            if output is None or not isinstance(param.type, OutputFile | OutputDirectory):
+                continue
+            _check_not_read(ctx, param, param.type)
+            option = _long_name(param)
+            file = _resolve(output)
+            if file in option_of_file:
+                first = option_of_file[file]
+                raise click.UsageError(
+                    f"{first} and {option} are the same file, {output}; write two files", ctx
+                )
+            option_of_file[file] = option
+
+    def _error_for_shell(self, error: MultiAspectError, ctx: click.Context) -> str:
+        """Return the message of an error, with names of options instead of parameters."""
+        own_options = {str(param.name) for param in self.params if isinstance(param, click.Option)}
+        message = name_option(str(error), own_options | OPTIONS.keys())
+        directories_of_runs = ctx.meta.get(DIRECTORIES, {})
+        return explain_mixed_directory(message, directories_of_runs)
 
 
 #: The key of the directories of runs, by file, in the context of a command.
@@ -125,11 +137,15 @@ class OutputFile(click.Path):
         if value == STDIN:
             self.fail("expected a file, got -; omit the option to print", param, ctx)
         path = Path(os.path.expanduser(value))
-        if path.is_dir():
+        if path.is_dir() or value.endswith(os.sep):
             self.fail(f"expected a file, got the directory {value}", param, ctx)
         if not path.parent.is_dir():
             self.fail(f"there is no directory {path.parent}; create it first", param, ctx)
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
+        # A new file requires permission to write in its directory.
+        changed = path
+        if not path.exists():
+            changed = path.parent
+        if not os.access(changed, os.W_OK):
             self.fail(f"no permission to write {value}; choose another file", param, ctx)
         return value
 
@@ -148,139 +164,243 @@ class OutputDirectory(click.Path):
         return super().convert(value, param, ctx)
 
 
+def _move_measures_after_runs(values: dict[str, Any]) -> None:
+    """Move the measures at the end of the values of 'runs' to those of 'measures', in place."""
+    runs = list(values["runs"])
+    measures = []
+    while runs and _is_measure(runs[-1]):
+        measures.append(runs.pop())
+    measures.reverse()
+    values["runs"] = tuple(runs)
+    values["measures"] = (*values["measures"], *map(decode, measures))
+
+
 def _check_not_read(
     ctx: click.Context, param: click.Parameter, kind: OutputFile | OutputDirectory
 ) -> None:
-    """Raise an error if the output is a file that this command reads, now or the next time."""
+    """Raise an error if the output of `param` is a file that this command reads, now or the next time."""
     output = str(ctx.params[str(param.name)])
-    if isinstance(kind, OutputFile):
-        written = output
-    else:
+    written = output
+    if isinstance(kind, OutputDirectory):
         written = os.path.join(output, kind.example)
-    title = max(param.opts, key=len)
-    for read in ctx.command.params:
-        if not isinstance(read.type, click.Path) or isinstance(
-            read.type, OutputFile | OutputDirectory
-        ):
+    option = _long_name(param)
+    for input_param in ctx.command.params:
+        if not _is_input(input_param):
             continue
-        values = ctx.params[str(read.name)] or ()
-        for item in map(str, values if isinstance(values, tuple) else [values]):
-            for path in (item, item.partition("=")[2]):
-                files = _files(path)
-                if _resolve(written) in files:
-                    raise click.UsageError(
-                        f"{title}: {output} is read by this command; write another file", ctx
-                    )
-                if read.name == "runs" and _is_beside(written, files, path):
-                    if written == output:
-                        subject = f"{output} would be read as a run"
-                    else:
-                        subject = "the values would be read as runs"
-                    raise click.UsageError(
-                        f"{title}: {subject} of {path} the next time; write elsewhere", ctx
-                    )
+        for path in _candidate_paths(ctx.params[str(input_param.name)]):
+            files = _files(path)
+            if _resolve(written) in files:
+                raise click.UsageError(
+                    f"{option}: {output} is read by this command; write another file", ctx
+                )
+            # The next time, a pattern or directory of runs would include the new file.
+            if input_param.name == "runs" and _is_beside(written, files, path):
+                if written == output:
+                    subject = f"{output} would be read as a run"
+                else:
+                    subject = "the values would be read as runs"
+                raise click.UsageError(
+                    f"{option}: {subject} of {path} the next time; write elsewhere", ctx
+                )
+
+
+def _long_name(param: click.Parameter) -> str:
+    """Return the long name of an option, such as --output of -o and --output."""
+    return max(param.opts, key=len)
+
+
+def _is_input(param: click.Parameter) -> bool:
+    """Return whether the value of an option or argument is files to read."""
+    if isinstance(param.type, OutputFile | OutputDirectory):
+        return False
+    return isinstance(param.type, click.Path)
+
+
+def _candidate_paths(value: object) -> list[str]:
+    """Return the paths that the value of an option may contain: each item, and PATH of NAME=PATH.
+
+    The value is a tuple of items, one item, or None.
+    """
+    if value is None:
+        return []
+    if isinstance(value, tuple):
+        items = value
+    else:
+        items = (value,)
+    paths = []
+    for item in items:
+        text = str(item)
+        _, _, named_path = text.partition("=")
+        paths += [text, named_path]
+    return paths
 
 
 def _resolve(path: str) -> Path:
+    """Return the absolute path without links, which is the same for each spelling of a path."""
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
+def path_exists(text: str) -> bool:
+    """Return whether there is a file or directory of this path, which may begin with ~."""
+    return os.path.exists(os.path.expanduser(text))
+
+
 def _is_beside(written: str, files: set[Path], path: str) -> bool:
-    """Return whether a file would be among the `files` of a pattern or directory."""
-    name, pattern = (
-        os.path.basename(written),
-        "*" if os.path.isdir(path) else os.path.basename(path),
-    )
-    is_match = name[0] != "." and fnmatch(name, pattern)
-    return is_match and _resolve(os.path.dirname(written)) in {file.parent for file in files}
+    """Return whether a new file would be among the files of a directory or pattern.
+
+    Parameters
+    ----------
+    written : str
+        The file to write.
+    files : set of Path
+        The present files of the directory or pattern.
+    path : str
+        The directory or pattern.
+    """
+    name = os.path.basename(written)
+    # Directories and patterns of runs leave out hidden files.
+    if name.startswith("."):
+        return False
+    pattern = os.path.basename(path)
+    if os.path.isdir(path):
+        pattern = "*"
+    folders = {file.parent for file in files}
+    folder = _resolve(os.path.dirname(written))
+    return fnmatch(name, pattern) and folder in folders
 
 
 def _files(path: str) -> set[Path]:
     """Return the files of a path, directory or pattern, which may be none."""
-    try:
-        if path:
-            return {_resolve(file) for file in run_files(path)}
+    if not path:
         return set()
+    try:
+        files = run_files(path)
     except MultiAspectError:
         return set()
+    return {_resolve(file) for file in files}
 
 
 def insert_options(args: list[str]) -> list[str]:
-    """Insert the option of several values before each further value: ASPECT=FILE, or a measure."""
+    """Return arguments in which each further value has its option: ``-m AP RR`` is ``-m AP -m RR``.
+
+    Options of several values are those of `_IS_FURTHER_VALUE`.
+    """
     result: list[str] = []
-    following: tuple[str, Callable[[str], bool]] | None = None
-    awaits_value = False
+    option: str | None = None  # whose further values may follow
+    awaits_first_value = False
     for position, arg in enumerate(args):
+        # What follows is no option, and no value of one.
         if arg == "--":
             return [*result, *args[position:]]
-        if awaits_value:
-            awaits_value = False
-        elif (several := _SEVERAL.get(arg.partition("=")[0])) is not None and arg.startswith("-"):
-            following, awaits_value = (arg.partition("=")[0], several), "=" not in arg
-        elif following is not None and not arg.startswith("-") and following[1](arg):
-            result.append(following[0])
+        name, equals_sign, _ = arg.partition("=")
+        if awaits_first_value:
+            awaits_first_value = False
+        elif name in _IS_FURTHER_VALUE:
+            option = name
+            awaits_first_value = not equals_sign
+        elif option is not None and _is_value_of(option, arg):
+            result.append(option)
         else:
-            following = None
+            option = None
         result.append(arg)
     return result
 
 
-def looks_like_measure(text: str) -> bool:
-    """Return whether an argument is a measure rather than a file."""
-    if os.path.exists(os.path.expanduser(text)):
+def _is_value_of(option: str, argument: str) -> bool:
+    """Return whether an argument after the values of an option is a further value of it."""
+    if argument.startswith("-"):
         return False
-    # With a cutoff or parameters, it is probably a misspelt measure; files of values have labels
-    # with a direction.
-    is_written_so = (
-        re.fullmatch(r"[\w.()=,]+@\d+|(\w+=)?\w+\(.*\)(@\d+)?|.+=(higher|lower)", text) is not None
-    )
-    return is_written_so or measure_with_cutoff(text) is not None or not measure_error(text)
+    is_further_value = _IS_FURTHER_VALUE[option]
+    return is_further_value(argument)
+
+
+def looks_like_measure(text: str) -> bool:
+    """Return whether an argument is a measure, even a misspelt one, rather than a file."""
+    if path_exists(text):
+        return False
+    if _MEASURE_SYNTAX.fullmatch(text):
+        return True
+    if measure_with_cutoff(text) is not None:
+        return True
+    return measure_error(text) == ""
+
+
+#: What is written like a measure; its name may be unknown.
+_MEASURE_SYNTAX = re.compile(
+    r"""
+    [\w.()=,]+@\d+                   # a cutoff: nDGC@10
+    | (\w+=)? \w+ \(.*\) (@\d+)?     # parameters: CAM(base=AP), or with an alias: C=CAM(base=AP)@10
+    | .+=(higher|lower)              # the direction of a label in a file of values: latency=lower
+    """,
+    re.VERBOSE,
+)
 
 
 def measure_error(text: str) -> str:
     """Return the error of an argument that is not a measure, empty if it is one."""
     try:
-        return "" if parse_list([text]) else "no measure"
+        measures = parse_list([text])
     except MultiAspectError as error:
         return str(error)
+    if measures:
+        return ""
+    return "no measure"
 
 
 def _is_measure(argument: str) -> bool:
-    """Return whether the last argument is a measure; there is neither such a file nor a run with a name."""
-    files = (argument, argument.partition("=")[2])
-    return not any(
-        os.path.exists(os.path.expanduser(file)) for file in files if file
-    ) and not measure_error(argument)
+    """Return whether an argument is a measure rather than a run, given as FILE or as NAME=FILE."""
+    _, _, named_path = argument.partition("=")
+    if path_exists(argument) or path_exists(named_path):
+        return False
+    return measure_error(argument) == ""
 
 
 def explain_argument(argument: str) -> str:
-    """Return what is wrong with an argument for runs that may be meant as a measure, empty for surely a file."""
-    if os.path.exists(os.path.expanduser(argument)):
+    """Return what is wrong with an argument for runs that may be meant as a measure.
+
+    The text is empty if the argument is surely a file.
+    """
+    if path_exists(argument):
         name = os.path.basename(argument)
         if measure_error(name):
             return ""
         return f"{argument} is read as a run, as there is such a file; write -m {name}"
-    if argument == STDIN or re.search(r"[/\\*?\[]|\.\w+$", argument):
+    if argument == STDIN or _FILE_SYNTAX.search(argument):
         return ""
-    if error := measure_error(argument):
+    error = measure_error(argument)
+    if error:
         return f"there is no file {argument}, and as a measure it is invalid: {error}"
     return (
         f"no such file: {argument}, which is a measure; write it after -m, as in -m AP {argument}"
     )
 
 
+#: What only files have in their names.
+_FILE_SYNTAX = re.compile(
+    r"""
+    [/\\*?\[]      # a directory, or a pattern: runs/*.run
+    | \.\w+$       # an extension: bm25.run
+    """,
+    re.VERBOSE,
+)
+
+
 def _names_aspects(argument: str) -> bool:
     """Return whether an argument is ASPECT=FILE, and not a measure that contains an equals sign."""
-    _, separator, path = argument.partition("=")
-    if not separator:
+    _, equals_sign, path = argument.partition("=")
+    if not equals_sign:
         return False
-    return os.path.exists(os.path.expanduser(path)) or not looks_like_measure(argument)
+    if path_exists(path):
+        return True
+    return not looks_like_measure(argument)
 
 
-#: Options with several values, and functions that tell whether an argument is a further value.
-_SEVERAL: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys((_QRELS, _HUMAN), _names_aspects),
-    **dict.fromkeys(("-m", "--measure"), looks_like_measure),
+#: Options with several values, and functions that return whether an argument is a further value.
+_IS_FURTHER_VALUE: dict[str, Callable[[str], bool]] = {
+    _QRELS: _names_aspects,
+    _HUMAN: _names_aspects,
+    "-m": looks_like_measure,
+    "--measure": looks_like_measure,
 }
 
 
@@ -295,6 +415,7 @@ def complete_measure(
 def _complete_suite(
     ctx: click.Context, param: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
+    """Return the suites whose names begin with the given text."""
     return [CompletionItem(name) for name in SUITES if name.startswith(incomplete)]
 
 
@@ -310,12 +431,15 @@ class Requested:
 
 
 def decode(argument: str) -> str:
-    """Return an argument that is not a path, which is UTF-8 in any locale; Python decodes it by the locale."""
+    """Return an argument that is not a path as UTF-8 text, whatever the locale."""
     try:
-        return os.fsencode(argument).decode()
+        # Python has decoded the argument by the locale.
+        argument_bytes = os.fsencode(argument)
+        return argument_bytes.decode("utf-8")
     except UnicodeDecodeError:
         raise MultiAspectError(f"expected UTF-8, got {argument!a}") from None
-    except UnicodeEncodeError:  # not an argument of the process
+    except UnicodeEncodeError:
+        # The text is not from the shell, but from a call of `main`.
         return argument
 
 
@@ -340,11 +464,29 @@ def refuse_together(options: Mapping[str, bool], others: Mapping[str, bool], mes
     message : str
         The error, with places for the first option and the first of the others that are given.
     """
-    first, second = (
-        [name for name, is_given in group.items() if is_given] for group in (options, others)
-    )
-    if first and second:
-        raise MultiAspectError(message.format(first[0], second[0]))
+    given_options = [name for name, is_given in options.items() if is_given]
+    given_others = [name for name, is_given in others.items() if is_given]
+    if given_options and given_others:
+        raise MultiAspectError(message.format(given_options[0], given_others[0]))
+
+
+def refuse_without(options: Mapping[str, bool], required: str, *, is_given: bool) -> None:
+    """Raise an error if one of the options is given without the option that it requires.
+
+    Parameters
+    ----------
+    options : mapping of str to bool
+        Whether each option is given.
+    required : str
+        The required option, as in ``--by FILE``.
+    is_given : bool
+        Whether the required option is given.
+    """
+    if is_given:
+        return
+    for option, option_is_given in options.items():
+        if option_is_given:
+            raise MultiAspectError(f"{option} requires {required}")
 
 
 def option(*names: str, **settings: Any) -> click.Option:
@@ -373,18 +515,18 @@ def measure_option(help: str, name: str = "measures") -> click.Option:
 
 
 def _measures() -> tuple[click.Option, ...]:
-    return (
-        measure_option(
-            "One or more measures, as in -m nDCG@10 TOMA@10; ALIAS=MEASURE sets the column head."
-        ),
-        option(
-            "--suite",
-            metavar="NAME",
-            shell_complete=_complete_suite,
-            help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists them); with -m "
-            "ALIAS, some of them.",
-        ),
+    """Return new options -m and --suite."""
+    measures = measure_option(
+        "One or more measures, as in -m nDCG@10 TOMA@10; ALIAS=MEASURE sets the column head."
     )
+    named_suite = option(
+        "--suite",
+        metavar="NAME",
+        shell_complete=_complete_suite,
+        help="The measures of a track or for a paper ('pt-multiaspect measures --suites' lists them); with -m "
+        "ALIAS, some of them.",
+    )
+    return (measures, named_suite)
 
 
 def _files_by_aspect(*names: str, help: str) -> click.Option:

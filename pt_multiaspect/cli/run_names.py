@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 
 from ..errors import MultiAspectError, did_you_mean, known_names, shown
@@ -14,6 +13,18 @@ from ..io.runs import name_of_file
 #: An extension, which unlike a decimal begins with a letter.
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+
+#: A word of a name, with the separators that follow it: ``trec_`` and ``run`` in ``trec_run``.
+_WORD = re.compile(
+    r"""
+    [^-_. ]*[-_. ]+      # a word with separators; at the beginning, perhaps only these
+    | [^-_. ]+            # the last word
+    """,
+    re.VERBOSE,
+)
+
+#: A letter: a character of words that is neither a digit nor an underscore.
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
@@ -40,45 +51,61 @@ def shorten_names(files: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     >>> shorten_names(["k1=0.9.run", "k1=1.2.run"])
     ['k1=0.9', 'k1=1.2']
     """
-    names = [name_of_file(file) for file in files]
-    is_of_file = [Path(file).name.startswith(name) for file, name in zip(files, names, strict=True)]
-    own = [name for name, is_own in zip(names, is_of_file, strict=True) if is_own]
-    others = {*taken, *(name for name, is_own in zip(names, is_of_file, strict=True) if not is_own)}
-    remaining = iter(_drop_common_words(_drop_common_extensions(own)))
-    short = [
-        next(remaining) if is_own else name for name, is_own in zip(names, is_of_file, strict=True)
-    ]
-    is_taken = any(name in others for name, is_own in zip(short, is_of_file, strict=True) if is_own)
-    return names if is_taken else short
+    names = {file: name_of_file(file) for file in files}
+    named_by_path: dict[str, str] = {}
+    kept_names = set(taken)
+    for file, name in names.items():
+        if Path(file).name.startswith(name):
+            named_by_path[file] = name
+        else:
+            # The file contains the name of its run.
+            kept_names.add(name)
+    without_extensions = _drop_common_extensions(list(named_by_path.values()))
+    short_names = _drop_common_words(without_extensions)
+    if kept_names.isdisjoint(short_names):
+        names.update(zip(named_by_path, short_names, strict=True))
+    return [names[file] for file in files]
 
 
 def _drop_common_extensions(names: list[str]) -> list[str]:
-    """Return names without the extensions that all share."""
+    """Return names without the extensions that all share, unless one would be empty."""
     while len(names) > 1:
-        extension = _EXTENSION.search(names[0])
-        if extension is None:
-            shorter = []
-        else:
-            shorter = [name.removesuffix(extension[0]) for name in names]
-        if (
-            extension is None
-            or not all(name.endswith(extension[0]) for name in names)
-            or "" in shorter
-        ):
-            break
-        names = shorter
+        match = _EXTENSION.search(names[0])
+        if match is None:
+            return names
+        extension = match[0]
+        is_shared = all(name.endswith(extension) for name in names)
+        if not is_shared or extension in names:
+            return names
+        names = [name.removesuffix(extension) for name in names]
     return names
 
 
 def _drop_common_words(names: list[str]) -> list[str]:
-    """Return names without as many words at their beginning that all share as leave a letter in each."""
-    words = [re.findall(r"[^-_. ]*[-_. ]+|[^-_. ]+", name) for name in names]
-    shared = list(takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False)))
-    for n_dropped in range(len(shared) if len(names) > 1 else 0, 0, -1):
-        rests = ["".join(of_name[n_dropped:]) for of_name in words]
-        if all(re.search(r"[^\W\d_]", rest) for rest in rests):
-            return rests
+    """Return names without the first words that all share, as many as leave a letter in each.
+
+    Words end with hyphens, underscores, dots or blanks: *trec_bm25* has the words *trec_* and
+    *bm25*.
+    """
+    if len(names) < 2:
+        return names
+    words_by_name = [_WORD.findall(name) for name in names]
+    for n_dropped in range(_number_of_common_words(words_by_name), 0, -1):
+        shorter = ["".join(words[n_dropped:]) for words in words_by_name]
+        if all(_LETTER.search(name) for name in shorter):
+            return shorter
     return names
+
+
+def _number_of_common_words(words_by_name: list[list[str]]) -> int:
+    """Return the number of words at the beginning that all names share."""
+    n_common = 0
+    # The shortest name ends the comparison.
+    for words in zip(*words_by_name, strict=False):
+        if len(set(words)) > 1:
+            break
+        n_common += 1
+    return n_common
 
 
 def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) -> str | None:
@@ -102,39 +129,72 @@ def pick_baseline(text: str | None, runs: Iterable[str] | Mapping[str, object]) 
     files = {name: name for name in names}
     if isinstance(runs, Mapping):
         files |= {name: run for name, run in runs.items() if isinstance(run, str)}
-    same_path = [name for name, file in files.items() if _is_same_file(text, file)]
-    if len(same_path) == 1:
-        return same_path[0]
-    wanted = {Path(text).name, name_of_file(text)}
-    spellings = {name: {name, Path(file).name, name_of_file(file)} for name, file in files.items()}
-    stems = {}
-    for name in names:
-        stems[name] = set().union(*map(_stems, spellings[name]))
+    same_file = [name for name, file in files.items() if _is_same_file(text, file)]
+    if len(same_file) == 1:
+        return same_file[0]
+    # First by the whole name, then without extensions, which other names may share.
+    spellings = {name: {name, *_spellings(file)} for name, file in files.items()}
+    stems = {name: _stems(spellings[name]) for name in names}
     for known in (spellings, stems):
-        matching = [name for name in names if wanted & known[name]]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            raise MultiAspectError(
-                f"--baseline: {text!r} may be {' or '.join(matching)}; give its whole name"
-            )
+        baseline = _only_match(text, known)
+        if baseline is not None:
+            return baseline
+    raise _unknown_baseline(text, stems)
+
+
+def _spellings(file: str) -> set[str]:
+    """Return the names by which the run of a file may be given: of the file, and of the run in it."""
+    return {Path(file).name, name_of_file(file)}
+
+
+def _only_match(text: str, known: Mapping[str, set[str]]) -> str | None:
+    """Return the run of which a spelling is that of --baseline; None if there is none.
+
+    Raise an error if there are several.
+    """
+    wanted = _spellings(text)
+    matching = [name for name, spellings in known.items() if wanted & spellings]
+    if len(matching) > 1:
+        names = " or ".join(matching)
+        raise MultiAspectError(f"--baseline: {text!r} may be {names}; give its whole name")
+    if matching:
+        return matching[0]
+    return None
+
+
+def _unknown_baseline(text: str, stems: Mapping[str, set[str]]) -> MultiAspectError:
+    """Return the error for a baseline that is not among the runs, whose stems are given by name."""
+    names = list(stems)
+    known = list(names)
+    for name in names:
+        known += stems[name]
+    # A name in another case is surely meant; of several, the first.
+    by_lower_case: dict[str, str] = {}
+    for spelling in known:
+        by_lower_case.setdefault(spelling.lower(), spelling)
     name = Path(text).name
-    known_spellings = [*names, *(stem for name in names for stem in stems[name])]
-    by_lower = {spelling.lower(): spelling for spelling in reversed(known_spellings)}
-    hint = did_you_mean([by_lower.get(name.lower(), name)], known_spellings)
+    probable = by_lower_case.get(name.lower(), name)
+    hint = did_you_mean([probable], known)
     listed = known_names(names, hint)
-    raise MultiAspectError(
-        f"--baseline: expected one of the runs ({listed}), got "
-        f"{shown(text)}{hint or '; add it to the runs'}"
+    remedy = hint or "; add it to the runs"
+    return MultiAspectError(
+        f"--baseline: expected one of the runs ({listed}), got {shown(text)}{remedy}"
     )
 
 
 def _is_same_file(text: str, file: str) -> bool:
     """Return whether two paths are the same existing file."""
-    return os.path.exists(text) and os.path.exists(file) and os.path.samefile(text, file)
+    if not os.path.exists(text) or not os.path.exists(file):
+        return False
+    return os.path.samefile(text, file)
 
 
-def _stems(name: str) -> tuple[str, str]:
-    """Return a name without its last extension, and without its last two, as in ``bm25.run.gz``."""
-    stem = Path(name).stem
-    return stem, Path(stem).stem if Path(name).suffix in _COMPRESSIONS else stem
+def _stems(names: Iterable[str]) -> set[str]:
+    """Return names without extension; of compressed files such as ``bm25.run.gz``, also without both."""
+    stems = set()
+    for name in names:
+        path = Path(name)
+        stems.add(path.stem)
+        if path.suffix in _COMPRESSIONS:
+            stems.add(Path(path.stem).stem)
+    return stems

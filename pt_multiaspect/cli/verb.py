@@ -60,9 +60,8 @@ class Inputs:
     @cached_property
     def qrels(self) -> pd.DataFrame:
         """The judgments, with one column per aspect."""
-        return self._with_correctness(
-            read_all_qrels(self.values["qrels"], check=not self.values["no_check"])
-        )
+        qrels = read_all_qrels(self.values["qrels"], check=not self.values["no_check"])
+        return self._with_correctness(qrels)
 
     @cached_property
     def human(self) -> pd.DataFrame:
@@ -88,21 +87,21 @@ class Inputs:
     @property
     def given_values(self) -> pd.DataFrame | None:
         """The values of --values; None if qrels and runs are given instead."""
-        file, runs = self.values["values_file"], self.values["runs"]
-        if file is None and not runs:
-            remedy = (
-                "or --values FILE (of judged answers: pt-multiaspect answers JUDGED -q -o FILE)"
-            )
-            raise click.UsageError(f"missing values: give --qrels, -m and runs, {remedy}")
-        if file is not None and (runs or self.values["qrels"]):
-            raise click.UsageError("--values contains the values: omit qrels and runs")
-        unused = [name for name in ("aspects", "stances", "no_check") if self.values.get(name)]
-        if file is not None and unused:
-            raise click.UsageError(
-                f"--values contains the values: omit --{unused[0].replace('_', '-')}"
-            )
+        file = self.values["values_file"]
+        runs = self.values["runs"]
         if file is None:
+            if not runs:
+                remedy = (
+                    "or --values FILE (of judged answers: pt-multiaspect answers JUDGED -q -o FILE)"
+                )
+                raise click.UsageError(f"missing values: give --qrels, -m and runs, {remedy}")
             return None
+        if runs or self.values["qrels"]:
+            raise click.UsageError("--values contains the values: omit qrels and runs")
+        for name in ("aspects", "stances", "no_check"):
+            if self.values.get(name):
+                option = name.replace("_", "-")
+                raise click.UsageError(f"--values contains the values: omit --{option}")
         return read_value_file(file)
 
     @cached_property
@@ -145,10 +144,13 @@ class Inputs:
 
     def evaluate(self, qrels: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the values of the runs, as a long frame; with --qrels unless other qrels are given."""
-        judged = self.qrels if qrels is None else qrels
+        if qrels is None:
+            judgments = self.qrels
+        else:
+            judgments = qrels
         return evaluate(
             self.runs,
-            judged,
+            judgments,
             self.measures,
             average_over=self.values.get("average_over"),
             progress=sys.stderr.isatty(),
@@ -156,36 +158,51 @@ class Inputs:
 
 
 def _restrict(names: Mapping[str, str] | None, values: pd.DataFrame) -> dict[str, str] | None:
-    """Return the groups or clusters of the topics that have values."""
+    """Return the groups or clusters, by topic, of those topics that have values."""
     if names is None:
         return None
-    valued = set(values["qid"])
-    return {qid: name for qid, name in names.items() if qid in valued}
+    topics_with_values = set(values["qid"])
+    return {qid: name for qid, name in names.items() if qid in topics_with_values}
 
 
 def _qrels_and_runs(
     arguments: tuple[str, ...], params: Sequence[click.Parameter]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the first argument as qrels and the others as runs, if several arguments are possible."""
-    several = next((param for param in params if param.name == "runs" and param.nargs == -1), None)
-    if (
-        several is not None
-        and several.required
-        and len(arguments) == 1
-        and not _is_run(arguments[0])
-    ):
-        raise click.MissingParameter(ctx=click.get_current_context(), param=several)
-    if several is None or len(arguments) < 1 + several.required:
-        raise click.MissingParameter(ctx=click.get_current_context(), param=options.QRELS)
+    """Return the first argument as qrels and the others as runs.
+
+    Raise an error if the command does not take several runs, or if qrels or required runs are
+    missing.
+    """
+    context = click.get_current_context()
+    missing_qrels = click.MissingParameter(ctx=context, param=options.QRELS)
+    runs = _param_of_runs(params)
+    if runs is None or not arguments:
+        raise missing_qrels
+    if runs.required and len(arguments) == 1:
+        # The only argument may be either.
+        if _may_be_run(arguments[0]):
+            raise missing_qrels
+        raise click.MissingParameter(ctx=context, param=runs)
     return {"qrels": arguments[:1], "runs": arguments[1:]}
 
 
-def _is_run(path: str) -> bool:
-    """Return whether an argument is a run, or may be one, rather than qrels."""
+def _param_of_runs(params: Sequence[click.Parameter]) -> click.Parameter | None:
+    """Return the argument for any number of runs; None if there is none."""
+    any_number = -1  # of Click
+    for param in params:
+        if param.name == "runs" and param.nargs == any_number:
+            return param
+    return None
+
+
+def _may_be_run(path: str) -> bool:
+    """Return whether an argument may be a run: no file, or a file of runs rather than of qrels."""
     if not os.path.isfile(path):
         return True
+    # Lines of runs have six fields (qid Q0 docno rank score name), those of qrels four.
     with open(path, "rb") as file:
-        return len(file.readline(1000).split()) == 6
+        first_line = file.readline(1000)
+    return len(first_line.split()) == 6
 
 
 @dataclass(frozen=True)
@@ -197,7 +214,15 @@ class Incomplete:
 
     @classmethod
     def with_errors(cls, shown: object, refused: Mapping[str, str]) -> object:
-        """Return a result, incomplete if measures cannot be computed, with the error of each."""
+        """Return a result; as incomplete if there are measures that cannot be computed.
+
+        Parameters
+        ----------
+        shown : object
+            The result.
+        refused : mapping of str to str
+            The error of each measure that cannot be computed.
+        """
         errors = [f"{measure} cannot be computed: {error}" for measure, error in refused.items()]
         if errors:
             return cls(shown, errors)
@@ -223,53 +248,103 @@ def verb(examples: str, *params: click.Parameter) -> Callable[[Callable[..., obj
         `Incomplete`) is printed, or written to --output, in the format of --format or of the
         suffix.
     """
-    if {options.QRELS, options.QRELS_ONLY} & set(params):
-        params = (*params[:1], options.CHECK, *params[1:])
-    names = {str(param.name) for param in params}
-    formats = (
-        next((param.type.formats for param in params if isinstance(param.type, OutputFile)), None)
-        or {}
-    )
+    all_params = _with_check(params)
 
     def decorate(function: Callable[..., object]) -> Command:
-        shared = names.difference(inspect.signature(function).parameters)
+        own_names = inspect.signature(function).parameters
+        all_names = [str(param.name) for param in all_params]
+        shared_names = [name for name in all_names if name not in own_names]
 
         def callback(**values: Any) -> int:
-            common = {key: values.pop(key) for key in shared}
-            arguments = common.get("runs", ())
-            if common.get("qrels") == () and not (
-                common.get("values_file") or values.get("answers")
-            ):
-                common |= _qrels_and_runs(arguments, params)
-            output = common.get("output")
-            format = choose_format(common.get("format"), output, formats)
-            inputs = Inputs(common, format)
-            if options.MEASURES[0] in params and not inputs.requested:
-                explanations = filter(None, map(explain_argument, reversed(arguments)))
-                remedy = next(explanations, "give -m MEASURE or --suite NAME")
-                raise click.UsageError(f"missing measures: {remedy}")
-            if shared:
-                shown = function(inputs, **values)
+            shared = {name: values.pop(name) for name in shared_names}
+            has_answers = bool(values.get("answers"))
+            inputs = _read_inputs(shared, all_params, has_answers=has_answers)
+            if shared_names:
+                result = function(inputs, **values)
             else:
-                shown = function(**values)
-            if isinstance(shown, Incomplete):
-                errors, shown = (shown.errors, shown.shown)
-            else:
-                errors, shown = (None, shown)
-            if shown is not None:
-                write(shown, format, output)
-            for error in errors or ():
-                tell(f"error: {error}")
-            return int(errors is not None)
+                result = function(**values)
+            return _write_result(result, inputs.format, shared.get("output"))
 
         text = inspect.getdoc(function) or ""
+        summary, _, _ = text.partition("\n")
         return Command(
             function.__name__,
             callback=callback,
-            params=list(params),
+            params=list(all_params),
             help=text,
-            short_help=text.partition("\n")[0],
-            epilog="\b\n" + dedent(examples).strip().replace("\n\n", "\n\n\b\n"),
+            short_help=summary,
+            epilog=_keep_lines(examples),
         )
 
     return decorate
+
+
+def _with_check(params: tuple[click.Parameter, ...]) -> tuple[click.Parameter, ...]:
+    """Return the parameters of a command; if it reads qrels, with --no-check after the first."""
+    reads_qrels = options.QRELS in params or options.QRELS_ONLY in params
+    if not reads_qrels:
+        return params
+    first, *others = params
+    return (first, options.CHECK, *others)
+
+
+def _keep_lines(text: str) -> str:
+    r"""Return a text whose lines Click keeps: each paragraph begins with a line ``\b``."""
+    paragraphs = dedent(text).strip()
+    return "\b\n" + paragraphs.replace("\n\n", "\n\n\b\n")
+
+
+def _read_inputs(
+    shared: dict[str, Any], params: Sequence[click.Parameter], *, has_answers: bool
+) -> Inputs:
+    """Return the shared options of a command, after checking that judgments and measures are given.
+
+    Parameters
+    ----------
+    shared : dict of str to object
+        The values of the shared options. Qrels that are the first argument are moved to --qrels.
+    params : sequence of click.Parameter
+        All options and arguments of the command.
+    has_answers : bool
+        Whether judged answers are given, which take the place of qrels.
+    """
+    arguments = shared.get("runs", ())
+    lacks_qrels = shared.get("qrels") == ()
+    has_values = shared.get("values_file") or has_answers
+    if lacks_qrels and not has_values:
+        shared |= _qrels_and_runs(arguments, params)
+    format = choose_format(shared.get("format"), shared.get("output"), _output_formats(params))
+    inputs = Inputs(shared, format)
+    requires_measures = options.MEASURES[0] in params
+    if requires_measures and not inputs.requested:
+        raise click.UsageError(f"missing measures: {_remedy_for_measures(arguments)}")
+    return inputs
+
+
+def _output_formats(params: Sequence[click.Parameter]) -> Mapping[str, str]:
+    """Return the formats of --output by suffix; none if the command has no such option."""
+    for param in params:
+        if isinstance(param.type, OutputFile):
+            return param.type.formats or {}
+    return {}
+
+
+def _remedy_for_measures(arguments: Sequence[str]) -> str:
+    """Return how to give measures, considering that a run argument may be meant as one."""
+    for argument in reversed(arguments):
+        explanation = explain_argument(argument)
+        if explanation:
+            return explanation
+    return "give -m MEASURE or --suite NAME"
+
+
+def _write_result(result: object, format: str, output: str | None) -> int:
+    """Write the result of a command and its errors, and return the exit code."""
+    if not isinstance(result, Incomplete):
+        if result is not None:
+            write(result, format, output)
+        return 0
+    write(result.shown, format, output)
+    for error in result.errors:
+        tell(f"error: {error}")
+    return 1
