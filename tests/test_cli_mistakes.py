@@ -181,6 +181,7 @@ MISTAKES = [
         "--output: there is no directory nowhere; create it first",
     ),
     ("evaluate -m AP -o runs runs", "--output: expected a file, got the directory runs"),
+    ("evaluate -m AP -o new/ runs", "--output: expected a file, got the directory new/"),
     ("evaluate -m AP -o - --format csv runs", "omit the option to print"),
     (
         "evaluate -m AP -o runs/beta.run --format csv runs/beta.run",

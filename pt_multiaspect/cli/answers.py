@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 import pandas as pd
@@ -31,7 +32,7 @@ from .evaluate import (
     read_margin,
 )
 from .messages import tell
-from .options import file_option, measure_option, option, output, refuse_together
+from .options import file_option, measure_option, option, output, refuse_together, refuse_without
 from .run_names import pick_baseline
 from .tables import SUFFIXES, Sheet
 from .verb import Inputs, verb
@@ -112,31 +113,33 @@ def answers(
     id or the text of the question.
     'pt-multiaspect describe --answers JUDGED --write-aspects FILE' proposes scales.
     """
-    file = inputs.values["by"]
+    groups_file = inputs.values["by"]
     check_interval(interval, baseline)
-    _check_macro_and_margin(macro, file, margin, baseline)
+    _check_macro_and_margin(macro, groups_file, margin, baseline)
     of_means = {
         f"--interval {interval}": interval != "none",
-        "--by": file is not None,
+        "--by": groups_file is not None,
         "--margin": bool(margin),
     }
+    of_tests = {"--baseline": baseline is not None}
     if agreement:
         of_scores = {
             "-m": bool(combined),
             "--human": bool(inputs.values["human"]),
             "-q": perquery,
             **of_means,
-            "--baseline": baseline is not None,
+            **of_tests,
             "--title": title is not None,
         }
         _check_agreement(of_scores, inputs.format)
         return _agreement_sheet(inputs, judged, unjudged, cluster)
     frame = read_files(judged, "answers")
     aspects = declare_unjudged(frame, inputs.aspects, unjudged)
-    values, left_out = _scores(frame, aspects, combined)
+    values, missing_labels = _scores(frame, aspects, combined)
     human = _human_scores(inputs, aspects, combined)
-    known = measures_by_label(values)
-    structure = TopicStructure.read(values, known, by=file, macro=macro, cluster=cluster)
+    structure = TopicStructure.read(
+        values, measures_by_label(values), by=groups_file, macro=macro, cluster=cluster
+    )
     if baseline is not None:
         baseline = pick_baseline(baseline, values["name"].unique().tolist())
     if inputs.format == "html":
@@ -147,20 +150,18 @@ def answers(
         )  # fmt: skip
         return None
     if human is not None:
-        without_human = {"-q": perquery, **of_means}
-        refuse_together(without_human, {"--human": True}, HUMAN_EXCLUDES)
+        refuse_together({"-q": perquery, **of_means}, {"--human": True}, HUMAN_EXCLUDES)
         return estimates_sheet(human, values, baseline, structure.clusters)
-    means_only = {"--baseline": baseline is not None, "--cluster": cluster is not None, **of_means}
-    refuse_together(means_only, {"-q": perquery}, "{} applies to means: omit it, or {}")
+    without_values = {**of_tests, "--cluster": cluster is not None, **of_means}
+    refuse_together(without_values, {"-q": perquery}, "{} applies to means: omit it, or {}")
     if interval != "mean" and baseline is None:
         check_clusters_apply(structure.clusters)
     means = aggregate_topics(values, interval, structure)
     if perquery:
         return per_query_sheet(values, means["name"])
-    n_topics = values["qid"].nunique()
     return means_sheet(
-        values, means, n_topics, interval=interval, baseline=baseline, margin=read_margin(margin),
-        structure=structure, advice=left_out, notes=notes,
+        values, means, values["qid"].nunique(), interval=interval, baseline=baseline,
+        margin=read_margin(margin), structure=structure, advice=missing_labels, notes=notes,
     )  # fmt: skip
 
 
@@ -168,14 +169,21 @@ def _check_macro_and_margin(
     macro: bool, groups: str | None, margin: Sequence[str], baseline: str | None
 ) -> None:
     """Raise an error for --macro without groups and --margin without a baseline."""
-    refuse_together({"--macro": macro}, {"": groups is None}, "{} requires --by FILE")
-    refuse_together(
-        {"--margin": bool(margin)}, {"": baseline is None}, "{} requires --baseline RUN"
-    )
+    refuse_without({"--macro": macro}, "--by FILE", is_given=groups is not None)
+    with_margin = {"--margin": bool(margin)}
+    refuse_without(with_margin, "--baseline RUN", is_given=baseline is not None)
 
 
 def _check_agreement(of_scores: Mapping[str, bool], format: str) -> None:
-    """Raise an error for options of scores, and for reports, beside --agreement."""
+    """Raise an error for options that --agreement excludes.
+
+    Parameters
+    ----------
+    of_scores : mapping of str to bool
+        The options that apply to scores, and whether each is given.
+    format : str
+        The format of the output, which must not be that of a report.
+    """
     refuse_together(of_scores, {"--agreement": True}, "{} applies to scores: omit it, or {}")
     if format == "html":
         raise click.UsageError("--agreement is a table: write a file such as agreement.csv")
@@ -204,77 +212,166 @@ def _refuse_in_reports(perquery: bool, margin: Sequence[str]) -> None:
 def _agreement_sheet(
     inputs: Inputs, judged: Sequence[str], unjudged: Sequence[str], cluster: str | None
 ) -> Sheet:
-    """Return how far the judges agree on each criterion."""
+    """Return the table of how far the judges agree on each criterion.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        The options, with the scales.
+    judged : sequence of str
+        The files of judged answers.
+    unjudged : sequence of str
+        The labels that mean that there is none.
+    cluster : str or None
+        The value of --cluster.
+    """
     answers = read_files(judged, "answers")
     aspects = declare_unjudged(answers, inputs.aspects, unjudged)
-    found = judge_agreement(answers, aspects=aspects, ci=CONFIDENCE, cluster=cluster)
-    return Sheet.of(found.rename(columns={"aspect": "criterion", "n_documents": "n_answers"}))
+    agreement = judge_agreement(answers, aspects=aspects, ci=CONFIDENCE, cluster=cluster)
+    heads = {"aspect": "criterion", "n_documents": "n_answers"}
+    return Sheet.of(agreement.rename(columns=heads))
 
 
 def read_files(files: Sequence[str], what: str) -> pd.DataFrame:
-    """Return the answers in files, and tell what was taken for topics and criteria in files of one system."""
+    """Return the judged answers in files, one row per judgment.
+
+    Files of one system may have any columns: print which are taken for topics and criteria.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Paths, or NAME=FILE.
+    what : str
+        The beginning of errors.
+    """
     frame, notes = read_named_answers(files, what)
     if notes:
         with silence_warnings():
             _, criteria = read_criteria(frame, None, what)
-        tell(f"{'; '.join(notes)}; criteria: {choices(criteria)}")
+        columns = "; ".join(notes)
+        tell(f"{columns}; criteria: {choices(criteria)}")
     return frame
 
 
 def declare_unjudged(
     frame: pd.DataFrame, aspects: Aspects | None, codes: Sequence[str]
 ) -> Aspects | None:
-    """Return the scales of all criteria with further codes that mean that there is no label."""
+    """Return the scales of all criteria, in which codes such as N/A mean that there is no label.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The judged answers.
+    aspects : Aspects or None
+        The declared scales, which are returned if there are no codes.
+    codes : sequence of str
+        The codes.
+    """
     if not codes:
         return aspects
-    _, criteria = read_criteria(frame.mask(frame.astype(str).isin(codes)), aspects, "answers")
+    is_code = frame.astype(str).isin(codes)
+    _, criteria = read_criteria(frame.mask(is_code), aspects, "answers")
     scales = {}
     for name in criteria:
-        spec = {} if aspects is None else aspects[name].to_spec()
-        if isinstance(spec, int):
-            spec = {"grades": spec}
-        scales[name] = Aspect(**{**spec, "unjudged": [*spec.get("unjudged", ()), *codes]})
+        spec: dict[str, Any] = {}
+        if aspects is not None:
+            spec = _full_spec(aspects[name])
+        declared_codes = spec.get("unjudged", ())
+        spec["unjudged"] = [*declared_codes, *codes]
+        scales[name] = Aspect(**spec)
     return Aspects(scales)
+
+
+def _full_spec(aspect: Aspect) -> dict[str, Any]:
+    """Return the parameters of an aspect, also if its short form is the highest grade alone."""
+    spec = aspect.to_spec()
+    if isinstance(spec, int):
+        return {"grades": spec}
+    return dict(spec)
 
 
 def _keep_complete_topics(
     values: pd.DataFrame, answers: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the values of the topics for which no answer lacks a value, and a note on the others."""
+    """Return the values of the topics for which no answer lacks a value, and notes on the others.
+
+    Parameters
+    ----------
+    values : DataFrame
+        One row per run (name), topic (qid) and measure.
+    answers : DataFrame
+        The run and the topic of each answer, as columns name and qid.
+    """
     measures = pd.Series(values["measure"].unique(), name="measure")
+    # One row for each value that there should be: name, qid, measure.
     expected = answers.drop_duplicates().merge(measures, how="cross")
-    given = pd.MultiIndex.from_frame(values[["name", "qid", "measure"]])
-    lacking = expected[~pd.MultiIndex.from_frame(expected).isin(given)]
-    if not len(lacking):
+    expected_keys = pd.MultiIndex.from_frame(expected)
+    present_keys = pd.MultiIndex.from_frame(values[["name", "qid", "measure"]])
+    is_present = expected_keys.isin(present_keys)
+    missing = expected[~is_present]
+    if missing.empty:
         return values, []
-    topics = lacking["qid"].unique()
-    kept = values[~values["qid"].isin(topics)].reset_index(drop=True)
-    if not len(kept):
+    topics = missing["qid"].unique()
+    of_complete_topic = ~values["qid"].isin(topics)
+    kept = values[of_complete_topic].reset_index(drop=True)
+    if kept.empty:
         raise MultiAspectError(
             "answers: expected a topic on which all answers have all labels, got none"
         )
-    by_topic = f"{number_of(len(topics), 'topic')} ({choices(topics)})"
-    return kept, [f"Without {by_topic}, as labels are missing: {by_run(lacking)}."]
+    n_topics = number_of(len(topics), "topic")
+    note = f"Without {n_topics} ({choices(topics)}), as labels are missing: {by_run(missing)}."
+    return kept, [note]
 
 
 def _scores(
     frame: pd.DataFrame, aspects: Aspects | None, combined: Sequence[str]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the scores of answers, by what their columns contain, and combined ones, and notes."""
-    readers = {"nuggets": nugget_scores, "met": rubric_scores}
-    parts = [read(frame) for column, read in readers.items() if column in frame.columns]
-    if {"request_id", "metric"} <= {
-        *frame.columns
-    }:  # of Auto-ARGUE; elsewhere, a metric is a criterion
-        parts.append(argue_scores(frame))
+    """Return the scores of answers, and notes on topics that are left out.
+
+    The columns of the answers decide which scores these are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The judged answers.
+    aspects : Aspects or None
+        The scales of criteria.
+    combined : sequence of str
+        Means of criteria to add.
+
+    Returns
+    -------
+    DataFrame
+        One row per run, topic and score.
+    list of str
+        The notes.
+    """
+    parts = _scores_of_products(frame)
+    notes: list[str] = []
     has_criteria = not parts or aspects is not None
     if has_criteria:
-        parts.append(from_criteria(frame.drop(columns="nuggets", errors="ignore"), aspects=aspects))
+        criteria = frame.drop(columns="nuggets", errors="ignore")
+        parts.append(from_criteria(criteria, aspects=aspects))
     values = pd.concat(parts, ignore_index=True)
-    left_out: list[str] = []
     if has_criteria:
-        values, left_out = _keep_complete_topics(values, answer_keys(frame, "answers"))
-    record_measures(
-        values, {label: record for part in parts for label, record in part.attrs[RECORD].items()}
-    )
-    return (combine(values, parse_list(list(combined))) if combined else values), left_out
+        values, notes = _keep_complete_topics(values, answer_keys(frame, "answers"))
+    recorded_measures: dict[str, Any] = {}
+    for part in parts:
+        recorded_measures |= part.attrs[RECORD]
+    record_measures(values, recorded_measures)
+    if combined:
+        values = combine(values, parse_list(list(combined)))
+    return values, notes
+
+
+def _scores_of_products(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the scores of answers with columns of nuggets, of questions or of Auto-ARGUE."""
+    parts = []
+    if "nuggets" in frame.columns:
+        parts.append(nugget_scores(frame))
+    if "met" in frame.columns:
+        parts.append(rubric_scores(frame))
+    # Without a request, a metric is a criterion.
+    if "request_id" in frame.columns and "metric" in frame.columns:
+        parts.append(argue_scores(frame))
+    return parts

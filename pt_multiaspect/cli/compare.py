@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import click
+import numpy as np
 import pandas as pd
 
 from ..analysis import compare_with_baseline
@@ -61,50 +62,61 @@ def compare(inputs: Inputs, perquery: bool, top: int | None, cluster: str | None
     queries on which the second wins, loses and ties, and whether the difference is significant.
     Wins take into account whether higher or lower is better.
     """
+    _check_options(inputs, perquery, top, cluster)
+    names = list(inputs.runs)
+    if len(names) != 2:
+        raise click.UsageError(
+            f"expected two runs, got {len(names)}: {choices(names)}; give two files"
+        )
+    for name in names:
+        if name in _COLUMNS:
+            raise MultiAspectError(
+                f"the run name {name} is also a column of the table; name it, as in NAME={name}"
+            )
+    first, second = names
+    values = inputs.evaluate()
+    if perquery:
+        return _topics_sheet(values, first, second, top)
+    return _means_sheet(values, first, second, cluster)
+
+
+def _check_options(inputs: Inputs, perquery: bool, top: int | None, cluster: str | None) -> None:
+    """Raise an error if there are no runs, or for options that -q requires or excludes."""
     if not inputs.values["runs"]:
         raise click.UsageError("expected two runs, got none; give two files")
     if top is not None and not perquery:
         raise click.UsageError("--top requires -q")
     if cluster is not None and perquery:
         raise click.UsageError("--cluster: -q has no tests; omit it")
-    names = list(inputs.runs)
-    if len(names) != 2:
-        raise click.UsageError(
-            f"expected two runs, got {len(names)}: {choices(names)}; give two files"
-        )
-    first, second = names
-    taken = [name for name in names if name in _COLUMNS]
-    if taken:
-        raise MultiAspectError(
-            f"the run name {taken[0]} is also a column of the table; name it, as in NAME={taken[0]}"
-        )
-    values = inputs.evaluate()
-    if perquery:
-        return _per_query(values, first, second, top)
-    return _means(values, first, second, cluster)
 
 
-def _means(values: pd.DataFrame, first: str, second: str, cluster: str | None) -> Sheet:
-    """Return one row per measure."""
+def _means_sheet(values: pd.DataFrame, first: str, second: str, cluster: str | None) -> Sheet:
+    """Return the means of two runs and the test of their difference, one row per measure."""
     tests = compare_with_baseline(values, first, alpha=ALPHA, correction=None, cluster=cluster)
+    labels = tests["measure"].tolist()
     means = aggregate(values).set_index("name")
-    before, after = (
-        means.loc[name, tests["measure"].tolist()].to_numpy(float) for name in (first, second)
+    first_means = means.loc[first, labels].to_numpy(float)
+    second_means = means.loc[second, labels].to_numpy(float)
+    # Intervals are of differences of means, which other aggregates such as GMAP do not have.
+    measures = measures_by_label(values)
+    is_averaged = np.array([aggregate_is_mean(measures[label]) for label in labels], bool)
+    frame = pd.DataFrame(
+        {
+            "measure": labels,
+            first: first_means,
+            second: second_means,
+            "difference": second_means - first_means,
+            "low": tests["low"].where(is_averaged),
+            "high": tests["high"].where(is_averaged),
+            "wins": tests["wins"],
+            "losses": tests["losses"],
+            "ties": tests["ties"],
+            "p-value": tests["p"],
+            "verdict": tests["verdict"],
+        }
     )
-    known = measures_by_label(values)
-    averaged = tests["measure"].map(lambda label: aggregate_is_mean(known[label]))
-    ends = {end: tests[end].where(averaged) for end in ("low", "high")}
-    columns = {
-        first: before,
-        second: after,
-        "difference": after - before,
-        "p-value": tests["p"],
-        **ends,
-    }
-    frame = pd.DataFrame(dict(tests.items()) | columns)[["measure", first, second, *_COLUMNS[2:]]]
-    shown = frame.assign(
-        **{"p-value": ["<0.0001" if p < 0.0001 else format_value(p) for p in tests["p"].tolist()]}
-    )
+    p_values = [_p_value_text(p) for p in tests["p"].tolist()]
+    shown = frame.assign(**{"p-value": p_values})
     level = f"{100 * (1 - ALPHA):g} %"
     note = (
         f"{second} against {first}; {level} interval by Student’s t, verdict by a two-sided paired "
@@ -113,17 +125,31 @@ def _means(values: pd.DataFrame, first: str, second: str, cluster: str | None) -
     return _sheet(frame, shown, first, second, [note])
 
 
-def _per_query(values: pd.DataFrame, first: str, second: str, top: int | None) -> Sheet:
-    """Return one row per measure and query, largest differences first."""
+def _p_value_text(p: float) -> str:
+    """Return the readable form of a p-value, which is never 0."""
+    if p < 0.0001:
+        return "<0.0001"
+    return format_value(p)
+
+
+def _topics_sheet(values: pd.DataFrame, first: str, second: str, top: int | None) -> Sheet:
+    """Return the values of two runs, one row per measure and topic, largest differences first.
+
+    With `top`, each measure has at most so many rows.
+    """
     parts = []
     for measure, rows in values.groupby("measure", sort=False):
-        wide = rows.pivot(index="qid", columns="name", values="value")[[first, second]]
-        wide["difference"] = wide[second] - wide[first]
-        wide = wide.sort_values(
-            "difference", key=lambda column: -column.abs(), kind="stable"
-        ).reset_index()
-        parts.append(wide.head(len(wide) if top is None else top).assign(measure=measure))
-    frame = pd.concat(parts, ignore_index=True)[["measure", "qid", first, second, "difference"]]
+        # One row per topic, one column per run.
+        wide = rows.pivot(index="qid", columns="name", values="value")
+        differences = wide[second] - wide[first]
+        wide["difference"] = differences
+        order = (-differences.abs()).sort_values(kind="stable").index
+        wide = wide.loc[order].reset_index()
+        if top is not None:
+            wide = wide.head(top)
+        parts.append(wide.assign(measure=measure))
+    frame = pd.concat(parts, ignore_index=True)
+    frame = frame[["measure", "qid", first, second, "difference"]]
     frame.columns.name = None
     return _sheet(frame, frame, first, second)
 
@@ -131,7 +157,19 @@ def _per_query(values: pd.DataFrame, first: str, second: str, top: int | None) -
 def _sheet(
     frame: pd.DataFrame, shown: pd.DataFrame, first: str, second: str, notes: Sequence[str] = ()
 ) -> Sheet:
-    """Return the sheet of a comparison; in the readable form, the column of differences names the runs."""
-    return Sheet(
-        frame, Sheet.of(shown.rename(columns={"difference": f"{second} - {first}"}), notes).table
-    )
+    """Return the table of a comparison, in whose readable form the head of the differences names the runs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns for programs.
+    shown : DataFrame
+        The columns to be read.
+    first, second : str
+        The runs; differences are the second minus the first.
+    notes : sequence of str
+        The notes below the table.
+    """
+    head = f"{second} - {first}"
+    readable = Sheet.of(shown.rename(columns={"difference": head}), notes)
+    return Sheet(frame, readable.table)

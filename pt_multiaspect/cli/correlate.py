@@ -54,19 +54,25 @@ def correlate(
     inputs: Inputs, method: str, rank_by: str, top: int | None, ci: bool, cluster: str | None
 ) -> Sheet:
     """Correlate the rankings of the runs by the measures."""
-    if len(inputs.measures) < 2:
-        raise click.UsageError(
-            f"expected at least two measures, got only {next(iter(inputs.measures))}"
-        )
+    labels = list(inputs.measures)
+    if len(labels) < 2:
+        raise click.UsageError(f"expected at least two measures, got only {labels[0]}")
     if top is not None and rank_by == "query":
         raise click.UsageError("--top applies to means: omit it, or --rank-by query")
-    level = 0.95 if ci else None
-    correlations = correlation(
-        inputs.evaluate(), method, rank_by, top=top, ci=level, cluster=cluster
-    )
-    if len(inputs.runs) == 2 and rank_by == "mean" and method != "rbo":
+    if ci:
+        level = 0.95
+    else:
+        level = None
+    values = inputs.evaluate()
+    correlations = correlation(values, method, rank_by, top=top, ci=level, cluster=cluster)
+    # Rank-biased overlap, and means over queries, also have other values.
+    is_one_or_minus_one = rank_by == "mean" and method != "rbo"
+    if is_one_or_minus_one and len(inputs.runs) == 2:
         warn(
             "the order of two runs is the same or reversed, so that correlations are 1 or -1; give "
             "more runs"
         )
-    return Sheet.of(correlations if ci else correlations.rename_axis("measure").reset_index())
+    if ci:
+        return Sheet.of(correlations)
+    matrix = correlations.rename_axis("measure").reset_index()
+    return Sheet.of(matrix)

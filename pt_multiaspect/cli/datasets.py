@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -53,95 +54,137 @@ def datasets(name: str | None, folder: str | None) -> str:
         )
     path = _new_directory(folder)
     if name == "health":
-        aspects, runs = _write_health(path)
+        written = _write_health(path)
     else:
-        aspects, runs = _write_published(name, path)
-    qrels = " ".join(f"{aspect}={folder}/{aspect}.qrels" for aspect in aspects)
+        written = _write_published(name, path)
+    return _commands_to_try(folder, written)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What has been written of a collection: the scales of its aspects, and its runs by name."""
+
+    aspects: Aspects
+    runs: dict[str, pd.DataFrame]
+
+
+def _commands_to_try(folder: str, written: _Written) -> str:
+    """Return commands that read the files of a collection."""
+    files = [f"{aspect}={folder}/{aspect}.qrels" for aspect in written.aspects]
+    qrels = " ".join(files)
     text = f"wrote {folder}; try:\npt-multiaspect describe --qrels {qrels} --aspects {folder}/scales.json"
-    if not runs:
+    if not written.runs:
         return text
     # ir-measures' nDCG takes labels as gains, which is right only for scales that start at 0.
-    first = "nDCG@5 " if aspects["relevance"].scale.grades[0] == 0 else ""
+    first_measure = ""
+    if written.aspects["relevance"].scale.grades[0] == 0:
+        first_measure = "nDCG@5 "
     return (
         f"{text}\npt-multiaspect evaluate --qrels {qrels} \\\n"
-        f"  --aspects {folder}/scales.json -m {first}CAM@5 'TOMA(gate=relevance)@5' {folder}/runs"
+        f"  --aspects {folder}/scales.json -m {first_measure}CAM@5 'TOMA(gate=relevance)@5' "
+        f"{folder}/runs"
     )
 
 
 def _new_directory(folder: str) -> Path:
     """Return the path of a directory to write, after checking that nothing is in it."""
     path = Path(folder).expanduser()
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if not path.exists():
+        return path
+    is_empty = path.is_dir() and not any(path.iterdir())
+    if not is_empty:
         raise MultiAspectError(f"--output: expected a new or empty directory, got {folder}")
     return path
 
 
 def _dataset_overview() -> str:
-    """Return a list of the package's collection and the published ones."""
+    """Return a list of the package's collection and the published ones, two lines each."""
     health = load_health()
-    scales = ", ".join(
-        f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items()
-    )
-    size = f"{len(health.topics)} queries, {len(health.documents)} documents, {len(health.qrels)} judgments"
-    lines = [f"health  {size}\n        {scales}"]
+    scales = [f"{aspect} {grades[0]}-{grades[-1]}" for aspect, grades in health.grades.items()]
+    n_queries = len(health.topics)
+    n_documents = len(health.documents)
+    n_judgments = len(health.qrels)
+    lines = [
+        f"health  {n_queries} queries, {n_documents} documents, {n_judgments} judgments",
+        "        " + ", ".join(scales),
+    ]
     for name in names():
-        about = info(name)
-        lines.append(
-            f"{name}  {about.title}\n        {', '.join(about.aspects)}; licence: {about.licence}"
-        )
+        collection = info(name)
+        aspects = ", ".join(collection.aspects)
+        lines.append(f"{name}  {collection.title}")
+        lines.append(f"        {aspects}; licence: {collection.licence}")
     return "\n".join(lines)
 
 
-def _write_health(folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
-    """Write the collection of the package, and runs on it."""
+def _write_health(folder: Path) -> _Written:
+    """Write the collection of the package with its topics and documents, and three runs on it."""
     from ..demo import ReadabilityReranker, TfidfRetriever
 
     collection = load_health()
-    words = TfidfRetriever(collection.documents)
-    systems = {
-        "words": words,
-        "characters": TfidfRetriever(collection.documents, analyzer="char"),
-        "readable": words >> ReadabilityReranker(collection.documents),
-    }
+    documents = collection.documents
+    topics = collection.topics
+    words = TfidfRetriever(documents)
+    characters = TfidfRetriever(documents, analyzer="char")
+    readable = words >> ReadabilityReranker(documents)
     runs: dict[str, pd.DataFrame] = {
-        name: system.transform(collection.topics) for name, system in systems.items()
+        "words": words.transform(topics),
+        "characters": characters.transform(topics),
+        "readable": readable.transform(topics),
     }
     aspects = Aspects(collection.grades)
     _write_collection(folder, collection.qrels, aspects, runs)
-    documents = collection.documents.to_json(orient="records", lines=True, force_ascii=False)
-    write_file(folder / "documents.jsonl", documents)
-    write_file(
-        folder / "topics.tsv", collection.topics.to_csv(sep="\t", index=False, lineterminator="\n")
-    )
-    return aspects, runs
+    json_lines = documents.to_json(orient="records", lines=True, force_ascii=False)
+    write_file(folder / "documents.jsonl", json_lines)
+    topic_lines = topics.to_csv(sep="\t", index=False, lineterminator="\n")
+    write_file(folder / "topics.tsv", topic_lines)
+    return _Written(aspects, runs)
 
 
-def _write_published(name: str, folder: Path) -> tuple[Aspects, dict[str, pd.DataFrame]]:
+def _write_published(name: str, folder: Path) -> _Written:
     """Write the judgments of a published collection, and the judged run if there is one."""
-    judged = load(name)
+    collection = load(name)
     runs = {}
-    if judged.run is not None:
-        ranks = judged.run.groupby("qid")["score"].rank(ascending=False).astype(int) - 1
-        runs["judged"] = judged.run.assign(rank=ranks)
-    _write_collection(folder, judged.qrels, judged.aspects, runs)
-    return judged.aspects, runs
+    if collection.run is not None:
+        scores_by_topic = collection.run.groupby("qid")["score"]
+        first_rank_is_one = scores_by_topic.rank(ascending=False).astype(int)
+        # Ranks of PyTerrier begin with 0.
+        runs["judged"] = collection.run.assign(rank=first_rank_is_one - 1)
+    _write_collection(folder, collection.qrels, collection.aspects, runs)
+    return _Written(collection.aspects, runs)
 
 
 def _write_collection(
     folder: Path, qrels: pd.DataFrame, aspects: Aspects, runs: dict[str, pd.DataFrame]
 ) -> None:
-    """Write judgments, scales and runs to files."""
+    """Write the scales, qrels of each aspect and runs to TREC files in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     aspects.to_file(folder / "scales.json")
     for aspect in aspects:
-        column = "label" if aspect == "relevance" and "label" in qrels.columns else aspect
-        judged = qrels[["qid", "docno", column]].dropna().itertuples(index=False, name=None)
-        labels = [f"{qid} 0 {docno} {spell(label)}\n" for qid, docno, label in judged]
-        write_file(folder / f"{aspect}.qrels", "".join(labels))
+        column = aspect
+        # As for ir-measures, relevance may be the column label.
+        if aspect == "relevance" and "label" in qrels.columns:
+            column = "label"
+        judged = qrels[["qid", "docno", column]].dropna()
+        write_file(folder / f"{aspect}.qrels", _qrels_lines(judged))
     for name, run in runs.items():
         (folder / "runs").mkdir(exist_ok=True)
-        rows = run[["qid", "docno", "rank", "score"]].itertuples(index=False, name=None)
-        lines = (
-            f"{qid} Q0 {docno} {rank + 1} {score!r} {name}\n" for qid, docno, rank, score in rows
-        )
-        write_file(folder / "runs" / f"{name}.run", "".join(lines))
+        write_file(folder / "runs" / f"{name}.run", _run_lines(run, name))
+
+
+def _qrels_lines(judged: pd.DataFrame) -> str:
+    """Return qrels in the format of TREC, from the columns qid, docno and labels."""
+    lines = []
+    for qid, docno, label in judged.itertuples(index=False, name=None):
+        spelled_label = spell(label)
+        lines.append(f"{qid} 0 {docno} {spelled_label}\n")
+    return "".join(lines)
+
+
+def _run_lines(run: pd.DataFrame, name: str) -> str:
+    """Return a run in the format of TREC, whose ranks begin with 1; those of the frame with 0."""
+    lines = []
+    rows = run[["qid", "docno", "rank", "score"]]
+    for qid, docno, rank, score in rows.itertuples(index=False, name=None):
+        trec_rank = rank + 1
+        lines.append(f"{qid} Q0 {docno} {trec_rank} {score!r} {name}\n")
+    return "".join(lines)

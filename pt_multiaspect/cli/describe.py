@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,66 +66,105 @@ def describe(
     Shows the labels of each aspect, the agreement between aspects, and how many documents of the
     runs are judged. With measures, shows which scales each measure depends on.
     """
-    if answers and (inputs.values["qrels"] or inputs.values["runs"] or inputs.requested):
+    _check_options(inputs, answers, unjudged)
+    if answers:
+        judgments = read_files(answers, "describe")
+        aspects = declare_unjudged(judgments, inputs.aspects, unjudged)
+    else:
+        judgments = inputs.qrels
+        aspects = inputs.aspects
+    runs = None
+    if inputs.values["runs"]:
+        runs = inputs.runs
+    measures = None
+    if inputs.requested:
+        measures = inputs.measures
+    result = description.describe(judgments, aspects, runs=runs, measures=measures)
+    if write_aspects is not None:
+        _write_scales(result, write_aspects)
+    shown: object = result
+    if contingency:
+        shown = _contingency_text(result, *contingency)
+    return Incomplete.with_errors(shown, result.refused)
+
+
+def _check_options(inputs: Inputs, answers: Sequence[str], unjudged: Sequence[str]) -> None:
+    """Raise an error for options that --answers excludes, and for --unjudged without it."""
+    has_rankings = inputs.values["qrels"] or inputs.values["runs"] or inputs.requested
+    if answers and has_rankings:
         raise MultiAspectError("--answers takes the place of --qrels, runs and measures: omit them")
     if unjudged and not answers:
         raise MultiAspectError(
             "--unjudged applies to --answers: omit it, or declare the codes with --aspects"
         )
-    if answers:
-        frame = read_files(answers, "describe")
-    else:
-        frame = None
-    result = description.describe(
-        inputs.qrels if frame is None else frame,
-        inputs.aspects if frame is None else declare_unjudged(frame, inputs.aspects, unjudged),
-        runs=inputs.runs if inputs.values["runs"] else None,
-        measures=inputs.measures if inputs.requested else None,
-    )
-    if write_aspects is not None:
-        scales = _name_scales(result.proposed, write_aspects, result.aspects)
-        _refuse_other_content(write_aspects, scales)
-        scales.to_file(write_aspects)
-        left_out = [name for name in result.aspects if name not in result.proposed]
-        if left_out:
-            without = f" without {choices(left_out)}"
-        else:
-            without = ""
-        tell(f"wrote the scales to {write_aspects}{without}; check them before use")
-    shown: object = result
-    if contingency:
-        counts = result.contingency(*contingency).rename(index=spell, columns=spell)
-        groups = [("", 1), (contingency[1], len(counts.columns))]
-        shown = text_of([replace(frame_table(counts.reset_index()), groups=groups)])
-    return Incomplete.with_errors(shown, result.refused)
+
+
+def _write_scales(result: description.Description, file: str) -> None:
+    """Write the scales that a description proposes to a file, and tell of which aspects there are none."""
+    scales = _name_scales(result.proposed, file, result.aspects)
+    _refuse_other_content(file, scales)
+    scales.to_file(file)
+    without = ""
+    left_out = [name for name in result.aspects if name not in result.proposed]
+    if left_out:
+        without = f" without {choices(left_out)}"
+    tell(f"wrote the scales to {file}{without}; check them before use")
+
+
+def _contingency_text(result: description.Description, first: str, second: str) -> str:
+    """Return the table of how many documents have each pair of labels of two aspects.
+
+    The rows are labels of the first aspect, the columns labels of the second.
+    """
+    counts = result.contingency(first, second).rename(index=spell, columns=spell)
+    table = frame_table(counts.reset_index())
+    # The second aspect stands above its labels; the first column has the labels of the first.
+    groups = [("", 1), (second, len(counts.columns))]
+    return text_of([replace(table, groups=groups)])
 
 
 def _name_scales(scales: Aspects, path: str, aspects: Iterable[str]) -> Aspects:
-    """Return scales with a name, which measures print instead of all grades: by default, that of their file."""
+    """Return scales with a name, which measures print instead of all grades.
+
+    Parameters
+    ----------
+    scales : Aspects
+        The scales, which may have a name already.
+    path : str
+        The file to write, whose name is that of the scales by default.
+    aspects : iterable of str
+        The aspects, whose names the scales must not have.
+    """
     if scales.name is not None:
         return scales
+    # Names have letters, digits, hyphens, underscores and dots, and begin with a letter.
     name = re.sub(r"[^\w.\-]+", "-", Path(path).stem)
     if not re.match("[A-Za-z]", name):
         name = f"scales-{name}"
-    while name in {*aspects, "relevance", "label"}:
+    other_names = {*aspects, "relevance", "label"}
+    while name in other_names:
         name += "-scales"
-    with silence_warnings():  # --aspects may have had the same name
+    # The scales of --aspects may have had the same name.
+    with silence_warnings():
         return Aspects(scales, name=name)
 
 
 def _refuse_other_content(file: str, scales: Aspects) -> None:
-    """Raise an error if a file has other scales, such as edited ones, or is not one of scales."""
+    """Raise an error if a file exists and has anything but these scales, such as edited ones."""
     path = Path(file).expanduser()
-    if not path.exists() or not path.stat().st_size:
+    is_new = not path.exists() or path.stat().st_size == 0
+    if is_new:
         return
     try:
-        with silence_warnings():  # of other scales with the same name
-            is_same = Aspects.from_file(path) == scales
-        content = "other scales, which would be lost"
+        # Scales in memory may have the same name.
+        with silence_warnings():
+            present_scales = Aspects.from_file(path)
     except MultiAspectError:
-        is_same = False
         content = "content that is not scales"
-    if not is_same:
-        raise MultiAspectError(
-            f"--write-aspects: {file} exists and has {content}; write to another file, or remove it"
-        )
+    else:
+        if present_scales == scales:
+            return
+        content = "other scales, which would be lost"
+    raise MultiAspectError(
+        f"--write-aspects: {file} exists and has {content}; write to another file, or remove it"
+    )

@@ -41,14 +41,16 @@ def explain(inputs: Inputs, qid: str) -> object:
     Shows the labels of each document, how the measure uses them, and how much each rank
     contributes.
     """
-    if len(inputs.measures) > 1:
-        hint = "" if inputs.requested.suite is None else "; choose one of the suite with -m ALIAS"
-        raise click.UsageError(
-            f"expected one measure, got {len(inputs.measures)}: {choices(inputs.measures)}{hint}"
-        )
+    labels = list(inputs.measures)
+    if len(labels) > 1:
+        hint = ""
+        if inputs.requested.suite is not None:
+            hint = "; choose one of the suite with -m ALIAS"
+        raise click.UsageError(f"expected one measure, got {len(labels)}: {choices(labels)}{hint}")
     if len(inputs.runs) > 1:
         raise click.UsageError(f"expected one run, got {len(inputs.runs)}: {choices(inputs.runs)}")
-    ((label, measure),) = inputs.measures.items()
+    label = labels[0]
+    measure = inputs.measures[label]
     result = explanation.explain(measure, inputs.runs, inputs.qrels, qid, label=label)
     if inputs.format in ("text", "html"):
         return result

@@ -54,20 +54,22 @@ def measures(words: tuple[str, ...], suites: bool) -> str:
         if name:
             return _suite_help(name)
         return _suite_overview()
-    if not name:
-        return "\n\n".join(
-            [*map(_summary, ALL), "All measures of ir-measures can be used as well, also as bases."]
-        )
-    return _measure_help(name)
+    if name:
+        return _measure_help(name)
+    paragraphs = [_summary(measure) for measure in ALL]
+    paragraphs.append("All measures of ir-measures can be used as well, also as bases.")
+    return "\n\n".join(paragraphs)
 
 
 def _suite_overview() -> str:
     """Return a list of the suites, and the reasons why some tracks have none."""
-    width = max(map(len, SUITES))
+    width = max(len(name) for name in SUITES)
     lines = []
     for name, entry in SUITES.items():
-        required = " (requires --aspects)" if requires_aspects(name) else ""
-        lines.append(f"{name:<{width}}  {entry['listed']}{required}")
+        line = name.ljust(width) + "  " + entry["listed"]
+        if requires_aspects(name):
+            line += " (requires --aspects)"
+        lines.append(line)
     lines += ["", "There is no suite for:"]
     for name, reason in NOT_OFFERED.items():
         lines.append(fill(f"{name}: {reason}", width=80, subsequent_indent="    ", **_KEEP))
@@ -76,42 +78,48 @@ def _suite_overview() -> str:
 
 def _suite_help(name: str) -> str:
     """Return the description of a suite, with example aspects if it requires aspects."""
-    aspects = EXAMPLE_ASPECTS if requires_aspects(name) else None
+    aspects = None
+    if requires_aspects(name):
+        aspects = EXAMPLE_ASPECTS
     return suite(name, aspects=aspects).description
 
 
 def _measure_help(name: str) -> str:
-    """Return the parameters of a measure and its documentation."""
+    """Return the parameters of a measure and its documentation, or the measures of a paper."""
     measure = ir_measures.measures.registry.get(name)
     if measure is None:
         return _measures_of_source(name)
-    if hasattr(measure, "CITATION"):
-        listed = _summary(measure)
+    is_of_package = hasattr(measure, "CITATION")
+    if is_of_package:
+        summary = _summary(measure)
     else:
-        listed = _brief(measure)
+        summary = _brief(measure)
     about = fill(details(measure), width=80, initial_indent="    ", subsequent_indent="    ")
-    return f"{listed}\n\n{about}\n\n{inspect.getdoc(type(measure))}"
+    docstring = inspect.getdoc(type(measure))
+    return f"{summary}\n\n{about}\n\n{docstring}"
 
 
 def _measures_of_source(text: str) -> str:
     """Return the measures of papers with these words, one paragraph each."""
-    found = find_by_source(text)
-    if not found and _DOI.search(text):
-        raise MultiAspectError(
-            f"no measure has a paper with the DOI {text}; search by an author or words of the title"
-        )
-    if not found:
+    measures = find_by_source(text)
+    if not measures:
+        if _DOI.search(text):
+            raise MultiAspectError(
+                f"no measure has a paper with the DOI {text}; search by an author or words of the title"
+            )
         raise UnknownMeasureError(text)
-    hint = f"'{NAME} measures {found[0].NAME}' shows the parameters of a measure."
-    return "\n\n".join([*(f"{_brief(measure)}{_as_in_paper(measure)}" for measure in found), hint])
+    paragraphs = [_brief(measure) + _as_in_paper(measure) for measure in measures]
+    first = measures[0]
+    paragraphs.append(f"'{NAME} measures {first.NAME}' shows the parameters of a measure.")
+    return "\n\n".join(paragraphs)
 
 
 def _as_in_paper(measure: Any) -> str:
     """Return the options of the paper, on further lines; nothing for measures of ir-measures."""
     text = as_in_paper(measure)
-    if text:
-        return f"\n{fill(text, width=80, initial_indent='    ', subsequent_indent='    ', **_KEEP)}"
-    return ""
+    if not text:
+        return ""
+    return "\n" + fill(text, width=80, initial_indent="    ", subsequent_indent="    ", **_KEEP)
 
 
 def _brief(measure: Any) -> str:
@@ -128,14 +136,15 @@ def _brief(measure: Any) -> str:
 
 def _summary(measure: Any) -> str:
     """Return the name of a measure, what it computes, its source and its parameters."""
-    parameters = [
-        fill(_parameter(name, param), width=80, initial_indent="    ", subsequent_indent="        ")
-        for name, param in measure.SUPPORTED_PARAMS.items()
-    ]
-    return "\n".join([_brief(measure), *parameters])
+    lines = [_brief(measure)]
+    for name, param in measure.SUPPORTED_PARAMS.items():
+        text = _parameter(name, param)
+        lines.append(fill(text, width=80, initial_indent="    ", subsequent_indent="        "))
+    return "\n".join(lines)
 
 
 def _parameter(name: str, param: Param) -> str:
+    """Return a parameter of a measure with its default and what it is."""
     if name == "cutoff":
         return "@k  ranking cutoff"
     if param.required:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import click
 
@@ -33,10 +33,13 @@ def tell_written(file: str) -> None:
 
 
 def name_option(message: str, parameters: Collection[str]) -> str:
-    """Return an error that begins with one of these parameters, with its option instead."""
-    title, colon, rest = message.partition(": ")
-    if colon and title in parameters:
-        return f"{parameter(title)}: {rest}"
+    """Return the message of an error; if it begins with a parameter, with its option instead.
+
+    Of ``measures: expected …``, this is ``-m: expected …``.
+    """
+    name, colon, text = message.partition(": ")
+    if colon and name in parameters:
+        return f"{parameter(name)}: {text}"
     return message
 
 
@@ -55,51 +58,67 @@ def explain_mixed_directory(message: str, directories: Mapping[str, str]) -> str
     str
         The message with its remedy.
     """
-    mixed = next(
-        (directory for file, directory in directories.items() if f": {file}:" in message), None
-    )
-    if mixed is None:
-        return message
-    return f"{message}. If {mixed} also contains other files, give a pattern in quotes, such as '{mixed}/*.run'"
+    for file, directory in directories.items():
+        is_about_file = f": {file}:" in message
+        if is_about_file:
+            return (
+                f"{message}. If {directory} also contains other files, give a pattern in quotes, "
+                f"such as '{directory}/*.run'"
+            )
+    return message
 
 
 def usage_message(error: click.UsageError) -> str:
     """Return the message of an error in the arguments, which is the same for all versions of Click."""
-    if error.ctx is None:
-        command = None
-    else:
-        command = error.ctx.command
     if isinstance(error, click.NoSuchOption):
-        if command is not None:
-            known = [option for param in command.params for option in param.opts]
-        else:
-            known = []
-        return f"no such option {error.option_name}{did_you_mean([error.option_name], known)}"
+        return _unknown_option(error)
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        return f"missing {_title(error.param)}{_REMEDIES.get(str(error.param.name), '')}"
+        remedy = _REMEDIES.get(str(error.param.name), "")
+        return f"missing {_title(error.param)}{remedy}"
     if isinstance(error, click.BadParameter) and error.param is not None:
         return f"{_title(error.param)}: {_reason(error)}"
     text = error.format_message().rstrip(".")
-    extra = re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", text)
-    if extra is not None:
-        return f"unexpected argument {extra[1]}"
-    return f"{text[:1].lower()}{text[1:]}"
+    unexpected = re.fullmatch(r"Got unexpected extra arguments? \((?P<arguments>.*)\)", text)
+    if unexpected is not None:
+        arguments = unexpected["arguments"]
+        return f"unexpected argument {arguments}"
+    first_letter = text[:1].lower()
+    return first_letter + text[1:]
+
+
+def _unknown_option(error: click.NoSuchOption) -> str:
+    """Return the message for an option that the command does not have, with a similar one."""
+    known: list[str] = []
+    if error.ctx is not None:
+        for param in error.ctx.command.params:
+            known += param.opts
+    hint = did_you_mean([error.option_name], known)
+    return f"no such option {error.option_name}{hint}"
 
 
 def _reason(error: click.BadParameter) -> str:
-    """Return the message of an error in a value."""
-    unknown = re.match(r"'(.*?)' is not one of ", error.message)
-    if (
-        unknown is not None
-        and error.param is not None
-        and isinstance(error.param.type, click.Choice)
-    ):
-        known = error.param.type.choices
-        return f"expected one of {choices(known)}, got {unknown[1]!r}{did_you_mean([unknown[1]], known)}"
-    no_number = re.match(r"('.*') is not a valid (integer|float)", error.message)
+    """Return what is wrong with a value, without the option."""
+    unknown = re.match(r"'(?P<value>.*?)' is not one of ", error.message)
+    if unknown is not None:
+        known = _choices_of(error.param)
+        if known:
+            value = unknown["value"]
+            hint = did_you_mean([value], known)
+            return f"expected one of {choices(known)}, got {value!r}{hint}"
+    no_number = re.match(r"(?P<value>'.*') is not a valid (?P<type>integer|float)", error.message)
     if no_number is not None:
-        return f"expected {'a whole number' if no_number[2] == 'integer' else 'a number'}, got {no_number[1]}"
+        value = no_number["value"]
+        if no_number["type"] == "integer":
+            return f"expected a whole number, got {value}"
+        return f"expected a number, got {value}"
     return error.message.rstrip(".")
+
+
+def _choices_of(param: click.Parameter | None) -> Sequence[str]:
+    """Return the values that an option or argument accepts; none if it accepts others."""
+    if param is not None and isinstance(param.type, click.Choice):
+        return param.type.choices
+    return ()
 
 
 #: Remedies for missing parameters.

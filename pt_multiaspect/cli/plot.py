@@ -80,12 +80,16 @@ def plot(
         raise click.UsageError(f"--baseline: {kind} has none; omit it")
     if cluster is not None and kind not in _CLUSTERED:
         raise click.UsageError(f"--cluster: {kind} takes none; omit it")
+    output = inputs.values["output"]
     values = read_value_file(inputs.values["values_file"])
     measures = pick_measures([*inputs.requested.texts, *labels], values)
     baseline = pick_baseline(baseline, values["name"].unique().tolist())
-    content = figure_bytes(lambda: _draw(kind, values, measures, baseline, cluster), inputs.format)
-    write_file(inputs.values["output"], content)
-    tell_written(inputs.values["output"])
+
+    def draw() -> Axes:
+        return _draw(kind, values, measures, baseline, cluster)
+
+    write_file(output, figure_bytes(draw, inputs.format))
+    tell_written(output)
 
 
 def _draw(
@@ -95,13 +99,50 @@ def _draw(
     baseline: str | None,
     cluster: str | None,
 ) -> Axes:
-    """Return the axes of a new figure."""
+    """Return the axes of a new figure.
+
+    Parameters
+    ----------
+    kind : str
+        The function of `pt_multiaspect.plots`, one of `_KINDS`.
+    values : DataFrame
+        The values per topic.
+    measures : sequence of str, mapping of str to object or None
+        The labels of the measures to draw, with what they refer to if it is given; None for all.
+    baseline : str or None
+        The run to compare with or to mark.
+    cluster : str or None
+        The value of --cluster.
+    """
+    labels = list(measures or values["measure"].unique())
+    _check_figure(kind, values, labels)
+    if kind == "systems":
+        meanings = None
+        if isinstance(measures, Mapping):
+            meanings = measures
+        return plots.systems(values, *labels, baseline=baseline, measures=meanings)
+    if kind == "correlation_heatmap":
+        correlations = correlation(values, measures=measures)
+        return plots.correlation_heatmap(correlations, title="Kendall’s τ-b")
+    if kind == "asl_curves":
+        selected, _ = select_measures(values, measures)
+        power = discriminative_power(selected, cluster=cluster)
+        return plots.asl_curves(power)
+    if kind == "weightings":
+        fractions = compute_weightings(
+            values, measures=measures, baseline=baseline, cluster=cluster
+        )
+        return plots.weightings(fractions)
+    return plots.values(values, measures, baseline=baseline, cluster=cluster)
+
+
+def _check_figure(kind: str, values: pd.DataFrame, labels: Sequence[str]) -> None:
+    """Raise an error if there are too few topics, or too few or many measures, for a figure."""
     topics = values["qid"].unique()
     if len(topics) < 2:
         raise click.UsageError(
             f"VALUES: expected at least two topics, got only {topics[0]}; evaluate more topics"
         )
-    labels = list(measures or values["measure"].unique())
     if kind == "systems" and len(labels) != 2:
         raise click.UsageError(
             f"systems: expected two measures, got {choices(labels)}; choose two by -m"
@@ -110,19 +151,3 @@ def _draw(
         raise click.UsageError(
             f"{kind}: expected at least two measures, got only {choices(labels)}"
         )
-    if kind == "systems":
-        meanings = measures if isinstance(measures, Mapping) else None
-        return plots.systems(values, *labels, baseline=baseline, measures=meanings)
-    if kind == "correlation_heatmap":
-        return plots.correlation_heatmap(
-            correlation(values, measures=measures), title="Kendall’s τ-b"
-        )
-    if kind == "asl_curves":
-        return plots.asl_curves(
-            discriminative_power(select_measures(values, measures)[0], cluster=cluster)
-        )
-    if kind == "weightings":
-        return plots.weightings(
-            compute_weightings(values, measures=measures, baseline=baseline, cluster=cluster)
-        )
-    return plots.values(values, measures, baseline=baseline, cluster=cluster)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..analysis.robustness import robustness as examine
 from ..answers._answer_tables import read_answers
@@ -66,17 +65,30 @@ def robustness(
     values = inputs.given_values
     names: Iterable[str]
     if values is None:
-        names, (runs, qrels, measure, chosen) = inputs.runs, _runs_and_measures(inputs, variants)
+        names = inputs.runs
+        runs: object = inputs.runs
+        qrels = inputs.qrels
+        _request_default_measure(inputs)
+        measure: object = inputs.measures
+        given_variants: object = None
+        if variants:
+            given_variants = read_measures(Requested(variants), inputs.aspects, qrels)
     else:
-        names, runs, qrels, chosen = values["name"].unique(), values, None, variants
+        names = values["name"].unique()
+        runs = values
+        qrels = None
         measure = pick_measures(inputs.requested.texts, values)
+        given_variants = variants or None
+    judged = None
+    if judges is not None:
+        judged = read_answers([judges], "--judges")
     result = examine(
         runs,
         qrels,
         measure,
         baseline=pick_baseline(baseline, names),
-        variants=chosen or None,
-        judges=None if judges is None else read_answers([judges], "--judges"),
+        variants=given_variants,
+        judges=judged,
         cluster=cluster,
     )
     if inputs.format == "table":
@@ -84,14 +96,10 @@ def robustness(
     return Sheet(result.table, result._as_table())
 
 
-def _runs_and_measures(inputs: Inputs, variants: tuple[str, ...]) -> tuple[Any, ...]:
-    """Return the runs, the qrels, the reported measure, by default the first of a report, and its variants."""
-    qrels = inputs.qrels
-    if not inputs.requested:
-        label, default = next(iter(default_measures(judged_aspects(qrels)).items()))
-        inputs.requested = Requested((f"{label}={default}",))
-    if variants:
-        chosen = read_measures(Requested(variants), inputs.aspects, qrels)
-    else:
-        chosen = None
-    return inputs.runs, qrels, inputs.measures, chosen
+def _request_default_measure(inputs: Inputs) -> None:
+    """Request the first measure of a report if no measure is requested."""
+    if inputs.requested:
+        return
+    measures = default_measures(judged_aspects(inputs.qrels))
+    label = next(iter(measures))
+    inputs.requested = Requested((f"{label}={measures[label]}",))

@@ -62,20 +62,19 @@ class Sheet:
     @classmethod
     def of(cls, frame: pd.DataFrame, notes: Sequence[str] = ()) -> Sheet:
         """Return the sheet of a frame; its readable form has four decimals."""
-        rows = [
-            [format_value(value) for value in row]
-            for row in frame.itertuples(index=False, name=None)
-        ]
-        left = [
-            column == 0 or not is_numeric_dtype(dtype) for column, dtype in enumerate(frame.dtypes)
-        ]
-        columns = [
-            Column(str(head), left=is_left, shorten=_NAME if is_left else None)
-            for head, is_left in zip(frame.columns, left, strict=True)
-        ]
-        return cls(
-            frame, Table(columns, rows, most=len(rows), notes=[Sentence(note) for note in notes])
-        )
+        rows = []
+        for values in frame.itertuples(index=False, name=None):
+            rows.append([format_value(value) for value in values])
+        columns = []
+        for position, head in enumerate(frame.columns):
+            # Numbers stand at the right, but for those of the first column, which are names.
+            is_text = position == 0 or not is_numeric_dtype(frame.dtypes.iloc[position])
+            if is_text:
+                columns.append(Column(str(head), left=True, shorten=_NAME))
+            else:
+                columns.append(Column(str(head), left=False, shorten=None))
+        sentences = [Sentence(note) for note in notes]
+        return cls(frame, Table(columns, rows, most=len(rows), notes=sentences))
 
 
 def format_value(value: object) -> str:
@@ -113,18 +112,16 @@ def choose_format(
     if name is not None:
         return name
     if output is None:
-        if not SUFFIXES.items() <= formats.items():
-            return "text"
-        if sys.stdout.isatty():
-            return "table"
-        return "tsv"
+        return _printed_format(formats)
     suffix = Path(output).suffix.lower()
     if suffix not in formats:
-        kept, other = os.path.splitext(output)[0], next(iter(formats))
-        remedy = ", which browsers print as PDF" if other == ".html" else ""
+        path_without_suffix, _ = os.path.splitext(output)
+        other_suffix = next(iter(formats))
+        remedy = f"write {path_without_suffix}{other_suffix}"
+        if other_suffix == ".html":
+            remedy += ", which browsers print as PDF"
         raise MultiAspectError(
-            f"--output: expected a file that ends in {choices(formats)}, got {output}; write "
-            f"{kept}{other}{remedy}"
+            f"--output: expected a file that ends in {choices(formats)}, got {output}; {remedy}"
         )
     if formats[suffix] == "parquet" and find_spec("pyarrow") is None:
         raise MultiAspectError(
@@ -134,27 +131,31 @@ def choose_format(
     return formats[suffix]
 
 
+def _printed_format(formats: Mapping[str, str]) -> str:
+    """Return the format to print: a table if it is one and is printed in a terminal."""
+    is_table = SUFFIXES.items() <= formats.items()
+    if not is_table:
+        return "text"
+    if sys.stdout.isatty():
+        return "table"
+    return "tsv"
+
+
 def write(shown: object, format: str, output: str | None) -> None:
     """Print a sheet, a result or a text, or write it to a file."""
-    if not isinstance(shown, Sheet):
-        if format == "html" and hasattr(shown, "to_html"):
-            text = shown.to_html()
-        else:
-            text = str(shown)
-    elif format == "parquet":
+    if isinstance(shown, Sheet) and format == "parquet":
         content = io.BytesIO()
         shown.frame.to_parquet(content, engine="pyarrow", index=False)
         write_file(str(output), content.getvalue())
         return
-    elif format == "table" and output is None and sys.stdout.isatty():
+    is_in_terminal = output is None and sys.stdout.isatty()
+    if isinstance(shown, Sheet) and format == "table" and is_in_terminal:
+        width = shutil.get_terminal_size().columns
+        text = text_of([shown.table], width, emphasis=True)
         # On Windows, Click translates the codes for bold text.
-        click.echo(
-            text_of([shown.table], shutil.get_terminal_size().columns, emphasis=True),
-            file=sys.stdout,
-        )
+        click.echo(text, file=sys.stdout)
         return
-    else:
-        text = _TEXTS[format](shown)
+    text = _text_in_format(shown, format)
     if not text.endswith("\n"):
         text += "\n"
     if output is None:
@@ -163,10 +164,21 @@ def write(shown: object, format: str, output: str | None) -> None:
         write_file(output, text)
 
 
+def _text_in_format(shown: object, format: str) -> str:
+    """Return a sheet as text in a format, a result as HTML or text, or a text."""
+    if isinstance(shown, Sheet):
+        return _TEXTS[format](shown)
+    if format == "html" and hasattr(shown, "to_html"):
+        return str(shown.to_html())
+    return str(shown)
+
+
 def _json(sheet: Sheet) -> str:
-    # pandas would round to 15 digits.
+    """Return the rows of a sheet as JSON, in full precision; missing values are null."""
+    # pandas' own JSON is rounded to 15 digits.
     frame = sheet.frame.astype(object)
-    return json.dumps(frame.where(frame.notna(), None).to_dict("records"), indent=2)
+    frame = frame.where(frame.notna(), None)
+    return json.dumps(frame.to_dict("records"), indent=2)
 
 
 _TEXTS: dict[str, Callable[[Sheet], str]] = {

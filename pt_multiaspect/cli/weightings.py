@@ -60,28 +60,38 @@ def weightings(
     topics on which the first run (or the second) is at least as good on every aspect and better on
     one.
     """
-    mean, values = None, inputs.given_values
+    values = inputs.given_values
+    mean = None
     kept: Sequence[str] | Mapping[str, Any] | None = None
+    runs = None
+    qrels = None
     if values is not None:
         kept = pick_measures(inputs.requested.texts, values)
     elif not inputs.requested:
         raise click.UsageError("missing measures: give -m MEASURE, or --values FILE")
     elif len(inputs.measures) > 1:
-        values, kept = inputs.evaluate(), list(inputs.measures)
+        values = inputs.evaluate()
+        kept = list(inputs.measures)
     else:
         (mean,) = inputs.measures.values()
-        inputs.measures = dict(inputs.measures) | measures_of_aspects(mean, inputs.qrels)
+        # Other weights of the mean require the values of its base on each aspect.
+        measures = measures_of_aspects(mean, inputs.qrels)
+        inputs.measures = dict(inputs.measures) | measures
         values = inputs.evaluate()
+        runs = inputs.runs
+        qrels = inputs.qrels
+    if inputs.values["runs"]:
+        names = inputs.runs
+    else:
+        names = dict.fromkeys(values["name"])
     result = compute_weightings(
         values,
         mean,
         measures=kept,
-        baseline=pick_baseline(
-            baseline, inputs.runs if inputs.values["runs"] else values["name"].unique()
-        ),
+        baseline=pick_baseline(baseline, names),
         at_least=_read_weights(at_least),
-        runs=None if mean is None else inputs.runs,
-        qrels=None if mean is None else inputs.qrels,
+        runs=runs,
+        qrels=qrels,
         cluster=cluster,
     )
     if inputs.format == "table":
@@ -90,7 +100,7 @@ def weightings(
 
 
 def _read_weights(texts: Sequence[str]) -> dict[str, float]:
-    """Return the weights of aspects."""
+    """Return the values of --at-least: the least weight of aspects, each given as ASPECT=WEIGHT."""
     weights = {}
     for text in texts:
         aspect, _, weight = text.rpartition("=")
