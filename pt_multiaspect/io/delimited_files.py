@@ -398,7 +398,8 @@ def _row_error(text: Text, line_number: int, rows: list[list[str]], fault: str) 
     lines_to_fault = text.data.split(b"\n", line_number)
     line = excerpt(lines_to_fault[line_number - 1])
     if rows:
-        expected = f"{len(rows[0])} fields, as in the header"
+        header = rows[0]
+        expected = f"{len(header)} fields, as in the header"
     else:
         expected = "a header"
     return MultiAspectError(f"{text.name}:{line_number}: expected {expected}, got {fault}: {line}")

@@ -58,8 +58,7 @@ class RepeatedKey(dict[str, Any]):
         """Keep the last value of each key, and the key that is repeated most often."""
         super().__init__(pairs)
         counts = Counter(key for key, _ in pairs)
-        most_common = counts.most_common(1)
-        self.key, _ = most_common[0]
+        self.key = max(counts, key=counts.__getitem__)
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -92,7 +92,8 @@ class NamedRuns:
         if _is_one_run(runs):
             return cls._from_pairs([("run 1", runs)])
         if isinstance(runs, dict):
-            return cls._from_pairs([(str(name), run) for name, run in runs.items()])
+            named = [(str(name), run) for name, run in runs.items()]
+            return cls._from_pairs(named)
         # One by one, as mappings of other classes may read a run on access.
         pairs = ((str(name), runs[name]) for name in runs)
         return cls(pairs, len(runs))
@@ -185,6 +186,7 @@ class NamedRuns:
 
 
 def _is_path(run: object) -> TypeGuard[str | PathLike[str]]:
+    """Return whether an object is the path of a file, directory or pattern."""
     return isinstance(run, str | PathLike)
 
 

@@ -554,8 +554,11 @@ def _convert_whole_labels(qrels: pd.DataFrame) -> None:
     label_columns = qrels.columns[2:]  # after qid and docno
     for column in label_columns:
         labels = qrels[column].to_numpy()
+        if labels.dtype != np.float64:
+            continue
         # A missing label, NaN, is not whole.
-        if labels.dtype == np.float64 and np.all(is_whole(labels)):
+        are_whole = is_whole(labels).all()
+        if are_whole:
             qrels[column] = labels.astype(np.int64)
 
 
@@ -933,9 +936,12 @@ def _distinct_judgments(
 
 def _first_repetition(rows: pd.DataFrame, repeats: pd.Series[bool], key: list[str]) -> list[int]:
     """Return two rows: the first of `repeats`, preceded by the row whose key it repeats."""
-    second = int(repeats.index[repeats][0])
-    has_same_key = (rows[key] == rows.loc[second, key]).all(axis=1)
-    first = int(rows.index[has_same_key][0])
+    repeated_rows = repeats.index[repeats]
+    second = int(repeated_rows[0])
+    key_of_second = rows.loc[second, key]
+    has_same_key = (rows[key] == key_of_second).all(axis=1)
+    rows_with_key = rows.index[has_same_key]
+    first = int(rows_with_key[0])
     return [first, second]
 
 

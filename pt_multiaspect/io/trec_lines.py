@@ -23,6 +23,11 @@ from ..errors import MultiAspectError, cut, in_shell, parameter
 from ..strings.texts import Texts
 from .file_contents import COMPRESSIONS, Line, Text
 
+Bytes = NDArray[np.uint8]
+
+#: Positions of bytes, and numbers of bytes.
+Positions = NDArray[np.int64]
+
 #: Number of bytes above which pandas reads numbers faster than Python's `float`.
 _WORTHWHILE = 1 << 16
 
@@ -242,14 +247,16 @@ class _Lines:
             ends += begin  # positions in the file, not in the block
             n_lines += len(ends)
             if are_digits:
-                # One separator is between the end of a field and the next one.
+                # A number begins one byte after the end of the field before it. Letters, as in nan,
+                # are above digits, signs and points.
                 starts = ends[:, fields_before_numbers] + 1
-                are_digits = bool((file_bytes[starts] < ord("A")).all())
+                first_bytes = file_bytes[starts]
+                are_digits = bool((first_bytes < ord("A")).all())
             for column in columns:
                 column.add(self.text.data, begin, ends)
         return n_lines, are_digits
 
-    def _field_ends(self, block: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def _field_ends(self, block: Bytes) -> Positions:
         """Return the ends of the fields of some lines, shape (n_lines, n_fields).
 
         Raises
@@ -275,7 +282,7 @@ class _Lines:
             raise _Unreadable
         return ends.reshape(-1, n_fields)
 
-    def _find_marks(self, block: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    def _find_marks(self, block: Bytes) -> tuple[Positions, Bytes]:
         """Return the positions of separators and newlines in order, and these bytes.
 
         Raises
@@ -379,10 +386,10 @@ class _Column:
         # Arrays, one per block of lines: the numbers of the lines whose fields are kept (only with
         # `only_changes`), and the start and size of these fields.
         self._line_numbers: list[Ints] = []
-        self._starts: list[NDArray[np.int64]] = []
-        self._sizes: list[NDArray[np.int64]] = []
+        self._starts: list[Positions] = []
+        self._sizes: list[Positions] = []
 
-    def add(self, data: bytes, begin: int, ends: NDArray[np.int64]) -> None:
+    def add(self, data: bytes, begin: int, ends: Positions) -> None:
         """Add a block of lines.
 
         Parameters
@@ -421,17 +428,18 @@ class _Column:
         codes_of_changes, distinct = self.texts(data).codes()
         # A field is that of all lines up to the next change, or to the end.
         lines_of_changes = np.concatenate(self._line_numbers)
-        ends = np.append(lines_of_changes, self._n_lines)
-        n_repeats = ends[1:] - ends[:-1]
-        codes = np.repeat(codes_of_changes, n_repeats)
+        with_end = np.append(lines_of_changes, self._n_lines)
+        n_lines_per_change = with_end[1:] - with_end[:-1]
+        codes = np.repeat(codes_of_changes, n_lines_per_change)
         return Identifiers(codes, distinct.decode())
 
     def fields(self, data: bytes) -> list[bytes]:
         """Return the fields as bytes."""
-        texts = self.texts(data)
-        starts = texts.start.tolist()
-        ends = (texts.start + texts.size).tolist()
-        return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+        starts = np.concatenate(self._starts)
+        ends = starts + np.concatenate(self._sizes)
+        # As lists, since Python reads their numbers faster than those of arrays.
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [data[start:end] for start, end in spans]
 
 
 def _as_numbers(fields: Sequence[bytes]) -> Floats | None:
@@ -528,10 +536,10 @@ _OTHER_SEPARATORS = {b";": "semicolons", b",": "commas"}
 def _width_remedy(line: Line, layout: LineFormat) -> str:
     """Return a remedy for a line with another number of fields, empty if none is known."""
     n_fields = len(line.fields)
-    separators = [name for mark, name in _OTHER_SEPARATORS.items() if line.content.count(mark) >= 2]
+    separators = _other_separators(line)
     if n_fields < 3 and separators:
         return (
-            f"; with {separators[0]} between the fields, the first line is a header, such as "
+            f"; with {separators} between the fields, the first line is a header, such as "
             "qid,docno,score"
         )
     # Qrels with a column per aspect may have as many fields as a run.
@@ -549,6 +557,14 @@ def _width_remedy(line: Line, layout: LineFormat) -> str:
             "them qid and docno"
         )
     return layout.remedy(line.fields)
+
+
+def _other_separators(line: Line) -> str:
+    """Return the name of characters that may separate the fields of a line; empty without any."""
+    for character, name in _OTHER_SEPARATORS.items():
+        if line.content.count(character) >= 2:
+            return name
+    return ""
 
 
 def _has_more_labels(fields: Sequence[bytes], layout: LineFormat) -> bool:
@@ -586,14 +602,17 @@ _DIGIT = re.compile(rb"\d")
 
 def _has_digits(fields: Sequence[bytes]) -> bool:
     """Return whether a field other than Q0 contains a digit."""
-    names = [field for field in fields if field.upper() != b"Q0"]
-    return any(_DIGIT.search(name) for name in names)
+    for field in fields:
+        is_q0 = field.upper() == b"Q0"
+        if not is_q0 and _DIGIT.search(field):
+            return True
+    return False
 
 
 def _number_remedy(line: Line, field: bytes) -> str:
     """Return a remedy for a line with a field that is not a number, empty if none is known."""
-    begin_with_digits = [value for value in line.fields[1:] if value[:1].isdigit()]
-    looks_like_header = line.number == 1 and not begin_with_digits
+    has_numbers = any(value[:1].isdigit() for value in line.fields[1:])
+    looks_like_header = line.number == 1 and not has_numbers
     if looks_like_header:
         return "; if this is a header, delete the line: TREC files have none"
     has_decimal_comma = re.fullmatch(rb"[+-]?\d+,\d+", field)  # such as 12,5
